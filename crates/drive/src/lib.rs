@@ -1,6 +1,6 @@
-//! What a trial drives and looks at: loads, the system under test and its threads, and what is captured of both.
+//! Drives and observes a trial: loads, the system under test and its threads, and the captures of both.
 
-// Only crates of this workspace use it: where a name and a type say all, no comment does.
+// Only crates of this workspace use this crate: comments that would only repeat a name or a type are left out.
 #![allow(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 

@@ -1,10 +1,10 @@
-//! What server and clients have of the L3 caches, and what they move from and to memory, while something is measured.
+//! L3 cache occupancy and memory bandwidth of server and clients during a measurement (resctrl monitoring groups).
 
 use std::collections::BTreeSet;
 use tare_cpuset::ThreadRef;
 use tare_noise::{CacheMonitor, CacheUse, System};
 
-/// A group for each side, for as long as a system under test is watched.
+/// One monitoring group per side, kept for as long as the system under test is watched.
 pub struct CacheWatch {
     server: Side,
     client: Side,
@@ -18,8 +18,8 @@ struct Side {
 }
 
 impl CacheWatch {
-    /// With the server's process, where it is here. None where the machine has no such groups, or this user may make
-    /// none.
+    /// `server` is the server's process if it runs on this machine. Returns None where the machine has no monitoring
+    /// groups, or this user may not create them.
     pub fn begin(server: Option<i32>) -> Option<Self> {
         Self::begin_on(&System::of_environment(), server)
     }
@@ -35,13 +35,12 @@ impl CacheWatch {
         Some(Self { server: side("server", server)?, client: side("client", None)? })
     }
 
-    /// A measurement begins: of these threads, and of what they start.
+    /// Starts a measurement of these threads and of the threads that they start.
     pub fn start(&mut self, server: Vec<ThreadRef>, clients: impl Iterator<Item = ThreadRef>) {
         self.server.start(server.into_iter());
         self.client.start(clients);
     }
 
-    /// The measurement is over.
     pub fn finish(&self) -> Vec<(String, f64)> {
         [&self.server, &self.client].into_iter().flat_map(Side::finish).collect()
     }
@@ -51,14 +50,14 @@ impl Side {
     fn start(&mut self, threads: impl Iterator<Item = ThreadRef>) {
         for thread in threads {
             if self.known.insert(thread) {
-                // One that has ended needs no counting, and one in a group of someone else's stays there.
+                // A thread that has ended needs no counting; a thread in another program's group stays there.
                 let _ = self.monitor.add(thread.tid);
             }
         }
         self.before = self.monitor.read();
     }
 
-    /// Of a side without threads, which is on another host or there is none, nothing.
+    /// Returns nothing for a side without threads: it is on another host, or does not exist.
     fn finish(&self) -> Vec<(String, f64)> {
         if self.known.is_empty() {
             return Vec::new();
@@ -109,7 +108,7 @@ mod tests {
         let expected = [("l3_bytes", 30.0), ("memory_traffic_bytes", 4_000.0), ("own_node_traffic_bytes", 1_000.0)];
         assert_eq!(watch.finish(), expected.map(|(name, value)| (format!("server_{name}"), value)));
         assert!(watch.finish().iter().all(|(name, _)| Covariate::of(name).is_some()), "not in the registry");
-        // Counters that began again say nothing.
+        // Nothing is reported for counters that were reset.
         put(&of("server"), [30, 10, 2_000]);
         assert_eq!(watch.finish().len(), 2);
         drop(watch);

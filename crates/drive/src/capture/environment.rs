@@ -1,4 +1,4 @@
-//! The machine and its settings as they were found: read only, and nothing is an error when it is missing.
+//! Description of the machine and its settings: only read, never changed. A missing file is not an error.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use tare_results::hardware;
 use tare_results::schema::{Environment, SCHEMA};
 use tare_topology::Machine;
 
-/// Files whose content explains differences between machines and days.
+/// Files whose content explains differences between machines and between days.
 const SETTINGS: &[&str] = &[
     "/proc/sys/kernel/randomize_va_space",
     "/proc/sys/kernel/numa_balancing",
@@ -33,9 +33,9 @@ const SETTINGS: &[&str] = &[
     "/sys/fs/cgroup/cpu.max",
 ];
 
-/// Takes stock of this machine, and of the command line of this process, which repeats the run.
+/// Describes this machine, and records the command line of this process, which repeats the run.
 pub fn environment(machine: &Machine) -> Environment {
-    // What is no UTF-8 in it is shown as such: the command is for people.
+    // Invalid UTF-8 is replaced: the command is only displayed.
     let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
     let uname = rustix::system::uname();
     Environment {
@@ -58,7 +58,7 @@ fn settings() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// x86 says `model name`; Arm kernels have numbers of their cores, which have names.
+/// x86 kernels print `model name`; Arm kernels print numbers of core designs, which are mapped to names.
 fn cpu_model(machine: &Machine) -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let value = |key: &str| {
@@ -90,7 +90,7 @@ fn os_name() -> String {
         .unwrap_or_else(|| "Linux".into())
 }
 
-/// Single files, alongside those that are switched: one value each.
+/// Files with one value each, in addition to the settings that a study can change.
 const FILES: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
     "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
@@ -106,17 +106,17 @@ const FILES: &[&str] = &[
     "/sys/class/dmi/id/bios_date",
     "/sys/firmware/devicetree/base/model",
 ];
-/// Folders in which every file is one value: a line for each weakness of the processor; weights of nodes; page pools.
+/// Directories in which every file holds one value: CPU vulnerabilities, and the weights of NUMA nodes.
 const FOLDERS: &[&str] = &["/sys/devices/system/cpu/vulnerabilities", "/sys/kernel/mm/mempolicy/weighted_interleave"];
-/// Where each size of huge pages has a folder.
+/// One directory per huge page size.
 const POOLS: &str = "/sys/kernel/mm/hugepages";
 
-/// What the kernel can count events of: a folder for each.
+/// Event sources (PMUs) of the kernel, one directory each.
 const EVENT_SOURCES: &str = "/sys/bus/event_source/devices";
-/// What it can measure and divide of caches and memory bandwidth.
+/// Present where resctrl can monitor and partition caches and memory bandwidth.
 const RESCTRL: &str = "/sys/fs/resctrl/info";
 
-/// All that this kernel tells, by path; `preemption` is a name of its own. `version` is that of uname.
+/// All facts that this kernel reports, by path, or by a name such as `preemption`. `version` is uname's.
 pub fn facts(version: &str) -> BTreeMap<String, String> {
     facts_under(Path::new("/"), version)
 }
@@ -125,7 +125,7 @@ fn facts_under(root: &Path, version: &str) -> BTreeMap<String, String> {
     let at = |path: &str| root.join(path.trim_start_matches('/'));
     let value = |path: &str| {
         let bytes = fs::read(at(path)).ok()?;
-        // A device tree's texts end with a zero.
+        // Strings of a device tree end with a zero byte.
         let text = String::from_utf8_lossy(&bytes).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned();
         (!text.is_empty()).then_some(text)
     };
@@ -138,7 +138,7 @@ fn facts_under(root: &Path, version: &str) -> BTreeMap<String, String> {
     let pools = names(POOLS).into_iter().map(|pool| format!("{pool}/nr_hugepages"));
     let paths = FILES.iter().map(|path| (*path).to_owned()).chain(inside).chain(pools);
     let mut facts: BTreeMap<String, String> = paths.filter_map(|path| Some((path.clone(), value(&path)?))).collect();
-    // Kernels that load no microcode by themselves say it among the processor's properties.
+    // Where the kernel has no file for the microcode version, /proc/cpuinfo may state it.
     let microcode = "/sys/devices/system/cpu/cpu0/microcode/version";
     let told = value("/proc/cpuinfo").and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("microcode"))?;
@@ -161,8 +161,8 @@ fn facts_under(root: &Path, version: &str) -> BTreeMap<String, String> {
     facts
 }
 
-/// How the kernel preempts: what its switch says (root alone may read it), else what it was built as, with what was
-/// asked for when it was started.
+/// The kernel's preemption mode: from its switch, which only root may read; otherwise from the build options, together
+/// with `preempt=` of the kernel command line.
 fn preemption(version: &str, switch: Option<&str>, cmdline: &str) -> String {
     let chosen = switch.and_then(|text| text.split_once('(')?.1.split_once(')')).map(|(word, _)| word.to_owned());
     if let Some(chosen) = chosen {

@@ -1,4 +1,4 @@
-//! `perf stat` around the capture sample: events of processors and kernel in the threads of either side.
+//! `perf stat` during the capture sample: hardware and kernel events in the threads of each side.
 
 use super::perf::{Control, LOOK_INSIDE, Perf, advice, refused, said};
 use super::place::Place;
@@ -9,18 +9,18 @@ use tare_cpuset::ThreadRef;
 use tare_engine::Unavailable;
 use tare_results::events::{EventCounts, SidesEvents};
 
-/// Of the hardware's those that explain where cycles go: work done, wrong guesses, misses of the last cache and of both
-/// TLBs, and loads from the memory of other nodes.
+/// The hardware events explain where cycles go: instructions, mispredicted branches, misses of the last-level cache
+/// and of both TLBs, and loads from the memory of other nodes.
 const ASKED: &str = "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branch-misses,\
                      cache-misses,dTLB-load-misses,iTLB-load-misses,node-load-misses";
 const CPU_TIME: &str = "task-clock";
-/// Events of one kind that are counted at most: more than all CPUs of a machine have in a year.
+/// Upper limit of an event count: more than all CPUs of a machine can produce in a year.
 const MOST: f64 = 1e24;
 const NOT_THERE: &str = "<not supported>";
-/// What happens inside the kernel: 0 for perf where it may not look there.
+/// Events inside the kernel: perf reports 0 where it may not observe the kernel.
 const OF_THE_KERNEL: [&str; 2] = ["context-switches", "cpu-migrations"];
 
-/// The two countings, each of one side's threads.
+/// One `perf stat` per side.
 pub(super) struct Events {
     client: Option<Counting>,
     server: Option<Counting>,
@@ -31,7 +31,7 @@ struct Counting {
     since: Instant,
 }
 
-/// What `perf stat` printed of one side.
+/// Output of `perf stat` for one side.
 #[derive(Debug, Default, PartialEq)]
 struct Counted {
     events: EventCounts,
@@ -50,7 +50,7 @@ impl Events {
         Ok(Self { client: of("events-client", clients)?, server: of("events-server", connections)? })
     }
 
-    /// Ends both; the second value says which events this machine does not count.
+    /// Ends both; the second value names the events that this machine does not count.
     pub fn end(self) -> Result<(SidesEvents, Option<String>), Unavailable> {
         let of = |side: Option<Counting>| side.map(Counting::end).transpose();
         let (client, server) = (of(self.client)?, of(self.server)?);
@@ -94,8 +94,9 @@ impl Counting {
     }
 }
 
-/// From `perf stat -x ,`: a line `count,unit,event,time it was counted,...` each. Kinds of cores count apart, as
-/// `cpu_core/cycles/` and `cpu_atom/cycles/`; a thread's events are those of both. None without CPU time.
+/// Parses the output of `perf stat -x ,`: one line `count,unit,event,time counted,...` per event. On processors with
+/// two kinds of cores each kind is counted separately, as `cpu_core/cycles/` and `cpu_atom/cycles/`; the counts of
+/// both are added. Returns None without a CPU time.
 fn counted(text: &str) -> Option<Counted> {
     let mut all = Counted::default();
     let mut cpu_s = None;
@@ -122,13 +123,13 @@ fn counted(text: &str) -> Option<Counted> {
         all.events.user_only |= user_only;
         *all.events.counts.entry(event.to_owned()).or_default() += count;
     }
-    // One kind of core may lack what the other has.
+    // An event may be missing on one kind of core and present on the other.
     all.not_there.retain(|event| !all.events.counts.contains_key(event));
     all.events.cpu_s = cpu_s.filter(|s| *s > 0.0)?;
     Some(all)
 }
 
-/// `cycles` and `u` of `cycles:u` and of `cpu_core/cycles/u`.
+/// Splits `cycles:u` and `cpu_core/cycles/u` into `cycles` and `u`.
 fn event_of(named: &str) -> (&str, &str) {
     match named.split('/').collect::<Vec<_>>().as_slice() {
         [_, event, modifiers] => (event, modifiers),
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn counts_of_every_kind_of_processor_are_read() {
-        // As perf's own documentation of `-x` gives the columns; several of these machines share counters.
+        // Columns as in perf's documentation of `-x`; on some of these machines events share counters.
         let amd = "2003.12,msec,task-clock,2003120000,100.00,2.000,CPUs utilized\n\
                    31,,context-switches,2003120000,100.00,15.476,/sec\n\
                    6000000000,,cycles,1500000000,75.00,2.995,GHz\n\
@@ -158,7 +159,7 @@ mod tests {
         assert!((cpu_s - 2.00312).abs() < 1e-9 && !user_only);
         assert_eq!((counts["cycles"], counts["instructions"], counts["context-switches"]), (6e9, 9e9, 31.0));
         assert_eq!(not_there, ["node-load-misses"]);
-        // Two kinds of cores, the kernel shut, and an event that only one of them has.
+        // Two kinds of cores, no access to the kernel, and an event that only one kind of core has.
         let hybrid = "10.00,msec,task-clock:u,10000000,100.00,,\n\
                       100,,cpu_core/cycles/u,10000000,80.00,,\n\
                       <not counted>,,cpu_atom/cycles/u,0,0.00,,\n\
@@ -179,14 +180,14 @@ mod tests {
         {
             assert_eq!(counted(text), None, "{text}");
         }
-        // What no machine counts, and what no one asked for, would be figures without end in a record and names of
-        // anyone's in tables.
+        // Impossible counts and events that were not requested are rejected: otherwise the record would hold
+        // arbitrarily large figures, and tables would show arbitrary names.
         for line in ["nan,,cycles", "-1,,cycles", "1e308,,cycles", "1,,\u{1b}[31m", "<not supported>,,\u{1b}[31m"] {
             assert_eq!(of(&format!("1,msec,task-clock\n{line}\n")), (0.001, false, BTreeMap::new(), vec![]), "{line}");
         }
     }
 
-    /// A thread that gives its CPU up a thousand times is counted so, where perf may.
+    /// A thread sleeps a thousand times; where perf has permission, all these context switches are counted.
     #[test]
     fn the_switches_of_a_thread_are_counted_here_or_the_reason_is_said() {
         let folder = tempfile::tempdir().unwrap();
@@ -197,7 +198,7 @@ mod tests {
                 (0..1000).for_each(|_| std::thread::sleep(std::time::Duration::from_micros(50)));
                 let (sides, missing) = events.end().unwrap();
                 let client = sides.client.unwrap();
-                // Without rights to look into the kernel perf says 0, which is no count.
+                // Without permission to observe the kernel perf reports 0, which is not a count.
                 match client.counts.get("context-switches") {
                     Some(switches) => assert!(*switches >= 1000.0, "{client:?}"),
                     None => assert!(client.user_only && missing.unwrap().contains("perf_event_paranoid")),

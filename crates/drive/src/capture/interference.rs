@@ -1,5 +1,5 @@
-//! What else happened to a sample: the machine's counters, CPU time that others took, the server's memory in swap, a
-//! machine that slept.
+//! Disturbances of a sample: the machine's counters, CPU time of other programs, the server's memory in swap, and
+//! suspension of the machine.
 
 use rustix::process::{getpid, getppid};
 use rustix::time::{ClockId, clock_gettime};
@@ -20,16 +20,17 @@ pub struct Interference {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OthersSeen {
-    /// Name -> value, to be stored alongside the metrics: those of [`Snapshot::since`] and, for the benchmark's CPUs,
-    /// of [`Snapshot::since_on`], `foreign_cpu_s`, `foreign_cpu_fraction` (of the benchmark's CPUs),
+    /// Name -> value, stored alongside the metrics: those of [`Snapshot::since`] and, for the benchmark's CPUs, of
+    /// [`Snapshot::since_on`], `foreign_cpu_s`, `foreign_cpu_fraction` (of the benchmark's CPUs),
     /// `server_swapped_bytes`, `suspended_s`.
     pub covariates: BTreeMap<String, f64>,
-    /// Processes of others that used most CPU time, the greatest first: name, process id, CPU time over wall time.
+    /// The foreign processes that used most CPU time, in descending order: name, process id, CPU time over wall time.
     pub users: Vec<(String, u32, f64)>,
 }
 
 impl OthersSeen {
-    /// Takes in a later part of one sample: covariates as the registry says, users as shares of the time of both.
+    /// Merges a later part of one sample: covariates by the rules of the registry, CPU users as shares of the total
+    /// time.
     pub fn merge(&mut self, later: Self) {
         let elapsed_s = |of: &Self| of.covariates.get("elapsed_s").copied().unwrap_or(0.0);
         let (before_s, later_s) = (elapsed_s(self), elapsed_s(&later));
@@ -48,7 +49,7 @@ impl OthersSeen {
 }
 
 impl Interference {
-    /// Starts watching. `bound` are the CPUs of the benchmark; empty, where it may run anywhere.
+    /// Starts watching. `bound` holds the CPUs of the benchmark; it is empty if the benchmark may run anywhere.
     pub fn start(server: Option<u32>, bound: &CpuSet) -> Self {
         let snapshot = Snapshot::take();
         let cpus = if bound.is_empty() { snapshot.cpus().keys().copied().collect() } else { bound.clone() };
@@ -60,12 +61,12 @@ impl Interference {
         let now = CpuUse::take();
         let after = Snapshot::take();
         let mut covariates = after.since(&self.snapshot);
-        // Those of all CPUs are the machine's, which would be one reason twice.
+        // On all CPUs these equal the figures of the whole machine, and would report one reason twice.
         let everywhere = self.snapshot.cpus().keys().all(|cpu| self.cpus.contains(*cpu));
         let bound = after.since_on(&self.snapshot, &self.cpus);
         covariates.extend(bound.into_iter().filter(|(name, _)| !everywhere || !may_explain(name)));
-        // The run that started this trial, and with it the trial, the server and whatever captures; and a server that
-        // ran already.
+        // Own processes: the run that started this trial, and with it the trial, the server and the capture tools; and
+        // a server that was already running.
         let own: Vec<u32> = [Some(getpid()), getppid()]
             .into_iter()
             .flatten()
@@ -75,7 +76,7 @@ impl Interference {
         let foreign = now.since(&self.cpu_use, &self.cpus, &own);
         covariates.insert("foreign_cpu_s".into(), foreign.cpu_s);
         covariates.insert("foreign_cpu_fraction".into(), foreign.fraction);
-        // Clients are this process or its children, and in its control groups.
+        // Clients are this process or its children, in the same control groups.
         if let Some(taken) = Throttling::take().since(&self.throttling) {
             covariates.insert("client_throttled_fraction".into(), taken.periods_fraction);
             covariates.insert("client_throttled_s".into(), taken.stopped_s);
@@ -88,14 +89,13 @@ impl Interference {
     }
 }
 
-/// Seconds since boot that the machine was suspended: what CLOCK_BOOTTIME has more than CLOCK_MONOTONIC
-/// (clock_gettime(2)).
+/// Seconds since boot for which the machine was suspended: CLOCK_BOOTTIME minus CLOCK_MONOTONIC (clock_gettime(2)).
 fn asleep_s() -> f64 {
     let monotonic = seconds(ClockId::Monotonic);
     seconds(ClockId::Boottime) - monotonic
 }
 
-/// CPU time of the thread that asks, in seconds since it began.
+/// CPU time of the calling thread since it began, in seconds.
 pub fn thread_cpu_s() -> f64 {
     seconds(ClockId::ThreadCPUTime)
 }

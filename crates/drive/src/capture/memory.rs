@@ -1,4 +1,4 @@
-//! Where the server's memory is, node by node, and how the nodes' allocators served while something was measured.
+//! The server's memory by node, and the allocation counters of the nodes during a measurement.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,22 +6,22 @@ use tare_results::covariate::{HUGE_POOL, HUGE_TRANSPARENT};
 use tare_topology::observe::{self, HugeMemory, NodePages, NodeStat};
 use tare_topology::{MemoryPolicy, Nodes};
 
-/// Where the kernel keeps what it knows of each node.
+/// Per-node files of the kernel.
 const NODES: &str = "/sys/devices/system/node";
 
-/// The allocators of all nodes at the start of a measurement.
+/// Allocation counters of all nodes at the start of a measurement.
 pub struct MemoryWatch {
     before: BTreeMap<u32, NodeStat>,
 }
 
 impl MemoryWatch {
-    /// Starts watching: one small file a node.
+    /// Starts watching; reads one small file per node.
     pub fn start() -> Self {
         Self { before: observe::numastat(Path::new(NODES)) }
     }
 
-    /// Bytes of the server by node, and pages by node of the whole machine. With a single node there is nothing to
-    /// miss.
+    /// Bytes of the server by node, and pages of the whole machine by node. The latter are left out on a single node,
+    /// where no allocation can miss its node.
     pub fn finish(self, server: &BTreeMap<u32, NodePages>) -> BTreeMap<String, f64> {
         let mut covariates: BTreeMap<String, f64> = covariates(server).collect();
         let after = observe::numastat(Path::new(NODES));
@@ -41,11 +41,11 @@ fn allocated(before: &BTreeMap<u32, NodeStat>, after: &BTreeMap<u32, NodeStat>) 
     after.iter().flat_map(of_node).collect()
 }
 
-/// Share of its memory that a server may have outside the nodes that it is bound to or interleaved over: what the
-/// kernel itself put there for it.
+/// Share of its memory that a server may have outside the nodes that it is bound to or interleaved over: memory that
+/// the kernel itself placed for it.
 const STRAY: f64 = 0.01;
 
-/// What the server allocated itself, and the pages of files it has mapped, by OS node number.
+/// The server's own allocations, and the pages of its mapped files, by OS node number.
 pub fn covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (String, f64)> {
     pages.iter().flat_map(|(node, pages)| {
         [
@@ -63,9 +63,8 @@ pub fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
     [(HUGE_TRANSPARENT.to_owned(), huge.transparent_bytes as f64), (HUGE_POOL.to_owned(), huge.pool_bytes as f64)]
 }
 
-/// What to say when more than a hundredth of the memory (`what` says whose it is) lies outside the nodes of a policy
-/// that names nodes for good:
-/// the kernel falls back to other nodes in silence when one is full.
+/// The message when more than a hundredth of the memory `what` lies outside the nodes of a policy that binds to or
+/// interleaves over named nodes: the kernel silently falls back to other nodes when one is full.
 pub fn stray(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
     let (MemoryPolicy::Bind(Nodes::These(asked))
     | MemoryPolicy::Interleave(Nodes::These(asked))

@@ -1,4 +1,4 @@
-//! What is recorded alongside the metrics: threads, host, probes, profiles, lock waits.
+//! Data recorded alongside the metrics: threads, host, probes, profiles, lock waits.
 
 pub mod cache;
 mod callers;

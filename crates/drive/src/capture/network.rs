@@ -1,15 +1,15 @@
-//! Which CPUs work for the network during a sample: interrupts of its devices, and the packets received on each CPU.
+//! Network processing by CPU during a sample: interrupts of network devices, and rounds of receiving packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Beginning of the names of interrupts of network devices, by CPU.
+/// Prefix of the covariates that count interrupts of network devices by CPU.
 pub const INTERRUPTS: &str = "network_interrupts_cpu";
-/// Beginning of the names of rounds of receiving packets (`NET_RX`), by CPU.
+/// Prefix of the covariates that count rounds of receiving packets (`NET_RX`) by CPU.
 pub const RECEIVING: &str = "network_receiving_cpu";
 
-/// The kernel's counts since its start, by name of the covariate.
+/// The kernel's counts since boot, by name of the covariate.
 type EventsByCpu = BTreeMap<String, u64>;
 
 pub struct NetworkWatch(EventsByCpu);
@@ -20,7 +20,7 @@ impl NetworkWatch {
         Self(now())
     }
 
-    /// What each CPU did since then; those that did nothing are left out.
+    /// The increase for each CPU since the start; zeros are left out.
     pub fn finish(self) -> BTreeMap<String, f64> {
         let grown = now().into_iter().map(|(name, count)| {
             let before = self.0.get(&name).copied().unwrap_or(0);
@@ -38,7 +38,7 @@ fn now() -> EventsByCpu {
     counts
 }
 
-/// Interrupts of network devices: their numbers, and beginnings of what else they are called.
+/// Interrupts of network devices: their numbers, and prefixes of their action names.
 fn devices(folder: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     let names_in = |path: &Path| {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -46,9 +46,9 @@ fn devices(folder: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     };
     let (mut numbers, mut names) = (BTreeSet::new(), BTreeSet::new());
     for interface in names_in(folder) {
-        // Virtual ones have no device, and no interrupts.
+        // Virtual interfaces have no device and no interrupts.
         let Ok(device) = folder.join(&interface).join("device").canonicalize() else { continue };
-        // A virtio device has those of the PCI device above it.
+        // A virtio device uses the interrupts of the PCI device above it.
         for place in [Some(device.as_path()), device.parent()].into_iter().flatten() {
             numbers.extend(names_in(&place.join("msi_irqs")));
         }
@@ -58,10 +58,10 @@ fn devices(folder: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     (numbers, names)
 }
 
-/// Whether a line of /proc/interrupts is of one of these devices.
+/// Whether a line of /proc/interrupts belongs to one of these devices.
 fn is_of(line: &str, numbers: &BTreeSet<String>, names: &BTreeSet<String>) -> bool {
     let Some((number, rest)) = line.split_once(':') else { return false };
-    // Its action comes last, as in "virtio0-input.0" or "eth0-TxRx-3".
+    // The action comes last, as in "virtio0-input.0" or "eth0-TxRx-3".
     let action = rest.split_whitespace().next_back().unwrap_or("");
     let called = |name: &String| {
         action.strip_prefix(name.as_str()).is_some_and(|end| !end.starts_with(|c: char| c.is_ascii_alphanumeric()))
@@ -69,7 +69,7 @@ fn is_of(line: &str, numbers: &BTreeSet<String>, names: &BTreeSet<String>) -> bo
     numbers.contains(number.trim()) || names.iter().any(called)
 }
 
-/// Sums of the lines that are wanted, by CPU as the first line names them.
+/// Sums of the wanted lines, by CPU as the first line names them.
 fn by_cpu(text: &str, name: &str, wanted: impl Fn(&str) -> bool) -> EventsByCpu {
     let mut lines = text.lines();
     let cpus: Vec<&str> =

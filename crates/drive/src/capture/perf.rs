@@ -1,4 +1,4 @@
-//! The tool `perf`: started, told to begin by a pipe, ended, and never left behind; what it says when it may not.
+//! Runs the tool `perf`: starts, enables and ends it without leaving a process behind, and explains refusals.
 
 use super::place::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,52 +13,52 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Unavailable, dies_with_parent, interrupted};
 
-/// How long perf may take to attach to all threads, and to write what it has.
+/// Time limit for perf to attach to all threads, and to write its data.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks whether it has ended, or a signal came.
+/// Interval between checks for the end of the process and for a signal.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Of a hundred threads or a thousand, `perf stat` prints as much; and what is read of its complaints.
+/// Bytes read of error messages and of the output of `perf stat`, which does not grow with the number of threads.
 const SAID: u64 = 64 << 10;
-/// Bytes of a line of `perf script` that are looked at, and of all lines: 30,000 samples of a deep stack are 400 MB. A
-/// library of anyone says what its functions are called.
+/// Bytes read per line of `perf script`, and in all: 30,000 samples of a deep stack are 400 MB. Function names come
+/// from arbitrary libraries, so a line has no natural limit.
 pub(super) const LINE: u64 = 16 << 10;
 pub(super) const ALL: u64 = 1 << 30;
-/// Bytes of a file that a perf writes, beyond which the kernel ends it. Its recording has a smaller limit, at which it
-/// ends in good order; what it complains of goes to a file too.
+/// Limit of a file that perf writes, in bytes; beyond it the kernel ends perf. A recording has a smaller limit, at
+/// which perf ends in good order; perf's messages go to a file too.
 const WRITTEN: u64 = 1 << 30;
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
-/// Two rights are needed: to use perf for all threads, and to read which events there are. Their files are root's, of a
-/// group that the mount says.
+/// Two permissions are needed: to use perf for all threads, and to read the list of tracepoints. The files of that
+/// list belong to root and to the group given by the mount options.
 const TRACEPOINTS_REFUSED: &str = "perf may not read the scheduler's tracepoints: run tare as root, or allow it with: \
      sudo sysctl kernel.perf_event_paranoid=-1 && sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing (in \
      a container root needs CAP_PERFMON); what threads sleep in, and who called it, is capture.waits, which needs \
      no root";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
-/// Its levels that let perf look into the kernel, sample all CPUs, and read tracepoints on all of them.
+/// Levels of kernel.perf_event_paranoid that allow perf to observe the kernel, to sample all CPUs, and to read
+/// tracepoints on all CPUs.
 pub(super) const LOOK_INSIDE: i32 = 1;
 pub(super) const ALL_CPUS: i32 = 0;
 pub(super) const TRACEPOINTS: i32 = -1;
 
-/// A perf that runs; killed when this is dropped.
+/// A running perf; killed on drop.
 pub(super) struct Perf(Child);
 
 impl Perf {
-    /// Starts it with nothing to read and in plain English; where its output goes is the caller's.
+    /// Starts perf without input and with messages in English; the caller decides where the output goes.
     pub fn start(command: &mut Command) -> Result<Self, Unavailable> {
         command.env("LC_ALL", "C").stdin(Stdio::null());
         dies_with_parent(command);
         let perf = command.spawn().map_err(|e| not_started(&e))?;
-        // What is ended there leaves no core file.
+        // A process that the file size limit ends leaves no core file.
         for (what, most) in [(Resource::Fsize, WRITTEN), (Resource::Core, 0)] {
             let own = getrlimit(what);
             let current = own.current.map_or(most, |own| own.min(most));
-            // It may have ended already.
+            // The process may have ended already.
             let _ = prlimit(Some(Pid::from_child(&perf)), what, Rlimit { current: Some(current), ..own });
         }
         Ok(Self(perf))
     }
 
-    /// `perf script` of a recording.
     pub fn script(recording: &Path, arguments: &[&str]) -> Result<Take<BufReader<Self>>, Unavailable> {
         let mut command = Command::new("perf");
         // Without --no-inline every address is looked up in the debug information, which takes minutes.
@@ -67,10 +67,10 @@ impl Perf {
         Ok(BufReader::new(perf).take(ALL))
     }
 
-    /// Has it end its recording; the data is complete afterwards.
+    /// Makes perf end its recording; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
         if let Some(pid) = Pid::from_raw(self.0.id().cast_signed()) {
-            // Already gone is as good as told.
+            // It may have ended already.
             let _ = kill_process(pid, Signal::INT);
         }
         let deadline = Instant::now() + PATIENCE;
@@ -91,8 +91,8 @@ impl Perf {
     }
 }
 
-/// What it prints, until it ends: what it started may have its output open for longer, as where perf is a script. A
-/// signal ends it too.
+/// Reads perf's output until perf itself ends: a child of perf may keep the output open for longer, for instance where
+/// perf is a script. A signal ends the reading too.
 impl Read for Perf {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while !interrupted() {
@@ -117,7 +117,7 @@ impl Drop for Perf {
     }
 }
 
-/// A perf that records into a file, which goes with this: it is large, and readable on this machine only.
+/// A perf that records into a file. The file is removed on drop: it is large, and readable on this machine only.
 pub(super) struct Recording {
     perf: Perf,
     place: Place,
@@ -125,13 +125,13 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Begins `perf record`, or what else these arguments begin with, and returns when samples are taken. `level` is
-    /// that of kernel.perf_event_paranoid which allows it.
+    /// Runs perf with these arguments (`perf record` or another recording command), and returns when samples are
+    /// taken. `level` is the value of kernel.perf_event_paranoid that allows it.
     pub fn begin(place: &Place, name: &'static str, arguments: &[&str], level: i32) -> Result<Self, Unavailable> {
         let log = format!("{name}.log");
         let complaints = place.folder.new_log(&log).map_err(|e| Unavailable(format!("cannot write {log}: {e}")))?;
         let control = Control::new(place, name)?;
-        // Events are off until the control says so: attaching to hundreds of threads takes a while.
+        // Events stay off until the control pipe enables them: attaching to hundreds of threads takes a while.
         let mut command = Command::new("perf");
         command.args(arguments).args(["--delay", "-1", "--control", &control.argument(), "--no-buildid", "-q", "-o"]);
         command.arg(place.path(name)).stdout(Stdio::null()).stderr(complaints);
@@ -142,12 +142,11 @@ impl Recording {
                 .map_err(|why| refused(&File::open(place.path(&log)).map(said).unwrap_or_default(), why, level))?;
             Ok(recording)
         });
-        // What perf said is in the reason.
+        // The reason contains perf's message.
         place.remove(&log);
         started
     }
 
-    /// Ends it; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
         self.perf.end()
     }
@@ -164,7 +163,7 @@ impl Drop for Recording {
     }
 }
 
-/// The two named pipes by which perf is told to begin, and says that it has.
+/// Two named pipes: one enables perf, perf acknowledges on the other.
 pub(super) struct Control {
     command: PathBuf,
     answer: PathBuf,
@@ -172,17 +171,17 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Makes them; `name` begins their names.
+    /// Creates the pipes; their names begin with `name`.
     pub fn new(place: &Place, name: &str) -> Result<Self, Unavailable> {
         let names = ["control", "answer"].map(|end| format!("{name}.{end}"));
         let [command, answer] = [place.path(&names[0]), place.path(&names[1])];
         let made = || -> io::Result<[File; 2]> {
             for (path, name) in [&command, &answer].into_iter().zip(&names) {
-                // Of an earlier attempt that was killed.
+                // Left by an earlier attempt that was killed.
                 place.remove(name);
                 mknodat(CWD, path.as_path(), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
             }
-            // For reading and writing, so that opening waits for no one.
+            // Opened for reading and writing, so that opening does not block.
             let open =
                 |path: &Path| OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
             Ok([open(&command)?, open(&answer)?])
@@ -195,7 +194,7 @@ impl Control {
         format!("fifo:{},{}", self.command.display(), self.answer.display())
     }
 
-    /// Tells perf to begin and waits for its answer.
+    /// Enables perf and waits for its acknowledgement.
     pub fn enable(&self, perf: &mut Perf) -> Result<(), &'static str> {
         let [mut command, mut answer] = [&self.pipes[0], &self.pipes[1]];
         command.write_all(b"enable\n").map_err(|_| "its control pipe is closed")?;
@@ -225,14 +224,14 @@ impl Drop for Control {
     }
 }
 
-/// What is read of a perf's few words, as far as it can be read: what is missing of it shows.
+/// Reads perf's messages up to a limit. Read errors are ignored: the caller gets the part that was read.
 pub(super) fn said(from: impl Read) -> String {
     let mut said = Vec::new();
     let _ = from.take(SAID).read_to_end(&mut said);
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// The next line of `perf script`, in `line`, cut where it is too long; none at the end.
+/// Reads the next line of `perf script` into `line`, truncated if it is too long; None at the end.
 pub(super) fn next_line<'a>(
     script: &mut Take<impl BufRead>,
     line: &'a mut Vec<u8>,
@@ -245,7 +244,6 @@ pub(super) fn next_line<'a>(
     Ok((!line.is_empty()).then(|| String::from_utf8_lossy(line)))
 }
 
-/// Why what `perf script` says comes to nothing.
 pub(super) fn unreadable(error: io::Error) -> Unavailable {
     Unavailable(format!("perf script's output cannot be read: {error}"))
 }
@@ -257,13 +255,13 @@ fn not_started(error: &io::Error) -> Unavailable {
     })
 }
 
-/// What the kernel allows perf now, and the command by which it allows as much as `level` does.
+/// The current value of kernel.perf_event_paranoid, and the command that sets it to `level`.
 pub(super) fn advice(level: i32) -> String {
     let now = std::fs::read_to_string(PARANOID).map_or("unknown".to_owned(), |text| text.trim().to_owned());
     format!("kernel.perf_event_paranoid is {now}; allow it with: sudo sysctl kernel.perf_event_paranoid={level}")
 }
 
-/// Why perf did not begin, from what it said; `level` as of [`advice`].
+/// Explains from its messages why perf did not start; `level` as in [`advice`].
 pub(super) fn refused(said: &str, why: &str, level: i32) -> Unavailable {
     let lower = said.to_lowercase();
     if ["trace events", "/tracing"].iter().any(|words| lower.contains(words)) {
@@ -312,7 +310,7 @@ mod tests {
         assert_eq!(rest, "perf did not record, it ended at once: something else");
     }
 
-    /// Were it waited for, it would have ended, whether or not someone has taken note of it.
+    /// If perf's child had been waited for, it would be a zombie (state Z), or have no entry in /proc any more.
     #[test]
     fn what_a_perf_started_is_not_waited_for() {
         let mut script = Command::new("sh");
@@ -327,7 +325,7 @@ mod tests {
     fn a_perf_that_writes_without_end_is_ended() {
         let folder = tempfile::tempdir().unwrap();
         let mut script = Command::new("sh");
-        // Holes, which take no room: perf has had its limit once it is told to go on.
+        // Sparse files, which use no disk space. The sleep lets the limit be set before the script writes.
         script.args(["-c", "sleep 0.3; truncate -s 512M few; truncate -s 2G many"]).current_dir(folder.path());
         let mut perf = Perf::start(script.stdout(Stdio::null()).stderr(Stdio::null())).unwrap();
         assert!(!perf.0.wait().unwrap().success(), "it wrote what it liked");

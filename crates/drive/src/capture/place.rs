@@ -1,4 +1,4 @@
-//! Where the captures of a trial go, and what they left behind.
+//! The directory for the captures of a trial, and the list of what was captured.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,13 +14,13 @@ use tare_results::store::CAPTURES;
 
 pub(super) const FOLDED_FILE: &str = "profile.folded";
 
-/// Recording of the profile, for as long as there is one.
+/// Recording of the profile; removed after it has been read.
 pub(super) const PROFILE_RECORDING: &str = "perf.data";
-/// Recording of the wake-ups, for as long as there is one.
+/// Recording of the wake-ups; removed after it has been read.
 pub(super) const WAKES_RECORDING: &str = "wakes.data";
-/// Recording of who called what threads sleep in, for as long as there is one.
+/// Recording of the callers of sleeps; removed after it has been read.
 pub(super) const CALLERS_RECORDING: &str = "callers.data";
-/// Recording of accesses to memory, for as long as there is one.
+/// Recording of memory accesses; removed after it has been read.
 pub(super) const LINES_RECORDING: &str = "lines.data";
 
 #[derive(Debug, Default)]
@@ -28,17 +28,17 @@ pub struct Captured {
     /// Name -> path inside the results directory.
     pub files: BTreeMap<String, String>,
     pub missing: BTreeMap<String, String>,
-    /// They go into the record itself.
+    /// Stored in the record itself.
     pub events: Option<SidesEvents>,
     pub lines: Option<SharedLines>,
 }
 
-/// Where the captures of one trial go, and what it knows of itself.
+/// The directory for the captures of one trial, and facts about the trial.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// `captures` of the results directory.
     pub(super) all: Arc<Folder>,
-    /// The trial's folder in it, and its name: `trial-00003-1`.
+    /// The trial's directory in it, and its name: `trial-00003-1`.
     pub(super) folder: Arc<Folder>,
     name: String,
     pub threads: usize,
@@ -46,13 +46,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// The trial's folder, made where missing. Recordings of trials that were killed are removed: they are large, and
-    /// of no use any more.
+    /// Creates the trial's directory if it is missing. Removes recordings of trials that were killed: they are large
+    /// and no longer useful.
     pub fn make(results: &Folder, trial: usize, attempt: u32, threads: usize, sample_s: f64) -> Result<Self> {
         let name = format!("trial-{trial:05}-{attempt}");
         let all = results.make_sub(CAPTURES)?;
         for name in all.names().unwrap_or_default() {
-            // Most have none; what is no folder has none either.
+            // Most directories have no recording; entries that are not directories have none either.
             if let Ok(Some(killed)) = all.sub(&name) {
                 for recording in [PROFILE_RECORDING, WAKES_RECORDING, CALLERS_RECORDING, LINES_RECORDING] {
                     let _ = killed.remove(recording);
@@ -63,18 +63,17 @@ impl Place {
         Ok(Self { all: Arc::new(all), folder: Arc::new(folder), name, threads, sample_s })
     }
 
-    /// The path of a file through the folder's handle, for programs that take nothing else.
+    /// The path of a file through the directory's handle, for programs that accept only paths.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path_by_handle(name)
     }
 
-    /// Removes a file that is not needed any more.
     pub(super) fn remove(&self, name: &str) {
-        // One that stays is in no one's way.
+        // A file that cannot be removed does no harm.
         let _ = self.folder.remove(name);
     }
 
-    /// Removes the folder where nothing could be captured.
+    /// Removes the directory if nothing could be captured.
     pub(super) fn remove_empty(&self) {
         let _ = self.all.remove_sub(&self.name);
     }

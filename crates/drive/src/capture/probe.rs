@@ -1,4 +1,4 @@
-//! The reference weight alongside each sample: how fast the machine is, on the sample's own PUs, while the server
+//! Probes before and after each sample: the speed of the machine on the sample's own logical CPUs while the server
 //! idles.
 
 use std::time::{Duration, Instant};
@@ -6,16 +6,17 @@ use tare_noise::NoiseError;
 use tare_noise::probe::{Probe, Reading, Seats};
 use tare_results::probe::Probe as Weighs;
 
-/// A reading's shortest length: 5 ms of loads, 2 of spinning, 2 of waking each other. Some 7 ms a side left 0.41 to
-/// 0.65 of the spread of queries of 0.1 to 2 s; shorter ones weigh their own noise.
+/// Shortest length of a reading: 5 ms of dependent loads, 2 ms of spinning, 2 ms of mutual wake-ups. With about 7 ms
+/// on each side of a sample, 0.41 to 0.65 of the spread of queries of 0.1 to 2 s was left; shorter readings mostly
+/// measure their own noise.
 const SHORTEST: Duration = Duration::from_millis(9);
-/// Beyond this a longer one says nothing more.
+/// A longer reading gives no further information.
 const LONGEST: Duration = Duration::from_millis(300);
 
-/// Probes before and after samples. What stands between two samples is read once and belongs to both.
+/// Probes before and after samples. A reading between two samples is taken once and used for both.
 pub struct ProbeWatch {
     probe: Probe,
-    /// Part of the time that readings may take.
+    /// Fraction of the time that readings may take.
     share: f64,
     length: Duration,
     last: Option<(Instant, Reading)>,
@@ -27,30 +28,29 @@ impl ProbeWatch {
         Ok(Self { probe: Probe::new(seats)?, share, length: SHORTEST, last: None, before: None })
     }
 
-    /// A sample is about to begin, and the server idles.
+    /// Called before a sample, while the server idles.
     pub fn before(&mut self) -> Result<(), NoiseError> {
         self.before = Some(self.read()?);
         Ok(())
     }
 
-    /// Whether the reading before the next sample is there.
     pub fn has_before(&self) -> bool {
         self.before.is_some()
     }
 
-    /// The sample is over, and the server idles: the figures half-way between before and after.
+    /// Called after a sample, while the server idles: the figures half-way between the readings before and after.
     pub fn after(&mut self, sample: Duration) -> Result<Vec<(Weighs, f64)>, NoiseError> {
         self.length = sample.mul_f64(self.share).clamp(SHORTEST, LONGEST);
         let after = self.read()?;
         Ok(named(self.before.take().map_or(after, |before| before.between(&after))))
     }
 
-    /// The sample is over, and the server does not idle: the figures of the reading before.
+    /// Called after a sample while the server does not idle: returns the figures of the reading before.
     pub fn before_alone(&mut self) -> Vec<(Weighs, f64)> {
         self.before.take().map_or_else(Vec::new, named)
     }
 
-    /// A new reading, or the last one where another so soon would take more than its share of the time.
+    /// Takes a new reading, or returns the last one if another so soon would exceed the share of the time.
     fn read(&mut self) -> Result<Reading, NoiseError> {
         if let Some((at, reading)) = self.last
             && at.elapsed().mul_f64(self.share) < self.length

@@ -1,6 +1,6 @@
-//! The capture sample: what would disturb a measurement is recorded in one further sample, after the measured ones.
+//! The capture sample: one additional sample after the measured ones, for recordings that would disturb a measurement.
 //!
-//! A capture that fails never fails its trial: the record says why it is missing, and the others go on.
+//! A capture that fails never fails its trial: the record states why it is missing, and the other captures continue.
 
 use super::place::{Captured, Place};
 use super::{
@@ -20,7 +20,7 @@ use tare_results::captures;
 use tare_results::events::{EVENTS, NO_COUNTERS};
 use tare_results::waits::WaitsFile;
 
-/// Captures of one trial, from the start of its capture sample until the server has stopped.
+/// The captures of one trial, from the start of its capture sample until the server has stopped.
 pub struct CaptureSample {
     place: Place,
     began: Instant,
@@ -37,7 +37,6 @@ pub struct CaptureSample {
 }
 
 impl CaptureSample {
-    /// Begins all captures that were requested.
     pub fn begin(settings: &CaptureSettings, place: Place, server: &dyn Server, threads: &SideThreads) -> Self {
         let mut sample = Self {
             place,
@@ -66,7 +65,7 @@ impl CaptureSample {
             sample.lines = sample.note(LINES, started);
         }
         if settings.waits {
-            // Of a server that someone else runs the processes are known that serve the clients.
+            // For a server that tare did not start, only the processes that serve the clients are known.
             let known = threads.connections.first().map_or(0, |thread| thread.pid.unsigned_abs());
             let pid = if server.is_ours() { server.pid() } else { known };
             let stacks = !sample.wakes.as_ref().is_some_and(Wakes::has_callers);
@@ -77,7 +76,7 @@ impl CaptureSample {
             let started = Events::begin(&sample.place, &threads.clients, &threads.connections);
             sample.events = sample.note(EVENTS, started);
         }
-        // Last, as it takes least time: its figures are to be this sample's alone.
+        // Started last, because it takes least time: its figures should cover only this sample.
         if settings.locks || settings.status {
             sample.ask_server(settings, server);
         }
@@ -85,7 +84,8 @@ impl CaptureSample {
         sample
     }
 
-    /// Begins what the server tells of itself. Counters come first, so that they count nothing of the others.
+    /// Starts the captures that the server itself reports. The status counters begin last and end first, so that they
+    /// do not count the statements of the lock capture.
     fn ask_server(&mut self, settings: &CaptureSettings, server: &dyn Server) {
         let mut diagnostics = match server.diagnostics() {
             Ok(diagnostics) => diagnostics,
@@ -110,7 +110,7 @@ impl CaptureSample {
         begun.map_err(|e| self.captured.missing.insert(name.to_owned(), e.to_string())).ok()
     }
 
-    /// Ends all captures, in the reverse order.
+    /// Ends all captures, in the reverse order of their start.
     pub fn end(&mut self) {
         let elapsed_s = self.began.elapsed().as_secs_f64();
         if let Some(diagnostics) = self.diagnostics.as_deref_mut() {
@@ -134,11 +134,11 @@ impl CaptureSample {
         self.wakes = ended.and_then(|ended| self.note(captures::WAKES, ended));
         let ended = self.profile.take().map(|mut profile| profile.end().map(|()| profile));
         self.profile = ended.and_then(|ended| self.note(captures::PROFILE, ended));
-        // Names come last: perf records all that happens until it is ended.
+        // Names are resolved last: until perf has ended, it would record that work too.
         self.time = seen.map(|seen| seen.named());
     }
 
-    /// Makes the profile readable, which takes as long as it took to record: when the server has stopped.
+    /// Processes the recordings. Called after the server has stopped, because it takes as long as the recording did.
     pub fn finish(mut self) -> Captured {
         if let Some(profile) = self.profile.take() {
             profile.finish(&mut self.captured);
@@ -151,7 +151,6 @@ impl CaptureSample {
             self.place.write_json(&mut self.captured, captures::WAITS, "waits.json", &file);
             waits::write_wall(&file, wakes.as_ref(), &self.place, &mut self.captured);
         }
-        // Empty when nothing could be captured, and then no one misses it.
         self.place.remove_empty();
         self.captured
     }

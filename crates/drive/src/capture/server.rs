@@ -1,4 +1,4 @@
-//! The server of a trial for its record: which build, started how, with which settings.
+//! The server of a trial for the trial's record: its build, its command line, its settings.
 
 use super::place::{Captured, Place};
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ use tare_results::schema::{SCHEMA, TrialRecord};
 use tare_results::server::{SETTINGS, SETTINGS_FILE, ServerRecord, Setting, SettingsFile};
 use tare_results::store::CAPTURES;
 
-/// Settings in which a server shows what no one should read: connections to others have passwords in them.
+/// Settings whose values are secret: connection strings to other servers contain passwords.
 const SECRET: [&str; 2] = ["primary_conninfo", "ssl_passphrase_command"];
 
-/// Asks a running server and notes all of it: the settings in a file that trials with the same ones share. What it
-/// cannot say is a reason in the record, never a failed trial.
+/// Queries a running server and stores the answers in the record. The settings go into a file shared by all trials
+/// with the same settings. A failed query is a reason in the record, and never fails the trial.
 pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, results: &Folder, record: &mut TrialRecord) {
     let report = server.self_report().unwrap_or_else(|e| {
         record.captures_missing.insert(SETTINGS.to_owned(), e.to_string());
@@ -30,7 +30,7 @@ pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, resul
     let changed = report.settings.iter().filter(|(_, setting)| setting.is_changed());
     let changed = changed.filter_map(|(name, _)| Some((name.clone(), settings.get(name)?.clone()))).collect();
     let build_id = build_id(Path::new(&format!("/proc/{}/exe", server.pid())));
-    // Of a program that has taken its place, all but the place is another one's.
+    // If the file was replaced after it was read, its build information does not describe the program that runs.
     let is_another = binary.build_id.is_some() && build_id.is_some() && binary.build_id != build_id;
     let of_tree = if is_another { BTreeMap::new() } else { binary.build.clone() };
     let files = given.map(|path| path.display().to_string());
@@ -54,7 +54,7 @@ pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, resul
     }
 }
 
-/// Writes the file where it is not there yet; its path inside the results directory.
+/// Writes the file if it does not exist yet; returns its path inside the results directory.
 fn write(results: &Folder, settings: BTreeMap<String, Setting>) -> Result<String, String> {
     let file = SettingsFile { schema: SCHEMA, settings };
     let bytes = serde_json::to_vec_pretty(&file).map_err(|e| e.to_string())?;
@@ -171,7 +171,7 @@ impl Locks {
     }
 }
 
-/// The longest waits first. `thread_s`: time of all connections' threads together.
+/// Longest waits first. `thread_s`: total time of the threads of all connections.
 fn shares(waits: Vec<LockWait>, thread_s: f64) -> Vec<LockShare> {
     let mut shares: Vec<LockShare> = waits
         .into_iter()

@@ -3,8 +3,8 @@
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_text::UnknownWord;
 
-/// The cheap ones (memory, schedule, cache) belong to every sample; the others to one further sample, after the
-/// measured ones.
+/// `memory`, `schedule` and `cache` are cheap and belong to every sample; all other captures belong to one additional
+/// sample after the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureSettings {
     pub profile: bool,
@@ -12,13 +12,13 @@ pub struct CaptureSettings {
     pub locks: bool,
     pub waits: bool,
     pub wakes: bool,
-    /// Events of processors and kernel in the threads of either side.
+    /// Hardware and kernel events in the threads of each side.
     pub events: bool,
-    /// Cache lines that cores take from each other, by sampled accesses to memory.
+    /// Cache lines under contention between cores, found by sampling memory accesses.
     pub lines: bool,
     /// The server's counters, and its storage engine's report.
     pub status: bool,
-    /// Memory of the server by node, and hits and misses of the nodes' allocators.
+    /// Memory of the server by node, and the nodes' counters of allocation hits and misses.
     pub memory: bool,
     /// Time each thread ran, waited for a CPU and slept.
     pub schedule: bool,
@@ -45,14 +45,14 @@ impl Default for CaptureSettings {
 }
 
 impl CaptureSettings {
-    /// What belongs to every sample alone.
+    /// Only the captures that belong to every sample.
     #[must_use]
     pub fn without_sample(self) -> Self {
         let Self { call_graph, memory, schedule, cache, .. } = self;
         Self { call_graph, memory, schedule, cache, ..Self::default() }
     }
 
-    /// What only reads: of a server that someone else runs.
+    /// Only the captures that read and change nothing, for a server that tare did not start.
     #[must_use]
     pub fn that_read(self) -> Self {
         Self { profile: false, wakes: false, events: false, lines: false, ..self }
@@ -66,18 +66,18 @@ impl CaptureSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum CallGraph {
-    /// From a copy of the stack and the program's unwind tables: whole chains on any build, and the larger cost.
+    /// From a copy of the stack and the program's unwind tables: complete chains with any build, at a higher cost.
     Dwarf,
-    /// From frame pointers: cheap, and whole only where the server was built with them.
+    /// From frame pointers: cheap, and complete only if the server was built with frame pointers.
     #[strum(serialize = "fp")]
     FramePointers,
 }
 
-/// Bytes of stack in a sample. Of perf's own default of 8 KiB, half of MariaDB's call chains have no beginning.
+/// Bytes of stack per sample. With perf's default of 8 KiB, half of MariaDB's call chains lack their outer functions.
 const STACK_BYTES: u32 = 16_384;
 
 impl CallGraph {
-    /// As perf is told it.
+    /// The value of perf's option `--call-graph`.
     pub(super) fn argument(self) -> String {
         match self {
             Self::Dwarf => format!("{self},{STACK_BYTES}"),

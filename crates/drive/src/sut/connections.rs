@@ -1,5 +1,5 @@
-//! Which threads talk to each other: the connections between two families of processes, and the thread at either end
-//! of each, found from outside while they work.
+//! Which threads communicate: the connections between two process trees, and the thread at each end, found from
+//! outside while they work.
 
 use super::error::Unpaired;
 use super::waits::waits_in;
@@ -13,11 +13,11 @@ use std::time::Duration;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe::threads_of;
 
-/// Times that threads are looked at in one look, and the time between two of them.
+/// Passes over the threads per look, and the interval between them.
 const PASSES: usize = 8;
 const BETWEEN: Duration = Duration::from_millis(1);
 
-/// What many looks at two families of processes have found.
+/// Results of repeated looks at two process trees.
 #[derive(Debug, Default)]
 pub struct Connections {
     /// Client's end -> server's end.
@@ -26,12 +26,12 @@ pub struct Connections {
     servers: SocketUse,
 }
 
-/// Who was seen to work for which socket, and how often.
+/// How often each thread was seen to work for a socket.
 #[derive(Debug, Default)]
 struct SocketUse(BTreeMap<Inode, BTreeMap<ThreadRef, u32>>);
 
 impl Connections {
-    /// Looks once: which connections there are now, and which threads wait in them.
+    /// Looks once: which connections exist now, and which threads wait in them.
     pub fn look(&mut self, client: &[i32], server: &[i32]) {
         let peers = peers();
         let held = |pids: &[i32]| -> Vec<(i32, BTreeMap<i32, Inode>)> {
@@ -45,7 +45,7 @@ impl Connections {
             .collect();
         let client_ends: BTreeSet<Inode> = self.ends.keys().copied().collect();
         let server_ends: BTreeSet<Inode> = self.ends.values().copied().collect();
-        // Which connections there are changes rarely and takes long to read; who waits in them changes all the time.
+        // The set of connections changes rarely and is slow to read; the waiting threads change all the time.
         for pass in 0..PASSES {
             if pass > 0 {
                 std::thread::sleep(BETWEEN);
@@ -65,7 +65,7 @@ impl Connections {
             && self.servers.of(self.ends.values()).all(|seen| !seen.is_empty())
     }
 
-    /// The pairs, by the number of the client's thread.
+    /// The pairs, ordered by the client's thread.
     pub fn pairs(&self, expected: usize) -> Result<Vec<Connected>, Unpaired> {
         if self.ends.len() != expected {
             return Err(Unpaired::Count { found: self.ends.len(), expected });
@@ -85,7 +85,7 @@ impl Connections {
         }
     }
 
-    /// Every thread that was seen at either end, in no pairs: client's, then server's.
+    /// Every thread that was seen at either end, unpaired: the client's, then the server's.
     pub fn threads(&self) -> (BTreeSet<ThreadRef>, BTreeSet<ThreadRef>) {
         let all = |seen: &SocketUse| seen.0.values().flat_map(workers).collect();
         (all(&self.clients), all(&self.servers))
@@ -93,7 +93,8 @@ impl Connections {
 }
 
 impl SocketUse {
-    /// A process of one thread works for all that it alone holds; of others, those count that wait in a socket.
+    /// A single-threaded process works for all sockets that it alone holds; in others, threads waiting in a socket
+    /// count.
     fn look(&mut self, processes: &[(i32, BTreeMap<i32, Inode>)], ends: &BTreeSet<Inode>) {
         for (pid, sockets) in processes {
             if !sockets.values().any(|inode| ends.contains(inode)) {
@@ -139,8 +140,8 @@ impl SocketUse {
     }
 }
 
-/// A thread that is seen less often than this share of the sightings of the most seen one was not there: what it waits
-/// in is read from its memory, and it may have gone on between the two looks that this takes.
+/// A thread seen less often than this share of the most frequently seen thread is a false sighting: the descriptors of
+/// a call are read from the thread's memory, and the thread may have run between the two reads.
 const SELDOM: f64 = 0.25;
 
 fn workers(seen: &BTreeMap<ThreadRef, u32>) -> BTreeSet<ThreadRef> {
@@ -149,24 +150,24 @@ fn workers(seen: &BTreeMap<ThreadRef, u32>) -> BTreeSet<ThreadRef> {
     seen.iter().filter(|(_, count)| often(**count)).map(|(thread, _)| *thread).collect()
 }
 
-/// Number of a socket in the kernel's tables; the same for everyone who looks.
+/// Number of a socket in the kernel's tables, the same for all processes.
 pub type Inode = u64;
 
-/// sock_diag(7): one request for all sockets of a family.
+/// sock_diag(7): one request for all sockets of an address family.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 /// NLM_F_REQUEST and NLM_F_DUMP (netlink(7)).
 const REQUEST_DUMP: u16 = 0x301;
 const SHOW_PEER: u32 = 4;
-/// UNIX_DIAG_PEER, the attribute that holds it.
+/// UNIX_DIAG_PEER: the attribute that holds the peer's inode.
 const PEER: u16 = 2;
-/// Bytes of a message's head, of a Unix socket in an answer, and of an attribute's head.
+/// Bytes of a message header, of a Unix socket in an answer, and of an attribute header.
 const HEAD: usize = 16;
 const ENTRY: usize = 16;
 const ATTRIBUTE: usize = 4;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
-/// The sockets that a process holds, by descriptor. Nothing where it is gone or may not be looked at.
+/// The sockets of a process, by descriptor; empty if the process has ended or may not be inspected.
 pub fn sockets_of(pid: i32) -> BTreeMap<i32, Inode> {
     let descriptors = Process::new(pid).and_then(|process| process.fd()).into_iter().flatten().flatten();
     let inode = |target| match target {
@@ -176,9 +177,9 @@ pub fn sockets_of(pid: i32) -> BTreeMap<i32, Inode> {
     descriptors.filter_map(|descriptor| Some((descriptor.fd, inode(descriptor.target)?))).collect()
 }
 
-/// The other end of every connected socket of this machine: Unix sockets by `sock_diag`, TCP by its two addresses.
+/// The peer of every connected socket of this machine: Unix sockets by `sock_diag`, TCP by its two addresses.
 pub fn peers() -> HashMap<Inode, Inode> {
-    // A kernel that does not tell of one family may tell of the other; who needs a pair says that there is none.
+    // A kernel that does not report one address family may report the other; a missing pair is reported by the caller.
     let mut peers = unix_peers().unwrap_or_default();
     peers.extend(tcp_peers());
     peers
@@ -191,7 +192,7 @@ fn unix_peers() -> io::Result<HashMap<Inode, Inode>> {
     request.extend(length.to_ne_bytes());
     request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     request.extend(REQUEST_DUMP.to_ne_bytes());
-    // Sequence and port are for those who ask more than once.
+    // Sequence number and port are needed only for several requests.
     request.extend([0; 8]);
     // Family, protocol, padding; all states; any inode; what to show; no cookie.
     request.extend([AddressFamily::UNIX.as_raw() as u8, 0, 0, 0]);
@@ -210,7 +211,7 @@ fn unix_peers() -> io::Result<HashMap<Inode, Inode>> {
     }
 }
 
-/// Takes what one datagram says; whether it was the last.
+/// Parses one datagram; returns whether it was the last.
 fn read_answers(mut datagram: &[u8], peers: &mut HashMap<Inode, Inode>) -> io::Result<bool> {
     while datagram.len() >= HEAD {
         let length = u32_at(datagram, 0) as usize;
@@ -229,7 +230,7 @@ fn read_answers(mut datagram: &[u8], peers: &mut HashMap<Inode, Inode>) -> io::R
     Ok(false)
 }
 
-/// A Unix socket of an answer, where it is connected.
+/// Parses a Unix socket of an answer; None if it is not connected.
 fn entry(payload: &[u8]) -> Option<(Inode, Inode)> {
     let own = u32_at(payload.get(..ENTRY)?, 4);
     let mut attributes = payload.get(ENTRY..)?;
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn both_ends_of_a_tcp_connection_find_each_other_mapped_addresses_too() {
         for place in ["127.0.0.1:0", "[::]:0"] {
-            // A machine without IPv6 has no such place.
+            // Binding fails on a machine without IPv6.
             let Ok(listener) = TcpListener::bind(place) else { continue };
             let port = listener.local_addr().unwrap().port();
             let client = TcpStream::connect(("127.0.0.1", port)).unwrap();

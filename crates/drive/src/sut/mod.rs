@@ -1,15 +1,15 @@
-//! What is measured: the processes and threads of a server, bound, watched and proved to have been where they belong.
+//! The system under test: the processes and threads of a server, bound, watched, and checked for their placement.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `processes` | the processes of a system under test, and whose they are; what the helper processes of a server are for |
-//! | `threads` | sightings and kernel counts of threads during one measurement |
-//! | `waits`, `connections` | which threads of two programs talk to each other |
-//! | `usage` | what all of it used while something was measured |
-//! | `watch` | one measurement after another: bind, watch, prove |
+//! | `processes` | the processes of a system under test and their owner; the purpose of a server's helper processes |
+//! | `threads` | sightings and kernel counters of threads during one measurement |
+//! | `waits`, `connections` | which threads of two programs communicate |
+//! | `usage` | resources used during a measurement |
+//! | `watch` | successive measurements: bind, watch, verify |
 //! | `two_hosts` | the same on two hosts: clients here, server there |
-//! | `surroundings` | what belongs to a measurement alongside its figures |
-//! | `error` | what can go wrong with all that |
+//! | `surroundings` | the data recorded with a measurement in addition to its metrics |
+//! | `error` | errors of all of these |
 
 mod connections;
 mod error;

@@ -1,4 +1,4 @@
-//! The processes of a system under test, and whose they are.
+//! The processes of a system under test, and their owner.
 
 use super::SutError;
 use procfs::process::Process;
@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use tare_cpuset::{ThreadRef, observe};
 use tare_engine::Server;
 
-/// Who started the processes, and so who may restart and stop them.
+/// Which party started the processes, and may therefore restart and stop them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// This program: it starts, restarts and stops them.
     Us,
-    /// Someone else: nothing of theirs is changed but what a placement asks for.
+    /// Another party: only what a placement requests is changed.
     Others,
 }
 
@@ -20,10 +20,10 @@ pub enum Owner {
 /// process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemUnderTest {
-    /// The first process; a server that forks for its connections is the parent of the others.
+    /// The first process; in a server that forks for its connections, the parent of the others.
     pub root: Option<i32>,
     pub owner: Owner,
-    /// The data of a server that this program started.
+    /// The data directory of a server that this program started.
     pub data: Option<PathBuf>,
 }
 
@@ -33,18 +33,18 @@ impl SystemUnderTest {
         Self { root, owner: Owner::Us, data }
     }
 
-    /// A server that someone else runs; its first process is known where the connection tells it.
+    /// A server that tare did not start; its first process is known if the connection reveals it.
     pub fn running(root: Option<i32>) -> Self {
         Self { root, owner: Owner::Others, data: None }
     }
 
-    /// Nothing but the client threads: the trial's own process does the work.
+    /// Only the client threads: the trial's own process does the work.
     pub fn own_process() -> Self {
         Self { root: None, owner: Owner::Us, data: None }
     }
 
-    /// Remembers the first process of a server whose threads serve connections, where it is not known yet: theirs or,
-    /// with a process a connection, the one above that has the same name.
+    /// Sets the first process of a server that tare did not start, if it is unknown: the process of the serving thread
+    /// or, in a server with one process per connection, its topmost ancestor of the same name.
     pub fn found(&mut self, serving: ThreadRef) {
         if self.root.is_some() || self.owner == Owner::Us {
             return;
@@ -56,15 +56,15 @@ impl SystemUnderTest {
         self.root = Some(root);
     }
 
-    /// The first process and all that descend from it now.
+    /// The first process and all its current descendants.
     pub fn processes(&self) -> Vec<i32> {
         self.root.into_iter().chain(self.root.into_iter().flat_map(observe::descendants)).collect()
     }
 
-    /// Every thread of every process now.
+    /// All current threads of all processes.
     ///
     /// # Errors
-    /// When the first process cannot be looked at; others come and go.
+    /// The first process cannot be inspected. Other processes come and go.
     pub fn threads(&self) -> Result<Vec<ThreadRef>, SutError> {
         let mut threads = Vec::new();
         for pid in self.processes() {
@@ -78,7 +78,7 @@ impl SystemUnderTest {
     }
 }
 
-/// A script around a server has another name; a server's own parent process has the same.
+/// A wrapper script around a server has another name; a server's own parent process has the same name.
 fn parent_of_the_same_name(pid: i32) -> Option<i32> {
     let stat = |pid: i32| Process::new(pid).and_then(|process| process.stat()).ok();
     let own = stat(pid)?;
@@ -86,11 +86,11 @@ fn parent_of_the_same_name(pid: i32) -> Option<i32> {
     Some(parent.pid)
 }
 
-/// What a process that works for a connection besides its own calls itself.
+/// Title of a process that works for a connection in addition to the connection's own process.
 pub const PARALLEL_WORKER: &str = "parallel worker";
 
-/// The beginnings of what PostgreSQL's helpers call themselves (their `backend_type`). Others are connections, whose
-/// titles tell users and addresses that are no one's business, or of extensions.
+/// Prefixes of the titles of PostgreSQL's helper processes (their `backend_type`). Other processes are connections,
+/// whose titles contain private user names and addresses, or belong to extensions.
 const KINDS: [&str; 17] = [
     PARALLEL_WORKER,
     "archiver",
@@ -111,10 +111,10 @@ const KINDS: [&str; 17] = [
     "walwriter",
 ];
 
-/// What the kernel calls every process of PostgreSQL.
+/// The kernel's name of every PostgreSQL process.
 const NAME: &str = "postgres";
 
-/// What a process of PostgreSQL is for; none where it is of something else, or serves a connection.
+/// The purpose of a PostgreSQL process; None if it is not PostgreSQL's, or serves a connection.
 pub fn kind(pid: i32) -> Option<&'static str> {
     let title = title(pid)?;
     // `postgres: checkpointer`, or with a cluster's name `postgres: 15/main: checkpointer`.
@@ -128,32 +128,32 @@ fn title(pid: i32) -> Option<String> {
         return None;
     }
     let title = observe::arguments(pid).ok()?;
-    // Its first word; databases and users in it may have names of any bytes.
+    // The first argument; names of databases and users in it may contain arbitrary bytes.
     let title = title.split('\0').next()?;
     title.starts_with("postgres: ").then(|| title.to_owned())
 }
 
-/// Looks for parallel workers, which live as long as one query.
+/// Finds parallel workers, which live as long as one query.
 pub struct WorkerWatch {
     root: i32,
     known: BTreeSet<i32>,
 }
 
 impl WorkerWatch {
-    /// Over a server whose connections have processes of their own, such as `serving`; none over others. Those that are
-    /// `known` are no news.
+    /// Watches a server with one process per connection, such as `serving`; None for other servers. Processes in
+    /// `known` are ignored.
     pub fn over(root: Option<i32>, serving: Option<i32>, known: BTreeSet<i32>) -> Option<Self> {
         let root = root.filter(|root| serving.is_some_and(|serving| serving != *root))?;
         Some(Self { root, known })
     }
 
-    /// Those that have come since the last look.
+    /// The parallel workers that were started since the last look.
     pub fn new_ones(&mut self) -> Vec<ThreadRef> {
         let main = Process::new(self.root).and_then(|root| root.task_main_thread());
         let children = main.and_then(|task| task.children()).unwrap_or_default();
         let mut new = Vec::new();
         for pid in children.into_iter().map(u32::cast_signed) {
-            // One that has no title of its own yet is looked at again.
+            // A process without a title of its own yet is checked again at the next look.
             if self.known.contains(&pid) || title(pid).is_none() {
                 continue;
             }
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_helper_is_known_by_what_it_calls_itself() {
-        // A copy with the name, for the kernel takes it from the file.
+        // A copy with PostgreSQL's name, because the kernel takes the name from the file.
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join(NAME);
         std::fs::copy("/bin/sleep", &program).unwrap();

@@ -1,4 +1,4 @@
-//! What belongs to a measurement alongside the figures of its load.
+//! Data recorded with a measurement in addition to the metrics of its load.
 
 use super::{SutError, Usage};
 use crate::capture::interference::OthersSeen;
@@ -7,23 +7,22 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 
-/// What belongs to a measurement alongside the figures of its load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Surroundings {
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
     pub covariates: BTreeMap<String, f64>,
-    /// Who else used most CPU time, as in [`crate::capture::interference::OthersSeen`].
+    /// The other programs that used most CPU time, as in [`crate::capture::interference::OthersSeen`].
     pub users: Vec<(String, u32, f64)>,
     pub threads: Vec<ThreadRecord>,
-    /// What the server used; none where there is none to look at.
+    /// Resources that the server used; None without an observable server.
     pub used: Option<Usage>,
-    /// What others did on the clients' host, where that is another than the server's.
+    /// Disturbances on the clients' host, if it is not the server's host.
     pub client_host: Option<OthersSeen>,
 }
 
 impl Surroundings {
-    /// CPU time of the threads of a class, seconds: exact where the kernel tells it, else in clock ticks. None without
+    /// CPU time of the threads of a class, seconds: exact if the kernel reports it, else in clock ticks. None without
     /// such threads.
     pub fn cpu_s(&self, class: ThreadClass) -> Option<f64> {
         let mut of_class = self.threads.iter().filter(|thread| thread.class == class).peekable();
@@ -33,7 +32,7 @@ impl Surroundings {
         Some(of_class.map(used).sum())
     }
 
-    /// CPU time that was counted as someone else's and was the benchmark's own: of processes that ended meanwhile.
+    /// Subtracts CPU time that was counted as foreign, but belongs to processes of the benchmark that have ended.
     pub fn not_foreign(&mut self, own_s: f64) {
         let Some(foreign_s) = self.covariates.get("foreign_cpu_s").copied().filter(|s| *s > 0.0) else { return };
         let left_s = (foreign_s - own_s.max(0.0)).max(0.0);
@@ -41,20 +40,20 @@ impl Surroundings {
         self.covariates.entry("foreign_cpu_fraction".to_owned()).and_modify(|share| *share *= left_s / foreign_s);
     }
 
-    /// Those of a server with those of its clients on another host: their threads are of that one.
+    /// Merges the data of a server with those of its clients on another host; client threads belong to that host.
     #[must_use]
     pub fn with_clients(mut self, clients: Self) -> Self {
         let (own, mut of_host): (BTreeMap<_, _>, BTreeMap<_, _>) =
             clients.covariates.into_iter().partition(|(name, _)| name.starts_with("client_"));
         self.covariates.extend(own);
-        // There are no such threads there.
+        // The clients' host has no server threads.
         of_host.retain(|name, _| !name.starts_with("server_") && !name.starts_with("background_"));
         self.threads.splice(0..0, clients.threads);
         self.client_host = Some(OthersSeen { covariates: of_host, users: clients.users });
         self
     }
 
-    /// Takes in those of a later measurement of the same sample, each covariate as the registry says.
+    /// Merges a later measurement of the same sample, each covariate by the rules of the registry.
     pub fn merge(&mut self, later: Self) {
         let mut others = OthersSeen { covariates: take(&mut self.covariates), users: take(&mut self.users) };
         others.merge(OthersSeen { covariates: later.covariates, users: later.users });
@@ -91,16 +90,16 @@ fn add(sum: &mut ThreadRecord, later: ThreadRecord) {
     }
 }
 
-/// What the watch over clients asks of the watch over their server on another host.
+/// What the watch over clients requires of the watch over their server on another host.
 pub trait Partner: Send {
-    /// Whether probes are wanted there, which need a server that idles around every sample.
+    /// Whether probes are requested there, which need an idle server before and after every sample.
     fn probes(&self) -> bool;
-    /// Binds the server thread of each connection, known by the number that it has there.
+    /// Binds the server thread of each connection, identified by its thread id on that host.
     fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SutError>;
-    /// Nothing runs there, so that a probe may be read.
+    /// Called while nothing runs, so that a probe may be read there.
     fn idle(&mut self) -> Result<(), SutError>;
     fn start(&mut self) -> Result<(), SutError>;
-    /// It has been measured: what was seen there.
+    /// Ends the measurement and returns what was observed there.
     fn finish(&mut self) -> Result<Surroundings, SutError>;
 }
 
@@ -153,7 +152,7 @@ mod tests {
         assert_eq!(all.started_at, "1");
         assert_eq!((of("elapsed_s"), of("context_switches"), of("server_memory_bytes_node0")), (8.0, 16.0, 400.0));
         assert!((of("steal_fraction") - 0.6 / 8.0).abs() < 1e-12);
-        // Shares of the whole sample: what took turns is not all at one time.
+        // Shares of the whole sample: its parts ran one after another.
         let users: Vec<(u32, f64)> = all.users.iter().map(|user| (user.1, user.2)).collect();
         assert_eq!(users, [(50, 0.5), (52, 0.375), (51, 0.0625)]);
         assert_eq!(all.threads.len(), 1);

@@ -1,4 +1,4 @@
-//! Where the threads of a trial really are, sample by sample: sightings while it runs, kernel counts around it.
+//! The actual CPUs of a trial's threads, per sample: sightings during the sample, kernel counters before and after.
 
 use super::processes::{self, WorkerWatch};
 use crate::capture::interference::thread_cpu_s;
@@ -12,12 +12,12 @@ use tare_cpuset::observe::ThreadSample;
 use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused, affinity_of};
 use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 
-/// Time between two looks at a thread. 20 a second see a thread that strays for long.
+/// Interval between two looks at a thread. 20 per second detect a thread that stays outside its placement.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Time between two looks where threads are many: a look costs 5 to 15 us a thread.
+/// Minimum interval per thread with many threads: a look costs 5 to 15 us per thread.
 const LOOK_AT_EACH: Duration = Duration::from_micros(200);
-/// Looks between two at which the server's own helpers are looked at too, which are many (MySQL has 40) and are judged
-/// by their affinity alone, and the counts of threads that may end are kept: four files each.
+/// Every fifth look includes the server's helper threads, which are many (MySQL has 40) and are judged by their
+/// affinity alone, and stores the counters of threads that may end: four files each.
 const ALL_EVERY: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -25,18 +25,17 @@ pub struct Watched {
     pub class: ThreadClass,
     pub pair: Option<usize>,
     pub thread: ThreadRef,
-    /// Where it was told to be; none when it was left to the OS.
+    /// The requested placement; None if it was left to the OS.
     pub asked: Option<CpuSet>,
 }
 
-/// A watch over some threads during one sample.
 pub struct ThreadWatch {
     began: Instant,
     tracked: Arc<Mutex<Vec<Tracked>>>,
-    /// Those that no one named: they stand behind the others.
+    /// Workers found by the watch itself; their records follow the others.
     workers: Arc<Mutex<Vec<Tracked>>>,
     stop: Arc<AtomicBool>,
-    /// Ends with the seconds of CPU time that it took.
+    /// Returns the seconds of CPU time that it used.
     looker: JoinHandle<f64>,
 }
 
@@ -45,11 +44,11 @@ struct Tracked {
     thread: Watched,
     before: Option<ThreadSample>,
     seen: Sightings,
-    /// The CPU on which it was before it was bound elsewhere: that of one that sleeps stays until it wakes.
+    /// The CPU of the thread before it was bound elsewhere: the kernel reports it until a sleeping thread wakes.
     stale: Option<u32>,
-    /// What was last known of one that may end: its counts, and the CPUs that it was allowed.
+    /// The last known counters and allowed CPUs of a thread that may end.
     last: Option<(ThreadSample, CpuSet)>,
-    /// What a helper process is for, where the kernel calls them all the same.
+    /// The purpose of a helper process, if the kernel's name is the same for all of them.
     kind: Option<&'static str>,
 }
 
@@ -63,7 +62,7 @@ impl Tracked {
         Self { thread, before, seen: Sightings::default(), stale, last: None, kind }
     }
 
-    /// One that began during the sample: all that it did belongs to it.
+    /// A thread that began during the sample: all its activity belongs to the sample.
     fn born(thread: Watched) -> Self {
         let mut born = Self::now(thread);
         if let Some(before) = &mut born.before {
@@ -89,8 +88,8 @@ struct Sightings {
 }
 
 impl ThreadWatch {
-    /// Starts to look, twenty times a second. Of threads that may end, what was last known is kept.
-    /// Workers that come and go are watched from when they are first seen.
+    /// Starts looking, twenty times per second. For threads that may end, the last known counters are kept.
+    /// Short-lived workers are watched from their first sighting.
     pub fn start(threads: Vec<Watched>, may_end: bool, mut finder: Option<WorkerWatch>) -> Result<Self, ThreadRefused> {
         let tracked = Arc::new(Mutex::new(threads.into_iter().map(Tracked::now).collect::<Vec<_>>()));
         let (workers, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
@@ -118,19 +117,19 @@ impl ThreadWatch {
         Ok(Self { began, tracked, workers, stop, looker })
     }
 
-    /// Looks at one more from now on: one that began during the sample.
+    /// Also watches a thread that began during the sample.
     pub fn add(&self, thread: Watched) {
         follow(&self.tracked, thread);
     }
 
-    /// Ends it: a record for each, workers last, and the seconds of CPU time that looking took. A thread that has ended
-    /// meanwhile keeps what was known of it.
+    /// Ends the watch: returns a record for each thread, workers last, and the seconds of CPU time that the watch
+    /// used. A thread that has ended keeps its last known counters.
     pub fn finish(self) -> (Vec<ThreadRecord>, f64) {
         let elapsed_s = self.began.elapsed().as_secs_f64();
         self.stop.store(true, Ordering::Relaxed);
-        // It need not sleep to the end: a query may have taken a millisecond.
+        // Wakes the thread: its pause may be much longer than the sample, as for a query of a millisecond.
         self.looker.thread().unpark();
-        // The looker only reads; were it to panic, there would merely be fewer sightings.
+        // The thread only reads: if it panicked, there would merely be fewer sightings.
         let looked_s = self.looker.join().unwrap_or(0.0);
         look(&self.tracked, true, false);
         let lists = [&self.tracked, &self.workers].map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
@@ -144,7 +143,7 @@ fn follow(tracked: &Mutex<Vec<Tracked>>, thread: Watched) {
     tracked.lock().unwrap_or_else(PoisonError::into_inner).push(born);
 }
 
-/// Until the next look: longer where there are more than 250 threads, so that looking takes no CPU from them.
+/// Pause until the next look: longer with more than 250 threads, so that looking does not take CPU time from them.
 fn pause(tracked: &Mutex<Vec<Tracked>>) -> Duration {
     let threads = tracked.lock().unwrap_or_else(PoisonError::into_inner).len();
     LOOK_EVERY.max(LOOK_AT_EACH.saturating_mul(u32::try_from(threads).unwrap_or(u32::MAX)))
@@ -173,7 +172,7 @@ fn record(tracked: &Tracked, elapsed_s: f64) -> ThreadRecord {
     let before = before.as_ref();
     let after = observe::thread(thread.thread).ok().or_else(|| last.as_ref().map(|(sample, _)| sample.clone()));
     let allowed = affinity_of(thread.thread).ok().or_else(|| last.as_ref().map(|(_, allowed)| allowed.clone()));
-    // A thread that has gone, or came later, has no difference to show: its counts stay 0.
+    // A thread that has ended, or began later, has no difference: its counters stay 0.
     let during = |count: fn(&ThreadSample) -> Option<u64>| -> Option<u64> {
         Some(count(after.as_ref()?)?.saturating_sub(count(before?)?))
     };
@@ -204,7 +203,7 @@ fn schedule(run_ns: Option<u64>, wait_ns: Option<u64>, elapsed_s: f64) -> Option
     Some(ScheduleRecord { ran_s, waited_s, slept_s: (elapsed_s - ran_s - waited_s).max(0.0) })
 }
 
-/// Share of the server threads' time in which they were runnable and had no CPU.
+/// Share of the server threads' time in which they were runnable without a CPU.
 pub fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
     let server =
         threads.iter().filter(|thread| thread.class == ThreadClass::Connection).filter_map(|thread| thread.schedule);
@@ -213,7 +212,7 @@ pub fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
     (all_s > 0.0).then_some(waited_s / all_s)
 }
 
-/// The first thread that is not, or was seen not to be, where it was told to be.
+/// Describes the first thread that is, or was seen, outside its requested CPUs.
 pub fn stray(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
     threads.iter().zip(records).find_map(|(thread, record)| {
         let asked = thread.asked.as_ref()?;
@@ -226,7 +225,7 @@ pub fn stray(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
             let now = if now.is_empty() { "gone".to_owned() } else { now.to_string() };
             return Some(format!("{} was bound to CPUs {asked} and its affinity is now {now}", who()));
         }
-        // One that sleeps is still on the CPU where it ran last, wherever it may run next.
+        // A sleeping thread is still reported on the CPU where it last ran, whatever its affinity.
         if thread.class == ThreadClass::Background {
             return None;
         }

@@ -4,30 +4,30 @@ use super::{Partner, SubjectWatch, SutError};
 use std::collections::BTreeSet;
 use tare_cpuset::{ThreadRef, observe};
 
-/// A thread that is the server's own: its place under /proc and when it started, for numbers are used again.
+/// A verified thread of the server and its start time, because thread ids are reused.
 type Proved = (ThreadRef, u64);
 
 impl SubjectWatch {
-    /// A watch over client threads of this host whose server is on another, where `partner` watches.
+    /// A watch over client threads of this host whose server is on another host, where `partner` watches it.
     #[must_use]
     pub fn with_partner(mut self, partner: Box<dyn Partner>) -> Self {
         self.partner = Some(partner);
         self
     }
 
-    /// A watch over a server of this host whose clients, at most so many, are on another.
+    /// A watch over a server of this host with at most `most` clients on another host.
     #[must_use]
     pub fn without_clients(mut self, most: usize) -> Self {
         self.clients_elsewhere = Some(most);
         self
     }
 
-    /// Binds the server threads behind connections of clients that are on another host, by their numbers here. That
-    /// host is not believed: each must be a thread of the server's processes before and after it was bound, and what
-    /// an earlier call bound is not watched any more.
+    /// Binds the server threads behind connections of clients on another host, given as thread ids of this host. The
+    /// other host is not trusted: each id must be a thread of the server's processes before and after it is bound, and
+    /// threads bound by an earlier call are no longer watched.
     ///
     /// # Errors
-    /// As [`SubjectWatch::connected`]; also when a thread is none of the server's, and then nothing is bound.
+    /// As [`SubjectWatch::connected`]; also when a thread does not belong to the server, and then nothing is bound.
     pub fn serves(&mut self, serving: &[Option<i32>]) -> Result<(), SutError> {
         let most = self.clients_elsewhere.unwrap_or(0);
         if serving.len() > most {
@@ -40,7 +40,7 @@ impl SubjectWatch {
         self.clear();
         let proved = self.of_server(serving)?;
         self.join(proved.iter().map(|known| (None, known.map(|(thread, _)| thread))).collect())?;
-        // One that ended meanwhile may have left its number to another.
+        // If a thread ended in the meantime, its id may belong to another thread now.
         if self.of_server(serving)? == proved {
             return Ok(());
         }
@@ -58,7 +58,7 @@ impl SubjectWatch {
             tid.map(proved).transpose()
         });
         let found: Vec<Option<Proved>> = found.collect::<Result<_, SutError>>()?;
-        // Looked at last, so that the number is looked up in what is there now.
+        // The processes are read last, so that each id is checked against the processes that exist now.
         let processes: BTreeSet<i32> = self.processes().into_iter().collect();
         for (connection, (thread, _)) in found.iter().enumerate().filter_map(|(at, known)| Some((at, (*known)?))) {
             if !processes.contains(&thread.pid) {
@@ -146,7 +146,7 @@ mod tests {
         watch.serves(&[Some(thread.tid)]).unwrap();
         assert_eq!(affinity_of(thread).unwrap(), CpuSet::from(cpu));
         assert!(Journal::pending(state.path()), "what it had is on disk");
-        // A sample within a sample, and connections within one, are refused: each would begin threads here.
+        // A sample within a sample, and connections within a sample, are refused: each would start threads here.
         watch.start().unwrap();
         let deadline = Instant::now() + Duration::from_secs(5);
         assert!(watch.start().is_err() && watch.serves(&[Some(thread.tid)]).is_err() && Instant::now() < deadline);

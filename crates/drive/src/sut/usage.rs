@@ -1,12 +1,12 @@
-//! What a system under test used while something was measured: the server's side of the cost of an operation.
+//! Resources that a system under test used during a measurement: the server's part of the cost of an operation.
 //!
-//! Processes are asked and not threads where the kernel sums up by itself: a thread that ended meanwhile is then in the
-//! sum. A process that ended is in its parent's account of ended children, so the sum over all of them and that account
-//! loses nothing when one goes, unless it goes while they are read: then they are read again. Only context
-//! switches are kept by thread alone; those of threads that ended are lost.
+//! Figures are read by process, not by thread, where the kernel keeps sums by process: the sum includes threads that
+//! have ended. A process that has ended is included in its parent's account of ended children, so the sum over all
+//! processes and that account is complete, unless a process ends while they are read: then they are read again. Only
+//! context switches are kept by thread; those of threads that ended are lost.
 //!
-//! Processes count CPU time in clock ticks, threads in nanoseconds (`schedstat`). Where every thread was watched to the
-//! end, the sum over them is taken.
+//! Processes count CPU time in clock ticks, threads in nanoseconds (`schedstat`). If every thread was watched to the
+//! end, the sum over the threads is used.
 
 use super::SystemUnderTest;
 use serde::{Deserialize, Serialize};
@@ -18,13 +18,13 @@ use tare_results::covariate;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_results::server_cost::Quantity;
 
-/// What a system under test used: the sum over all its processes and threads, whichever class they are of. Requests to
-/// storage are those of the devices that hold its files, whichever process made them.
+/// Resources used: the sum over all processes and threads of all classes. Requests to storage are those of the devices
+/// that hold the files, whichever process made them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
     cpu_s: f64,
-    /// In clock ticks, as that in the kernel: how the CPU time is divided.
+    /// In clock ticks, like `system_s`: the ratio in which `cpu_s` is divided.
     user_s: f64,
     system_s: f64,
     minor_faults: f64,
@@ -48,12 +48,12 @@ pub struct UsageMark {
     storage: BTreeMap<(u32, u32), StorageUsage>,
 }
 
-/// How often the accounts are read until no process came or went meanwhile.
+/// Maximum number of attempts to read the accounts without a change of the processes.
 const READINGS: usize = 20;
 
 impl UsageMark {
-    /// Reads the accounts now; none where the system under test has no process of its own, it cannot be looked at, or
-    /// its processes come and go too fast for a sum.
+    /// Reads the accounts; None if the system under test has no process of its own, may not be inspected, or its
+    /// processes come and go too fast for a consistent sum.
     pub fn take(sut: &SystemUnderTest) -> Option<Self> {
         let root = sut.root?;
         (0..READINGS).find_map(|_| {
@@ -81,11 +81,11 @@ impl UsageMark {
         Self { used, processes: processes.len(), switches, storage: observe::storage_usage(root) }
     }
 
-    /// What was used since an earlier moment, with the records of the threads that were watched meanwhile; none where
-    /// an account went back, as when what a process used was lost with it because no one waited for its end.
+    /// The resources used since an earlier mark, with the records of the threads that were watched in between. None if
+    /// an account decreased: a process that ended was not waited for, and its figures were lost.
     pub fn since(&self, before: &Self, threads: &[ThreadRecord]) -> Option<Usage> {
         let (now, then) = (&self.used, &before.used);
-        // Sums of ticks: a little less than none is none.
+        // Sums of ticks are rounded: a slightly negative difference counts as zero.
         let grown = |now: f64, then: f64| (now - then > -1e-6).then(|| (now - then).max(0.0));
         let known = |now: Option<f64>, then: Option<f64>| grown(now?, then?);
         let of_kind = |kind: usize| -> f64 {
@@ -118,8 +118,8 @@ impl UsageMark {
         })
     }
 
-    /// CPU time of the server's threads, exact. None where one of them was not watched, or where the ticks come to more
-    /// than their steps allow: threads began and ended unseen.
+    /// Exact CPU time of the server's threads. None if one of them was not watched, or if the ticks exceed the sum by
+    /// more than their rounding: then threads began and ended unseen.
     fn of_threads_s(&self, before: &Self, threads: &[ThreadRecord], ticks_s: f64) -> Option<f64> {
         let of_server = threads.iter().filter(|thread| thread.class != ThreadClass::Client);
         let spent: BTreeMap<u32, Option<f64>> =
@@ -130,7 +130,7 @@ impl UsageMark {
         }
         let ran_s = spent.into_values().sum::<Option<f64>>()?;
         let tick_s = 1.0 / rustix::param::clock_ticks_per_second() as f64;
-        // User and kernel time of each process, and of its ended children, are each cut to a whole tick.
+        // User and kernel time of each process, and of its ended children, are each rounded down to a whole tick.
         let steps = 2 * (1 + self.processes.max(before.processes));
         (ticks_s - ran_s <= steps as f64 * tick_s).then_some(ran_s)
     }
@@ -149,7 +149,7 @@ impl Usage {
         self.written_bytes = sum(self.written_bytes, process.written_bytes);
     }
 
-    /// Adds that of a later measurement of the same sample.
+    /// Adds a later measurement of the same sample.
     pub fn add(&mut self, later: &Self) {
         let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
         self.cpu_s += later.cpu_s;
@@ -168,10 +168,10 @@ impl Usage {
         self.involuntary_switches += later.involuntary_switches;
     }
 
-    /// One quantity of it in the unit of its metric; none where it could not be read.
+    /// One quantity in the unit of its metric; None if it could not be read.
     pub fn of(&self, quantity: Quantity) -> Option<f64> {
         const MICRO: f64 = 1e6;
-        // Without a tick no one knows how it is divided.
+        // Without a tick the division into user and system time is unknown.
         let part = |of_ticks_s: f64| match self.user_s + self.system_s {
             ticks_s if ticks_s > 0.0 => Some(MICRO * self.cpu_s * of_ticks_s / ticks_s),
             _ => (self.cpu_s == 0.0).then_some(0.0),
@@ -196,7 +196,7 @@ impl Usage {
     }
 }
 
-/// How often threads of each class were moved to another CPU, and gave theirs up.
+/// CPU migrations and context switches by class of thread.
 pub(super) fn switches(threads: &[ThreadRecord]) -> BTreeMap<String, f64> {
     let classes =
         [(ThreadClass::Client, "client"), (ThreadClass::Connection, "server"), (ThreadClass::Background, "background")];
@@ -211,9 +211,9 @@ pub(super) fn switches(threads: &[ThreadRecord]) -> BTreeMap<String, f64> {
     found
 }
 
-/// CPU time of the clients over what they may have at most, and the share of their time that they waited for a CPU;
-/// where they spin, how long they did together, which is none of the CPU time that they need. Nothing where there are
-/// no clients, or the kernel does not tell.
+/// CPU time of the clients relative to the most that they can get, and the share of their time that they waited for a
+/// CPU; for spinning clients, the total time spent spinning, which does not count as CPU time that they need. Empty
+/// without clients, or if the kernel does not report their times.
 pub(super) fn covariates(threads: &[ThreadRecord], spun: Option<Duration>) -> BTreeMap<String, f64> {
     let clients: Vec<_> = threads
         .iter()
@@ -227,13 +227,13 @@ pub(super) fn covariates(threads: &[ThreadRecord], spun: Option<Duration>) -> BT
     if longest_s <= 0.0 {
         return found;
     }
-    // A thread has one CPU at a time, and all of them together no more than those that they may run on.
+    // A thread uses at most one CPU at a time, and all threads together at most their allowed CPUs.
     let busiest = clients.iter().map(|(schedule, _)| schedule.ran_s / longest_s).fold(0.0, f64::max);
     let all: f64 = clients.iter().map(|(schedule, _)| schedule.ran_s).sum();
     let cpus = clients.iter().flat_map(|(_, allowed)| allowed.iter()).collect::<CpuSet>().iter().count().max(1);
     let together = all / longest_s / cpus as f64;
     let waited: f64 = clients.iter().map(|(schedule, _)| schedule.waited_s).sum();
-    // Each spins about as long as the others, with a CPU or without.
+    // All clients spin for about the same time, whether they have a CPU or not.
     let needed = (1.0 - spun_s.unwrap_or(0.0) / (all + waited).max(f64::MIN_POSITIVE)).max(0.0);
     found.insert("client_busy_fraction".to_owned(), busiest.max(together) * needed);
     let time: f64 = clients.iter().map(|(schedule, _)| length(schedule)).sum();
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_a_child_used_stays_in_the_sum_when_it_has_gone() {
-        // It reads a line, lets a child of its own burn and go, and tells so.
+        // The shell reads a line, waits for a child that uses CPU time and ends, then prints "done".
         let burn = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
         let script = format!("read x; sh -c '{burn}'; echo done; read y");
         let mut shell =
@@ -264,7 +264,7 @@ mod tests {
         let used = UsageMark::take(&sut).unwrap().since(&before, &[]).unwrap();
         input.write_all(b"end\n").unwrap();
         shell.wait().unwrap();
-        // In microseconds; sixty thousand rounds of a shell take longer than two ticks anywhere.
+        // In microseconds; sixty thousand iterations of a shell take longer than two ticks anywhere.
         assert!(used.of(Quantity::Cpu).unwrap() >= 20_000.0, "{used:?}");
         let [all, user, system] = [Quantity::Cpu, Quantity::User, Quantity::System].map(|q| used.of(q).unwrap());
         assert!((all - user - system).abs() < 1e-3, "{used:?}");
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn processes_that_end_while_the_accounts_are_read_are_not_lost() {
-        // Children without number, each of which uses some CPU and goes.
+        // An endless series of children that use some CPU time and end.
         let script = "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done' & sh -c : & wait; done";
         let mut shell = Command::new("sh").args(["-c", script]).spawn().unwrap();
         let sut = SystemUnderTest::running(Some(shell.id().cast_signed()));
@@ -293,7 +293,7 @@ mod tests {
         assert!(all.of(Quantity::Cpu).unwrap() > 0.0, "{all:?}");
     }
 
-    /// Also where they ran for less than a tick; what threads that no one saw ran is in the ticks alone.
+    /// Even if the threads ran for less than a tick; the time of unwatched threads is included only in the ticks.
     #[test]
     fn cpu_time_is_that_of_the_threads_where_all_of_them_were_watched() {
         let mut shell = Command::new("sh").args(["-c", "read x"]).stdin(Stdio::piped()).spawn().unwrap();
@@ -355,7 +355,7 @@ mod tests {
         let four = [2.4; 4].map(|ran| thread(Client, "3", ran, 6.0));
         assert_eq!(of(&four), (Some(0.96), Some(0.6)), "four threads share a PU");
         assert_eq!(of(&[2.4; 4].map(|ran| thread(Client, "0-3", ran, 0.0))), (Some(0.24), Some(0.0)));
-        // Two that spin for most of it need the rest.
+        // Two clients that spin most of the time need only the rest.
         let spinning = [8.0; 2].map(|ran| thread(Client, "0-7", ran, 2.0));
         let found = covariates(&spinning, Some(Duration::from_secs(12)));
         assert!((found["client_busy_fraction"] - 0.32).abs() < 1e-9 && found["client_spun_s"] == 12.0, "{found:?}");

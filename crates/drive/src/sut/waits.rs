@@ -1,5 +1,5 @@
-//! In which descriptors a thread waits: all threads of a process share its descriptors, and only the one that reads
-//! from a connection works for it.
+//! The descriptors in which a thread waits: all threads of a process share its descriptors, and only the thread that
+//! reads from a connection works for it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,8 +9,8 @@ use tare_cpuset::observe::{InCall, epoll_watches, in_call};
 /// More descriptors than one thread of a benchmark waits for at a time.
 const MOST: u64 = 4096;
 
-/// The descriptors that a thread waits in, or works on, in the system call that it is in now. None where it runs, where
-/// the call is about none, or where the kernel does not tell (a process of someone else's).
+/// The descriptors that a thread waits in, or works on, in its current system call. None if the thread runs, the call
+/// has no descriptor, or the kernel does not permit the look (a process of another user).
 pub fn waits_in(thread: ThreadRef) -> Option<Vec<i32>> {
     let InCall::Call(call) = in_call(thread).ok()? else { return None };
     let [first, second, ..] = call.arguments;
@@ -20,7 +20,7 @@ pub fn waits_in(thread: ThreadRef) -> Option<Vec<i32>> {
         Kind::Select => selected(thread.pid, first, second),
         Kind::Epoll => epoll_watches(thread.pid, descriptor(first)).ok(),
     };
-    // One that has gone on meanwhile has something else there by now.
+    // If the thread has run in the meantime, its memory may have changed.
     found.filter(|_| in_call(thread).is_ok_and(|after| after == InCall::Call(call)))
 }
 
@@ -52,7 +52,7 @@ fn kind(call: i64) -> Option<Kind> {
     }
 }
 
-/// Registers hold 64 bits of what the caller gave as 32.
+/// A register holds 64 bits, of which the lower 32 are the descriptor.
 fn descriptor(argument: u64) -> i32 {
     (argument as u32).cast_signed()
 }
@@ -63,16 +63,16 @@ fn memory(pid: i32, at: u64, bytes: usize) -> Option<Vec<u8>> {
     Some(read)
 }
 
-/// `struct pollfd`: a descriptor of 4 bytes, then what is waited for and what came, 2 bytes each.
+/// `struct pollfd`: a descriptor of 4 bytes, then requested and returned events, 2 bytes each.
 fn polled(pid: i32, at: u64, count: u64) -> Option<Vec<i32>> {
     let count = usize::try_from(count).ok().filter(|_| count <= MOST)?;
     let entries = memory(pid, at, count * 8)?;
     let descriptors = entries.chunks_exact(8).filter_map(|entry| entry[..4].try_into().ok().map(i32::from_ne_bytes));
-    // A negative one is passed over (poll(2)).
+    // A negative descriptor is ignored (poll(2)).
     Some(descriptors.filter(|descriptor| *descriptor >= 0).collect())
 }
 
-/// `fd_set`: a bit a descriptor, of those to be read.
+/// `fd_set` of the descriptors to be read, one bit each.
 fn selected(pid: i32, count: u64, at: u64) -> Option<Vec<i32>> {
     let count = i32::try_from(count).ok().filter(|_| count <= MOST && at != 0)?;
     let bytes = memory(pid, at, count.unsigned_abs().div_ceil(64) as usize * 8)?;
@@ -92,7 +92,7 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::{Duration, Instant};
 
-    /// What a thread that does this with a connection is seen to wait in.
+    /// The descriptors in which a thread is seen that waits like this in a connection.
     fn seen(wait: impl FnOnce(&mut UnixStream) + Send) -> (i32, Vec<i32>) {
         let (mut one, other) = UnixStream::pair().unwrap();
         let descriptor = one.as_raw_fd();

@@ -1,5 +1,5 @@
-//! One measurement of a system under test after another: its threads bound, found, watched while something is measured,
-//! and proved to have been where they belong.
+//! Successive measurements of a system under test: its threads are found, bound, watched during each measurement, and
+//! verified to have stayed in their placement.
 
 use super::processes::{PARALLEL_WORKER, WorkerWatch};
 use super::{
@@ -28,25 +28,25 @@ use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connected {
     pub client: ThreadRef,
-    /// The server thread or process behind its connection, where the server says it; of a server on another host
+    /// The server thread or process behind its connection, if the server reports it; for a server on another host
     /// [`ThreadRef::elsewhere`].
     pub serving: Option<ThreadRef>,
 }
 
-/// Where threads go and what is looked at alongside them.
+/// The placement of threads, and what is recorded of them.
 #[derive(Debug, Clone)]
 pub struct WatchSettings {
     pub placement: ResolvedPlacement,
-    /// Draws which server thread gets which PU where no pairing is asked for.
+    /// Seed for the assignment of server threads to logical CPUs when no pairing is requested.
     pub chance_seed: u64,
     pub memory: bool,
     /// Whether the time each thread ran, waited and slept is recorded.
     pub schedule: bool,
     /// Whether the use of L3 caches and of memory bandwidth is recorded, where the machine counts it.
     pub cache: bool,
-    /// Part of the time that probes alongside the samples may take; none: there are none.
+    /// Fraction of the time that probes before and after the samples may take; None: no probes.
     pub probe_share: Option<f64>,
-    /// Where clients spin until their server answers, how long they did; none: they sleep.
+    /// The time that clients spent spinning until their server answered; None: clients sleep.
     pub spinning: Option<Spinning>,
 }
 
@@ -54,33 +54,33 @@ pub struct WatchSettings {
 #[derive(Debug, Default)]
 pub struct SideThreads {
     pub clients: Vec<ThreadRef>,
-    /// Those that serve the clients.
+    /// Server threads that serve the clients.
     pub connections: Vec<ThreadRef>,
 }
 
-/// All threads that take part, and the measurement that is under way.
+/// All participating threads, and the measurement in progress.
 pub struct SubjectWatch {
     sut: SystemUnderTest,
     settings: WatchSettings,
     watched: Vec<Watched>,
-    /// Whether threads come and go: those of a program that is not this one's.
+    /// Whether threads may start and end at any time: true for threads of an external program.
     may_end: bool,
-    /// Where the server's parts lie, which does not change while it lives.
+    /// Address space layout of the server, which does not change while it runs.
     layout: Vec<(&'static str, f64)>,
-    /// Binds threads of a server that is not ours, or that another host names.
+    /// Binds threads of a server that tare did not start, or that another host names.
     affinities: Option<SharedAffinities>,
     probe: Option<ProbeWatch>,
     cache: Option<CacheWatch>,
-    /// Watches the server, where that is on another host.
+    /// The watch over the server, if the server is on another host.
     pub(super) partner: Option<Box<dyn Partner>>,
-    /// How many clients there are on another host, where someone else watches them; none: they are here.
+    /// Number of clients on another host, where another watch observes them; None: the clients are here.
     pub(super) clients_elsewhere: Option<usize>,
-    /// Whether something still runs when a measurement is over, so that no probe may be read then.
+    /// Whether load continues after a measurement, so that no probe may be read then.
     ends_under_load: bool,
     open: Option<Open>,
 }
 
-/// Affinities of someone else's server, which the one who made them puts back when the load is done.
+/// Changed affinities of a server that tare did not start; their owner restores the original ones after the load.
 pub type SharedAffinities = Arc<Mutex<ThreadAffinities>>;
 
 struct Open {
@@ -88,17 +88,17 @@ struct Open {
     started_at: String,
     interference: Interference,
     memory: Option<MemoryWatch>,
-    /// Where client and server are on two hosts.
+    /// Only if client and server are on two hosts.
     network: Option<NetworkWatch>,
     watch: ThreadWatch,
     used: Option<UsageMark>,
     spun: Option<Duration>,
-    /// Seconds of CPU time that the first readings took.
+    /// Seconds of CPU time that the readings at the start took.
     recording_s: f64,
 }
 
 impl SubjectWatch {
-    /// A watch over a system under test whose clients are still to come.
+    /// A watch over a system under test whose clients have not connected yet.
     pub fn new(sut: SystemUnderTest, settings: WatchSettings) -> Self {
         let layout = layout_of(&sut);
         Self {
@@ -117,14 +117,14 @@ impl SubjectWatch {
         }
     }
 
-    /// Threads of a server that is not ours, or that another host names, are bound through these.
+    /// Binds threads of a server that tare did not start, or that another host names, through these affinities.
     #[must_use]
     pub fn journalled(mut self, affinities: Option<SharedAffinities>) -> Self {
         self.affinities = affinities;
         self
     }
 
-    /// Binds the server threads behind all connections, by number of the connection, and remembers whom to watch.
+    /// Binds the server threads behind all connections, by number of the connection, and starts watching both sides.
     pub fn connected(&mut self, connected: &[Connected]) -> Result<(), SutError> {
         if let Some(partner) = &mut self.partner {
             partner.connected(&connected.iter().map(|pair| Some(pair.serving?.tid)).collect::<Vec<_>>())?;
@@ -133,7 +133,7 @@ impl SubjectWatch {
         self.join(connected.iter().map(|pair| (Some(pair.client), pair.serving.filter(here))).collect())
     }
 
-    /// Binds and watches pairs of client and server thread, of which either may be on another host or unknown.
+    /// Binds and watches pairs of client and server thread; either may be on another host or unknown.
     pub(super) fn join(&mut self, pairs: Vec<(Option<ThreadRef>, Option<ThreadRef>)>) -> Result<(), SutError> {
         let from = self.watched.len();
         if let Some(serving) = pairs.iter().find_map(|(_, serving)| *serving) {
@@ -151,7 +151,7 @@ impl SubjectWatch {
                 self.watched.push(Watched { class: ThreadClass::Client, pair: Some(index), thread, asked });
             }
             let Some(thread) = serving else {
-                // Every thread of a server of ours was started inside the set that all share.
+                // Every thread of a server that tare started was started inside the common CPU set.
                 let inside = self.sut.owner == Owner::Us && self.settings.placement.bind == Bind::Set;
                 if cpus.is_some() && !inside {
                     return Err(SutError::NoServerThread(index));
@@ -173,32 +173,31 @@ impl SubjectWatch {
             }
             self.watched.extend(background);
         }
-        // A program of someone else's may have begun to measure meanwhile.
+        // An external program may have begun to measure in the meantime.
         if let Some(open) = &self.open {
             self.watched[from..].iter().for_each(|thread| open.watch.add(thread.clone()));
         }
         Ok(())
     }
 
-    /// The threads of both sides on this machine.
     pub fn sides(&self) -> SideThreads {
         let of =
             |class| self.watched.iter().filter(move |watched| watched.class == class).map(|watched| watched.thread);
         SideThreads { clients: of(ThreadClass::Client).collect(), connections: of(ThreadClass::Connection).collect() }
     }
 
-    /// No thread is watched any more: those that were have ended.
+    /// Stops watching all threads: they have ended.
     pub fn clear(&mut self) {
         self.watched.clear();
     }
 
-    /// From now on threads may come and go: those of a program that is not this one's.
+    /// Stops watching all threads; from now on threads of an external program may start and end at any time.
     pub fn forget(&mut self) {
         self.clear();
         self.may_end = true;
     }
 
-    /// Watches one more thread, also in the measurement that is under way.
+    /// Also watches this thread, including in a measurement in progress.
     pub fn also(&mut self, thread: Watched) {
         if let Some(open) = &self.open {
             open.watch.add(thread.clone());
@@ -210,12 +209,13 @@ impl SubjectWatch {
         self.open.is_some()
     }
 
-    /// The processes of the server; empty where there is none.
+    /// The processes of the server; empty without a server.
     pub fn processes(&self) -> Vec<i32> {
         self.sut.processes()
     }
 
-    /// Binds threads of the server: where there is a journal, when what they had is on disk; without one ours alone.
+    /// Binds threads of the server. With a journal the original affinities are on disk before any is changed; without
+    /// one only threads of a server that tare started are bound.
     fn bind(&self, wanted: &[(ThreadRef, CpuSet)], may_be_gone: bool) -> Result<(), SutError> {
         match (self.sut.owner, &self.affinities) {
             _ if wanted.is_empty() => Ok(()),
@@ -231,13 +231,13 @@ impl SubjectWatch {
         }
     }
 
-    /// Whether probes are wanted, which need a server that idles around every sample.
+    /// Whether probes are requested, which need an idle server before and after every sample.
     pub fn probes(&self) -> bool {
         self.settings.probe_share.is_some() || self.partner.as_ref().is_some_and(|partner| partner.probes())
     }
 
-    /// Nothing runs: where probes are wanted one is read. [`SubjectWatch::start`] does so itself where it was not done,
-    /// so that only who starts under load needs it.
+    /// Called while nothing runs: reads a probe if probes are requested. [`SubjectWatch::start`] does this if it has
+    /// not been done, so only callers that start under load need this function.
     pub fn idle(&mut self) -> Result<(), SutError> {
         if let Some(partner) = &mut self.partner {
             partner.idle()?;
@@ -251,13 +251,13 @@ impl SubjectWatch {
         Ok(())
     }
 
-    /// Measurements end while something still runs: only the probe before each says how fast the machine is.
+    /// Measurements end while load continues: only the probe before each shows the speed of the machine.
     pub fn ends_under_load(&mut self) {
         self.ends_under_load = true;
     }
 
     pub fn start(&mut self) -> Result<(), SutError> {
-        // Each looks with a thread of its own.
+        // Every measurement has a watching thread of its own, so a second one at the same time is refused.
         if self.is_open() && self.clients_elsewhere.is_some() {
             return Err(SutError::OtherHost("a sample begins in the middle of another".to_owned()));
         }
@@ -286,7 +286,7 @@ impl SubjectWatch {
         self.settings.spinning.as_ref().map(Spinning::spun)
     }
 
-    /// Threads of a server that is not ours stay in the groups that they are in.
+    /// Threads of a server that tare did not start stay in their monitoring groups.
     fn count_cache(&mut self) {
         if self.settings.cache && self.sut.owner == Owner::Us {
             self.cache = self.cache.take().or_else(|| CacheWatch::begin(self.sut.root));
@@ -298,10 +298,10 @@ impl SubjectWatch {
         }
     }
 
-    /// It has been measured; where probes are wanted, nothing else may run now.
+    /// Ends the measurement; if probes are requested, nothing else may run now.
     ///
     /// # Errors
-    /// [`SutError::Stray`] when a thread or page was elsewhere than it was told to be.
+    /// [`SutError::Stray`] when a thread or page was outside its placement.
     pub fn finish(&mut self) -> Result<Surroundings, SutError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
         let began_s = thread_cpu_s();
@@ -311,7 +311,7 @@ impl SubjectWatch {
         let (mut threads, looked_s) = open.watch.finish();
         let used = used.and_then(|(before, now)| now.since(&before, &threads));
         if self.may_end {
-            // One that ended before it was looked at once was nowhere that is known.
+            // The location of a thread that ended before the first look is unknown.
             let known: Vec<bool> = threads.iter().map(|thread| !thread.allowed_cpus.is_empty()).collect();
             let mut each = known.iter();
             threads.retain(|_| *each.next().unwrap_or(&false));
@@ -334,7 +334,7 @@ impl SubjectWatch {
             open.spun.zip(self.spun()).map(|(before, now)| now.saturating_sub(before)),
         ));
         if let Some(pid) = self.sut.root {
-            // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
+            // Not recorded if the process has ended or may not be inspected, and on kernels without NUMA.
             let pages = self.pages(pid, &mut covariates)?;
             if let Some(stray) = memory::stray("the server's memory", &self.settings.placement.memory, &pages) {
                 return Err(SutError::Stray(stray));
@@ -357,8 +357,8 @@ impl SubjectWatch {
             let found = if self.ends_under_load { probe.before_alone() } else { probe.after(elapsed)? };
             covariates.extend(found.into_iter().map(|(probe, ns)| (probe.covariate().to_owned(), ns)));
         }
-        // Of the many helpers of a server, those that did nothing are not worth a line each. Parallel workers live
-        // shorter than the clock ticks: the first stands for those.
+        // A server has many helper threads; idle ones get no record. A parallel worker may live for less than a clock
+        // tick, so the first one is always recorded and represents the others.
         let mut workers = 0;
         threads.retain(|thread| {
             workers += usize::from(thread.name == PARALLEL_WORKER);
@@ -374,14 +374,14 @@ impl SubjectWatch {
         }
     }
 
-    /// The server's pages by node; of a pool with a policy of its own, which is judged by that, all but those.
+    /// The server's pages by node. Pages of a pool with a memory policy of its own are checked here and left out.
     fn pages(&self, pid: i32, covariates: &mut BTreeMap<String, f64>) -> Result<BTreeMap<u32, NodePages>, SutError> {
         let policy = &self.settings.placement.pool_memory;
         if *policy == MemoryPolicy::Default {
             return Ok(observe::pages_by_node(pid).unwrap_or_default());
         }
         let found = observe::pages_by_policy(pid, policy).unwrap_or_default();
-        // A process has only those of shared pages that it has touched itself; a pool that is not shared has one.
+        // A shared page counts only for processes that have touched it; a pool that is not shared is in one process.
         let of_processes =
             self.sut.processes().into_iter().filter_map(|pid| Some(observe::pages_by_policy(pid, policy).ok()?.under));
         let bytes = |pages: &BTreeMap<u32, NodePages>| pages.values().map(|pages| pages.bytes).sum::<u64>();
@@ -390,7 +390,7 @@ impl SubjectWatch {
             return Err(SutError::Stray(stray));
         }
         covariates.extend(memory::pool_covariates(&pool));
-        // The same policy for both: what is the pool's is not known.
+        // If both have the same policy, the pool's pages cannot be distinguished from the others.
         Ok(if *policy == self.settings.placement.memory { pool } else { found.others })
     }
 
@@ -400,8 +400,8 @@ impl SubjectWatch {
         WorkerWatch::over(self.sut.root, serving.map(|watched| watched.thread.pid), known)
     }
 
-    /// Processes that work for a connection alongside its own are where the server's first process is: they can be in
-    /// the set of a whole server, and never alongside a client.
+    /// A parallel worker for a connection runs with the affinity of the server's first process: this is allowed if the
+    /// whole server shares one CPU set, but not if server threads are placed alongside their clients.
     fn no_parallel_workers(&self, threads: &[ThreadRecord]) -> Result<(), SutError> {
         let placement = &self.settings.placement;
         if placement.server.is_empty() {
@@ -416,7 +416,7 @@ impl SubjectWatch {
         }
     }
 
-    /// Every CPU that a thread is bound to; empty when a side may run anywhere.
+    /// All CPUs that threads are bound to; empty if a side may run anywhere.
     fn cpus(&self) -> CpuSet {
         let (client, server) = (&self.settings.placement.client, &self.settings.placement.server);
         let floats = client.is_empty() && self.clients_elsewhere.is_none();
@@ -426,8 +426,8 @@ impl SubjectWatch {
         client.iter().chain(server).flat_map(CpuSet::iter).collect()
     }
 
-    /// With no pairing, which server thread gets which PU is left to chance, as it is without tare: drawn afresh each
-    /// trial, from the seed.
+    /// Without a pairing, the assignment of server threads to logical CPUs is random, as it is without tare: drawn
+    /// anew for each trial, from the seed.
     fn server_sets(&self, threads: usize) -> Vec<Option<CpuSet>> {
         let placement = &self.settings.placement;
         let mut sets: Vec<Option<CpuSet>> = (0..threads).map(|i| placement.server_cpus(i).cloned()).collect();
@@ -439,8 +439,8 @@ impl SubjectWatch {
         sets
     }
 
-    /// The server's threads that serve none of the connections. Those of a server that is not ours are where their
-    /// owner wants them, unless the study says where.
+    /// The server's threads that serve none of the connections. In a server that tare did not start they keep their
+    /// affinity, unless the study sets it.
     fn background(&self) -> Result<Vec<Watched>, SutError> {
         let placement = &self.settings.placement;
         let with_server = || {
@@ -456,13 +456,13 @@ impl SubjectWatch {
     }
 }
 
-/// What to say of memory that is not the server's, `what`, when more than a hundredth of it lies outside the nodes that
-/// a policy names.
+/// The message when more than a hundredth of `what`, memory that is not the server's, lies outside the nodes that a
+/// policy names.
 pub fn stray_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
     memory::stray(what, policy, pages)
 }
 
-/// Two connections of a server with a pool may be on one thread.
+/// Two connections of a server with a thread pool may share one thread.
 fn one_thread_each(pairs: &[(Option<ThreadRef>, Option<ThreadRef>)]) -> Result<(), SutError> {
     let mut seen = BTreeMap::new();
     for (index, thread) in pairs.iter().enumerate().filter_map(|(index, (_, serving))| Some((index, (*serving)?))) {
@@ -473,16 +473,16 @@ fn one_thread_each(pairs: &[(Option<ThreadRef>, Option<ThreadRef>)]) -> Result<(
     Ok(())
 }
 
-/// Where the server's parts lie; nothing where the kernel does not tell.
+/// Address space layout of the server; empty if the kernel does not report it.
 fn layout_of(sut: &SystemUnderTest) -> Vec<(&'static str, f64)> {
     let positions = sut.root.and_then(|pid| Positions::of(pid.unsigned_abs()));
     positions.map_or(Vec::new(), |positions| positions.covariates().to_vec())
 }
 
-/// Where probes are read: on the PUs that serve, or on the clients' where nothing else works, one thread for each up to
-/// the number of threads that are watched; and between the first client's and the first server thread's.
+/// Where probes are read: on the server's logical CPUs, or on the clients' if the server has none, one probe thread
+/// per two watched threads; and between the first client's and the first server thread's CPUs.
 fn seats(placement: &ResolvedPlacement, watched: usize) -> Seats {
-    /// Readers beyond these say nothing more of how fast the machine is.
+    /// More readers give no further information on the speed of the machine.
     const MOST: usize = 8;
     let busy = if placement.server.is_empty() { &placement.client } else { &placement.server };
     let cpus: CpuSet = busy.iter().flat_map(CpuSet::iter).collect();

@@ -1,4 +1,4 @@
-//! Why a load gave no result, and why its data could not be made.
+//! Errors of a load, and of creating its data.
 
 use super::sessions::NotAsked;
 use crate::sut::SutError;
@@ -16,35 +16,35 @@ pub(super) fn shown(sql: &str) -> String {
     shown
 }
 
-/// An error of one load's own; its cause can be found in its chain of sources.
+/// An error of one load; its cause is in its chain of sources.
 type OwnError = Box<dyn Error + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The one who asked for the load wants it to stop.
+    /// The caller requested a stop.
     #[error("interrupted")]
     Interrupted,
-    /// No connection, or the server cannot say which thread serves it.
+    /// No connection, or the server does not report which thread serves it.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A thread could not be bound, or was not where it belongs.
+    /// A thread could not be bound, or was outside its placement.
     #[error(transparent)]
     SystemUnderTest(#[from] SutError),
-    /// A transaction or query failed for good, answered wrongly, or could not be asked.
+    /// A transaction or query failed permanently, returned a wrong answer, or could not be sent.
     #[error(transparent)]
     Own(OwnError),
-    /// The load ran out of patience and has ended the server itself.
+    /// The load exceeded its time limit and ended the server itself.
     #[error(transparent)]
     Ended(OwnError),
     #[error("{0}")]
     Generator(String),
-    /// The server does not hold what was read: its pool is too small for it, or something else took the room.
+    /// The server's pool does not hold the preloaded data: it is too small, or other pages displaced them.
     #[error(
         "preload: the server's pool holds {held} pages of the data's {data}, less than 99%: give it a larger pool, or \
          smaller tables"
     )]
     NotResident {
-        /// Pages that it holds more than when it had started.
+        /// Increase of the pages in the pool since the server started.
         held: u64,
         data: u64,
     },
@@ -66,5 +66,5 @@ impl From<NotAsked> for LoadError {
     }
 }
 
-/// Why the data of a load could not be made; the cause is in the chain of sources, where engines look for a full disk.
+/// Why data could not be created; the cause is in the chain of sources, where engines look for a full disk.
 pub type FillError = OwnError;

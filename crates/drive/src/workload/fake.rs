@@ -1,4 +1,4 @@
-//! A load that a test adds exactly as any load is added: this file, and its line in the registry.
+//! A load for tests, added in the same way as any load: this file, and its line in the registry.
 
 use super::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize};
 use tare_engine::Server;

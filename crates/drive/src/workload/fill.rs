@@ -1,4 +1,4 @@
-//! What all fillings share: several sessions at the same time, each with a table of its own, and INSERTs of many rows.
+//! Code shared by all loads that fill tables: several concurrent sessions, one table each, and INSERTs of many rows.
 
 use super::{LoadContext, LoadError};
 use std::ops::ControlFlow;
@@ -9,18 +9,18 @@ use std::thread::Builder;
 use std::time::Duration;
 use tare_engine::{Dialect, Interrupter, Session, SqlError};
 
-/// Time between two looks whether the caller wants the work to end.
+/// Interval between checks whether the caller requests a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long a session may take to hear of it by itself before it is ended.
+/// Time for a session to notice the stop by itself before it is interrupted.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Sessions that fill the tables of a server on a machine with so many CPUs: a session waits for the disk for a part of
-/// its time, and the more there are the less do more of them help.
+/// Number of filling sessions for a server on a machine with this many CPUs. A session waits for the disk for a part
+/// of its time; additional sessions help less the more there are.
 pub fn sessions_on(cpus: usize) -> usize {
     cpus + cpus.min(8)
 }
 
-/// `(?, ?), (?, ?)` for two rows of width 2, in the words of the dialect.
+/// `(?, ?), (?, ?)` for two rows of width 2, with the placeholders of the dialect.
 pub fn rows_of_placeholders(dialect: &dyn Dialect, width: usize, rows: usize) -> String {
     let row = |row: usize| {
         let values: Vec<String> = (1..=width).map(|column| dialect.placeholder(row * width + column)).collect();
@@ -29,7 +29,7 @@ pub fn rows_of_placeholders(dialect: &dyn Dialect, width: usize, rows: usize) ->
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
-/// What the sessions share: the tables that no one has taken yet, and whether one of them has failed.
+/// State shared by the sessions: the tables not taken yet, and whether a session has failed.
 pub struct Shared<'a, E> {
     next: AtomicUsize,
     tables: usize,
@@ -40,23 +40,23 @@ pub struct Shared<'a, E> {
 }
 
 impl<E> Shared<'_, E> {
-    /// The next table to fill, from 0; none when all are taken.
+    /// The next table to fill, from 0; None when all are taken.
     pub fn take(&self) -> Option<usize> {
         Some(self.next.fetch_add(1, Ordering::AcqRel)).filter(|table| *table < self.tables)
     }
 
-    /// A session that fills from now on: it may be silent for as long as building an index takes, and is ended when the
-    /// caller wants the work to end.
+    /// Registers a filling session: its time-out is removed, because building an index may take long, and it is
+    /// interrupted when the caller requests a stop.
     pub fn fills(&self, session: &mut dyn Session) -> Result<(), SqlError> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).extend(session.interrupter());
         session.set_timeout(None)
     }
 
-    /// Ends all sessions once the caller wants the work to end: one that waits for its server hears nothing else.
+    /// Interrupts all sessions on a requested stop: a session that waits for its server notices nothing else.
     fn watch(&self, done: &Receiver<()>) {
         while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(LOOK_EVERY) {
             if (self.progress)(0).is_break() {
-                // Sessions that can still hear of it leave in good order.
+                // Sessions that notice the stop by themselves end normally.
                 if done.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
                     self.sessions
                         .lock()
@@ -77,7 +77,7 @@ impl<E> Shared<'_, E> {
     }
 }
 
-/// Runs `work` in so many threads, this one among them, each until [`Shared::take`] has no more tables.
+/// Runs `work` in `sessions` threads, including this one, each until [`Shared::take`] has no more tables.
 pub fn in_parallel<E: Send>(
     sessions: usize,
     tables: usize,
@@ -90,8 +90,8 @@ pub fn in_parallel<E: Send>(
     let first_error = Mutex::new(None);
     let one = || {
         if let Err(error) = work(&shared) {
-            // Kept before the others are told to stop: that they were stopped is not the error to show.
-            // A session that was ended by the watch knows no better than that it is lost.
+            // Stored before the other threads are told to stop: their errors follow from the stop. A session that the
+            // watch interrupted only knows that its connection is lost.
             let error = if progress(0).is_break() { interrupted() } else { error };
             first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             shared.next.store(tables, Ordering::Release);
@@ -101,23 +101,23 @@ pub fn in_parallel<E: Send>(
     std::thread::scope(|scope| {
         let (finished, done) = channel();
         let shared = &shared;
-        // Threads that the system refuses are done without: sessions hear of an end between two statements too, and
-        // this one fills every table that no other takes.
+        // If the system refuses threads, the work continues without them: sessions also check for a stop between
+        // statements, and this thread fills every table that no other takes.
         let _ = Builder::new().spawn_scoped(scope, move || shared.watch(&done));
         let others: Vec<_> = (1..sessions).filter_map(|_| Builder::new().spawn_scoped(scope, one).ok()).collect();
         one();
-        // A thread that panicked passes that on when the scope ends.
+        // The scope propagates the panic of a thread.
         others.into_iter().for_each(|other| drop(other.join()));
         drop(finished);
     });
     first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// Does `work` on the server in a session of its own, which ends with the caller's wish to go on; what is handed to
-/// `work` asks for that.
+/// Runs `work` on the server in a session of its own, which is interrupted when the caller requests a stop; `work`
+/// checks for a stop with the function that it receives.
 ///
 /// # Errors
-/// The server's refusal, that of `work`, or [`LoadError::Interrupted`].
+/// The server's refusal, the error of `work`, or [`LoadError::Interrupted`].
 pub fn in_one_session<T: Send>(
     stage: &LoadContext<'_>,
     work: impl Fn(&mut dyn Session, &dyn Fn() -> Result<(), LoadError>) -> Result<T, LoadError> + Sync,

@@ -1,4 +1,4 @@
-//! Keys of a study that several loads have, each declared once: a load says where it keeps the value.
+//! Keys of a study that several loads have, each declared once; a load provides access to its value.
 
 use super::sessions::{OBJECTIVE_HELP, Paced, Slo};
 use tare_load::{Curve, NoCurve};
@@ -20,12 +20,12 @@ const RATE: &str = "rate";
 const RATE_HELP: &str = "transactions a second over all threads (open loop); absent: as fast as they go (closed loop)";
 const TRANSACTIONS: &str = "transactions a second";
 
-/// The rate of an open loop, where a load knows nothing else.
+/// The rate of an open loop, for loads with a constant rate only.
 pub const fn rate<S>(get: fn(&S) -> Option<f64>, set: fn(&mut S, f64)) -> Key<S> {
     Key::positive(RATE, RATE_HELP, TRANSACTIONS, get, set)
 }
 
-/// The rate of an open loop, where one may also be searched for.
+/// The rate of an open loop, for loads whose rate may also change or be searched for.
 pub const fn rate_of_pace<S: Paced>() -> Key<S> {
     Key::words(
         RATE,
@@ -72,7 +72,7 @@ pub const fn warmup_runs<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) ->
     )
 }
 
-/// What a program of others is to run.
+/// The script that an external program runs.
 pub const fn script<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
     Key::words(
         "script",

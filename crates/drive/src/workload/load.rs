@@ -1,4 +1,4 @@
-//! What every load can do, and what it is given.
+//! The interface of all loads, and the context in which a load runs.
 
 use super::sessions::{NotAsked, Pace, Reconnect, judge};
 use super::{Driven, FillError, LoadError};
@@ -13,22 +13,22 @@ use tare_load::{Interval, Intervals, Sample};
 use tare_results::settled::SettledRecord;
 use tare_text::Keys;
 
-/// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
+/// A load with its settings: the only interface between loads and the rest of the program.
 pub trait Load: Keys {
-    /// What `workload.name` says in a study.
+    /// The value of `workload.name` in a study.
     fn name(&self) -> &'static str;
     fn check(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
-    /// A key that was changed and means nothing to it as it is set up; none where every change tells.
+    /// A changed key that has no effect with the other settings; None if every change has an effect.
     fn dead(&self) -> Option<&'static str> {
         None
     }
-    /// Whether it drives a server; else the trial's own process does the work.
+    /// Whether it drives a server; otherwise the trial's own process does the work.
     fn needs_server(&self) -> bool {
         true
     }
-    /// Whether it opens its connections itself, with what a study says of them.
+    /// Whether it opens its connections itself, with the connection options of a study.
     fn connects(&self) -> bool {
         self.needs_server()
     }
@@ -42,72 +42,72 @@ pub trait Load: Keys {
     fn drives(&self, _engine: &str) -> Result<(), String> {
         Ok(())
     }
-    /// The data that it works on, in words: two conditions with the same words share one prepared directory.
+    /// A description of its data: conditions with the same description share one prepared directory.
     fn dataset(&self, seed: u64) -> String;
-    /// Bytes of its tables and indexes in a server that has just been filled, about; 0 where it has none.
+    /// Approximate bytes of its tables and indexes in a freshly filled server; 0 without tables.
     fn data_bytes(&self) -> u64 {
         0
     }
-    /// Whether all of its data are to be in the server's memory before the first sample.
+    /// Whether all of its data must be in the server's memory before the first sample.
     fn is_to_be_resident(&self) -> bool {
         false
     }
-    /// Bytes that the trial's own process needs for so many threads.
+    /// Bytes that the trial's own process needs for this many threads.
     fn memory_bytes(&self, _threads: usize) -> u64 {
         0
     }
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError>;
-    /// Whether a server that runs already has the data; what a load cannot tell beforehand, its first statement tells.
+    /// Checks that a running server has the data. Loads that cannot check this fail with their first statement.
     fn check_data(&self, _session: &mut dyn Session) -> Result<(), FillError> {
         Ok(())
     }
-    /// How a user fills a server that runs already.
+    /// How a user fills a running server.
     fn how_to_fill(&self) -> &'static str {
         "fill its database first"
     }
     fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError>;
-    /// Expected seconds of all that it does in one trial.
+    /// Expected seconds of all its work in one trial.
     fn expected_s(&self, counts: &TrialSize) -> f64;
-    /// Seconds that it may take at most, where it has limits of its own.
+    /// Upper limit in seconds, for loads with time limits of their own.
     fn limit_s(&self, counts: &TrialSize) -> f64 {
         self.expected_s(counts)
     }
-    /// Whether its clients can rest between warm-up and samples, until the server has settled.
+    /// Whether its clients can pause between warm-up and samples, until the server has settled.
     fn settles(&self) -> Result<(), String> {
         Err(format!("the workload {} goes from its warm-up into its samples without a rest", self.name()))
     }
-    /// Why it has no further sample for captures; none where it has one.
+    /// Why it has no additional sample for captures; None if it has one.
     fn no_captures(&self) -> Option<&'static str> {
         None
     }
-    /// Its parts that need a server of their own each, one after the other; empty where one server does for all of it.
+    /// Its parts that need a separate server each, one after the other; empty if one server is enough.
     fn parts(&self) -> Vec<Box<dyn Load>> {
         Vec::new()
     }
-    /// Whether it warms up by repetitions, of which a pilot may ask for more; else by seconds.
+    /// Whether it warms up by repetitions, whose number a pilot may increase; otherwise by seconds.
     fn warms_up_in_runs(&self) -> bool {
         false
     }
-    /// Makes it the load of a server that an earlier trial has warmed up: its own warm-up is left out, and what it
-    /// wants in memory is looked at in place of being read. False where it cannot do without.
+    /// Prepares it for a server that an earlier trial has warmed up: its own warm-up is left out, and data that must
+    /// be in memory are checked instead of read. False if it cannot run without a warm-up.
     fn take_warm(&mut self) -> bool {
         !self.is_to_be_resident()
     }
-    /// Whether it changes the data, so that who comes next on the same server finds others.
+    /// Whether it changes the data, so that the next load on the same server finds different data.
     fn writes(&self) -> bool {
         true
     }
-    /// Adds repetitions to its warm-up, where it counts them.
+    /// Adds repetitions to its warm-up, if it warms up by repetitions.
     fn add_warmup_runs(&mut self, _runs: usize) {}
 }
 
 pub trait NamedLoad: Load + Default {
-    /// What `workload.name` may say.
+    /// Valid values of `workload.name`.
     fn names() -> Vec<&'static str> {
         vec![Self::default().name()]
     }
 
-    /// The load of this name, as a study finds it when it says nothing else.
+    /// The load of this name with default settings.
     fn named(name: &str) -> Option<Self> {
         let load = Self::default();
         (load.name() == name).then_some(load)
@@ -117,13 +117,13 @@ pub trait NamedLoad: Load + Default {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrialSize {
     pub samples: usize,
-    /// Seconds of load before the first, where a load warms up by time.
+    /// Seconds of load before the first sample, for loads that warm up by time.
     pub warmup_s: f64,
-    /// Seconds a sample, where a load measures by time.
+    /// Seconds per sample, for loads that measure by time.
     pub sample_s: f64,
-    /// Whether one further sample follows, for captures.
+    /// Whether an additional sample for captures follows.
     pub extra: bool,
-    /// Client threads, which work at the same time as far as there are CPUs.
+    /// Client threads, which run at the same time as far as there are CPUs.
     pub threads: usize,
     /// CPUs of the machine that it runs on.
     pub cpus: usize,
@@ -132,55 +132,55 @@ pub struct TrialSize {
 pub struct FillJob<'a> {
     pub seed: u64,
     pub parallel: usize,
-    /// Asked now and then with the number of rows added: whether to go on.
+    /// Called from time to time with the number of added rows; returns whether to continue.
     pub go_on: &'a (dyn Fn(u64) -> ControlFlow<()> + Sync),
 }
 
-/// Who asked for the load: a trial, or someone at a prompt.
+/// The caller of a load: a trial, or an interactive command.
 pub trait Host: Sync {
     fn progress(&self, step: Progress);
     fn interrupted(&self) -> bool;
-    /// Whether a sample that is under way is to end now, with what was measured until here.
+    /// Whether the sample in progress should end now, with the data measured so far.
     fn is_enough(&self) -> bool {
         false
     }
-    /// The word for work that may end between two steps of it.
+    /// Whether work that can stop between two steps should continue.
     fn go_on(&self) -> ControlFlow<()> {
         if self.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
-    /// Where the output of a program that it runs is kept; none where it is not.
+    /// The log for the output of a program that it runs; None if the output is not kept.
     fn log(&self, _name: &str) -> tare_files::Result<Option<LogFile>> {
         Ok(None)
     }
-    /// After how many transactions it ends, where its time is not over before; none: by time alone.
+    /// Number of transactions after which it ends, if its time has not passed before; None: by time only.
     fn events(&self) -> Option<u64> {
         None
     }
-    /// Which intervals it wants to hear of; none: throughput once a second tells enough.
+    /// The requested reporting intervals; None: throughput once per second is enough.
     fn intervals(&self) -> Option<Intervals> {
         None
     }
     fn interval(&self, _interval: &Interval) {}
-    /// Holds a sample against what was requested. Who shows the figures of any sample notes them and judges afterwards.
+    /// Checks that a sample ran at the requested rate. Callers that show the figures of every sample judge later.
     fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
         judge(pace, sample)
     }
-    /// How clients come back to a server that is started again; none: who loses a connection ends the run.
+    /// How clients reconnect to a restarted server; None: losing a connection ends the run.
     fn reconnect(&self) -> Option<&Reconnect> {
         None
     }
-    /// The further sample begins: what disturbs may be recorded.
+    /// The additional sample begins: recordings that disturb a measurement may start.
     fn begin_captures(&self, _threads: &SideThreads) {}
     fn end_captures(&self) {}
 }
 
-/// Where a server runs, as its clients see it.
+/// The location of the server relative to its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerAt {
     Here,
-    /// On the machine of the trial that these clients work for, which sees and binds its threads.
+    /// On the host of the trial that these clients work for, which observes and binds its threads.
     Partner,
-    /// On a machine where no one sees its threads.
+    /// On a host where its threads cannot be observed.
     Elsewhere,
 }
 
@@ -189,7 +189,7 @@ impl ServerAt {
         if address.is_here() { Self::Here } else { Self::Elsewhere }
     }
 
-    /// The thread behind a session, where someone can see it.
+    /// The thread behind a session, if it can be observed.
     pub fn serving(self, session: &mut dyn Session) -> Result<Option<ThreadRef>, SqlError> {
         match self {
             Self::Here => session.server_thread(),
@@ -203,24 +203,23 @@ impl ServerAt {
 pub type Connect<'a> = dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync + 'a;
 
 pub struct LoadContext<'a> {
-    /// Name of the server's engine; empty where there is no server.
+    /// Name of the server's engine; empty without a server.
     pub engine: &'a str,
     pub dialect: &'static dyn Dialect,
-    /// The server, where this program started it: its process may be looked at, and ended.
+    /// The server, if this program started it: its process may be inspected and ended.
     pub server: Option<&'a dyn Server>,
-    /// Opens a connection to it, on the thread that will use it.
     pub connect: &'a Connect<'a>,
-    /// Where it runs: on this machine its threads can be seen and bound.
+    /// Location of the server: only on this machine its threads can be observed and bound.
     pub server_at: ServerAt,
     pub threads: usize,
     pub seed: u64,
     pub counts: TrialSize,
     pub settle: &'a Settle,
-    /// In how many turns a sample is measured, where clients rest while another server is; none where no other is.
+    /// Number of turns per sample, between which clients pause while another server is measured; None without one.
     pub turns: Option<usize>,
-    /// How that went: the first time that the server did not settle, else the last one.
+    /// How the server settled: the first time that it did not, otherwise the last time.
     pub settled: Option<SettledRecord>,
-    /// Where threads belong; also what [`LoadContext::watch`] proves.
+    /// The placement of the threads, which [`LoadContext::watch`] verifies.
     pub placement: &'a WatchSettings,
     pub watch: SubjectWatch,
     pub host: &'a dyn Host,
@@ -228,7 +227,6 @@ pub struct LoadContext<'a> {
 }
 
 impl<'a> LoadContext<'a> {
-    /// The server, for loads that cannot do without.
     pub fn server(&self) -> Result<&'a dyn Server, LoadError> {
         self.server.ok_or(LoadError::NoServer)
     }
@@ -246,13 +244,13 @@ pub enum Progress {
         sample: usize,
         seconds: f64,
     },
-    /// A turn of a sample is over, and another is to follow.
+    /// A turn of a sample is over, and another will follow.
     Turn,
     Query {
         /// 1 to 22.
         query: u8,
     },
-    /// A second has passed under load.
+    /// Throughput after each second under load.
     Reading {
         tps: f64,
         /// Seconds since the start of warm-up or sample.
@@ -262,12 +260,12 @@ pub enum Progress {
     Stopping,
 }
 
-/// What is done between warm-up and samples, clients at rest.
+/// Actions between warm-up and samples, while clients pause.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settle {
-    /// Seconds that are waited at most; 0: the server is not asked what is left.
+    /// Maximum seconds of waiting; 0: the server's pending work is not queried.
     pub limit_s: f64,
-    /// Statements that are sent before that, one after the other.
+    /// Statements that are sent first, one after the other.
     pub statements: Vec<String>,
 }
 

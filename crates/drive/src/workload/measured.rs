@@ -1,4 +1,4 @@
-//! What a load gives: its samples, and what it set and proved on the way.
+//! The result of a load: its samples, and the settings that it applied and verified.
 
 use crate::sut::Surroundings;
 use serde::{Deserialize, Serialize};
@@ -14,26 +14,25 @@ use tare_results::settled::SettledRecord;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Measured {
     pub elapsed_s: f64,
-    /// How many operations of which kind were done, where the server's cost of one means something.
+    /// Number and kind of the operations, if the server's cost per operation is meaningful.
     pub operations: Option<(Operation, f64)>,
-    /// What was measured, each with its unit and its better direction.
     #[serde(with = "by_name")]
     pub metrics: Vec<(Named, f64)>,
-    /// Transactions a second, one reading a second.
+    /// Transactions per second, one reading per second.
     pub tps_each_second: Vec<f64>,
-    /// What the load itself saw alongside its metrics: restarts of transactions and the like.
+    /// Figures of the load in addition to its metrics, for instance restarts of transactions.
     pub covariates: BTreeMap<String, f64>,
-    /// Latencies as the record keeps them, by [`tare_results::latencies`]'s names.
+    /// Latencies in the format of the record, by the names of [`tare_results::latencies`].
     #[serde(default)]
     pub histograms: BTreeMap<String, String>,
     pub surroundings: Surroundings,
-    /// SHA-1 of the programs that someone else's client was; empty where the clients are tare's own.
+    /// SHA-1 of the programs of an external client; empty if the clients are tare's own.
     #[serde(skip)]
     pub programs: BTreeSet<String>,
 }
 
 impl Measured {
-    /// What the generator of client threads measured, and what was seen alongside it.
+    /// The figures of the load generator, and the data recorded with them.
     pub fn of_sample(sample: &Sample, surroundings: Surroundings) -> Self {
         let mut metrics = vec![(metric::TPS, sample.tps()), (metric::QPS, sample.qps())];
         if let Some(l) = sample.latency_ms {
@@ -67,7 +66,7 @@ impl Measured {
         measured
     }
 
-    /// Adds what was due in a part of a sample whose rate changes.
+    /// Adds the figures of a slice of a sample whose rate changes.
     fn add_slice(&mut self, number: usize, slice: &Slice) {
         let name = format!("slice_{number:02}");
         self.covariates.insert(format!("{name}_asked_per_s"), slice.rate);
@@ -87,7 +86,7 @@ impl Measured {
         seen
     }
 
-    /// What one operation cost the server, a metric a quantity that could be read.
+    /// The server's cost per operation, one metric for each quantity that could be read.
     pub fn server_cost(&self) -> Vec<(&'static Named, f64)> {
         let (Some((operation, count)), Some(used)) = (self.operations, &self.surroundings.used) else {
             return Vec::new();
@@ -98,28 +97,28 @@ impl Measured {
     }
 }
 
-/// A sample beyond the measured ones, in which what disturbs was recorded.
+/// The additional sample, for captures that disturb a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Extra {
     pub elapsed_s: f64,
     pub tps: f64,
     /// `tps` over the mean of the measured samples.
     pub tps_ratio: f64,
-    /// Wall-clock time by kind of statement, microseconds a transaction.
+    /// Wall-clock time by kind of statement, microseconds per transaction.
     #[serde(default)]
     pub statement_us: BTreeMap<String, f64>,
 }
 
-/// What the server's own memory of pages holds of the data.
+/// The part of the data that the server's buffer pool holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
     pub data_pages: u64,
-    /// Pages that it holds more than when it had started.
+    /// Increase of the pages in the pool since the server started.
     pub held_pages: u64,
 }
 
 impl Pool {
-    /// The share of the data that it holds; above 1 where it holds pages of its own besides.
+    /// Share of the data in the pool; above 1 if the pool also holds other pages.
     pub fn fraction(self) -> f64 {
         self.held_pages as f64 / self.data_pages.max(1) as f64
     }
@@ -128,24 +127,24 @@ impl Pool {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Driven {
     pub samples: Vec<Measured>,
-    /// What was preloaded and checked, and the proof.
+    /// What was preloaded and checked, with the proof.
     pub applied: Vec<AppliedSetting>,
-    /// The further sample for captures, where one was requested.
+    /// The additional sample for captures, if requested.
     pub extra: Option<Extra>,
-    /// What each execution before the measured ones took, seconds, by metric.
+    /// Duration of each execution before the measured ones, seconds, by metric.
     pub warm_up: BTreeMap<String, Vec<f64>>,
-    /// How the server went about each query, by metric.
+    /// The execution plan of each query, by metric.
     pub plans: BTreeMap<String, String>,
-    /// The searches behind the samples, where an objective was requested.
+    /// The searches that led to the samples, if an objective was requested.
     pub searches: Vec<SearchRecord>,
-    /// The pool before the warm-up of the first sample and after the last one, where the server says.
+    /// The pool before the warm-up of the first sample and after the last one, if the server reports it.
     pub pool: Option<(Pool, Pool)>,
-    /// How the server was waited for between warm-up and samples, where that is asked for.
+    /// How the server settled between warm-up and samples, if requested.
     #[serde(default)]
     pub settled: Option<SettledRecord>,
 }
 
-/// Metrics on their way between two hosts: what is known of one follows from its name.
+/// Serializes metrics between two hosts by name: all other properties follow from the name.
 mod by_name {
     use serde::{Deserialize, Deserializer, Serializer};
     use tare_results::metric::{Named, of_name};
@@ -160,11 +159,11 @@ mod by_name {
     }
 }
 
-/// Below this many transactions a second, few or none in a second are chance.
+/// Below this many transactions per second, a low or zero count in a second may be chance.
 const FEW: f64 = 20.0;
 const READINGS: usize = 5;
 
-/// How many seconds had less than half the throughput of the usual one; none where that cannot be told.
+/// Number of seconds with less than half the median throughput; None if there are too few readings or transactions.
 pub fn slow_seconds(tps_each_second: &[f64]) -> Option<f64> {
     let mut sorted = tps_each_second.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -172,7 +171,7 @@ pub fn slow_seconds(tps_each_second: &[f64]) -> Option<f64> {
     Some(sorted.iter().filter(|tps| **tps < median / 2.0).count() as f64)
 }
 
-/// Covariates of the times in which nothing was completed.
+/// Covariates of the stalls: periods without a completed transaction.
 pub fn stalled(stalls: &[Stall]) -> BTreeMap<String, f64> {
     let of = |of_client: bool| stalls.iter().filter(move |stall| stall.of_client == of_client);
     let sum = |of_client| of(of_client).map(|stall| stall.length_s).sum::<f64>();

@@ -1,16 +1,16 @@
-//! The loads: what drives a system under test. Each has a folder that knows nothing of the others.
+//! The loads, which drive a system under test. Each is in a directory that is independent of the others.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `load` | what every load can do, and what it is given |
-//! | `registry` | one line a load |
+//! | `load` | the interface of all loads, and the context in which a load runs |
+//! | `registry` | one line per load |
 //! | `keys` | keys of a study that several loads have |
-//! | `measured` | what a load gives; what readings and stalls say of a sample |
-//! | `error` | why a load gave no result |
-//! | `pool` | what a server holds of the data in memory, and having it read all of them |
-//! | `fill` | several sessions that fill tables at the same time |
-//! | `sessions/` | one connection a client thread: connected, bound, watched, judged |
-//! | `program/` | programs of others as clients: found, bound, paired, read |
+//! | `measured` | the result of a load; covariates of readings and stalls |
+//! | `error` | errors of a load |
+//! | `pool` | the content of a server's buffer pool, and preloading of all data |
+//! | `fill` | concurrent sessions that fill tables |
+//! | `sessions/` | one connection per client thread: connected, bound, watched, judged |
+//! | `program/` | external programs as clients: found, bound, paired, their output parsed |
 //! | `oltp/`, `dbt3/`, `counters/`, `command/`, `sysbench/`, `pgbench/`, `sql/`, `tpcc/` | the loads |
 
 pub mod command;

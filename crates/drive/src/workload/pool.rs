@@ -1,4 +1,4 @@
-//! What a server's own memory of pages holds of the data, asked of the server as a trial goes on.
+//! The part of the data that a server's buffer pool holds, queried during a trial.
 
 use super::fill::in_one_session;
 use super::load::Connect;
@@ -6,22 +6,23 @@ use super::{Driven, LoadContext, LoadError, Pool, ServerAt};
 use tare_engine::{Dialect, PoolPages};
 use tare_results::schema::AppliedSetting;
 
-/// Share of the data's pages that must be held after all of them were read: less is another condition than the
-/// requested one.
+/// Share of the data's pages that must be in the pool after all were read: with less the trial has another condition
+/// than the requested one.
 const RESIDENT: f64 = 0.99;
 
-/// What the server has in memory as a trial goes on.
+/// Queries the content of the pool during a trial.
 #[derive(Clone, Copy)]
 pub struct PoolContents<'a> {
     connect: &'a Connect<'a>,
     dialect: &'static dyn Dialect,
-    /// Before anything of the data was read: what a server always holds. 0 where it reads data at its start by itself.
+    /// Pages in the pool before any data was read, which a server always holds. 0 if the server loads data at its
+    /// start.
     at_start: u64,
     data: u64,
 }
 
 impl<'a> PoolContents<'a> {
-    /// Asks a server of this program's; none where it has no pool, or does not say.
+    /// Queries a server that this program started; None if it has no pool, or does not report its content.
     pub fn at_start(stage: &LoadContext<'a>) -> Option<Self> {
         if stage.server.is_none() && stage.server_at != ServerAt::Partner {
             return None;
@@ -31,7 +32,7 @@ impl<'a> PoolContents<'a> {
         Some(Self { connect: stage.connect, dialect: stage.dialect, at_start, data })
     }
 
-    /// Asks one that an earlier trial has warmed up: what it always holds, a few hundred pages, counts as data.
+    /// For a server that an earlier trial has warmed up: the few hundred pages that it always holds count as data.
     pub fn of_warm(stage: &LoadContext<'a>) -> Option<Self> {
         Self::at_start(stage).map(|contents| Self { at_start: 0, ..contents })
     }
@@ -46,7 +47,7 @@ impl<'a> PoolContents<'a> {
     }
 }
 
-/// What the pool holds now that all of the data were read, in words.
+/// The content of the pool after all data were read, in words.
 pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
     match held.and_then(|held| held.now()) {
         Some(pool) if pool.fraction() < RESIDENT => {
@@ -57,7 +58,7 @@ pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
     }
 }
 
-/// What the pool holds, as records and plans say it.
+/// The content of the pool, in the words of records and plans.
 pub fn in_words(pool: &Pool) -> String {
     let Pool { held_pages, data_pages } = pool;
     format!("the server's pool then held {held_pages} pages of data, the tables and indexes have {data_pages}")
@@ -68,7 +69,7 @@ fn pages(connect: &Connect<'_>, dialect: &dyn Dialect) -> Option<PoolPages> {
     dialect.pages_in_memory(session.as_mut()).ok()?.filter(|pages| pages.data > 0)
 }
 
-/// A load's pool from before its first sample until after its last one.
+/// The pool of a load from before its first sample until after its last one.
 pub struct Warm<'a> {
     held: Option<PoolContents<'a>>,
     before: Option<Pool>,
@@ -76,20 +77,20 @@ pub struct Warm<'a> {
 }
 
 impl<'a> Warm<'a> {
-    /// Reads every table and every index from end to end where that is asked for, and proves it where the server says
-    /// what it holds. Call it before the first client connects.
+    /// Reads every table and every index from end to end if requested, and verifies the pool if the server reports its
+    /// content. Call it before the first client connects.
     pub fn up(preload: bool, stage: &LoadContext<'a>) -> Result<Self, LoadError> {
         let held = PoolContents::at_start(stage);
         let applied = if preload { vec![read_all(stage, held)?] } else { Vec::new() };
         Ok(Self::with(held, applied))
     }
 
-    /// Of a load that has warmed the server up itself, and proved what it applied.
+    /// For a load that has warmed the server up itself, and verified what it applied.
     pub fn with(held: Option<PoolContents<'a>>, applied: Vec<AppliedSetting>) -> Self {
         Self { held, before: held.and_then(|held| held.now()), applied }
     }
 
-    /// What the samples were, with what is known of the pool around them.
+    /// Adds the pool before and after the samples to the results.
     pub fn around(self, driven: Driven) -> Driven {
         let pool = self.before.zip(self.held.and_then(|held| held.now()));
         Driven { pool, applied: [self.applied, driven.applied].concat(), ..driven }

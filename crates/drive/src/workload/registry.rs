@@ -1,4 +1,4 @@
-//! One line a load. A load's folder and its line here are all that adding one touches.
+//! One line per load. Adding a load requires only its directory and its line here.
 
 use super::command::CommandSettings;
 use super::counters::CountersSettings;
@@ -10,22 +10,22 @@ use super::sysbench::SysbenchSettings;
 use super::tpcc::TpccSettings;
 use super::{Load, NamedLoad};
 
-/// Makes the sum of all loads' settings: each line is a variant, its settings, and the first of its names.
+/// Generates the enum of all loads: each line has a variant, its settings, and the first of its names.
 macro_rules! loads {
     ($($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $variant:ident($settings:ty),)*) => {
-        /// A load with its settings: those of one, and of no other.
+        /// One load with its settings.
         #[derive(Debug, Clone, PartialEq)]
         pub enum AnyLoad {
             $($(#[doc = $doc])* $(#[cfg($cfg)])? $variant($settings),)*
         }
 
         impl AnyLoad {
-            /// Every load as a study finds it when it names nothing else, each under the first of its names.
+            /// Every load with default settings, each under the first of its names.
             pub fn all() -> Vec<Self> {
                 vec![$($(#[cfg($cfg)])? Self::$variant(<$settings>::default()),)*]
             }
 
-            /// The load that `workload.name` names, with its defaults.
+            /// The load named by `workload.name`, with default settings.
             pub fn named(name: &str) -> Option<Self> {
                 let found = None;
                 $($(#[cfg($cfg)])? let found = found.or_else(|| <$settings>::named(name).map(Self::$variant));)*
@@ -38,7 +38,7 @@ macro_rules! loads {
                 names
             }
 
-            /// What the rest of the program asks of it.
+            /// Its interface to the rest of the program.
             pub fn load(&self) -> &dyn Load {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(settings) => settings,)*
@@ -63,10 +63,10 @@ loads! {
     Command(CommandSettings),
     Sysbench(SysbenchSettings),
     Pgbench(PgbenchSettings),
-    /// Statements and transactions of one's own, on a database.
+    /// The user's own statements and transactions, on a database.
     Sql(SqlSettings),
     Tpcc(TpccSettings),
-    /// What a test adds, in exactly this way.
+    /// A load for tests, added in the same way.
     #[cfg(test)]
     Fake(super::fake::FakeSettings),
 }

@@ -1,10 +1,11 @@
-//! The text of `perf script -F pid,tid,cpu,addr,data_src,ip,sym,dso`, a sampled access each line. What the processor
-//! said of it is a number that the kernel defines for all of them (`perf_mem_data_src` of linux/perf_event.h).
+//! The text of `perf script -F pid,tid,cpu,addr,data_src,ip,sym,dso`, one sampled access per line. `data_src` is a
+//! number that the kernel defines for all processors (`perf_mem_data_src` of linux/perf_event.h).
 
 use super::super::profile::frame;
 use tare_results::cache_lines::LineCounts;
 
-/// Digits of an instruction's address at least: the kernel maps nothing below 0x10000. No word of perf's has as many.
+/// Minimum number of hexadecimal digits of an instruction's address: the kernel maps nothing below 0x10000. perf's own
+/// words have fewer.
 const ADDRESS_DIGITS: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -14,12 +15,11 @@ pub(super) struct Access {
     pub cpu: u32,
     pub address: u64,
     pub counts: LineCounts,
-    /// The function that made it.
     pub function: String,
 }
 
-/// Reads a line as `7/9 [003] 7f00c0ffee40 2a1e8042 |OP LOAD|LVL ... |BLK  N/A 55d0c1 name (program)`; none of what is
-/// no access whose address is known.
+/// Parses a line such as `7/9 [003] 7f00c0ffee40 2a1e8042 |OP LOAD|LVL ... |BLK  N/A 55d0c1 name (program)`. Returns
+/// None for a line that is not an access with a known address.
 pub(super) fn access(line: &str) -> Option<Access> {
     let (ids, rest) = word(line)?;
     let (pid, tid) = ids.split_once('/')?;
@@ -28,7 +28,7 @@ pub(super) fn access(line: &str) -> Option<Access> {
     let (source, mut rest) = word(rest)?;
     let address = u64::from_str_radix(address, 16).ok().filter(|address| *address > 0)?;
     let counts = counts(u64::from_str_radix(source, 16).ok()?)?;
-    // perf says in words what the number says, cut where they are too long; the instruction comes after them.
+    // perf decodes the number into words and truncates them when they are too long; the instruction follows.
     let function = loop {
         let (first, after) = word(rest)?;
         if is_address(first) {
@@ -56,13 +56,13 @@ fn is_address(word: &str) -> bool {
     word.len() >= ADDRESS_DIGITS && word.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// What the number says; none of what is neither a load nor a store.
+/// Decodes `data_src`; None if the access is neither a load nor a store.
 fn counts(source: u64) -> Option<LineCounts> {
     let has = |shift: u32, bit: u64| source >> shift & bit != 0;
     let (load, store) = (has(0, 0x02), has(0, 0x04));
-    // A load of an instruction that locks the line writes it too.
+    // A load by an instruction that locks the line also writes it.
     let locked = has(24, 0x02);
-    // Modified in another core's cache (Intel, AMD), or from another core's cache (Arm).
+    // Modified in another core's cache (Intel, AMD), or supplied by another core's cache (Arm).
     let found = load && (has(19, 0x10) || has(38, 0x02));
     let remote = is_remote(source);
     (load || store).then(|| LineCounts {
@@ -73,8 +73,8 @@ fn counts(source: u64) -> Option<LineCounts> {
     })
 }
 
-/// Whether it came from another node. Processors that count hops say so for another core of the same node too (1); the
-/// others set a bit, or name a remote level and no local one.
+/// Whether the data came from another node. Processors that count hops also report a hop for another core of the same
+/// node (1); the others set the remote bit, or name a remote level and no local one.
 fn is_remote(source: u64) -> bool {
     const L3: u64 = 0x40;
     const REMOTE_LEVELS: u64 = 0xf00;
@@ -106,17 +106,17 @@ pub(super) mod tests {
         (distance + 1) << 43
     }
 
-    /// As the kernel and perf make them: what is found on the same node, on another one, not elsewhere, and a write.
+    /// As the kernel and perf encode them: found on the same node, on another node, not in another cache, and a write.
     pub const INTEL: [u64; 4] =
         [LOAD | L3 | HIT | MODIFIED, LOAD | REMOTE_CACHE | HIT | MODIFIED, LOAD | L3 | HIT, STORE | HIT | 0x08 << 5];
-    /// As Zen 4 and its kernel make them.
+    /// As encoded for Zen 4.
     pub const AMD: [u64; 4] = [
         LOAD | REMOTE_CACHE | HIT | REMOTE | MODIFIED | 1 << 43,
         LOAD | REMOTE_CACHE_2 | HIT | REMOTE | MODIFIED | 2 << 43,
         LOAD | L3 | HIT,
         STORE | 0x01 << 19,
     ];
-    /// As Neoverse cores make them: whether a line was modified is not in them.
+    /// As encoded for Neoverse cores, which do not report whether a line was modified.
     pub const ARM: [u64; 4] =
         [LOAD | L3 | HIT | PEER, LOAD | REMOTE_RAM | HIT | REMOTE | PEER, LOAD | L3 | HIT, STORE | 0x01 << 5];
 
@@ -133,12 +133,12 @@ pub(super) mod tests {
             let found = sources.map(|source| counts(source).unwrap());
             assert_eq!(found, [all(1, 0, 1, 0), all(1, 0, 0, 1), all(1, 0, 0, 0), all(0, 1, 0, 0)]);
         }
-        // Zen 3 names both levels, Skylake may set the bit alone; an atomic instruction reads and writes.
+        // Zen 3 names both levels, Skylake may set only the bit; an atomic instruction reads and writes.
         assert_eq!(counts(LOAD | L3 | REMOTE_CACHE | HIT | MODIFIED | hops(0)), Some(all(1, 0, 1, 0)));
         assert_eq!(counts(LOAD | L3 | REMOTE_CACHE | HIT | MODIFIED), Some(all(1, 0, 1, 0)));
         assert_eq!(counts(LOAD | HIT | REMOTE | MODIFIED), Some(all(1, 0, 0, 1)));
         assert_eq!(counts(LOAD | LOCKED | L3 | HIT | MODIFIED), Some(all(1, 1, 1, 0)));
-        // Neither, as of a sample of the clock.
+        // Neither load nor store, as for a sample of the clock.
         assert_eq!(counts(0x1e_0508_0021), None);
     }
 
@@ -148,7 +148,7 @@ pub(super) mod tests {
         let found = access(&line(7, 9, 130, 0x7f00_c0ff_ee48, INTEL[1], name)).unwrap();
         assert_eq!((found.pid, found.tid, found.cpu, found.address), (7, 9, 130, 0x7f00_c0ff_ee48));
         assert_eq!((found.function.as_str(), found.counts.found_remote), ("row_sel", 1));
-        // Words that perf cut, an older perf's, and none at all.
+        // Words that perf truncated, words of an older perf, and none at all.
         for words in ["|OP LOAD|LVL Remote Any ca", "Remote Cache (1 hop) hit|SNP HitM|TLB N/A|LCK N/A", ""] {
             let text = format!("1/1 [0] ffff888100 {:x} {words} ffffffff81001 lock ([kernel.kallsyms])", AMD[0]);
             let found = access(&text).unwrap();

@@ -1,9 +1,9 @@
-//! Cache lines that cores take from each other: accesses to memory sampled around the capture sample.
+//! Cache lines under contention between cores: memory accesses sampled during the capture sample.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `recording` | `perf mem record`, which chooses the processor's own events, and `perf script` after it |
-//! | `access` | one sampled access, from a line of text: the same for Intel, AMD and Arm |
+//! | `recording` | `perf mem record`, which chooses the processor's own events, then `perf script` |
+//! | `access` | one sampled access, parsed from a line of text; one format for Intel, AMD and Arm |
 //! | `shared` | accesses by line, and the lines most often found in another core's cache |
 
 mod access;

@@ -1,4 +1,4 @@
-//! `perf mem record` around the capture sample, read by `perf script` after it.
+//! `perf mem record` during the capture sample; `perf script` reads the recording afterwards.
 
 use super::super::perf::{ALL_CPUS, Perf, Recording, next_line, unreadable};
 use super::super::place::{Captured, LINES_RECORDING, Place};
@@ -14,18 +14,18 @@ use tare_engine::{Unavailable, interrupted};
 use tare_results::cache_lines::{LINES, NO_SAMPLING, SharedLines};
 use tare_topology::Machine;
 
-/// Samples that are read at most, and a recording that holds more.
+/// Limits: number of samples read, and size of the recording, which holds more than that.
 const SAMPLES: usize = 1_000_000;
 const LARGEST: &str = "256M";
-/// What perf says where it finds no event for it, one version and another.
+/// Messages of different perf versions when the processor has no event for memory accesses.
 const NOT_SUPPORTED: [&str; 3] =
     ["memory events not supported", "no PMU supports the memory events", "' not supported"];
-/// What the kernel can count events of.
+/// Event sources (PMUs) of the kernel, below the root directory.
 const SOURCES: &str = "sys/bus/event_source/devices";
 const SYSTEM: &str = "/sys/devices/system";
 const USUAL_LINE_BYTES: u64 = 64;
 
-/// Whether this processor samples accesses to memory, as perf finds out.
+/// Whether this processor samples memory accesses, decided as perf decides it.
 pub fn offered() -> bool {
     offered_under(Path::new("/"))
 }
@@ -34,7 +34,7 @@ fn offered_under(root: &Path) -> bool {
     let sources = fs::read_dir(root.join(SOURCES)).into_iter().flatten().filter_map(Result::ok);
     sources.into_iter().any(|source| {
         let name = source.file_name();
-        // Intel's are events of its counters; AMD and Arm have sources of their own.
+        // Intel has events of its core PMU; AMD and Arm have separate PMUs.
         name == "ibs_op"
             || name.to_string_lossy().starts_with("arm_spe_")
             || source.path().join("events/mem-loads").exists()
@@ -50,7 +50,7 @@ pub(in super::super) struct Lines {
 }
 
 impl Lines {
-    /// Begins, and returns when samples are taken.
+    /// Starts perf, and returns when samples are taken.
     pub fn begin(place: &Place, server: u32, threads: &SideThreads) -> Result<Self, Unavailable> {
         let root = server.cast_signed();
         let processes = std::iter::once(root).chain(observe::descendants(root)).map(i32::unsigned_abs).collect();
@@ -64,7 +64,7 @@ impl Lines {
         Ok(Self { recording: begun, server: processes, clients, addresses: Addresses::default() })
     }
 
-    /// Ends the recording, and notes what lies where while the server still runs.
+    /// Ends the recording, and notes the memory maps while the server still runs.
     pub fn end(&mut self) -> Result<(), Unavailable> {
         self.recording.end()?;
         for pid in self.server.iter().copied().chain([std::process::id()]) {
@@ -81,7 +81,7 @@ impl Lines {
     }
 
     fn read(&mut self) -> Result<SharedLines, Unavailable> {
-        // Of Arm's recordings perf makes several kinds of samples; M is that of accesses.
+        // perf decodes an Arm recording into several kinds of samples; M selects memory accesses.
         let fields = ["--itrace=M", "-F", "pid,tid,cpu,addr,data_src,ip,sym,dso"];
         let mut output = Perf::script(&self.recording.path(), &fields)?;
         let mut all = Accesses::default();
@@ -102,7 +102,7 @@ impl Lines {
     }
 }
 
-/// So many samples a second and CPU that a recording is read in full; loads and stores are two events.
+/// Samples per second and CPU, low enough that the whole recording can be read; loads and stores are two events.
 fn frequency_hz(sample_s: f64, cpus: usize) -> u64 {
     (SAMPLES as f64 / 2.0 / sample_s.max(0.1) / cpus.max(1) as f64).clamp(50.0, 4_000.0) as u64
 }
@@ -126,12 +126,12 @@ impl Memory for Known<'_> {
     }
 }
 
-/// CPU -> memory node.
+/// CPU -> NUMA node.
 fn nodes(machine: &Machine) -> BTreeMap<u32, u32> {
     machine.nodes.iter().flat_map(|node| node.cpus.iter().map(|cpu| (cpu, node.os_index))).collect()
 }
 
-/// The machine's own.
+/// The machine's cache line size, bytes.
 fn line_bytes(system: &Path) -> u64 {
     let said = fs::read_to_string(system.join("cpu/cpu0/cache/index0/coherency_line_size")).ok();
     let bytes = said.and_then(|text| text.trim().parse().ok());

@@ -4,27 +4,28 @@ use super::access::Access;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::cache_lines::{LineAccess, LineCounts, SharedLine, SharedLines, Sharing};
 
-/// Lines in a record, and places of a line.
+/// Limits: lines in a record, and accessing instructions listed per line.
 const LINES: usize = 12;
 const ACCESSES: usize = 8;
-/// Functions that are kept by name, and letters of a name: libraries of anyone say what their functions are called.
+/// Limits: distinct function names kept, and characters per name. Names come from arbitrary libraries, so their number
+/// and length are unbounded.
 const FUNCTIONS: usize = 50_000;
 const LETTERS: usize = 120;
 const OTHERS: &str = "[others]";
-/// What one instruction usually reads or writes of shared memory at most, bytes.
+/// The most that one instruction usually reads or writes of shared memory, bytes.
 const WORD: u64 = 8;
-/// Where the kernel's half of addresses begins, which all processes share.
+/// Start of the kernel's half of the address space, which all processes share.
 const KERNEL: u64 = 1 << 63;
 
-/// What is asked of an address while nothing is recorded any more.
+/// Look-ups by address, made after the recording has ended.
 pub(super) trait Memory {
     fn name(&mut self, pid: u32, address: u64) -> String;
-    /// Whether other processes have the same memory at this address.
+    /// Whether other processes map the same memory at this address.
     fn is_shared(&mut self, pid: u32, address: u64) -> bool;
     fn node(&self, cpu: u32) -> u32;
 }
 
-/// All accesses, each in 56 bytes.
+/// All accesses, 56 bytes each.
 #[derive(Debug, Default)]
 pub(super) struct Accesses {
     all: Vec<Kept>,
@@ -42,7 +43,7 @@ struct Kept {
     function: u32,
 }
 
-/// A line of one process, or of all of them.
+/// A line of one process, or (None) of all processes that share it.
 type Key = (Option<u32>, u64);
 
 impl Accesses {
@@ -70,7 +71,7 @@ impl Accesses {
         self.functions.get(number as usize).map_or(OTHERS, String::as_str)
     }
 
-    /// The lines that were found in another core's cache most often.
+    /// The lines that were most often found in another core's cache.
     pub fn shared(&self, line_bytes: u64, cut: bool, memory: &mut impl Memory) -> SharedLines {
         let line_bytes = line_bytes.max(WORD);
         let mut counts = LineCounts::default();
@@ -136,7 +137,7 @@ impl Accesses {
     }
 }
 
-/// Whether the loads that found it elsewhere are of what another thread writes.
+/// Whether loads that found the line in another core's cache read a word that another thread writes (true sharing).
 fn sharing(all: &[&Kept], address: u64) -> Sharing {
     let word = |kept: &Kept| (kept.address - address) / WORD;
     let mut writers: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
@@ -165,7 +166,7 @@ mod tests {
     use super::super::access::tests::{AMD, ARM, INTEL, line};
     use super::*;
 
-    /// Two nodes of four CPUs; what ends in a number above 0x7000 is shared by all processes.
+    /// Two nodes of four CPUs; addresses from 0x7000 on are shared by all processes.
     struct Made;
 
     impl Memory for Made {
@@ -196,7 +197,7 @@ mod tests {
     fn two_threads_on_two_nodes_take_one_line_from_each_other() {
         for sources in [INTEL, AMD, ARM] {
             let [local, remote, cached, store] = sources;
-            // Thread 1 writes the word on node 0 that thread 2 reads on node 1; thread 3 reads on node 0.
+            // Thread 1 on node 0 writes the word that thread 2 on node 1 reads; thread 3 reads it on node 0.
             let text = times(6, &line(9, 1, 0, 0x5048, store, "write (m)"))
                 + &times(5, &line(9, 2, 4, 0x5048, remote, "read (m)"))
                 + &times(2, &line(9, 2, 4, 0x5048, cached, "read (m)"))
@@ -227,7 +228,7 @@ mod tests {
         };
         assert_eq!((one(0, 0), one(4, 0)), (Sharing::SameWord, Sharing::SameWord), "both in eight bytes");
         assert_eq!((one(0, 8), one(56, 0)), (Sharing::OtherWords, Sharing::OtherWords));
-        // Its own writes say nothing, nor do those of another line.
+        // A thread's own writes, and writes to another line, show no sharing.
         let own = line(9, 2, 4, 0x5000, store, "write (m)") + &line(9, 2, 4, 0x5000, remote, "read (m)");
         assert_eq!(of(&own).lines[0].sharing, Sharing::Unknown);
         let apart = line(9, 1, 0, 0x5040, store, "write (m)") + &line(9, 2, 4, 0x5000, remote, "read (m)");

@@ -1,4 +1,4 @@
-//! A recording as folded call chains.
+//! Converts a recording into folded call chains.
 
 use super::super::perf::{Perf, unreadable};
 use super::super::place::{FOLDED_FILE, Place};
@@ -9,8 +9,7 @@ use tare_engine::Unavailable;
 use tare_results::captures::{ProfileFile, SymbolShare};
 use tare_results::schema::SCHEMA;
 
-/// Reads what a recording holds of process `pid` with `perf script`, which resolves its symbols, and
-/// writes the chains.
+/// Reads the samples of process `pid` with `perf script`, which resolves symbols, and writes the folded chains.
 pub(super) fn fold(place: &Place, recording: &Path, pid: u32) -> Result<Chains, Unavailable> {
     let pid = pid.to_string();
     let script = Perf::script(recording, &["-F", "event,period,ip,sym,dso", "--pid", &pid])?;
@@ -27,13 +26,13 @@ fn text(chains: &Chains) -> String {
     chains.weights.iter().map(|(chain, weight)| format!("{chain} {weight}\n")).collect()
 }
 
-/// The flame graph to click through in a browser.
+/// The interactive flame graph for a browser.
 pub(super) fn flame_graph(chains: &Chains) -> Result<Vec<u8>, Unavailable> {
     let mut options = inferno::flamegraph::Options::default();
     options.title = format!("{}, {} samples", chains.event, chains.samples);
-    // Each sample weighs as much of the event as passed since the one before.
+    // The weight of a sample is the number of events since the sample before.
     options.count_name = chains.event.split(':').next().unwrap_or("samples").to_owned();
-    // Percent: what is narrower is not seen, and four of five boxes of a large program are.
+    // Percent. Narrower boxes are invisible, and they are four fifths of the boxes of a large program.
     options.min_width = 0.1;
     let mut svg = Vec::new();
     inferno::flamegraph::from_lines(&mut options, text(chains).lines(), &mut svg)
@@ -41,18 +40,18 @@ pub(super) fn flame_graph(chains: &Chains) -> Result<Vec<u8>, Unavailable> {
     Ok(svg)
 }
 
-/// Symbols with a smaller share, of their own and with what they call, are noise.
+/// Symbols whose total share, including the functions that they call, is smaller are left out as noise.
 const SMALLEST: f64 = 1.0 / 5_000.0;
 const LISTED: usize = 600;
 
-/// The largest shares first; how the samples were taken is the caller's to add.
+/// The table of symbols, largest shares first; the caller adds how the samples were taken.
 pub(super) fn table(chains: &Chains) -> ProfileFile {
     let mut symbols: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut weight = 0;
     for (chain, count) in &chains.weights {
         weight += count;
         let frames: Vec<&str> = chain.split(';').collect();
-        // A function that calls itself is in its sample once.
+        // A recursive function is counted once per sample.
         for frame in frames.iter().copied().collect::<BTreeSet<_>>() {
             symbols.entry(frame).or_default().1 += count;
         }
@@ -110,7 +109,7 @@ mod tests {
         let weights = BTreeMap::from([
             ("main;serve;lock".to_owned(), 6),
             ("main;serve".to_owned(), 1),
-            // Recursion: serve is in this sample once.
+            // Recursion: serve is counted once in this sample.
             ("main;serve;serve;lock;futex_[k]".to_owned(), 3),
         ]);
         let found = table(&Chains { event: "cycles".into(), samples: 4, weights });

@@ -1,28 +1,29 @@
-//! The text of `perf script -F event,period,ip,sym,dso`, sample by sample.
+//! Parses the output of `perf script -F event,period,ip,sym,dso`, sample by sample.
 //!
-//! Read here and not by inferno, whose reader panics on text it does not expect, and drops all events but the first:
-//! half of the PUs of a machine with two kinds of cores.
+//! It is not parsed with inferno, whose reader panics on unexpected text, and drops all events but the first: half of
+//! the logical CPUs of a machine with two kinds of cores.
 
 use super::super::perf::{ALL, next_line};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Result, Take};
 
-/// How folded chains mark a function of the kernel.
+/// Suffix of kernel functions in folded chains.
 pub(in super::super) const KERNEL: &str = "_[k]";
 
-/// Frames of a sample that are kept, the innermost.
+/// Frames kept per sample, the innermost ones.
 const DEEPEST: usize = 2_000;
-/// Bytes of all chains that are kept apart: more than a document has that can be read back are one.
+/// Bytes of all chains that are kept separately. Further chains are merged into one, so that the document stays small
+/// enough to be read back.
 const KEPT: usize = 60 << 20;
 const OTHERS: &str = "[others]";
-/// What a weight takes in a document.
+/// Bytes of a weight in the document.
 const WEIGHT: usize = 16;
-/// The most that a sample weighs: twenty seconds of cycles. Each is more than eight bytes, so that their sum is no more
-/// than a number holds.
+/// Upper limit of a sample's weight: twenty seconds of cycles. Each sample takes more than eight bytes of text, so the
+/// sum of all weights fits a u64.
 const HEAVIEST: u64 = 1 << 36;
 const _: () = assert!((ALL / 8).checked_mul(HEAVIEST).is_some());
 
-/// Objects in brackets that are not the kernel's or one of its modules.
+/// Objects in brackets that belong neither to the kernel nor to one of its modules.
 const USER_OBJECTS: [&str; 6] = ["[vdso]", "[vsyscall]", "[unknown]", "[heap]", "[stack]", "[anon]"];
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,12 +31,12 @@ pub(super) struct Chains {
     /// The event of the first sample, with perf's modifiers.
     pub event: String,
     pub samples: u64,
-    /// `caller;callee` -> event count, which is what passed since the sample before.
+    /// `caller;callee` -> event count: the sum of the samples' periods.
     pub weights: BTreeMap<String, u64>,
 }
 
 impl Chains {
-    /// `kept` is what all of them come to.
+    /// `kept` is the size of all chains so far.
     fn add(&mut self, mut chain: String, weight: u64, kept: &mut usize) {
         if !self.weights.contains_key(&chain) {
             if *kept + chain.len() + WEIGHT > KEPT {
@@ -48,7 +49,7 @@ impl Chains {
     }
 }
 
-/// Adds up all samples, each as heavy as its period, as far as chains can be kept apart.
+/// Adds up all samples, weighted by their periods; chains beyond the size limit are merged.
 pub(super) fn read(script: Take<impl BufRead>) -> Result<Chains> {
     let mut chains = Chains::default();
     let mut kept = 0;
@@ -62,8 +63,8 @@ pub(super) fn read(script: Take<impl BufRead>) -> Result<Chains> {
     Ok(chains)
 }
 
-/// Calls `done` with each sample: what its first line says, and its frames, the outermost first. A line that is neither
-/// is passed over.
+/// Calls `done` for each sample with its parsed first line and its frames, the outermost first. Other lines are
+/// skipped.
 pub(in super::super) fn samples<H>(
     mut script: Take<impl BufRead>,
     head: impl Fn(&str) -> Option<H>,
@@ -92,7 +93,7 @@ pub(in super::super) fn samples<H>(
     }
 }
 
-/// `5025125 cpu-clock:pppH:`.
+/// Parses `5025125 cpu-clock:pppH:`.
 fn head(text: &str) -> Option<(u64, String)> {
     let (period, event) = text.split_once(char::is_whitespace)?;
     let event = event.trim().strip_suffix(':')?;
@@ -100,7 +101,7 @@ fn head(text: &str) -> Option<(u64, String)> {
     Some((period.parse().ok().filter(|_| plain).map(|period: u64| period.min(HEAVIEST))?, event.to_owned()))
 }
 
-/// `71cb buf_page_get_low(page_id_t, unsigned long) (/usr/sbin/mariadbd)`.
+/// Parses `71cb buf_page_get_low(page_id_t, unsigned long) (/usr/sbin/mariadbd)`.
 pub(in super::super) fn frame(text: &str) -> Option<String> {
     let (address, rest) = text.split_once(' ')?;
     let address = u64::from_str_radix(address, 16).ok()?;
@@ -108,7 +109,7 @@ pub(in super::super) fn frame(text: &str) -> Option<String> {
         Some((symbol, object)) => (symbol.trim(), object.trim_end_matches(')')),
         None => (rest.trim(), ""),
     };
-    // The upper half is the kernel's, also where this user may not read its symbols.
+    // Addresses in the upper half belong to the kernel, even where this user may not read its symbols.
     let without_symbols = object == "[unknown]" && address >> 63 == 1;
     let kernel =
         without_symbols || object.ends_with(".ko") || (object.starts_with('[') && !USER_OBJECTS.contains(&object));
@@ -117,7 +118,7 @@ pub(in super::super) fn frame(text: &str) -> Option<String> {
     Some(if kernel { format!("{name}{KERNEL}") } else { name })
 }
 
-/// A function as chains name it; where it has no symbol, by the name of its file.
+/// The name of a function in a chain; without a symbol, the name of its file.
 pub(in super::super) fn function(symbol: Option<&str>, file: &str) -> String {
     let name = match symbol {
         Some(symbol) => without_parameters(symbol).replace(';', ":"),
@@ -126,7 +127,7 @@ pub(in super::super) fn function(symbol: Option<&str>, file: &str) -> String {
     tare_text::shown_name(&name).into_owned()
 }
 
-/// A demangled C++ name without its parameter list, which says little and fills a table.
+/// A demangled C++ name without its parameter list, which is long and adds little.
 fn without_parameters(symbol: &str) -> &str {
     let bare = symbol.trim_end_matches(" const");
     if !bare.ends_with(')') {

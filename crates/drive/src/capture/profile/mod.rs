@@ -1,4 +1,4 @@
-//! A sampled profile of the server, by the `perf` tool: hardware cycles where there are any, the CPU clock where not.
+//! A sampled profile of the server, taken with `perf`: hardware cycles if available, otherwise the CPU clock.
 
 mod fold;
 mod frames;

@@ -1,4 +1,4 @@
-//! `perf record` around the capture sample, `perf script` after it.
+//! `perf record` during the capture sample, `perf script` after it.
 
 use super::super::perf::{LOOK_INSIDE, Recording, advice};
 use super::super::place::{Captured, FOLDED_FILE, PROFILE_RECORDING, Place};
@@ -7,11 +7,11 @@ use crate::capture::settings::CallGraph;
 use tare_engine::Unavailable;
 use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 
-/// Samples a second over all PUs: enough for shares of 1% within a tenth of it in 10 s.
+/// Samples per second over all logical CPUs. In 10 s they give a share of 1% with an error of a tenth of its value.
 const SAMPLES_PER_S: f64 = 1_000.0;
-/// Samples in all, so that a long sample fills no disk: each carries up to 16 KiB of stack.
+/// Samples in all, so that a long sample does not fill the disk: each sample carries up to 16 KiB of stack.
 const SAMPLES: f64 = 30_000.0;
-/// A recording that holds more ends there: the samples above, with what perf adds to each.
+/// Limit of the recording's size: enough for the samples above with perf's overhead per sample.
 const LARGEST: &str = "640M";
 
 pub(in super::super) struct Profile {
@@ -24,7 +24,7 @@ pub(in super::super) struct Profile {
 }
 
 impl Profile {
-    /// Begins, and returns when samples are taken.
+    /// Starts perf, and returns when samples are taken.
     pub fn begin(place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
         Self::begin_on(Scope::Pus, place, call_graph, pid)
             .or_else(|_| Self::begin_on(Scope::Threads, place, call_graph, pid))
@@ -33,8 +33,8 @@ impl Profile {
     fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
         let frequency_hz = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
         let (frequency, graph, pid_text) = (frequency_hz.to_string(), call_graph.argument(), pid.to_string());
-        // No event is named: perf takes cycles, and where there are none the CPU clock; without the kernel where it may
-        // not look there.
+        // No event is named: perf chooses cycles, or the CPU clock where there are none, and leaves out the kernel
+        // where it may not observe it.
         let mut arguments = vec!["record", "-F", &frequency, "--call-graph", &graph, "--max-size", LARGEST];
         match scope {
             Scope::Pus => arguments.push("-a"),
@@ -44,12 +44,11 @@ impl Profile {
         Ok(Self { recording, pid, scope, place: place.clone(), frequency_hz, call_graph })
     }
 
-    /// Ends the recording; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
         self.recording.end()
     }
 
-    /// Call chains, table and flame graph from the recording.
+    /// Writes call chains, table and flame graph from the recording.
     pub fn finish(self, captured: &mut Captured) {
         let place = &self.place;
         let made = match fold::fold(place, &self.recording.path(), self.pid) {
@@ -78,11 +77,11 @@ impl Profile {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// On every PU, whatever runs there; the server's are picked out afterwards. Needs root, CAP_PERFMON or
-    /// kernel.perf_event_paranoid of 0 or less.
+    /// Samples every logical CPU, whatever runs there; the server's samples are selected afterwards. Needs root,
+    /// CAP_PERFMON or kernel.perf_event_paranoid of 0 or less.
     Pus,
-    /// In the server's threads: events move with every context switch, which halves the throughput of a server that
-    /// switches for every statement.
+    /// Samples the server's threads. Their events are saved and restored at every context switch, which halves the
+    /// throughput of a server that switches for every statement.
     Threads,
 }
 

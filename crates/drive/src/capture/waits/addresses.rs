@@ -1,4 +1,4 @@
-//! The symbol or the mapping that an address of a process lies in.
+//! Finds the symbol or the mapping that contains an address of a process.
 
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use procfs::process::{MMapPath, MemoryMap, MemoryMaps};
@@ -8,20 +8,20 @@ use std::sync::Arc;
 use tare_cpuset::observe::parse;
 use tare_engine::{ProgramFile, symbol_file};
 
-/// What memory that processes share is mapped from: semaphores and locks of servers with a process a connection.
+/// Path prefixes of shared mappings, where servers with one process per connection keep their semaphores and locks.
 const SHARED: [&str; 4] = ["/dev/zero", "/dev/shm/", "/SYSV", "/memfd:"];
 const SHARED_MEMORY: &str = "shared memory";
 
-/// Programs that are read: servers have some dozens of libraries.
+/// Limit of programs that are read: servers have some dozens of libraries.
 const MOST: usize = 1_000;
-/// Data symbols of all of them, whose names are kept: a large server has some ten thousand.
+/// Limit of data symbols of all programs, whose names are kept: a large server has some ten thousand.
 const MOST_SYMBOLS: usize = 2_000_000;
 
 #[derive(Debug, Default)]
 pub(in super::super) struct Addresses {
     processes: HashMap<i32, Vec<Region>>,
     programs: HashMap<PathBuf, Option<Arc<Program>>>,
-    /// Of all programs.
+    /// Number of symbols of all programs.
     symbols: usize,
 }
 
@@ -34,7 +34,7 @@ struct Region {
 
 #[derive(Debug)]
 enum What {
-    /// A program or library, and where its address 0 is.
+    /// A program or library, and where its address 0 is mapped.
     Program(Arc<Program>, u64),
     Named(&'static str),
 }
@@ -43,7 +43,7 @@ enum What {
 #[derive(Debug, Default)]
 struct Program {
     name: String,
-    /// The end of what it takes, with what is zero at first and so in no file.
+    /// End of the addresses that it occupies, including .bss, which is not in the file.
     end: u64,
     symbols: Vec<Symbol>,
 }
@@ -56,7 +56,7 @@ struct Symbol {
 }
 
 impl Addresses {
-    /// Reads what a process has where, once, so that it is known when the process has ended.
+    /// Reads the mappings of a process once, so that they are known after the process has ended.
     pub fn note(&mut self, pid: i32) {
         if !self.processes.contains_key(&pid) {
             let regions = self.regions(pid);
@@ -73,14 +73,14 @@ impl Addresses {
         }
     }
 
-    /// Whether other processes have the same memory there, at the same address.
+    /// Whether other processes map the same memory at the same address.
     pub fn is_shared(&mut self, pid: i32, address: u64) -> bool {
         matches!(self.region(pid, address), Some(Region { what: What::Named(SHARED_MEMORY), .. }))
     }
 
     fn region(&mut self, pid: i32, address: u64) -> Option<&Region> {
         self.note(pid);
-        // Programs come first: what is zero at first in them is mapped as if it were heap.
+        // Programs come first: their .bss is mapped as anonymous memory, like heap.
         self.processes.get(&pid)?.iter().find(|region| (region.from..region.to).contains(&address))
     }
 
@@ -108,7 +108,7 @@ impl Addresses {
         if let Some(known) = self.programs.get(path) {
             return known.clone();
         }
-        // A process may have mapped as many as it likes.
+        // The number of programs that a process maps is unbounded.
         if self.programs.len() >= MOST || self.symbols >= MOST_SYMBOLS {
             return None;
         }
@@ -133,7 +133,7 @@ fn kind(map: &MemoryMap) -> &'static str {
     }
 }
 
-/// The data symbols of a program or library; those of its file of symbols where there is one.
+/// The data symbols of a program or library, and those of its separate symbol file if there is one.
 fn read(path: &Path) -> Option<Program> {
     let own = ProgramFile::open(path)?;
     let file = object::File::parse(&own).ok()?;
@@ -152,7 +152,7 @@ fn read(path: &Path) -> Option<Program> {
 fn data<'d>(symbols: impl Iterator<Item = impl ObjectSymbol<'d>>) -> impl Iterator<Item = Symbol> {
     symbols.filter_map(|symbol| {
         let (address, size) = (symbol.address(), symbol.size());
-        // Its name comes last: each is a read, and most symbols are functions.
+        // The name comes last: reading it is expensive, and most symbols are functions.
         let wanted = symbol.kind() == SymbolKind::Data && size > 0;
         let name = wanted.then(|| symbol.name().ok()).flatten()?;
         Some(Symbol { address, size, name: name.to_owned() })
@@ -161,7 +161,7 @@ fn data<'d>(symbols: impl Iterator<Item = impl ObjectSymbol<'d>>) -> impl Iterat
 
 impl Program {
     fn name_of(&self, address: u64) -> String {
-        // The last that begins there or before it; a symbol inside another one begins later and says more.
+        // The last symbol that contains the address; a symbol nested in another begins later and is more specific.
         let after = self.symbols.partition_point(|symbol| symbol.address <= address);
         let inside = |symbol: &&Symbol| address - symbol.address < symbol.size;
         match self.symbols[..after].iter().rev().take(16).find(inside) {
@@ -181,7 +181,7 @@ mod tests {
 
     static NAMED_ZEROES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
-    /// A program of 64 bits: a segment, a note with its build id, and a table of one name.
+    /// A 64-bit program: a segment, a note with its build id, and a table of one symbol.
     fn program() -> Vec<u8> {
         let mut file = b"\x7fELF\x02\x01\x01".to_vec();
         file.resize(16, 0);
@@ -210,7 +210,7 @@ mod tests {
     const SYMBOLS: usize = 216;
     const SECTIONS: usize = 280;
 
-    /// What is read of a program in which these numbers stand at these places, and which is so long.
+    /// Reads a program of this length in which these numbers were written at these offsets.
     fn of_changed(changes: &[(usize, u64)], length: u64) -> Option<Program> {
         let mut file = program();
         for (place, number) in changes {
@@ -279,7 +279,7 @@ mod tests {
         assert!(["stack", "heap"].contains(&of(std::ptr::from_ref(&local).addr()).as_str()));
         assert_eq!(of(8), "unknown");
         assert_eq!(addresses.name(-1, 8), "unknown");
-        // What is known stays when the process has ended.
+        // The mappings stay known after the process has ended.
         let mut ends = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = ends.id().cast_signed();
         addresses.note(pid);

@@ -1,17 +1,17 @@
-//! Whether what a program's tables say of a function comes to an end soon: they are instructions, with expressions that
-//! may jump back, and neither framehop nor gimli gives up on those of anyone's program.
+//! Checks that a function's unwind tables can be evaluated in bounded time. The tables are instructions, with
+//! expressions that may jump backwards; neither framehop nor gimli limits the evaluation for untrusted programs.
 
 use super::programs::Sections;
 use gimli::{BaseAddresses, CallFrameInstruction, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Operation};
 use gimli::{CallFrameInstructionIter, Encoding, UnwindSection};
 
-/// Instructions of one function, what they share with others and their expressions among them: those of the largest
-/// functions of servers are some hundreds.
+/// Limit of instructions per function, including those shared with other functions and the operations of expressions.
+/// The largest functions of servers have some hundreds.
 const MOST: usize = 20_000;
 
 type Frames<'t> = EhFrame<EndianSlice<'t, LittleEndian>>;
 
-/// Where the sections are, for addresses that are told from theirs.
+/// Base addresses of the sections, for addresses that are relative to them.
 pub(super) fn bases(sections: &Sections) -> BaseAddresses {
     let start = |range: &Option<std::ops::Range<u64>>| range.as_ref().map_or(0, |range| range.start);
     BaseAddresses::default()
@@ -21,8 +21,8 @@ pub(super) fn bases(sections: &Sections) -> BaseAddresses {
         .set_got(start(&sections.got_svma))
 }
 
-/// Of the function at an address, found as framehop finds it. What it does not find, or cannot read, it does not carry
-/// out either.
+/// Checks the function at an address, found in the way that framehop finds it. Returns true for a function that cannot
+/// be found or read: framehop does not evaluate its tables either.
 pub(super) fn is_bounded(sections: &Sections, address: u64) -> bool {
     let (Some(header), Some(frames)) = (&sections.eh_frame_hdr, &sections.eh_frame) else { return true };
     let (bases, frames) = (bases(sections), EhFrame::new(frames, LittleEndian));
@@ -75,19 +75,19 @@ fn takes_one(left: &mut usize) -> bool {
 pub(super) mod made {
     use super::super::programs::Sections;
 
-    /// The only function of a program: 256 bytes from 0x1000 on, with these instructions.
+    /// A program with a single function: 256 bytes from 0x1000 on, with these unwind instructions.
     pub fn program(instructions: &[u8]) -> Sections {
         const FRAMES: u64 = 0x2000;
         const INDEX: u64 = 0x3000;
         let entry = |id: u32, body: &[u8]| {
             let body = [&id.to_le_bytes()[..], body].concat();
-            // DW_CFA_nop up to a multiple of eight.
+            // Padded with DW_CFA_nop to a multiple of eight.
             let length = (body.len() + 4).next_multiple_of(8) - 4;
             let rest = vec![0; length - body.len()];
             [&(length as u32).to_le_bytes()[..], &body, &rest].concat()
         };
         let relative = |to: u64, from: u64| (to.wrapping_sub(from) as u32).to_le_bytes();
-        // Version 1, "zR": addresses from where they stand, 4 bytes; CFA = rsp + 8, the return address below it.
+        // Version 1, "zR": addresses relative to their position, 4 bytes; CFA = rsp + 8, the return address below it.
         let common = entry(0, &[1, b'z', b'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1]);
         let own = FRAMES + common.len() as u64;
         let function = [&relative(0x1000, own + 8)[..], &256_u32.to_le_bytes(), &[0], instructions].concat();
@@ -121,7 +121,7 @@ mod tests {
         let of = |instructions: &[u8]| is_bounded(&made::program(instructions), 0x1010);
         // DW_CFA_def_cfa_offset 16; DW_CFA_def_cfa_expression: DW_OP_breg7 8, as in procedure linkage tables.
         assert!(of(&[0x0e, 16]) && of(&[0x0f, 2, 0x77, 8]));
-        // The same of DW_OP_skip -3, and as DW_CFA_expression and DW_CFA_val_expression of register 6.
+        // The same with DW_OP_skip -3, also as DW_CFA_expression and DW_CFA_val_expression of register 6.
         let back = [0x2f, 0xfd, 0xff];
         assert!(!of(&[&[0x0f, 3][..], &back].concat()));
         assert!(!of(&[&[0x10, 6, 3][..], &back].concat()));

@@ -1,10 +1,10 @@
-//! One thread of the server that is looked at.
+//! One observed thread of the server.
 
 use std::time::Instant;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe::{self, InCallFile, ObserveError};
 
-/// A thread, its file, and what the kernel had counted when it was first looked at.
+/// A thread, its file under /proc, and the kernel's counters when observation began.
 pub(super) struct Followed {
     pub thread: ThreadRef,
     pub is_connection: bool,
@@ -13,7 +13,7 @@ pub(super) struct Followed {
     counted: Option<Counted>,
 }
 
-/// What the kernel counts exactly, nanoseconds.
+/// Exact figures from the kernel, nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Counted {
     pub elapsed_ns: f64,
@@ -27,7 +27,7 @@ impl Followed {
         Ok(Self { thread, is_connection, file, since: Instant::now(), counted: counted(thread) })
     }
 
-    /// What it did since; none where the kernel does not count, or the thread has ended.
+    /// The increase since observation began; None if the kernel does not count, or the thread has ended.
     pub fn did(&self) -> Option<Counted> {
         let (before, now) = (self.counted?, counted(self.thread)?);
         Some(Counted {

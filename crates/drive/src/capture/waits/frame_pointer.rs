@@ -1,33 +1,35 @@
-//! The frame pointer of a function that finds its caller by it, where no function below has saved it: the C library's
-//! calls into the kernel save no register that they do not use, and many servers are built with frame pointers.
+//! Reconstructs the frame pointer of a function that locates its caller's frame by it, when no inner function has
+//! saved it on the stack: the C library's system call wrappers save only registers that they use, and many servers are
+//! built with frame pointers.
 //!
-//! How far it is above the stack pointer is what the function's first instructions made room for, the registers that it
-//! saved above that, and arguments below. It is believed only where a return address is found by it.
+//! The distance from the stack pointer to the frame pointer is the space that the function's first instructions
+//! reserve, plus the registers saved above it and the arguments pushed below it. A candidate is accepted only if it
+//! leads to a return address.
 
 use super::bounded::bases;
 use super::programs::{Place, Process, Sections};
 use gimli::{CfaRule, EhFrame, EhFrameHdr, LittleEndian, UnwindContext, UnwindSection, X86_64};
 use std::os::unix::fs::FileExt;
 
-/// Bytes of a function that are looked through for what it makes room for.
+/// Bytes at the start of a function that are searched for stack allocations.
 const BEGINNING: u64 = 256;
-/// Larger rooms are made in steps of it.
+/// Larger stack frames are allocated in steps of a page.
 const PAGE: u64 = 4_096;
-/// Registers that a function saves for its caller, at most, apart from the frame pointer; arguments of what it calls
-/// that do not fit into registers.
+/// Maximum number of registers that a function saves for its caller, apart from the frame pointer; maximum number of
+/// arguments of its callees that are passed on the stack.
 const SAVED: u64 = 5;
 const ARGUMENTS: u64 = 4;
-/// The longest call instruction.
+/// Length of the longest call instruction, bytes.
 const CALL: usize = 7;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FramePointer {
     NotNeeded,
-    /// So many bytes above the stack pointer.
+    /// This many bytes above the stack pointer.
     Above(u64),
 }
 
-/// Of the function at an address of the process, which is at this place of a program; none where it cannot be said.
+/// For the function at an address of the process, which is this place of a program; None if it cannot be determined.
 pub(super) fn find(
     process: &Process,
     sections: &Sections,
@@ -50,8 +52,8 @@ pub(super) fn find(
     above.map(FramePointer::Above)
 }
 
-/// The beginning of the function at an address, and how far from the frame pointer its caller's frame is, where it
-/// finds that so; none where nothing is known of the function.
+/// The start of the function at an address, and the distance from the frame pointer to its caller's frame. The inner
+/// value is None if the function does not use the frame pointer, the outer one if nothing is known of the function.
 fn by_frame_pointer(sections: &Sections, address: u64) -> Option<Option<(u64, i64)>> {
     let bases = bases(sections);
     let index = EhFrameHdr::new(sections.eh_frame_hdr.as_ref()?, LittleEndian).parse(&bases, 8).ok()?;
@@ -68,7 +70,7 @@ fn by_frame_pointer(sections: &Sections, address: u64) -> Option<Option<(u64, i6
     }
 }
 
-/// Bytes that the beginning of a function makes room for on the stack: `sub rsp, N`, or the shorter `add rsp, -128`.
+/// Bytes that the first instructions of a function reserve on the stack: `sub rsp, N`, or the shorter `add rsp, -128`.
 fn room(code: &[u8]) -> u64 {
     let mut room = 0;
     for instruction in code.windows(CALL) {
@@ -111,7 +113,7 @@ mod tests {
         // In steps of a page, each touched: or qword ptr [rsp], 0.
         let page = [0x48, 0x81, 0xec, 0, 0x10, 0, 0, 0x48, 0x83, 0x0c, 0x24, 0];
         assert_eq!(of(&[&beginning[..], &page, &page, &[0x48, 0x83, 0xec, 0x18]].concat()), 0x2018);
-        // add rsp, 0x68 is an end.
+        // add rsp, 0x68 frees the stack frame.
         assert_eq!(of(&[&beginning[..], &[0x48, 0x83, 0xc4, 0x68]].concat()), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The functions that addresses of programs lie in, as perf names them, but for versions of symbols.
+//! Finds the functions that contain addresses of programs. Names are perf's, without symbol versions.
 
 use super::super::profile::function;
 use super::programs::{Place, Program};
@@ -9,23 +9,23 @@ use std::fmt::Write;
 use std::path::Path;
 use tare_engine::{ProgramFile, symbol_file};
 
-/// Letters of a name that is demangled, as templates of templates may have any number, and of those the ones kept.
+/// Limit of a demangled name, in bytes: nested templates have unbounded names. KEPT characters are stored.
 const LETTERS: usize = 4_000;
-/// Letters of a name of anyone's, from which on it stays as it is: some take a time that grows with their square, and
-/// parts within parts each take a piece of the stack.
+/// Longest mangled name that is demangled, and limit of its nesting: for names from untrusted programs demangling may
+/// take time that grows with the square of the length, and each level of nesting takes stack space.
 const LONGEST: usize = 1_000;
 const DEEPEST: u32 = 64;
-/// Functions of a program whose names are demangled.
+/// Limit of demangled names per program.
 const DEMANGLED: usize = 20_000;
 const KEPT: usize = 160;
-/// Addresses in symbols that are looked at: as a rule an address lies in one or two.
+/// Limit of comparisons of an address with a symbol that contains it: usually one or two per address.
 const LOOKS: usize = 10_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Names(HashMap<Place, String>);
 
 impl Names {
-    /// Reads the symbols of the programs that these places are in.
+    /// Reads the symbols of the programs that contain these places.
     pub fn of(places: impl Iterator<Item = Place>, programs: &[Program]) -> Self {
         let places: BTreeSet<Place> = places.collect();
         let mut names = HashMap::new();
@@ -37,7 +37,7 @@ impl Names {
             }
             let found = symbols(path, &addresses);
             let file = path.file_name().unwrap_or_default().to_string_lossy();
-            // Many addresses lie in one function.
+            // Many addresses lie in one function: its name is demangled once.
             let mut known: HashMap<&str, String> = HashMap::new();
             for address in addresses {
                 let symbol = found.get(&address).map(|symbol| symbol.name.as_str());
@@ -58,8 +58,8 @@ impl Names {
 }
 
 struct Symbol {
-    /// The smallest is the one that is meant: the innermost, and of several names of a function the one that other
-    /// programs use.
+    /// The symbol with the smallest rank is used: the innermost one, and of several names of one function the name
+    /// that other programs use.
     rank: (Reverse<u64>, bool, bool, usize, Reverse<usize>),
     name: String,
 }
@@ -86,14 +86,14 @@ fn add<'d>(
     if symbol.kind() != SymbolKind::Text || start >= end {
         return;
     }
-    // A name is a read, and few functions are asked for.
+    // Reading a name is expensive, and few functions are needed.
     let mut inside = addresses.range(start..end).peekable();
     let Some(name) = inside.peek().and_then(|_| symbol.name().ok()) else { return };
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     let underscores = name.len() - name.trim_start_matches('_').len();
     let rank = (Reverse(start), symbol.is_weak(), !symbol.is_global(), underscores, Reverse(name.len()));
     for address in inside {
-        // Symbols of anyone's program may each be as large as all of it.
+        // In an untrusted program every symbol may cover the whole program.
         let Some(rest) = left.checked_sub(1) else { return };
         *left = rest;
         if found.get(address).is_none_or(|before| rank < before.rank) {
@@ -102,7 +102,7 @@ fn add<'d>(
     }
 }
 
-/// Text that ends with an error where it would be longer.
+/// Text with a length limit: writing more returns an error.
 #[derive(Default)]
 struct Cut(String);
 
@@ -116,7 +116,7 @@ impl Write for Cut {
     }
 }
 
-/// A name of Rust or C++ as it is written there; one that is too long as it is.
+/// Demangles a Rust or C++ name; a name that is too long is only truncated.
 fn demangled(name: &str) -> String {
     if name.len() > LONGEST {
         return name.chars().take(KEPT).collect();
@@ -150,7 +150,7 @@ mod tests {
         ] {
             assert_eq!(demangled(symbol), expected);
         }
-        // Each pair has twice the letters of the one before.
+        // Each pair doubles the length.
         let bomb = format!("_Z1f{}", "St4pairI".repeat(30) + "ii" + &"E".repeat(30));
         assert!(demangled(&bomb).len() <= LETTERS.max(bomb.len()));
         assert_eq!(demangled(&format!("_Z{}", "1a".repeat(LONGEST))).len(), KEPT);

@@ -1,4 +1,4 @@
-//! The thread that looks at the server's threads while the capture sample is taken.
+//! The thread that samples the state of the server's threads during the capture sample.
 
 use super::addresses::Addresses;
 use super::followed::{Counted, Followed};
@@ -19,11 +19,11 @@ use tare_results::schema::SCHEMA;
 use tare_results::waits::{ThreadsTime, TimeUse, WaitsFile};
 
 const LOOKS_PER_S: f64 = 150.0;
-/// Looks at one thread a second, over all threads: each takes one or two microseconds.
+/// Reads per second over all threads: each takes one or two microseconds.
 const READS_PER_S: f64 = 6_000.0;
-/// Stacks that are read a second, over all threads that serve connections: each takes ten microseconds.
+/// Stacks read per second, over all threads that serve connections: each takes ten microseconds.
 const STACKS_PER_S: f64 = 1_500.0;
-/// Looks between two times that new threads are searched for.
+/// Looks between two searches for new threads.
 const SEARCH_EVERY: u64 = 100;
 
 pub(in super::super) struct Waits {
@@ -41,8 +41,8 @@ pub(in super::super) struct LooksDone {
 }
 
 impl Waits {
-    /// Begins to look at the threads of process `pid` and of all that descend from it; with `stacks`, at those of
-    /// threads that serve connections too.
+    /// Starts sampling the threads of process `pid` and of all its descendants; with `stacks`, also reads the stacks
+    /// of threads that serve connections.
     pub fn begin(pid: u32, connections: &[ThreadRef], stacks: bool) -> Result<Self, Unavailable> {
         let connections: BTreeSet<ThreadRef> = connections.iter().copied().collect();
         let Some(first) = connections.first() else {
@@ -70,8 +70,8 @@ impl Waits {
 }
 
 impl LooksDone {
-    /// Looks addresses up, which may take a second for each large program: while the server still runs, and nothing
-    /// else is recorded any more.
+    /// Resolves addresses to names, which may take a second for each large program. Called while the server still
+    /// runs, and after every other recording has ended.
     pub fn named(&self) -> WaitsFile {
         let mut addresses = Addresses::default();
         let shared = parts::shared(&[&self.connections.1, &self.background.1]);
@@ -99,7 +99,7 @@ impl LooksDone {
     }
 }
 
-/// Why a thread may not be looked at.
+/// Explains why a thread may not be observed.
 fn refused(error: ObserveError) -> Unavailable {
     let advice = match &error {
         ObserveError::Unreadable { .. } => {
@@ -122,7 +122,7 @@ fn look(root: i32, connections: &BTreeSet<ThreadRef>, mut stacks: Option<Stacks>
         }
         let reads_stacks = looks % stacks_every(connections.len(), followed.len()) == 0;
         followed.retain(|one| {
-            // Whoever ends it does not wait for the rest.
+            // The sample has ended: the caller does not wait for the remaining threads.
             if stop.load(Ordering::Relaxed) {
                 return true;
             }
@@ -156,7 +156,7 @@ fn search(root: i32, connections: &BTreeSet<ThreadRef>, followed: &mut Vec<Follo
     followed.extend(new.into_iter().filter_map(|thread| Followed::new(thread, connections.contains(&thread)).ok()));
 }
 
-/// Looks at one thread; whether it may be looked at again.
+/// Samples one thread; returns whether it can be sampled again.
 fn note(one: &Followed, tally: &mut Tally, descriptors: &mut Descriptors, stacks: Option<&mut Stacks>) -> bool {
     let ThreadRef { pid, tid } = one.thread;
     match one.file.read() {
@@ -171,8 +171,8 @@ fn note(one: &Followed, tally: &mut Tally, descriptors: &mut Descriptors, stacks
     true
 }
 
-/// Until the next look: on average the time between two, and never twice the same, so that nothing that comes as
-/// regularly is always or never seen. Multiples of the golden section lie evenly between 0 and 1 (Knuth, The Art of
+/// Pause until the next look. Its mean is the interval between looks, and its length varies, so that no periodic event
+/// is always or never seen. Multiples of the golden section are evenly distributed between 0 and 1 (Knuth, The Art of
 /// Computer Programming 3, 6.4).
 fn pause(looks: u64, threads: usize) -> Duration {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -183,7 +183,7 @@ fn looks_per_s(threads: usize) -> f64 {
     LOOKS_PER_S.min(READS_PER_S / threads.max(1) as f64).max(1.0)
 }
 
-/// Of how many looks one reads stacks.
+/// One look in this many reads stacks.
 fn stacks_every(connections: usize, threads: usize) -> u64 {
     (looks_per_s(threads) * connections as f64 / STACKS_PER_S).ceil().max(1.0) as u64
 }
@@ -202,7 +202,7 @@ mod tests {
         assert_ne!(pause(1, 8), pause(2, 8));
     }
 
-    /// Three threads of this process: two that sleep on one lock, one that runs.
+    /// Three threads of this process: two sleep on one lock, one runs.
     #[test]
     fn two_threads_on_one_lock_share_it_and_one_that_runs_runs() {
         let (lock, stop) = (Mutex::new(()), AtomicBool::new(false));

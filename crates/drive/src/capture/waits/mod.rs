@@ -1,17 +1,17 @@
-//! Where the server's threads spend wall-clock time: what they do is looked at many times a second.
+//! Where the server's threads spend wall-clock time: their state is sampled many times per second.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `looker` | the thread that looks, and what it has seen |
-//! | `followed` | one thread of the server: its file, and what the kernel counts of it |
-//! | `sleep` | in what a thread sleeps, by the system call that it is in |
-//! | `stacks` | call chains of threads that sleep, from their stacks |
-//! | `frame_pointer` | where a function's frame pointer is, when no one saved it |
-//! | `bounded` | whether what a program's tables say of a function comes to an end |
-//! | `programs` | programs and libraries of processes, with what unwinding needs of them |
-//! | `functions` | the functions that addresses of a program lie in |
-//! | `tally` | how often what was seen, by class of thread |
-//! | `addresses` | the symbol or mapping that an address lies in |
+//! | `looker` | the sampling thread and its results |
+//! | `followed` | one thread of the server: its file under /proc, and the kernel's counters for it |
+//! | `sleep` | the reason why a thread sleeps, from its system call |
+//! | `stacks` | call chains of sleeping threads, from their stacks |
+//! | `frame_pointer` | reconstruction of a frame pointer that no function saved |
+//! | `bounded` | whether a function's unwind tables can be evaluated in bounded time |
+//! | `programs` | programs and libraries of processes, with their unwind tables |
+//! | `functions` | the functions that contain addresses of a program |
+//! | `tally` | counts of samples, by class of thread |
+//! | `addresses` | the symbol or mapping that contains an address |
 //! | `parts` | shares of the time, which add up to 1, also as folded chains of wall-clock time |
 
 mod addresses;

@@ -1,5 +1,5 @@
-//! Shares of the threads' time: what the kernel counts of running and waiting for a CPU, and the rest as samples of
-//! sleeping threads divide it. They add up to 1.
+//! Shares of the threads' time. Running and waiting for a CPU are counted by the kernel; the rest is divided by
+//! samples of sleeping threads. The shares add up to 1.
 
 use super::super::place::{Captured, FOLDED_FILE, Place};
 use super::addresses::Addresses;
@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::captures::{FOLDED, WALL};
 use tare_results::waits::{CallerShare, FutexOperation, TimePart, TimeUse, WaitsFile, WakesFile};
 
-/// Futexes that many threads share, each a part of its own; the rest are one part for each place that they lie in.
+/// Number of shared futexes listed separately; the others are grouped by the symbol or mapping that contains them.
 const LOCKS: usize = 20;
 
-/// A futex, however it is waited for.
+/// A futex, regardless of the operation on it.
 type Address = (Option<i32>, u64);
 
-/// Futexes on which several threads were seen, of whichever class.
+/// Futexes on which several threads were seen, over all classes of threads.
 pub(super) fn shared(tallies: &[&Tally]) -> BTreeSet<Address> {
     let mut threads: HashMap<Address, BTreeSet<i32>> = HashMap::new();
     for (sleep, seen) in tallies.iter().flat_map(|tally| &tally.asleep) {
@@ -31,10 +31,10 @@ fn address(futex: &Futex) -> Address {
     (futex.process, futex.address)
 }
 
-/// What is one part: sightings of the same key are added.
+/// The identity of a part: samples with the same key are added.
 type Key = (TimeUse, Option<String>, Option<FutexOperation>, Option<String>, Option<Address>);
 
-/// Parts, the largest first; empty where nothing was seen.
+/// Parts, the largest first; empty if no thread was seen.
 pub(super) fn of(
     tally: &Tally,
     counted: Counted,
@@ -108,7 +108,7 @@ fn grouped(
     groups
 }
 
-/// The function that most of these sleeps come from.
+/// The function from which most of these sleeps come.
 fn caller(seen: &Sightings, callers: &[Option<String>]) -> Option<String> {
     let mut samples = BTreeMap::<&String, u64>::new();
     for (chain, count) in &seen.callers {
@@ -121,7 +121,7 @@ fn caller(seen: &Sightings, callers: &[Option<String>]) -> Option<String> {
 
 /// Weights are millionths of the threads' time.
 const WHOLE: f64 = 1e6;
-/// Sleeps whose chains are too small to be listed.
+/// All sleeps whose chains are too rare to be listed.
 const OTHER_CHAINS: &str = "other chains";
 
 /// Share of the time for which threads slept.
@@ -129,8 +129,8 @@ pub(super) fn asleep(parts: &[TimePart]) -> f64 {
     parts.iter().filter(|part| part.time.is_asleep()).map(|part| part.fraction).sum()
 }
 
-/// Writes `wall.folded`: what ran by the chains of the profile, what slept by those of `wakes` or else of the stacks,
-/// where there are any.
+/// Writes `wall.folded`: running time divided by the chains of the profile, sleeping time by the chains of `wakes` or
+/// else of the stacks, where available.
 pub(in super::super) fn write(file: &WaitsFile, wakes: Option<&WakesFile>, place: &Place, captured: &mut Captured) {
     let profile = captured.files.get(FOLDED).and_then(|_| std::fs::read_to_string(place.path(FOLDED_FILE)).ok());
     let of_wakes = wakes.map(|wakes| (wakes.callers.as_slice(), wakes.slept_fraction));
@@ -141,7 +141,7 @@ pub(in super::super) fn write(file: &WaitsFile, wakes: Option<&WakesFile>, place
     place.write(captured, WALL, "wall.folded", text.as_bytes());
 }
 
-/// With chains goes the share of the time for which the threads slept by what found them.
+/// `callers` holds the chains, and the share of the time for which the threads slept according to the same recording.
 fn folded(parts: &[TimePart], profile: &str, callers: Option<(&[CallerShare], f64)>) -> String {
     let mut text = callers.map_or_else(String::new, |callers| sleeping(asleep(parts) * WHOLE, callers));
     for part in parts {
@@ -159,7 +159,7 @@ fn folded(parts: &[TimePart], profile: &str, callers: Option<(&[CallerShare], f6
     text
 }
 
-/// The chains of callers, as heavy together as the time that threads slept; those that are not listed are one.
+/// The callers' chains, scaled so that they add up to the time that threads slept; unlisted chains are one entry.
 fn sleeping(whole: f64, (callers, slept): (&[CallerShare], f64)) -> String {
     let listed: f64 = callers.iter().map(|one| one.fraction).sum();
     let slept = slept.max(listed);
@@ -169,7 +169,7 @@ fn sleeping(whole: f64, (callers, slept): (&[CallerShare], f64)) -> String {
     all.map(|(chain, weight)| format!("asleep;{chain} {weight}\n")).collect()
 }
 
-/// The profile's chains, as heavy together as the time that threads ran.
+/// The profile's chains, scaled so that they add up to the time that threads ran.
 fn running(whole: f64, profile: &str) -> String {
     let lines = profile.lines().filter_map(|line| {
         let (chain, weight) = line.rsplit_once(' ')?;
@@ -264,7 +264,7 @@ mod tests {
              ready;waited_for_cpu 100000\n"
         );
         assert!(folded(&parts, "", None).contains("ran 400000\n"));
-        // Where it is known who called, that divides the time asleep: 0.45 of 0.6 in this chain, the rest in others.
+        // Known callers divide the sleeping time: 0.45 of 0.6 in this chain, the rest in others.
         let callers = vec![CallerShare { chain: "serve;pthread_mutex_lock".to_owned(), fraction: 0.45 }];
         assert_eq!(
             folded(&parts, "", Some((&callers, 0.6))),

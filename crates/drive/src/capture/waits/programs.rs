@@ -1,4 +1,4 @@
-//! Programs and libraries that processes have mapped, with what unwinding needs of them.
+//! Programs and libraries mapped by processes, with their unwind tables.
 
 use framehop::{ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, Unwinder, UnwinderNative};
 use object::{Object, ObjectSection, ObjectSegment};
@@ -11,30 +11,30 @@ use std::sync::Arc;
 use tare_cpuset::observe::parse;
 use tare_engine::ProgramFile;
 
-/// Programs that are read: servers have some dozens of libraries.
+/// Limit of programs that are read: servers have some dozens of libraries.
 const MOST: usize = 1_000;
-/// Bytes that the tables of all of them take.
+/// Limit of the size of all unwind tables, bytes.
 const MOST_BYTES: usize = 512 << 20;
 
-/// Addresses of user space are below it.
+/// Addresses of user space are below this.
 const USER: u64 = 1 << 56;
 
 pub(super) type Sections = ExplicitModuleSectionInfo<Arc<[u8]>>;
 
-/// An address of a program or library, as its file counts them.
+/// An address inside a program or library, as numbered in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Place {
-    /// Its number in [`Programs::all`].
+    /// Index in [`Programs::all`].
     pub program: usize,
     pub address: u64,
 }
 
-/// Each is read once, however many processes have it.
+/// Each program is read once, however many processes map it.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
     pub all: Vec<Program>,
     known: HashMap<PathBuf, Option<usize>>,
-    /// Of the tables of all.
+    /// Size of all unwind tables.
     bytes: usize,
 }
 
@@ -42,11 +42,11 @@ pub(super) struct Programs {
 pub(super) struct Program {
     pub path: PathBuf,
     pub sections: Sections,
-    /// Addresses that it has in its file.
+    /// Its range of addresses, as numbered in the file.
     addresses: Range<u64>,
 }
 
-/// A process whose memory may be read, and where its programs are.
+/// A process whose memory is readable, and where its programs are mapped.
 pub(super) struct Process {
     pub pid: i32,
     pub memory: File,
@@ -57,12 +57,12 @@ pub(super) struct Process {
 struct Mapped {
     addresses: Range<u64>,
     program: usize,
-    /// The first address, as the file counts.
+    /// The first address, as numbered in the file.
     first: u64,
 }
 
 impl Process {
-    /// None of one that has ended, or that this user may not look into.
+    /// None for a process that has ended, or that this user may not inspect.
     pub fn of(pid: i32, programs: &mut Programs) -> Option<Self> {
         let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
         let maps = parse::<MemoryMaps>(&format!("/proc/{pid}/maps")).ok()?;
@@ -71,7 +71,7 @@ impl Process {
         let mut code: BTreeSet<PathBuf> = code.filter_map(|map| path(&map.pathname)).collect();
         let mut process = Self { pid, memory, unwinder: UnwinderNative::new(), mapped: Vec::new() };
         for map in maps.iter().filter(|map| map.offset == 0) {
-            // Its beginning is mapped once.
+            // The start of a file is mapped once.
             let Some(path) = path(&map.pathname).filter(|path| code.remove(path)) else { continue };
             let Some(number) = programs.number(&path) else { continue };
             let program = &programs.all[number];
@@ -89,7 +89,7 @@ impl Process {
         Some(Place { program: mapped.program, address: address - mapped.addresses.start + mapped.first })
     }
 
-    /// Of this process, with one program that is mapped where its file says.
+    /// This process, with one program mapped at the addresses of its file.
     #[cfg(test)]
     pub fn made(addresses: Range<u64>, sections: &Sections) -> (Self, Programs) {
         let memory = File::open("/proc/self/mem").unwrap();
@@ -112,7 +112,7 @@ impl Programs {
         if let Some(known) = self.known.get(path) {
             return *known;
         }
-        // A process may have mapped as many as it likes.
+        // The number of programs that a process maps is unbounded.
         if self.known.len() >= MOST || self.bytes >= MOST_BYTES {
             return None;
         }
@@ -133,7 +133,7 @@ fn read(path: &Path) -> Option<Program> {
     let file = object::File::parse(&own).ok().filter(|file| file.is_64() && file.is_little_endian())?;
     let start = file.segments().map(|segment| segment.address()).min()?;
     let end = file.segments().map(|segment| segment.address().saturating_add(segment.size())).max()?;
-    // What is mapped first is the beginning of the file.
+    // The first mapping starts at the beginning of the file, so the address is rounded down to a page.
     let start = start & !0xfff;
     if end >= USER || start >= end {
         return None;
@@ -141,7 +141,7 @@ fn read(path: &Path) -> Option<Program> {
     let section = |name| file.section_by_name(name);
     let range = |name| section(name).map(|found| found.address()..found.address().saturating_add(found.size()));
     let data = |name| section(name).and_then(|found| found.data().ok()).map(Arc::<[u8]>::from);
-    // Without its index a table would be gone through for each process.
+    // Without its index the whole table would be scanned for each process.
     let eh_frame_hdr = data(".eh_frame_hdr");
     let sections = Sections {
         base_svma: start,

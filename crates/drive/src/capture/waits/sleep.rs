@@ -1,11 +1,11 @@
-//! In what a thread sleeps, by the system call that it is in.
+//! Why a thread sleeps, derived from its system call.
 
 use std::collections::HashMap;
 use std::path::Path;
 use tare_cpuset::observe::{Call, epoll_watches};
 use tare_results::waits::{FutexOperation, TimeUse};
 
-/// Flags of a futex's operation (futex(2)): not shared between processes; measured by the clock of the day.
+/// Flags of a futex operation (futex(2)): FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
 const PRIVATE: u64 = 128;
 const REAL_TIME: u64 = 256;
 const WAIT: u64 = 0;
@@ -17,16 +17,16 @@ pub(super) enum Sleep {
     In(TimeUse, Option<String>),
 }
 
-/// Where a futex is, and how it is waited for: two threads on an equal one wait for the same.
+/// A futex and the operation on it: threads with equal values wait for the same lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Futex {
-    /// The process whose address it is; none where processes share it, and it lies at one address in all.
+    /// The process of the address; None if processes share the futex, which then has the same address in all of them.
     pub process: Option<i32>,
     pub address: u64,
     pub operation: FutexOperation,
 }
 
-/// What a thread of process `pid` sleeps in.
+/// Why a thread of process `pid` sleeps.
 pub(super) fn sleep(pid: i32, call: &Call, descriptors: &mut Descriptors) -> Sleep {
     let [first, second, ..] = call.arguments;
     let of_file = |time, descriptors: &mut Descriptors| match descriptors.of(pid, first) {
@@ -70,7 +70,7 @@ pub(super) fn sleep(pid: i32, call: &Call, descriptors: &mut Descriptors) -> Sle
     }
 }
 
-/// Calls that newer architectures do without.
+/// System calls that newer architectures do not have.
 #[cfg(target_arch = "x86_64")]
 fn older(pid: i32, call: &Call, descriptors: &mut Descriptors) -> Option<Sleep> {
     match call.number {
@@ -85,8 +85,8 @@ fn older(_: i32, _: &Call, _: &mut Descriptors) -> Option<Sleep> {
     None
 }
 
-/// A process that waits for its client and one that waits for a signal of another differ in whether a socket is among
-/// what they wait for.
+/// A process waits for its client if a socket is among the watched descriptors, and otherwise for a signal of another
+/// process.
 fn epoll(pid: i32, descriptor: u64, descriptors: &mut Descriptors) -> Sleep {
     Sleep::In(if descriptors.watches_a_socket(pid, descriptor) { TimeUse::Client } else { TimeUse::WakeUp }, None)
 }
@@ -98,15 +98,14 @@ pub(super) enum Descriptor {
     Other,
 }
 
-/// What is remembered of descriptors while a sample is taken: which of them wait for others, for those stay as they
-/// are, and reading them takes long.
+/// Cache for one sample of which epoll descriptors watch a socket: this does not change, and reading it is slow.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     with_socket: HashMap<(i32, i32), bool>,
 }
 
 impl Descriptors {
-    /// What the argument of a call stands for: registers hold 64 bits of what the caller gave as 32.
+    /// What the descriptor argument refers to. A register holds 64 bits, of which the lower 32 are the descriptor.
     pub fn of(&self, pid: i32, argument: u64) -> Descriptor {
         look(pid, (argument as u32).cast_signed())
     }
@@ -128,7 +127,7 @@ fn look(pid: i32, descriptor: i32) -> Descriptor {
     Descriptor::File(named(&target))
 }
 
-/// The name of a file; of its folder where it has a number for a name, for there are many of those.
+/// The name of a file. A file whose name is a number is replaced by its directory, because there are many such files.
 fn named(path: &Path) -> String {
     let part =
         |path: &Path| path.file_name().map(|name| name.to_string_lossy().trim_end_matches(" (deleted)").to_owned());

@@ -1,9 +1,10 @@
-//! Call chains of threads that sleep: their stacks are read from outside, and unwound by the tables that programs carry
-//! for exceptions. No thread is stopped for it.
+//! Call chains of sleeping threads: their stacks are read from outside, and unwound with the exception handling tables
+//! of the programs. No thread is stopped.
 //!
-//! The kernel says of a thread that sleeps in a call where its next instruction and its stack are, and nothing of its
-//! other registers. The frame pointer is found on the stack where a function below saved it, or by what the function
-//! that needs it made room for (`frame_pointer`); where neither is so, the chain ends and is not whole.
+//! For a thread that sleeps in a system call the kernel reports the instruction pointer and the stack pointer, and no
+//! other registers. The frame pointer is read from the stack where an inner function saved it, or reconstructed from
+//! the stack space that its function reserves (`frame_pointer`). If neither is possible, the chain ends there and
+//! counts as incomplete.
 
 use super::super::callers::Weights;
 use super::bounded::is_bounded;
@@ -19,21 +20,21 @@ use std::os::unix::fs::FileExt;
 use tare_cpuset::observe::{Call, InCall};
 use tare_results::waits::StackSamples;
 
-/// What stands for a register that is not known: no stack is there, so that nothing is read by it.
+/// Placeholder for an unknown register: no stack is at this address, so nothing is read through it.
 const UNKNOWN: u64 = 0x1000;
-/// The last address that Linux gives programs on 64-bit Arm unless they ask for more.
+/// The highest address of user space on 64-bit Arm Linux, unless a program requests more.
 #[cfg(target_arch = "aarch64")]
 const ADDRESSES: u64 = (1 << 48) - 1;
-/// Bytes of a stack that are read at once, and at most.
+/// Bytes of a stack read per step, and in total.
 const PIECE: usize = 8 << 10;
 const LARGEST: usize = 64 << 10;
-/// Functions of a chain, and chains that are kept apart.
+/// Limits: functions per chain, and number of distinct chains.
 const DEEPEST: usize = 200;
 const CHAINS: usize = 20_000;
-/// Places of programs of which is remembered what was found out.
+/// Limit of the entries of each cache, which are places in programs.
 const PLACES: usize = 100_000;
 
-/// What was found out of functions before.
+/// Cached results per function.
 #[derive(Default)]
 struct Known {
     rules: CacheNative<MayAllocateDuringUnwind>,
@@ -44,27 +45,26 @@ struct Known {
 }
 
 impl Known {
-    /// Whether the tables of the function at a place may be carried out.
+    /// Whether the unwind tables of the function at a place can be evaluated in bounded time.
     fn is_bounded(&mut self, programs: &Programs, place: Place) -> bool {
         forget_beyond(&mut self.bounded);
         *self.bounded.entry(place).or_insert_with(|| is_bounded(&programs.all[place.program].sections, place.address))
     }
 }
 
-/// A server has some ten thousand places in which it sleeps; one that makes up new ones takes no more memory than this.
+/// A server sleeps in some ten thousand places. The limit bounds the memory for a server that keeps creating new ones.
 fn forget_beyond<K, V>(known: &mut HashMap<K, V>) {
     if known.len() >= PLACES {
         known.clear();
     }
 }
 
-/// The stacks of the threads of some processes.
 pub(super) struct Stacks {
     programs: Programs,
     processes: HashMap<i32, Process>,
     known: Known,
     piece: Vec<u8>,
-    /// The innermost function first; each with its number, and how often it was seen.
+    /// Chain, innermost function first -> its number, and how often it was seen.
     chains: HashMap<Vec<Place>, (usize, u64)>,
     read: u64,
     whole: u64,
@@ -84,12 +84,12 @@ impl Stacks {
         Self { programs, processes, known, piece, chains: HashMap::new(), read: 0, whole: 0 }
     }
 
-    /// Counts the chain of a thread that sleeps in a call; the chain's number.
+    /// Counts the chain of a thread that sleeps in a system call; returns the chain's number.
     pub fn read(&mut self, thread: &Followed, call: &Call) -> Option<usize> {
         let process = self.processes.get(&thread.thread.pid)?;
         let stack = Stack { memory: &process.memory, from: call.stack, bytes: &mut self.piece, filled: 0 };
         let (chain, whole) = unwound(process, &self.programs, call, stack, &mut self.known);
-        // One that went on meanwhile has changed what was read.
+        // If the thread has run in the meantime, its stack changed while it was read.
         if chain.is_empty() || !matches!(thread.file.read(), Ok(InCall::Call(now)) if now == *call) {
             return None;
         }
@@ -104,13 +104,13 @@ impl Stacks {
         Some(*number)
     }
 
-    /// The functions of all chains: reads the symbols of their programs.
+    /// Resolves the functions of all chains from the symbols of their programs.
     pub fn names(&self) -> Names {
         Names::of(self.chains.keys().flatten().copied(), &self.programs.all)
     }
 
-    /// By the number of a chain, the function that it comes from: of those outside the library that calls the kernel
-    /// the nearest that has a name.
+    /// The calling function, indexed by the number of the chain: the innermost named function outside the library that
+    /// makes the system call.
     pub fn callers(&self, names: &Names) -> Vec<Option<String>> {
         let mut callers = vec![None; self.chains.len()];
         for (chain, (number, _)) in &self.chains {
@@ -120,7 +120,7 @@ impl Stacks {
         callers
     }
 
-    /// As shares of the threads' time, of which they slept for a part; none where no stack could be read.
+    /// Chains as shares of the threads' time, of which they slept the share `slept`; None if no stack could be read.
     pub fn samples(&self, names: &Names, slept: f64) -> Option<StackSamples> {
         let mut weights = Weights::default();
         for (chain, (_, count)) in &self.chains {
@@ -132,13 +132,13 @@ impl Stacks {
     }
 }
 
-/// The first function that has a name; the first one where none has.
+/// The first function with a name; if none has one, the first function.
 fn nearest<'n>(mut functions: impl Iterator<Item = &'n String> + Clone) -> Option<&'n String> {
     let first = functions.clone().next();
     functions.find(|name| !name.starts_with('[')).or(first)
 }
 
-/// The chain of a thread, and whether it reaches the function that the thread began in.
+/// The chain of a thread, and whether it reaches the function in which the thread began.
 fn unwound(
     process: &Process,
     programs: &Programs,
@@ -174,8 +174,8 @@ fn registers(call: &Call) -> UnwindRegsNative {
     UnwindRegsNative::new(call.program, call.stack, UNKNOWN)
 }
 
-/// Finds the frame pointer where it is not known and the function at this address needs it; whether that has what it
-/// needs.
+/// Finds the frame pointer if it is unknown and the function at this address needs it; returns whether unwinding can
+/// continue.
 #[cfg(target_arch = "x86_64")]
 fn completed(
     registers: &mut UnwindRegsNative,
@@ -192,7 +192,7 @@ fn completed(
     let before = known.frame_pointers.get(&key).copied();
     let found = before.or_else(|| frame_pointer::find(process, sections, at, registers.sp(), word));
     forget_beyond(&mut known.frame_pointers);
-    // What was not found may have been read while the thread went on.
+    // A failure is not cached: the thread may have run while its stack was read.
     known.frame_pointers.extend(found.filter(|_| before.is_none()).map(|found| (key, found)));
     if let Some(FramePointer::Above(bytes)) = found {
         registers.set_bp(registers.sp().saturating_add(bytes));
@@ -200,7 +200,7 @@ fn completed(
     found.is_some()
 }
 
-/// Return addresses on a stack may be signed, in the bits above those of user space.
+/// Return addresses on a stack may be signed (pointer authentication), in the bits above those of user space.
 #[cfg(target_arch = "aarch64")]
 fn registers(call: &Call) -> UnwindRegsNative {
     let mask = framehop::aarch64::PtrAuthMask::from_max_known_address(ADDRESSES);
@@ -219,7 +219,7 @@ fn completed(
     true
 }
 
-/// A thread's stack, read as far as it is asked for.
+/// A thread's stack, read on demand.
 struct Stack<'p> {
     memory: &'p File,
     from: u64,
@@ -234,7 +234,7 @@ impl Stack<'_> {
         if end > self.filled {
             let wanted = end.next_multiple_of(PIECE).min(self.bytes.len());
             let missing = &mut self.bytes[self.filled..wanted];
-            // The end of a stack comes within a piece.
+            // The stack may end inside the piece.
             self.filled += self.memory.read_at(missing, self.from + self.filled as u64).unwrap_or(0);
         }
         let word = self.bytes[..self.filled].get(start..end)?;
@@ -256,7 +256,7 @@ mod tests {
         from.read(&mut [0]).is_ok()
     }
 
-    /// What a thread of this process that sleeps in [`planted_sleep`] is seen in.
+    /// Calls `look` with a thread of this process that sleeps in [`planted_sleep`].
     fn of_a_sleeping_thread(look: impl FnOnce(&Followed, Call)) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let (tell, told) = std::sync::mpsc::channel();
@@ -293,7 +293,7 @@ mod tests {
             let planted = functions.iter().position(|name| name.ends_with("::planted_sleep")).unwrap();
             let test = functions.iter().position(|name| name.contains("of_a_sleeping_thread")).unwrap();
             assert!(0 < test && test < planted && planted + 1 < functions.len(), "{functions:?}");
-            // The C library's own functions do not say who called.
+            // Functions of the C library are not reported as callers.
             let caller = stacks.callers(&names)[caller].clone().unwrap();
             assert!(functions[planted..].contains(&caller.as_str()) && !caller.contains("libc"), "{functions:?}");
         });
@@ -321,7 +321,7 @@ mod tests {
         });
     }
 
-    /// How many functions there are in the chain of a thread in a program whose return address an expression says.
+    /// Length of a thread's chain in a program whose return address is computed by this expression.
     #[cfg(target_arch = "x86_64")]
     fn length_of_chain(expression: &[u8]) -> usize {
         let (say, said) = std::sync::mpsc::channel();
@@ -347,7 +347,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
-        /// As of a thread whose stack was overwritten, or that uses it as no compiler does.
+        /// Stacks that were overwritten, or used in ways that no compiler generates.
         #[test]
         fn no_stack_makes_it_panic_or_go_on_for_ever(
             words in prop::collection::vec(prop_oneof![any::<u64>(), Just(0), 0_u64..0x20_0000], 600),
@@ -361,7 +361,7 @@ mod tests {
                 let (from, to) = bounds[which % bounds.len()];
                 from + u64::from(at) % (to - from)
             };
-            // Return addresses of every program lie among what is no address.
+            // Return addresses into every program, among values that are not addresses.
             let mut words = words;
             for (place, start) in starts.iter().enumerate() {
                 words[place * 30 + 1] = inside(*start);

@@ -1,31 +1,31 @@
-//! How often what was seen, by class of thread.
+//! Counts of samples, by class of thread.
 
 use super::sleep::Sleep;
 use std::collections::{BTreeSet, HashMap};
 use tare_results::waits::TimeUse;
 
-/// Sleeps that are kept apart, and call chains of each: servers have some thousands. One that
-/// makes up new ones takes no more memory than these.
+/// Limits: distinct sleeps, and call chains per sleep. Servers have some thousands; the limits bound the memory for a
+/// server that keeps creating new ones.
 const SLEEPS: usize = 100_000;
 const CALLERS: usize = 1_000;
 
-/// What was seen of the threads of one class.
+/// Samples of the threads of one class.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub samples: u64,
     pub running: u64,
-    /// Samples of page faults and the like are [`Sleep::In`] too.
+    /// Samples of page faults and similar are [`Sleep::In`] too.
     pub asleep: HashMap<Sleep, Sightings>,
 }
 
-/// How often, and by which threads, by their numbers.
+/// Number of samples, and the ids of the threads.
 #[derive(Debug, Default)]
 pub(super) struct Sightings {
     pub samples: u64,
     pub threads: BTreeSet<i32>,
     /// The process of the thread that was seen first.
     pub process: i32,
-    /// Numbers of the call chains that they were seen in, as far as their stacks were read.
+    /// Chain number -> samples, for the samples whose stacks were read.
     pub callers: HashMap<usize, u64>,
 }
 

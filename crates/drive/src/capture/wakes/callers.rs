@@ -1,5 +1,5 @@
-//! Who called what the threads that serve connections sleep in: call chains of some of their sleeps, recorded when each
-//! begins, and as heavy as it is long.
+//! Callers of the sleeps of threads that serve connections: call chains of a sample of the sleeps, recorded when each
+//! begins, and weighted by its duration.
 
 use super::super::callers::Weights;
 use super::super::perf::{Perf, Recording, TRACEPOINTS, unreadable};
@@ -14,15 +14,15 @@ use tare_cpuset::ThreadRef;
 use tare_engine::Unavailable;
 use tare_results::waits::CallerShare;
 
-/// Sleeps a second whose chains are recorded, over all CPUs, and in all: each carries the stack with it.
+/// Limits of recorded sleeps, per second over all CPUs, and in total: each record contains a copy of the stack.
 const SLEEPS_PER_S: f64 = 400.0;
 const SLEEPS: f64 = 10_000.0;
 const LARGEST: &str = "256M";
-/// Threads that are looked at: the kernel's filter is no longer than a page.
+/// Limit of observed threads: the kernel's event filter may not exceed a page.
 const THREADS: usize = 128;
-/// States of a thread that sleeps, and not of one that another took the CPU from: interruptible or not.
+/// Selects threads that go to sleep, interruptible or not, and excludes preempted threads.
 const SLEEPS_NOW: &str = "prev_state & 3";
-/// Two recordings read the clock one after the other.
+/// Tolerance between the timestamps of the same event in the two recordings, nanoseconds.
 const NEAR_NS: u64 = 200_000;
 
 pub(super) fn begin(place: &Place, graph: CallGraph, connections: &[ThreadRef]) -> Result<Recording, Unavailable> {
@@ -37,7 +37,7 @@ pub(super) fn begin(place: &Place, graph: CallGraph, connections: &[ThreadRef]) 
     Recording::begin(place, CALLERS_RECORDING, &arguments, TRACEPOINTS)
 }
 
-/// The chains of a recording, as shares of the time of these threads, which add up to that for which they slept.
+/// The chains of a recording, as shares of these threads' time; they add up to the share for which the threads slept.
 pub(super) fn read(
     recording: &Recording,
     timeline: &Timeline,
@@ -60,14 +60,14 @@ fn of(script: Take<impl BufRead>, timeline: &Timeline, connections: &BTreeSet<u3
     Ok(weights.shares(timeline.slept_fraction(connections)))
 }
 
-/// A thread that leaves its CPU, for as many of its kind as were not recorded.
+/// A recorded sleep, which represents `stands_for` sleeps (the sampling period).
 struct Switch {
     tid: u32,
     at_ns: u64,
     stands_for: u32,
 }
 
-/// `31628 26448.779615165:          7 sched:sched_switch:`.
+/// Parses `31628 26448.779615165:          7 sched:sched_switch:`.
 fn head(text: &str) -> Option<Switch> {
     let (tid, rest) = text.split_once(char::is_whitespace)?;
     let (time, rest) = rest.trim_start().split_once(": ")?;
@@ -85,7 +85,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{Cursor, Read};
 
-    /// Thread 7 sleeps for 3 ms and for 1 ms of 10 ms, and is without a CPU once; thread 8 sleeps for 5 ms.
+    /// In 10 ms thread 7 sleeps for 3 ms and for 1 ms, and is preempted once; thread 8 sleeps for 5 ms.
     fn timeline() -> Timeline {
         let switch = |at_ms: f64, from: u32, state: &str, to: u32| {
             let at = 5.0 + at_ms / 1000.0;
@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn a_chain_is_as_heavy_as_the_sleep_that_began_there() {
-        // The second is one of two of its kind; the third was not asleep, the fourth is another's, the fifth unknown.
+        // The second sample represents two sleeps; the third is not a sleep, the fourth is of another thread, the
+        // fifth has an unknown time.
         let script = sample(7, "5.001000100", 1, "lock(int)")
             + &sample(7, "5.006000000", 2, "log")
             + &sample(7, "5.008000000", 1, "none")
@@ -129,7 +130,7 @@ mod tests {
         let found = of(Cursor::new(script).take(ALL), &timeline(), &[7].into()).unwrap();
         let found: Vec<(&str, f64)> =
             found.iter().map(|one| (one.chain.as_str(), (1000.0 * one.fraction).round() / 1000.0)).collect();
-        // 4 ms of 10 ms, 3 to 2.
+        // 4 ms of 10 ms, divided 3 to 2.
         assert_eq!(found, [("serve;lock;futex", 0.24), ("serve;log;futex", 0.16)]);
         assert_eq!(of(Cursor::new("").take(ALL), &timeline(), &[7].into()).unwrap(), []);
     }

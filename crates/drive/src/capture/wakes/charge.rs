@@ -1,15 +1,15 @@
-//! Waiting time passed on: a sleep is charged to what the thread that ended it did meanwhile. Where that slept itself,
-//! its part of the time is charged to who woke it, and so on.
+//! Attribution of sleeping time: a sleep is charged to the activity of the thread that ended it. Time that the waker
+//! itself slept is charged to its own waker, and so on.
 
 use super::script::{Event, What};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::schema::SCHEMA;
 use tare_results::waits::{ChargedShare, Doing, WakerShare, WakesFile};
 
-/// Wakers in a chain at most: what is left is charged to the last one's sleep.
+/// Maximum number of wakers in a chain: the remaining time is charged to the sleep of the last one.
 const CHAIN: usize = 6;
 const SMALLEST: f64 = 1e-4;
-/// The thread of an idle CPU: who wakes another from it is an interrupt.
+/// The idle thread of a CPU: a wake-up from it was caused by an interrupt.
 const IDLE: u32 = 0;
 
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Threads {
     }
 }
 
-/// What is charged to whom, nanoseconds.
+/// Nanoseconds charged to each kind of thread and activity.
 struct Charges<'t> {
     timeline: &'t Timeline,
     threads: &'t Threads,
@@ -95,7 +95,7 @@ impl Charges<'_> {
                 }
             }
         }
-        // An interrupt does nothing that is seen, nor does a thread before it began.
+        // Time without a span: of an interrupt, or of a thread before it began.
         if left_ns > 0 {
             self.add(to, Doing::Asleep, left_ns);
         }
@@ -110,7 +110,7 @@ impl Charges<'_> {
 pub(super) enum State {
     Ran,
     Ready,
-    /// Until another thread woke it; none where no one did while events were recorded.
+    /// Until another thread woke it; None if no wake-up was recorded.
     Asleep {
         woken_by: Option<u32>,
     },
@@ -123,7 +123,7 @@ pub(super) struct Span {
     pub state: State,
 }
 
-/// The spans of all threads, in the order of time; no two of one thread overlap.
+/// The spans of all threads in chronological order; spans of one thread do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     pub spans: HashMap<u32, Vec<Span>>,
@@ -160,7 +160,7 @@ impl Timeline {
         }
     }
 
-    /// Ends what a thread did; what it did before its first event is what that event says.
+    /// Ends the thread's current span and begins the next; `before` is the state before the thread's first event.
     fn becomes(&mut self, tid: u32, at_ns: u64, next: State, before: State) {
         let began = self.first_ns.unwrap_or(at_ns);
         let (from_ns, state) = self.now.insert(tid, (at_ns, next)).unwrap_or((began, before));
@@ -181,7 +181,7 @@ impl Timeline {
         self.last_ns - self.first_ns.unwrap_or(self.last_ns)
     }
 
-    /// How long the sleep lasted that a thread began at about this moment.
+    /// Duration of the sleep that a thread began within `near_ns` of this moment.
     pub fn slept_ns(&self, tid: u32, at_ns: u64, near_ns: u64) -> Option<u64> {
         let spans = self.spans.get(&tid)?;
         let after = spans.partition_point(|span| span.from_ns <= at_ns.saturating_add(near_ns));
@@ -190,7 +190,7 @@ impl Timeline {
         asleep.min_by_key(|span| span.from_ns.abs_diff(at_ns)).map(|span| span.to_ns - span.from_ns)
     }
 
-    /// Share of the time of those of these threads that were seen for which they slept.
+    /// Fraction of their time for which these threads slept; threads without spans are ignored.
     pub fn slept_fraction(&self, threads: &BTreeSet<u32>) -> f64 {
         let seen = || threads.iter().filter_map(|tid| self.spans.get(tid));
         let asleep = seen().flatten().filter(|span| matches!(span.state, State::Asleep { .. }));
@@ -199,7 +199,7 @@ impl Timeline {
         if whole > 0.0 { slept as f64 / whole } else { 0.0 }
     }
 
-    /// What a thread did between two moments, cut to them.
+    /// The spans of a thread between two moments, truncated to them.
     pub fn between(&self, tid: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = Span> {
         let spans = self.spans.get(&tid).map_or(&[][..], Vec::as_slice);
         let first = spans.partition_point(|span| span.to_ns <= from_ns);
@@ -216,9 +216,9 @@ mod tests {
     use super::super::script::event;
     use super::*;
 
-    /// Connection 11 sleeps from 1 to 9 ms for connection 12, which holds a lock: it runs until 2, sleeps for the log
-    /// writer until 7, is ready until 8 and runs until it wakes 11 at 9. The log writer (21) waits from 3 to 6
-    /// for an interrupt.
+    /// Connection 11 sleeps from 1 to 9 ms, waiting for connection 12, which holds a lock: 12 runs until 2, sleeps for
+    /// the log writer until 7, is runnable until 8 and runs until it wakes 11 at 9. The log writer (21) waits from 3
+    /// to 6 for an interrupt.
     const CHAIN_OF_THREE: &str = "\
         0 1.000000000: sched:sched_switch: prev_comm=swapper prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=conn next_pid=12 next_prio=120
         11 1.001000000: sched:sched_switch: prev_comm=conn prev_pid=11 prev_prio=120 prev_state=S ==> next_comm=swapper next_pid=0 next_prio=120
@@ -242,12 +242,12 @@ mod tests {
             Threads { connections: [11, 12].into(), clients: BTreeSet::new(), background: BTreeSet::from([21]) };
         let found = charge(&timeline, &threads, false);
         assert_eq!((found.threads, found.events), (2, 11));
-        // Milliseconds of two threads' ten.
+        // Milliseconds, out of ten for each of two threads.
         let charged: Vec<(String, Doing, i32)> =
             found.charged.iter().map(|c| (c.who.clone(), c.doing, (c.fraction * 20.0).round() as i32)).collect();
         let of = |who: &str, doing| charged.iter().find(|c| c.0 == who && c.1 == doing).map_or(0, |c| c.2);
-        // Of 11's 8: 12 ran 1 + 1 and was ready 1, the log writer ran 1 + 1, the storage's interrupt had 3. Of 12's 5
-        // the log writer ran 2, the interrupt had 3.
+        // Of the 8 ms of 11: 12 ran 1 + 1 and was runnable 1, the log writer ran 1 + 1, the storage interrupt took 3.
+        // Of the 5 ms of 12: the log writer ran 2, the interrupt took 3.
         assert_eq!(of("connection", Doing::Ran), 2, "{charged:?}");
         assert_eq!(of("connection", Doing::WaitedForCpu), 1, "{charged:?}");
         assert_eq!(of("background log", Doing::Ran), 4, "{charged:?}");

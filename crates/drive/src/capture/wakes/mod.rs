@@ -1,6 +1,6 @@
-//! Who wakes whom: scheduler tracepoints around the capture sample, and waiting time passed on along the chain of
-//! wakers as wPerf does (Zhou, Gan, Ma & Wang, OSDI 2018). Who called what they sleep in, by the call chains of some
-//! sleeps.
+//! Which threads wake which: scheduler tracepoints during the capture sample. Waiting time is attributed along the
+//! chain of wakers as in wPerf (Zhou, Gan, Ma & Wang, OSDI 2018). Call chains of some sleeps show which functions led
+//! to them.
 
 mod callers;
 mod charge;

@@ -1,4 +1,4 @@
-//! `perf record` of two tracepoints around the capture sample, read by `perf script` after it.
+//! `perf record` of two tracepoints during the capture sample; `perf script` reads the recording afterwards.
 
 use super::super::perf::{Perf, Recording, TRACEPOINTS, next_line, unreadable};
 use super::super::place::{Captured, Place, WAKES_RECORDING};
@@ -14,13 +14,13 @@ use tare_engine::{Unavailable, interrupted};
 use tare_results::captures::{CALLERS, WAKES};
 use tare_results::waits::WakesFile;
 
-/// Events that are read at most: some seconds of a server that switches for every statement.
+/// Limit of events read: some seconds of a server that switches for every statement.
 const EVENTS: u64 = 2_000_000;
 const LARGEST: &str = "256M";
 
 pub(in super::super) struct Wakes {
     recording: Recording,
-    /// Of call chains.
+    /// Recording of the call chains of sleeps.
     callers: Result<Recording, Unavailable>,
     threads: Threads,
 }
@@ -36,12 +36,12 @@ impl Wakes {
         Ok(Self { recording, callers, threads: threads(pid, connections) })
     }
 
-    /// Whether it is recorded who called what is slept in.
+    /// Whether call chains of sleeps are recorded.
     pub fn has_callers(&self) -> bool {
         self.callers.is_ok()
     }
 
-    /// Ends the recording; the data is complete afterwards.
+    /// Ends both recordings.
     pub fn end(&mut self) -> Result<(), Unavailable> {
         if let Ok(callers) = &mut self.callers
             && let Err(why) = callers.end()
@@ -51,7 +51,7 @@ impl Wakes {
         self.recording.end()
     }
 
-    /// Writes what was recorded, and hands it on.
+    /// Writes `wakes.json`, and returns its content.
     pub fn finish(self, place: &Place, captured: &mut Captured) -> Option<WakesFile> {
         match read(&self.recording.path(), &self.threads) {
             Ok((mut file, timeline)) => {
@@ -71,7 +71,7 @@ impl Wakes {
     }
 }
 
-/// Clients are threads of this process or of what it started; the server is `pid` and what descends from it.
+/// Clients are threads of this process and its descendants; the server is `pid` and its descendants.
 fn threads(pid: u32, connections: &[ThreadRef]) -> Threads {
     let below = |root: i32| std::iter::once(root).chain(observe::descendants(root));
     let of = |processes: Vec<i32>| -> BTreeSet<u32> {
@@ -115,7 +115,7 @@ mod tests {
         std::io::Read::read_exact(from, byte).is_ok()
     }
 
-    /// Two threads of this process that answer each other are recorded for a tenth of a second, where perf may.
+    /// Two threads of this process that answer each other are recorded for a tenth of a second, if perf may do so.
     #[test]
     fn who_wakes_whom_is_recorded_here_or_the_reason_is_said() {
         let folder = tempfile::tempdir().unwrap();

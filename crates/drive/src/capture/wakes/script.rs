@@ -1,4 +1,4 @@
-//! The text of `perf script --ns -F tid,time,event,trace` of `sched:sched_switch` and `sched:sched_waking`.
+//! Parses `perf script --ns -F tid,time,event,trace` of `sched:sched_switch` and `sched:sched_waking`.
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Event<'t> {
@@ -6,12 +6,12 @@ pub(super) struct Event<'t> {
     pub what: What<'t>,
 }
 
-/// What happened. Names are the kernel's, of at most 15 bytes.
+/// A scheduler event. Names are the kernel's, of at most 15 bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum What<'t> {
-    /// One thread left a CPU, asleep or not, and another got it.
+    /// A thread left a CPU, sleeping or not, and another got it.
     Switch { previous: Thread<'t>, sleeps: bool, next: Thread<'t> },
-    /// `by` is the thread that ran there; 0 where the CPU was idle, and so an interrupt did it.
+    /// `by` is the thread that ran on the CPU; 0 if the CPU was idle, so that an interrupt caused the wake-up.
     Waking { by: u32, woken: u32 },
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Thread<'t> {
     pub name: &'t str,
 }
 
-/// Reads a line; none of what is no such event.
+/// Parses a line; None if it is not one of these events.
 pub(super) fn event(line: &str) -> Option<Event<'_>> {
     let (tid, rest) = line.trim_start().split_once(char::is_whitespace)?;
     let (time, rest) = rest.trim_start().split_once(": ")?;
@@ -35,24 +35,24 @@ pub(super) fn event(line: &str) -> Option<Event<'_>> {
     Some(Event { at_ns, what })
 }
 
-/// Nanoseconds of a time as perf prints it with `--ns`: `3108.500808839` seconds.
+/// Converts a time in seconds as `perf --ns` prints it, `3108.500808839`, to nanoseconds.
 pub(super) fn nanoseconds(time: &str) -> Option<u64> {
     let (whole, part) = time.split_once('.')?;
     let nanoseconds: u64 = part.parse().ok().filter(|_| part.len() == 9)?;
     whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
 }
 
-/// `prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=b next_pid=2 next_prio=120`.
+/// Parses `prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=b next_pid=2 next_prio=120`.
 fn switch(trace: &str) -> Option<What<'_>> {
     let (from, to) = trace.rsplit_once(" ==> ")?;
     let (_, state) = from.rsplit_once(" prev_state=")?;
     let previous = thread(from, "prev_comm=", " prev_pid=")?;
     let next = thread(to, "next_comm=", " next_pid=")?;
-    // R: it could go on; R+: it was made to leave.
+    // R: runnable; R+: preempted.
     Some(What::Switch { previous, sleeps: !state.starts_with('R'), next })
 }
 
-/// A name may hold anything, even what stands behind it: the last such word counts.
+/// A name may contain any text, even the word after it: the last occurrence of the word counts.
 fn thread<'t>(text: &'t str, name: &str, id: &str) -> Option<Thread<'t>> {
     let (before, after) = text.rsplit_once(id)?;
     let tid = after.split(' ').next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What a trial does with a program: prepare, run, clean up, sample by sample.
+//! A trial with a program: prepare, run and clean up for each sample.
 
 use super::CommandSettings;
 use crate::workload::program::{
@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use tare_engine::Server;
 use tare_results::metric::{self, Named};
 
-/// Seconds that one run may take where the study does not say.
+/// Default time limit of one run, seconds.
 const TIMEOUT_S: f64 = 3600.0;
 
 impl CommandSettings {
@@ -40,7 +40,7 @@ impl CommandSettings {
         }
     }
 
-    /// One run, and the figures that it gave; `name` is that of its log.
+    /// Runs the program once and returns its figures; `name` is the name of its log.
     fn one(&self, name: &str, values: &Values, stage: &mut LoadContext<'_>) -> Result<Measured, LoadError> {
         self.aside(&self.prepare, values, stage)?;
         let Some(line) = &self.command else { return Err(LoadError::Generator(NO_COMMAND.to_owned())) };
@@ -74,7 +74,7 @@ impl Load for CommandSettings {
         "command"
     }
 
-    /// A program does.
+    /// The program opens its own connections.
     fn connects(&self) -> bool {
         false
     }
@@ -91,7 +91,8 @@ impl Load for CommandSettings {
 
     fn available(&self, _threads: usize) -> Result<(), String> {
         let Some(line) = &self.command else { return Err(NO_COMMAND.to_owned()) };
-        // What runs before it may make it, a folder of its own may hold it, and a placeholder says where it is.
+        // The program cannot be checked now if a preparation may create it, if it may be in the working directory of
+        // the run, or if its path contains a placeholder.
         let is_known = self.prepare.is_none() && self.directory.is_none() && !self.shell;
         match line.program().filter(|program| is_known && !program.contains('{')) {
             Some(program) if !program::is_there(&program) => Err(format!(
@@ -152,7 +153,7 @@ impl Load for CommandSettings {
         Ok(warm.around(driven))
     }
 
-    /// A program takes as long as it takes: a guess until the first trials have been timed.
+    /// The duration of a program is unknown: a guess until the first trials have been timed.
     fn expected_s(&self, counts: &TrialSize) -> f64 {
         (counts.samples + self.warmup_runs) as f64
     }
@@ -198,8 +199,8 @@ pub fn measured(settings: &CommandSettings, program: String, mut ran: Ran) -> Re
     })
 }
 
-/// What it used: as it was reaped, and never less than was watched of its threads, some of which another may have
-/// reaped.
+/// Resources that the program used: as reported when it ended, but at least what was observed of its threads, because
+/// another process may have reaped some of its children.
 fn usage(ran: &Ran) -> Usage {
     let mut usage = ran.ended.usage;
     let clients = ran.surroundings.threads.iter().filter(|t| t.class == tare_results::schema::ThreadClass::Client);

@@ -2,8 +2,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | what is run and what is read from it; the keys of a study |
-//! | `load` | what a trial does with it; what one run gives |
+//! | `settings` | the commands and the metrics read from their output; the keys of a study |
+//! | `load` | a trial with the program; the result of one run |
 
 mod load;
 mod settings;

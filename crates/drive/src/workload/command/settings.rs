@@ -1,4 +1,4 @@
-//! What is run, what is read from it, and the keys that say it.
+//! The commands, the metrics read from their output, and the keys of a study for both.
 
 use crate::workload::keys;
 use crate::workload::program::{CommandLine, Parser};
@@ -10,18 +10,18 @@ pub struct CommandSettings {
     pub command: Option<CommandLine>,
     pub shell: bool,
     pub environment: Vec<(String, String)>,
-    /// Where it runs; none: where tare was started.
+    /// Working directory; None: the directory where tare was started.
     pub directory: Option<PathBuf>,
-    /// Fills a fresh server, once; the data are kept.
+    /// Fills a fresh server once; the data are kept.
     pub fill: Option<CommandLine>,
     pub prepare: Option<CommandLine>,
     pub cleanup: Option<CommandLine>,
-    /// Whether it needs a server; none: where a line speaks of one.
+    /// Whether the program needs a server; None: if a command line mentions one.
     pub server: Option<bool>,
-    /// Runs before the first sample that are thrown away.
+    /// Discarded runs before the first sample.
     pub warmup_runs: usize,
     pub timeout_s: Option<f64>,
-    /// What is read from its output; nothing: how long it took is the result.
+    /// Metrics read from its output; if empty, the duration is the result.
     pub metrics: Vec<Parser>,
     pub discard: bool,
     /// Whether every table and every index is read before the first sample.
@@ -29,7 +29,7 @@ pub struct CommandSettings {
 }
 
 impl CommandSettings {
-    /// The lines of a study that are run.
+    /// All command lines of a study.
     pub fn lines(&self) -> impl Iterator<Item = &CommandLine> {
         [&self.command, &self.fill, &self.prepare, &self.cleanup].into_iter().flatten()
     }
@@ -102,7 +102,7 @@ impl Keyed for CommandSettings {
 }
 
 fn line(line: &Option<CommandLine>) -> Option<Value> {
-    // Never a number, whatever it looks like.
+    // Always text, even if it looks like a number.
     line.as_ref().map(|line| Value::Text(line.text().to_owned()))
 }
 

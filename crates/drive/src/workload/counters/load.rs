@@ -1,4 +1,4 @@
-//! What a trial does with counters: rounds on as many threads as asked, each bound where the placement says.
+//! A trial with counters: rounds on the requested number of threads, each bound by the placement.
 
 use super::proof::Eyes;
 use super::{CountersSettings, proof};
@@ -65,7 +65,7 @@ impl Load for CountersSettings {
         for sample in 0..stage.counts.samples {
             let (measured, memory) = self.sample(sample, &mut stage)?;
             samples.push(measured);
-            // Of the first sample: what could not be had later ends the trial.
+            // Taken from the first sample: a policy that a later sample does not get ends the trial.
             if applied.is_empty() {
                 applied.push(memory);
             }
@@ -73,12 +73,12 @@ impl Load for CountersSettings {
         Ok(Driven { samples, applied, ..Driven::default() })
     }
 
-    /// Rounds, not seconds, are given: what they take on this machine, also where another one is described.
+    /// The number of rounds is given: this is their duration on this machine, even if another one is described.
     fn expected_s(&self, counts: &TrialSize) -> f64 {
         self.trial_s(counts)
     }
 
-    /// Machines differ, strategies more: ten times as long is still no reason to end it.
+    /// Durations differ between machines, and more between strategies: ten times the expected duration is allowed.
     fn limit_s(&self, counts: &TrialSize) -> f64 {
         10.0 * self.expected_s(counts)
     }
@@ -99,13 +99,13 @@ impl CountersSettings {
         let (bind, set_policy) = (|thread| eyes.bind(thread), || eyes.set_policy());
         let hooks = Hooks {
             bind: &bind,
-            // Without a policy it is the article's: interleaved over all nodes.
+            // Without a policy the memory is interleaved over all nodes, as in "NUMA Smart Global Counter".
             memory: (placement.memory != MemoryPolicy::Default).then_some(&set_policy),
             ready: &|| eyes.ready(),
             done: &|| eyes.done(),
         };
         let run = tare_counters_study::workload::run(&self.config(stage.threads, stage.seed, hooks));
-        // Why a thread is not where it belongs says more than that the run came to nothing.
+        // An error of the placement explains more than the failure of the run that follows from it.
         let sight = eyes.close()?;
         let outcome = run.map_err(LoadError::own)?;
         let memory = proof::memory(self.memory_scope, &placement.memory, &outcome, sight.policy.as_ref())?;
@@ -142,7 +142,7 @@ mod tests {
         let article =
             CountersSettings { rounds: 10_000, generator: Mode::Faithful, data_blocks: 0, ..Default::default() };
         let expected = article.expected_s(&counts(256));
-        // The article's own figure for 256 threads on 24 vCPUs: 549 s with atomics, 625 s with mutexes.
+        // "NUMA Smart Global Counter", 256 threads on 24 vCPUs: 549 s with atomics, 625 s with mutexes.
         assert!((400.0..800.0).contains(&expected), "{expected}");
         assert!(article.limit_s(&counts(256)) > 10.0 * 549.0);
         let doubled = [
@@ -161,12 +161,12 @@ mod tests {
         let at = |generator, threads, cpus| {
             CountersSettings { generator, ..quick }.expected_s(&TrialSize { cpus, ..counts(threads) })
         };
-        // 0.038 s each on two CPUs of an EPYC; four times that would be a machine that no one has.
+        // 0.038 s each on two CPUs of an EPYC; no machine is expected to take four times as long.
         for threads in [1, 2] {
             let trial_s = at(Mode::Corrected, threads, 2);
             assert!((0.02..0.16).contains(&trial_s), "{trial_s}");
         }
-        // 12,800 rounds: 1.39 s at 9,200 a second, 2.78 s at 4,600.
+        // 12,800 rounds: 1.39 s at 9,200 per second, 2.78 s at 4,600.
         let rounds = |cpus| at(Mode::Faithful, 256, cpus);
         assert!(rounds(2) >= 1.3, "{}", rounds(2));
         assert!((2.7..3.5).contains(&rounds(24)), "{}", rounds(24));
@@ -177,7 +177,7 @@ mod tests {
         let of = |rounds| CountersSettings { rounds, data_blocks: 300, ..Default::default() };
         let expected = of(61).expected_s(&counts(1)) - of(1).expected_s(&counts(1));
         let take = || tare_counters_study::workload::run(&of(60).config(1, 1, Hooks::NONE)).unwrap().elapsed_s;
-        // Others use the CPUs of a test's machine, also while it is timed for a moment: the least of many short ones.
+        // Other programs use the CPUs of a test machine too: the minimum of many short runs counts.
         let taken = (0..20).map(|_| take()).fold(f64::INFINITY, f64::min);
         assert!(expected / taken < 4.0 && taken / expected < 2.5, "{expected} and {taken}");
     }

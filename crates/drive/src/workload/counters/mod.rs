@@ -1,10 +1,10 @@
-//! Global counters: no server, the trial's own fresh process is what is measured.
+//! Global counters: without a server; the trial's own fresh process is measured.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | which counters, how many, how long; the keys of a study; what its rounds are expected to take |
-//! | `load` | what a trial does with them |
-//! | `proof` | where its memory is; one run of them, watched |
+//! | `settings` | the counters, their number, the rounds; the keys of a study; the expected duration |
+//! | `load` | a trial with counters |
+//! | `proof` | the location of the memory; observation of one run |
 
 mod load;
 mod proof;

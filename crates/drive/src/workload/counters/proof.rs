@@ -1,4 +1,4 @@
-//! Where the memory of a run is: what is recorded of it, and whether it is where it was asked to be.
+//! The location of a run's memory: recorded, and compared with the requested policy.
 
 use crate::sut::{SubjectWatch, Surroundings, SutError, Watched, stray_memory};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub(super) fn covariates(outcome: &Outcome) -> BTreeMap<String, f64> {
     };
     let increments =
         [(INCREMENTS_EXPECTED, outcome.expected), (INCREMENTS_COUNTED, outcome.counted)].map(|(of, count)| {
-            // Exact up to 2^53 of them.
+            // Exact up to 2^53.
             (of.name_at(0), count as f64)
         });
     [of(COUNTER_PAGES, &outcome.counter_pages), of(DATA_PAGES, &outcome.data_pages), increments.to_vec()]
@@ -26,11 +26,11 @@ pub(super) fn covariates(outcome: &Outcome) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// Under which policy memory was allocated, and the proof: what the allocating thread read back, or for the whole
-/// process what a thread that counts did; and on which nodes the pages of the data are.
+/// The memory policy of the allocation and its proof: the policy that the allocating thread read back or, for the
+/// policy of the whole process, that a counting thread read back; and the nodes that hold the pages of the data.
 ///
 /// # Errors
-/// [`SutError::Stray`] when more than a hundredth of the data is elsewhere, or a thread has another policy.
+/// [`SutError::Stray`] when more than a hundredth of the data is outside the nodes, or a thread has another policy.
 pub(super) fn memory(
     scope: MemoryScope,
     policy: &MemoryPolicy,
@@ -67,7 +67,7 @@ pub(super) fn memory(
     Ok(AppliedSetting::new("memory", policy, whose + &lies))
 }
 
-/// What looks at one run, from its own threads and from the thread that waits for them.
+/// Observes one run, from its own threads and from the thread that waits for them.
 pub(super) struct Eyes<'a> {
     placement: &'a ResolvedPlacement,
     seen: Mutex<WatchState<'a>>,
@@ -82,7 +82,7 @@ struct WatchState<'a> {
 
 pub(super) struct Sight {
     pub(super) surroundings: Surroundings,
-    /// Under which memory policy threads count: that of one of them, all alike.
+    /// The memory policy of one of the counting threads, which all have the same.
     pub(super) policy: Option<MemoryPolicy>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Eyes<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A thread puts itself where it belongs, and is watched from now on.
+    /// Called by each thread: binds it by the placement and starts watching it.
     pub(super) fn bind(&self, number: usize) {
         let thread = ThreadRef::of_this_thread();
         let asked = self.placement.client_cpus(number).cloned();
@@ -110,12 +110,12 @@ impl<'a> Eyes<'a> {
         seen.watch.also(Watched { class: ThreadClass::Client, pair: Some(number), thread, asked });
     }
 
-    /// The policy that was requested, on the thread that allocates.
+    /// Sets the requested policy on the allocating thread.
     pub(super) fn set_policy(&self) -> Result<(), String> {
         bind::set_memory_policy(&self.placement.memory).map_err(|e| e.to_string())
     }
 
-    /// All threads wait: nothing runs, and from now on they are looked at.
+    /// Called while all threads wait: starts the measurement.
     pub(super) fn ready(&self) -> Result<(), String> {
         let mut seen = self.seen();
         if seen.failed.is_none() {
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn pages_are_recorded_by_node_and_increments_as_counts() {
-        // The article's own fuzzy run of one thread.
+        // The one-threaded run with fuzzy counters of "NUMA Smart Global Counter".
         let found = Outcome {
             counter_pages: BTreeMap::from([(2, 7)]),
             expected: 20_480_000,

@@ -1,4 +1,4 @@
-//! Which counters, how many, how long, and the keys that say it.
+//! The counters, their number, the rounds, and the keys of a study for them.
 
 use crate::workload::{Load, TrialSize};
 use std::sync::OnceLock;
@@ -16,15 +16,15 @@ pub struct CountersSettings {
     pub counters_per_block: usize,
     /// Data blocks of 16 KiB.
     pub data_blocks: usize,
-    /// Data steps a round; increments of global counters are ten times as many.
+    /// Data steps per round; increments of global counters are ten times as many.
     pub steps: u64,
-    /// How far apart the shards of a counter lie.
+    /// Distance between the shards of a counter.
     pub padding: Padding,
     pub memory_scope: MemoryScope,
 }
 
 impl Default for CountersSettings {
-    /// The article's numbers, but for the million data blocks (16 GB) that few machines can spare.
+    /// The values of "NUMA Smart Global Counter", except its million data blocks (16 GB), which few machines can hold.
     fn default() -> Self {
         Self {
             strategy: Strategy::CounterSet,
@@ -72,22 +72,23 @@ impl Keyed for CountersSettings {
     ];
 }
 
-/// Steps a second of all threads together that libc's locked generator lets through: with 24 CPUs (article C: 4,650
-/// rounds of 16), and how it falls with the CPUs that ask for the lock (2 of an AMD EPYC: 9,200 rounds).
+/// Total steps per second of all threads with libc's locked random generator: with 24 CPUs ("NUMA Smart Global
+/// Counter": 4,650 rounds of 16 steps), and the exponent by which it falls with the number of CPUs that contend for
+/// the lock (2 of an AMD EPYC: 9,200 rounds).
 const LOCKED_ON_24: f64 = 4600.0 * 16.0;
 const LOCKED_FALLS: f64 = 0.28;
-/// Bytes a second of memory that is touched for the first time: 1.5e9 on a Xeon of 2.1 GHz, 3e9 on an EPYC.
+/// Bytes per second of first-touch memory: 1.5e9 on a Xeon of 2.1 GHz, 3e9 on an EPYC.
 const TOUCHED: f64 = 2.2e9;
-/// A trial's process until its first round, and a sample's threads and the look at its pages, seconds.
+/// Seconds from a trial's start to its first round; seconds per sample to start threads and to inspect pages.
 const TRIAL_S: f64 = 0.02;
 const SAMPLE_S: f64 = 0.005;
 
-/// Data blocks of the timing, which is not to take long: what fits no cache takes a tenth to a sixth longer.
+/// Data blocks of the timing run, which should be short; data that fits no cache takes a tenth to a sixth longer.
 const TIMED_BLOCKS: usize = 300;
 const TIMINGS: usize = 3;
 
-/// What is timed: rounds with data work or without, and CPU seconds of a step where that fails: 16 take 0.38 ms on a
-/// Xeon, 0.17 ms on an EPYC.
+/// A timing run, with or without data work, and the CPU seconds of a step that are assumed if it fails: 16 steps take
+/// 0.38 ms on a Xeon, 0.17 ms on an EPYC.
 struct Timed {
     data_work: bool,
     rounds: u64,
@@ -99,8 +100,8 @@ static WITH_DATA: Timed = Timed { data_work: true, rounds: 20, usual_s: 2.6e-4 /
 static BARE: Timed = Timed { data_work: false, rounds: 200, usual_s: 1e-5 / 16.0, found: OnceLock::new() };
 
 impl Timed {
-    /// CPU seconds of a step here: machines differ by more than an estimate may. The least of a few, as others may use
-    /// the CPU; once a process, so that all conditions are estimated alike.
+    /// CPU seconds of a step on this machine: the differences between machines are too large for a constant. The
+    /// minimum of a few runs, as others may use the CPU; once per process, so that all conditions are estimated alike.
     fn step_s(&self) -> f64 {
         *self.found.get_or_init(|| {
             let settings = CountersSettings {

@@ -1,4 +1,4 @@
-//! What each query must return, and where that is known from.
+//! The expected answer of each query, and its source.
 
 use super::compare::{AnswerRow, SIX_DECIMALS, compare};
 use super::{Dbt3Error, Query, Scale};
@@ -7,31 +7,32 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Answers of small scales, agreed on by SQLite and MariaDB; a test makes them again and compares.
+/// Answers of small scales on which SQLite and MariaDB agree; a test regenerates and compares them.
 const STORED: [(&str, &str); 2] =
     [("0.01", include_str!("answers/0.01.txt")), ("0.1", include_str!("answers/0.1.txt"))];
 /// The specification's answers at scale 1 are rounded to two decimals.
 const TWO_DECIMALS: f64 = 0.005 + SIX_DECIMALS;
-/// The reference file has 348406.02 for Q17 where the exact quotient is 2438842.38 / 7 = 348406.054; the specification
-/// (2.1.3.5) accepts quotients within 1%.
+/// The reference file has 348406.02 for Q17, while the exact quotient is 2438842.38 / 7 = 348406.054; the
+/// specification (2.1.3.5) accepts quotients within 1%.
 const Q17: f64 = 0.05;
-/// Part of the names of cached tables and first answers: raise it when tables, rows or queries change.
+/// Part of the names of cached tables and first answers: increase it when tables, rows or queries change.
 pub const RECIPE: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub rows: Vec<AnswerRow>,
-    /// The columns, from 0, that the rows consist of; none: all of the query's.
+    /// The columns, from 0, that the rows consist of; None: all columns of the query.
     pub columns: Option<&'static [usize]>,
     pub tolerance: f64,
     pub against: String,
 }
 
-/// Checks the rows of a query against what is known for its scale: the stored answers of 0.01 and 0.1, those of the
-/// specification at 1, else what the query first returned on this machine, kept in `directory`. That last is weaker: it
-/// proves that engines, plans and trials agree, not that the first of them was right.
+/// Checks the rows of a query against the known answer for its scale: the stored answers at 0.01 and 0.1, the
+/// specification's answers at 1, otherwise the rows that the query first returned on this machine, kept in
+/// `directory`. The last is weaker: it proves that engines, plans and trials agree, not that the first answer was
+/// correct.
 ///
-/// Returns where the expected rows are from.
+/// Returns the source of the expected rows.
 ///
 /// # Errors
 /// [`Dbt3Error::Wrong`] with the first difference; a file that cannot be read or written.
@@ -74,7 +75,7 @@ pub fn known(query: u8, scale: Scale) -> Option<Answer> {
     let lines = text.lines().filter(|line| !line.trim().is_empty()).skip(1);
     let rows: Vec<AnswerRow> =
         lines.map(|line| line.split('|').map(|value| Some(value.trim().to_owned())).collect()).collect();
-    // The crate's copy of Q11 has lost all but four characters of the part's key.
+    // In the crate's copy of Q11 the part keys are truncated to four characters.
     let columns: Option<&[usize]> = (query == 11).then_some(&[1]);
     let rows = columns.map_or(rows.clone(), |columns| project(&rows, columns));
     let tolerance = if query == 17 { Q17 } else { TWO_DECIMALS };
@@ -101,7 +102,7 @@ fn parse_row(line: &str) -> AnswerRow {
     line.split('|').map(|value| (value != "\\N").then(|| value.to_owned())).collect()
 }
 
-/// Rows under a heading, in the format of a file of answers: values separated by `|`, NULL as `\N`.
+/// Appends rows under a heading, in the format of a file of answers: values separated by `|`, NULL as `\N`.
 pub fn write_section(out: &mut String, query: u8, rows: &[AnswerRow]) {
     // Writing to a String does not fail.
     let _ = writeln!(out, "Q{query}");
@@ -111,7 +112,7 @@ pub fn write_section(out: &mut String, query: u8, rows: &[AnswerRow]) {
     }
 }
 
-/// What the query first returned; that is `rows` when it is the first.
+/// The rows that the query first returned; `rows` is stored if it is the first.
 fn first(query: u8, scale: Scale, rows: &[AnswerRow], directory: &Path, who: &str) -> Result<Answer, Dbt3Error> {
     let path = directory.join(format!("dbt3-{RECIPE}-scale-{scale}-q{query}.txt"));
     let text = match fs::read_to_string(&path) {
@@ -134,7 +135,7 @@ fn first(query: u8, scale: Scale, rows: &[AnswerRow], directory: &Path, who: &st
     Ok(Answer { rows: section(&text, query), columns: None, tolerance: SIX_DECIMALS, against })
 }
 
-/// Whole or not at all, no matter who reads it or dies meanwhile.
+/// Writes the file atomically, despite concurrent readers and crashes.
 fn store(directory: &Path, path: &Path, text: &str) -> Result<(), Dbt3Error> {
     let failed = |what, path: &Path, source| Dbt3Error::Io { what, path: path.to_owned(), source };
     fs::create_dir_all(directory).map_err(|e| failed("make", directory, e))?;
@@ -159,7 +160,7 @@ mod tests {
         for scale in ["0.01", "0.1", "1"] {
             for number in 1..=super::super::QUERIES {
                 let answer = known(number, scale.parse().unwrap()).unwrap();
-                // Q20 at the smallest scale is the only one that may find nothing.
+                // Only Q20 at the smallest scale may return no row.
                 assert!(!answer.rows.is_empty() || scale == "0.01", "Q{number} at {scale}");
                 let columns = answer.rows.first().map_or(0, Vec::len);
                 assert!(answer.rows.iter().all(|row| row.len() == columns), "Q{number} at {scale}");
@@ -193,7 +194,7 @@ mod tests {
             |number, rows: &[AnswerRow]| check(&query(number, scale), scale, rows, Path::new("/nonexistent"), "x");
         assert!(check(17, &rows(&["348406.054286"])).is_ok());
         assert!(check(17, &rows(&["348406.08"])).is_err());
-        // Part keys of Q11 are not compared, its values are.
+        // The part keys of Q11 are not compared, its values are.
         let mut eleven: Vec<AnswerRow> = known(11, scale).unwrap().rows;
         assert_eq!((eleven.len(), &eleven[0]), (1048, &vec![Some("17538456.86".to_owned())]));
         eleven.iter_mut().for_each(|row| row.insert(0, Some("129760".to_owned())));

@@ -1,4 +1,4 @@
-//! The one client of a dbt3 load: a thread that executes what it is asked, and the handle that waits for it.
+//! The single client of a dbt3 load: a thread that executes tasks, and the handle that waits for it.
 
 use super::{AnswerRow, Dbt3Error, Indexes, Preloaded, preload, set_up};
 use crate::sut::Connected;
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use tare_cpuset::{CpuSet, ThreadRef, bind_thread};
 use tare_engine::{Dialect, Interrupter, Server, Session};
 
-/// Time between two looks for an interrupt and at the clock while a query runs.
+/// Interval between checks for an interrupt and for the time limit while a query runs.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub enum Task {
-    /// Read everything once, if so, and say what is in memory.
+    /// Reads everything once if indexes are given, and returns how much was read.
     Preload(Option<Indexes>),
     Measure(String),
     Rows(String),
@@ -26,21 +26,21 @@ pub enum Done {
         seconds: f64,
         rows: u64,
     },
-    /// The rows, and the seconds until they were there.
+    /// The rows, and the seconds until all were received.
     Rows(Vec<AnswerRow>, f64),
-    /// None where the server does not say.
+    /// None if the server does not report the plan.
     Plan(Option<String>),
 }
 
 pub struct Place {
-    /// CPUs of the client thread; none: anywhere.
+    /// CPUs of the client thread; None: any.
     pub cpus: Option<CpuSet>,
-    /// Whether the server's thread has a place of its own, so that it must be known.
+    /// Whether the server's thread is placed, so that it must be known.
     pub server_is_placed: bool,
     pub server_at: ServerAt,
 }
 
-/// The client thread: bound before it connects, so that its memory is its own.
+/// The client thread. It is bound before it connects, so that its memory is allocated on its own node.
 pub fn client(
     connect: &(dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync),
     dialect: &dyn Dialect,
@@ -102,9 +102,9 @@ fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Option<In
 }
 
 pub struct Client<'a> {
-    /// Killed when a query takes too long, where it is ours and here: nothing else ends one on every engine.
+    /// Killed when a query takes too long, if tare started it here: nothing else ends a query on every engine.
     pub server: Option<&'a dyn Server>,
-    /// Ends the session on a server that is someone else's, or on another host, where the trial then ends it.
+    /// Ends the session on a server that tare did not start, or on another host; there the trial ends the server.
     pub interrupter: Option<Interrupter>,
     pub host: &'a dyn Host,
     pub timeout_s: f64,
@@ -119,22 +119,22 @@ impl Client<'_> {
             return;
         };
         if let Some(pid) = rustix::process::Pid::from_raw(server.pid().cast_signed()) {
-            // Gone already is as good.
+            // It may have ended already.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }
 
-    /// Sends a task without waiting for it.
+    /// Sends a task without waiting for its result.
     pub fn tell(&self, task: Task) -> Result<(), LoadError> {
         self.tasks.send(task).map_err(|_| Self::out_of_step())
     }
 
-    /// The thread ended, or answered something else than it was asked.
+    /// The thread ended, or its reply does not match the task.
     pub fn out_of_step() -> LoadError {
         LoadError::Generator("the client thread ended or is out of step".into())
     }
 
-    /// Sends a task of a query and waits for it, no longer than the query may take.
+    /// Sends a task for a query and waits for its result, at most for the time limit of a query.
     pub fn ask(&self, task: Task, query: u8) -> Result<Done, LoadError> {
         self.tell(task)?;
         self.reply(Some(query)).map_err(|error| match error {
@@ -143,9 +143,9 @@ impl Client<'_> {
         })
     }
 
-    /// Waits for the client, no longer than a query may take. Who interrupts or is late has the server killed, for
-    /// nothing else ends a query on every engine: the trial has failed, and its data are its own. Of a server that is
-    /// someone else's only the session ends.
+    /// Waits for the client, at most for the time limit of a query. On an interrupt or a timeout the server is killed,
+    /// because no other method ends a query on every engine: the trial has failed, and its data belong to it alone. On
+    /// a server that tare did not start, only the session is ended.
     pub fn reply(&self, query: Option<u8>) -> Result<Done, LoadError> {
         let timeout_s = self.timeout_s;
         let deadline = query.map(|query| (query, Instant::now() + Duration::from_secs_f64(timeout_s)));

@@ -1,20 +1,20 @@
-//! Whether two engines say the same: rows compared as what they mean, not as how they are written.
+//! Compares the answers of two engines: rows are compared by value, not by their text.
 
 use std::fmt;
 
-/// A row as [`tare_engine::Session::query`] gives it: NULL as None.
+/// A row as [`tare_engine::Session::query`] returns it: NULL as None.
 pub type AnswerRow = Vec<Option<String>>;
 
-/// Engines compute in decimals or in binary numbers and round what they show: MariaDB to six decimals or more.
+/// Engines compute with decimal or binary numbers and round their output: MariaDB to six decimals or more.
 pub const SIX_DECIMALS: f64 = 1e-6;
-/// How far two numbers may be apart in relation to their size: a sum of binary numbers has 15 right digits.
+/// Relative tolerance of two numbers: a sum of binary numbers has 15 correct digits.
 const RELATIVE: f64 = 1e-12;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// From 1; none when the number of rows differs.
+    /// From 1; None when the number of rows differs.
     pub row: Option<usize>,
-    /// The row, or the number of rows, that was expected.
+    /// The expected row, or the expected number of rows.
     pub expected: String,
     pub got: String,
 }
@@ -28,10 +28,10 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares an answer with the one expected. Rows that are equal in all columns of `order` may come in any order among
-/// themselves; numbers may differ by `tolerance`, and by 1e-12 of themselves.
+/// Compares an answer with the expected one. Rows that are equal in all columns of `order` may come in any order among
+/// themselves; numbers may differ by `tolerance`, plus 1e-12 of their value.
 pub fn compare(expected: &[AnswerRow], got: &[AnswerRow], order: &[usize], tolerance: f64) -> Result<(), Difference> {
-    // A missing row shows best where it is missed, so rows come before their number.
+    // Rows are compared before their number: this names the missing row.
     let mut start = 0;
     while start < expected.len().min(got.len()) {
         let first = &expected[start];
@@ -51,8 +51,8 @@ pub fn compare(expected: &[AnswerRow], got: &[AnswerRow], order: &[usize], toler
     Err(Difference { row: None, expected: rows(expected.len()), got: rows(got.len()) })
 }
 
-/// The first expected row that none of the rows that came is like, its number counted from `start`, and the first of
-/// those that is left over. Too few or too many are not its business.
+/// The first expected row that matches none of the returned rows, with its number counted from `start`, and the first
+/// returned row that is left over. The numbers of rows are not compared.
 fn unmatched<'a>(
     start: usize,
     expected: &'a [AnswerRow],
@@ -66,7 +66,7 @@ fn unmatched<'a>(
     let mut missed = None;
     for (i, want) in expected.iter().enumerate() {
         match left.iter().position(|have| like(want, have)) {
-            // As a rule the first: both come in the same order.
+            // Usually the first: both come in the same order.
             Some(at) => drop(left.remove(at)),
             None => drop(missed.get_or_insert((start + i + 1, want))),
         }
@@ -79,7 +79,7 @@ fn same(a: Option<&Option<String>>, b: Option<&Option<String>>, tolerance: f64) 
     match (a, b) {
         (Some(Some(a)), Some(Some(b))) => match (number(a), number(b)) {
             (Some(a), Some(b)) => (a - b).abs() <= tolerance + RELATIVE * a.abs().max(b.abs()),
-            // CHAR columns come padded from some engines.
+            // Some engines pad CHAR columns.
             (None, None) => a.trim() == b.trim(),
             _ => false,
         },
@@ -87,7 +87,7 @@ fn same(a: Option<&Option<String>>, b: Option<&Option<String>>, tolerance: f64) 
     }
 }
 
-/// Digits with a point and an exponent at most: "inf", "nan" and phone numbers are texts.
+/// Only digits, sign, decimal point and exponent: "inf", "nan" and phone numbers are text.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
@@ -96,7 +96,7 @@ fn number(text: &str) -> Option<f64> {
         .flatten()
 }
 
-/// A row for people: values separated by `|`.
+/// A row for display: values separated by `|`.
 pub fn show(row: &AnswerRow) -> String {
     row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join("|")
 }

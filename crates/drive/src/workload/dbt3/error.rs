@@ -1,4 +1,4 @@
-//! What can go wrong with dbt3.
+//! Errors of the workload dbt3.
 
 use crate::workload::error::shown;
 use std::io;
@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use tare_cpuset::ThreadRefused;
 use tare_engine::SqlError;
 
-/// What can go wrong with the workload dbt3 or its tables.
 #[derive(Debug, thiserror::Error)]
 pub enum Dbt3Error {
     #[error("cannot connect: {0}")]
     Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// No thread for what is done at the same time.
+    /// The system started no thread for concurrent work.
     #[error(transparent)]
     Thread(#[from] ThreadRefused),
     #[error("{what}: {source}")]
@@ -22,7 +21,7 @@ pub enum Dbt3Error {
     },
     #[error("Q{query}: {source}")]
     Query { query: u8, source: Box<dyn std::error::Error + Send + Sync> },
-    /// A table does not have the rows that were made for it.
+    /// A table does not have the rows that were generated for it.
     #[error("table {table} has {found} rows: expected {expected}")]
     Rows { table: &'static str, expected: u64, found: u64 },
     #[error("cannot {what} {}: {source}", path.display())]
@@ -30,7 +29,7 @@ pub enum Dbt3Error {
     #[error("Q{query} gives a wrong answer: {difference} (against {against})")]
     Wrong {
         query: u8,
-        /// Where it differs, what was expected and what came.
+        /// Where it differs, with the expected and the returned value.
         difference: super::Difference,
         against: String,
     },

@@ -1,4 +1,4 @@
-//! Making the tables: definition, rows, indexes, statistics.
+//! Creation of the tables: definition, rows, indexes, statistics.
 
 use super::rows::{self, Piece};
 use super::{Dbt3Error, Indexes, Scale, TABLES, Table};
@@ -16,14 +16,14 @@ use std::time::Duration;
 use tare_cpuset::ThreadRefused;
 use tare_engine::{BulkLoad, Dialect, Param, Session, StatementId};
 
-/// Rows of one INSERT where rows come that way; SQLite takes 32,766 parameters in one statement.
+/// Rows per INSERT if rows are inserted; SQLite accepts 32,766 parameters in one statement.
 const ROWS_PER_INSERT: usize = 200;
 
-/// Creates and fills all tables, builds their indexes and has their statistics made. `connect` is called once in every
-/// thread that fills; `progress` hears the number of rows that were added and can stop the work.
+/// Creates and fills all tables, builds their indexes and their statistics. `connect` is called once in every filling
+/// thread; `progress` receives the number of added rows and can stop the work.
 ///
 /// # Errors
-/// The first failure. What had been made until then stays: meant for a database that is thrown away on failure.
+/// The first failure. What was created before it stays: the caller is expected to discard the database.
 pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
     fill: &Fill<'_>,
     connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
@@ -61,14 +61,14 @@ fn make_table(
         BulkLoad::Stream => stream(session, fill, table, progress)?,
         BulkLoad::Inserts => insert(session, fill, table, progress)?,
     }
-    // Sorted and written in one pass once the rows are there, in place of one search tree insertion a row.
+    // Indexes are sorted and written in one pass after the rows, instead of one tree insertion per row.
     for sql in table.create_indexes(fill.dialect, fill.indexes) {
         run(session, &sql)?;
     }
     run(session, &fill.dialect.analyze(table.name)).map(drop)
 }
 
-/// All rows behind one statement, over the connection.
+/// Sends all rows with one statement, over the connection.
 fn stream(
     session: &mut dyn Session,
     fill: &Fill<'_>,
@@ -125,7 +125,7 @@ fn insert(
             if lines.len() == ROWS_PER_INSERT {
                 full = Some(statement);
             }
-            // Text for every column: its type makes of it what it is.
+            // Text for every column: the server converts it to the column's type.
             let values: Vec<Param<'_>> = lines.iter().flat_map(|line| line.split('|').map(Param::Text)).collect();
             let found = session.execute(statement, &values).map_err(|e| Dbt3Error::statement("INSERT", e))?;
             let expected = lines.len() as u64;
@@ -153,24 +153,24 @@ pub struct Fill<'a> {
     pub scale: Scale,
     pub indexes: Indexes,
     pub dialect: &'static dyn Dialect,
-    /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. A database with
-    /// one writer uses one session.
+    /// Sessions that fill tables at the same time, one table each, and threads that generate rows. A database with a
+    /// single writer uses one session.
     pub parallel: usize,
-    /// A directory with room for the sorting of indexes, in which the server, which must run as this user on this
-    /// machine, can open a named pipe and make temporary files. It must not lie in the server's data directory, and is
-    /// used only where [`Dialect::needs_scratch`].
+    /// A directory with room for sorting indexes, in which the server, which must run as this user on this machine,
+    /// can open a named pipe and create temporary files. It must not be inside the server's data directory, and is
+    /// used only if [`Dialect::needs_scratch`].
     pub directory: &'a Path,
 }
 
-/// Hears the number of rows that were added, and says when to stop.
+/// Receives the number of added rows, and returns whether to stop.
 pub(super) type Progress<'a> = &'a (dyn Fn(u64) -> Result<(), Dbt3Error> + Sync);
 
-/// Runs one statement; its failure shows it.
+/// Runs one statement; an error contains its text.
 pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
     session.run(sql).map_err(|source| Dbt3Error::statement(sql, source))
 }
 
-/// Time between two looks whether the server has opened the pipe.
+/// Interval between checks whether the server has opened the pipe.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Loads all rows of an empty table in one statement.
@@ -192,9 +192,9 @@ pub(super) fn load(
     })?;
     let made = made.unwrap_or(Err(Feed::Stopped(Dbt3Error::Interrupted)));
     match (found, made) {
-        // That the feeder wants no more ends the statement early, and well: the feeder knows better.
+        // If the feeder was stopped, the statement ends early and without an error: the feeder has the reason.
         (_, Err(Feed::Stopped(error))) => Err(error),
-        // A server that refuses a row closes the pipe: what it says is the reason.
+        // A server that refuses a row closes the pipe: its error is the reason.
         (Err(error), _) => Err(error),
         (Ok(_), Err(Feed::Pipe(source))) => Err(Dbt3Error::Io { what: "write", path: pipe.0.clone(), source }),
         (Ok(found), Ok(expected)) if found != expected => Err(Dbt3Error::Rows { table: table.name, expected, found }),
@@ -202,7 +202,7 @@ pub(super) fn load(
     }
 }
 
-/// A named pipe that goes when it is no longer needed.
+/// A named pipe, removed on drop.
 struct Pipe(PathBuf);
 
 impl Pipe {
@@ -210,7 +210,7 @@ impl Pipe {
         let failed = |what, source| Dbt3Error::Io { what, path: path.clone(), source };
         rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
             .map_err(|e| failed("make the pipe", e.into()))?;
-        // The server reads no file that not everybody may read; who may enter is decided by the directory.
+        // The server reads only files that are readable by everyone; the permissions of the directory restrict access.
         fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).map_err(|e| failed("open up", e))?;
         Ok(Self(path))
     }
@@ -222,13 +222,13 @@ impl Drop for Pipe {
     }
 }
 
-/// Why not all rows went into the pipe.
+/// Why some rows were not written to the pipe.
 enum Feed {
     Stopped(Dbt3Error),
     Pipe(io::Error),
 }
 
-/// Writes all rows; how many there were.
+/// Writes all rows; returns their number.
 fn feed(path: &Path, fill: &Fill<'_>, table: &Table, ended: &AtomicBool, progress: Progress<'_>) -> Result<u64, Feed> {
     let mut pipe = open(path, ended).map_err(Feed::Pipe)?;
     rows::generate(table, fill.scale, fill.parallel, |piece| {
@@ -237,7 +237,7 @@ fn feed(path: &Path, fill: &Fill<'_>, table: &Table, ended: &AtomicBool, progres
     })
 }
 
-/// Opens the pipe as soon as the server has: opening it for good would wait for ever for a server that refuses.
+/// Opens the pipe once the server has opened it. A blocking open would wait forever for a server that refuses.
 fn open(path: &Path, ended: &AtomicBool) -> io::Result<File> {
     loop {
         match OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path) {

@@ -1,4 +1,4 @@
-//! The load `dbt3`: its data, what it is expected to take, and the client that a trial drives.
+//! The load `dbt3`: its data, its expected duration, and the client that a trial drives.
 
 use super::client::{Client, Place, client};
 use super::runner::{Learnt, Runner};
@@ -13,7 +13,7 @@ use tare_cpuset::ThreadRefused;
 use tare_engine::Server;
 
 impl Dbt3Settings {
-    /// Executions of each query in a trial; without a warm-up there is one more, to look at its rows.
+    /// Executions of each query in a trial; without a warm-up there is one more, to check its rows.
     fn passes(&self, counts: &TrialSize) -> f64 {
         (counts.samples + self.warmup_runs.max(1)) as f64
     }
@@ -21,7 +21,7 @@ impl Dbt3Settings {
 
 /// Tables and the indexes of their keys in InnoDB.
 const BYTES_AT_SCALE_1: f64 = 2.0e9;
-/// DBT-3's further indexes.
+/// DBT-3's additional indexes.
 const BYTES_OF_MORE: f64 = 0.6e9;
 
 impl NamedLoad for Dbt3Settings {}
@@ -39,7 +39,7 @@ impl Load for Dbt3Settings {
     }
 
     fn dataset(&self, _seed: u64) -> String {
-        // Data made before there was a choice are those with keys.
+        // The name without indexes is kept for Indexes::Keys, so that data made before the key existed stay valid.
         let indexes = if self.indexes == Indexes::Keys { String::new() } else { format!(", indexes {}", self.indexes) };
         format!("dbt3, recipe {RECIPE}, scale {}{indexes}", self.scale)
     }
@@ -82,8 +82,8 @@ impl Load for Dbt3Settings {
         std::thread::scope(|scope| {
             let (tasks, for_client) = channel();
             let (from_client, replies) = channel();
-            // It ends when `tasks` is dropped with the runner. Of a server that does not answer, the runner has made an
-            // end.
+            // The thread ends when `tasks` is dropped with the runner. If the server does not answer, the runner has
+            // ended it.
             let connect = stage.connect;
             let place = Place {
                 cpus,
@@ -105,7 +105,7 @@ impl Load for Dbt3Settings {
         self.other_s() + self.passes(counts) * self.pass_s() + extra_s
     }
 
-    /// Queries are not guessed but have a limit each.
+    /// The sum of the queries' time limits, in addition to the expected duration.
     fn limit_s(&self, counts: &TrialSize) -> f64 {
         let extra = if counts.extra { self.queries.count() as f64 } else { 0.0 };
         let executions = self.passes(counts) * self.queries.count() as f64;
@@ -134,8 +134,8 @@ impl Load for Dbt3Settings {
     }
 }
 
-/// A directory alongside the data being made, on the same file system. Of a filling that fails or is killed it goes
-/// with the data. Not every engine needs one.
+/// A directory next to the data being made, on the same file system. If filling fails or is killed, it is removed with
+/// the data. Not every engine needs one.
 fn scratch(server: &dyn Server) -> Result<PathBuf, FillError> {
     use std::os::unix::fs::DirBuilderExt;
     if !server.dialect().needs_scratch() {

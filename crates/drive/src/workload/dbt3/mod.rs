@@ -2,14 +2,14 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `scale`, `query_set` | which queries, in which order, on tables of which size |
+//! | `settings`, `scale`, `query_set` | the queries, their order, the size of the tables |
 //! | `tables`, `rows` | the eight tables, and their rows as text |
-//! | `fill` | making them in a server |
-//! | `queries`, `queries.sql` | the texts |
-//! | `answers`, `answers/`, `compare` | what each query must return, and whether it does |
-//! | `load` | what the rest of the program asks of it |
-//! | `runner`, `client` | what a trial does with the queries, and the thread that executes them |
-//! | `preload` | reading all of it once |
+//! | `fill` | creation of the tables in a server |
+//! | `queries`, `queries.sql` | the texts of the queries |
+//! | `answers`, `answers/`, `compare` | the expected answer of each query, and the comparison |
+//! | `load` | the interface to the rest of the program |
+//! | `runner`, `client` | a trial with the queries, and the thread that executes them |
+//! | `preload` | reading all data once |
 
 mod answers;
 mod client;

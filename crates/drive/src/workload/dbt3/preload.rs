@@ -1,4 +1,4 @@
-//! Reading every table and every index once, so that measured queries find them in memory.
+//! Reads every table and every index once, so that measured queries find them in memory.
 
 use super::fill::run;
 use super::{Dbt3Error, Indexes, TABLES};
@@ -9,7 +9,7 @@ use tare_engine::{Counted, Dialect, SET_UP, Session, SqlError, SqlErrorKind};
 pub struct Preloaded {
     pub indexes: usize,
     pub entries: u64,
-    /// Pages of those that were read page by page.
+    /// Pages of the indexes that were read page by page.
     pub pages: u64,
 }
 
@@ -54,8 +54,8 @@ fn count(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
     })
 }
 
-/// What a session of dbt3 sends first. Its server may be silent for as long as a query or a scan takes: who runs them
-/// has a limit for each, and ends the session.
+/// Sets up a session of dbt3. Its server may be silent for as long as a query or a scan takes: the caller has a limit
+/// for each, and ends the session.
 pub fn set_up(session: &mut dyn Session, dialect: &dyn Dialect) -> Result<(), Dbt3Error> {
     let limit = |source| Dbt3Error::statement("time-out", source);
     session.set_timeout(Some(SET_UP)).map_err(limit)?;

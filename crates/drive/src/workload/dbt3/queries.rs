@@ -4,15 +4,15 @@ use super::Scale;
 use tare_engine::Dialect;
 use tare_results::metric::Named;
 
-/// All of them, in one file that can be read and compared with the specification.
+/// All queries in one file, which can be compared with the specification.
 const TEXTS: &str = include_str!("queries.sql");
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// Its number in TPC-H, 1 to 22.
+    /// Number in TPC-H, 1 to 22.
     pub number: u8,
     pub sql: String,
-    /// Columns, from 0, by which its rows are ordered; rows that are equal in these may change places.
+    /// Columns, from 0, by which the rows are ordered; rows that are equal in these may come in any order.
     pub order: Vec<usize>,
 }
 
@@ -20,7 +20,7 @@ impl Query {
     /// Query `number` (1 to 22) with validation parameters.
     pub fn new(number: u8, scale: Scale, dialect: &dyn Dialect) -> Self {
         let heading = format!("-- Q{number} order");
-        // Present for 1 to 22, which a test proves; QuerySet holds no other numbers.
+        // Present for 1 to 22, as a test proves; QuerySet holds no other numbers.
         let after = TEXTS.split_once(&heading).map_or("", |(_, after)| after);
         let after = after.split_once("\n-- Q").map_or(after, |(this, _)| this);
         let (order, text) = after.split_once('\n').unwrap_or((after, ""));
@@ -43,7 +43,7 @@ fn in_dialect(text: &str, scale: Scale, dialect: &dyn Dialect) -> String {
     sql
 }
 
-/// 0.0001 / scale, as an exact decimal number of the SQL (never with an exponent, which would make it a float).
+/// 0.0001 / scale, as an exact decimal number in SQL (never with an exponent, which would make it a float).
 fn fraction(scale: Scale) -> String {
     let text = format!("{:.12}", 0.0001 / scale.factor());
     text.trim_end_matches('0').to_owned()

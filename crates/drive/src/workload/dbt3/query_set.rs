@@ -1,4 +1,4 @@
-//! Which of the 22 queries, written as a list of numbers and ranges.
+//! A subset of the 22 queries, written as a list of numbers and ranges.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct QuerySetError;
 impl QuerySet {
     pub const ALL: Self = Self(((1 << QUERIES) - 1) << 1);
 
-    /// One query, of 1 to 22.
+    /// A single query, 1 to 22.
     pub(super) const fn one(query: u8) -> Self {
         Self(1 << query)
     }
@@ -29,7 +29,7 @@ impl QuerySet {
         (1..=QUERIES).filter(move |query| self.0 & 1 << query != 0)
     }
 
-    /// How many; never 0.
+    /// Number of queries; never 0.
     pub fn count(self) -> usize {
         self.0.count_ones() as usize
     }
@@ -81,16 +81,16 @@ impl FromStr for QuerySet {
     }
 }
 
-/// In which order a trial runs its queries.
+/// The order in which a trial runs its queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Order {
-    /// By their numbers, as DBT-3 runs them.
+    /// By number, as DBT-3 runs them.
     #[default]
     Numeric,
-    /// Drawn from the trial's seed: what one query leaves behind for the next is another one in every trial.
+    /// Drawn from the trial's seed: the effect of one query on the next varies between trials.
     Random,
-    /// Each on a fresh server of its own: nothing is left behind.
+    /// Each on a fresh server of its own, without effects of other queries.
     Alone,
 }
 

@@ -1,5 +1,5 @@
-//! What a trial does with the queries: each warmed up, measured, checked and asked for its plan; where captures are
-//! asked for, all of them once more.
+//! A trial with the queries: each is warmed up, checked, measured, and explained; for captures, all are executed once
+//! more.
 
 use super::client::{Client, Done, Task};
 use super::{Dbt3Error, Dbt3Settings, Query, check};
@@ -14,28 +14,28 @@ use tare_results::probe::Probe;
 use tare_results::schema::AppliedSetting;
 use tare_results::server_cost::Operation;
 
-/// The side of the client that tells it what to do.
+/// Sends the tasks to the client.
 pub struct Runner<'a> {
     pub settings: Dbt3Settings,
     pub stage: LoadContext<'a>,
     pub dialect: &'static dyn Dialect,
     pub client: Client<'a>,
-    /// What the server holds in memory, where it says so.
+    /// The content of the server's buffer pool, if the server reports it.
     pub held: Option<PoolContents<'a>>,
     pub learnt: Learnt,
 }
 
-/// What is learnt of the queries alongside their times.
+/// Results of the queries in addition to their measured times.
 #[derive(Default)]
 pub struct Learnt {
     warm_up: BTreeMap<String, Vec<f64>>,
     plans: BTreeMap<String, String>,
-    /// Where the rows come from that theirs were compared with.
+    /// Sources of the answers with which the rows were compared.
     against: BTreeSet<String>,
 }
 
 impl Runner<'_> {
-    /// Takes the queries in their order, from connecting to the captures.
+    /// Executes the queries in their order, from connecting to the captures.
     pub fn run(mut self) -> Result<Driven, LoadError> {
         if let Done::Connected(connected, interrupter) = self.client.reply(None)? {
             self.client.interrupter = interrupter;
@@ -73,7 +73,7 @@ impl Runner<'_> {
         let mut expected = None;
         let mut warm_up = Vec::with_capacity(self.settings.warmup_runs);
         for run in 0..self.settings.warmup_runs {
-            // One execution of each trial is looked at row by row: the first that does not count.
+            // The rows of one execution per trial are checked: the first, unmeasured one.
             let seconds = if run == 0 {
                 let (seconds, rows) = self.check(query)?;
                 expected = Some(rows);
@@ -94,10 +94,10 @@ impl Runner<'_> {
         }
         let expected = match expected {
             Some(rows) => rows,
-            // The first execution was to be measured: one more, after the last.
+            // Without a warm-up the rows of an additional execution after the last are checked.
             None => self.check(query)?.1,
         };
-        // Behind the measured ones: asking reads pages, and plans are of the statistics of this moment.
+        // Requested after the measured executions: this reads pages, and the plan depends on the current statistics.
         if let Done::Plan(Some(plan)) = self.client.ask(Task::Plan(query.sql.clone()), query.number)? {
             self.learnt.plans.insert(name.clone(), plan);
         }
@@ -117,7 +117,7 @@ impl Runner<'_> {
         }
     }
 
-    /// One execution whose rows are compared: its seconds, and how many rows there were.
+    /// Executes the query once and checks its rows; returns seconds and number of rows.
     fn check(&mut self, query: &Query) -> Result<(f64, u64), LoadError> {
         let Done::Rows(rows, seconds) = self.client.ask(Task::Rows(query.sql.clone()), query.number)? else {
             return Err(Client::out_of_step());
@@ -129,7 +129,7 @@ impl Runner<'_> {
         Ok((seconds, rows.len() as u64))
     }
 
-    /// The further sample: every query again and again for its part of a sample's length, at least once.
+    /// The additional sample for captures: every query is repeated for its part of a sample's length, at least once.
     fn captured(&self, queries: &[Query], samples: &[SampleBuilder]) -> Result<Extra, LoadError> {
         let counts = self.stage.counts;
         let part_s = counts.sample_s / queries.len().max(1) as f64;
@@ -180,9 +180,8 @@ pub struct SampleBuilder {
 }
 
 impl SampleBuilder {
-    /// An execution, and what was seen alongside it.
     pub fn add(&mut self, metric: Named, seconds: f64, mut around: Surroundings) {
-        // The machine alongside this query, which is not the machine alongside all of them.
+        // The probes around this query are also kept under its own name, in addition to the mean over all queries.
         for probe in Probe::ALL {
             if let Some(ns) = around.covariates.get(probe.covariate()).copied() {
                 around.covariates.insert(probe.covariate_of(metric.name()), ns);
@@ -196,12 +195,12 @@ impl SampleBuilder {
         }
     }
 
-    /// Seconds of a query's execution; none before it was added.
+    /// Seconds of a query's execution; None before it was added.
     pub fn seconds(&self, metric: &Named) -> Option<f64> {
         self.metrics.iter().find(|(known, _)| known.name() == metric.name()).map(|(_, seconds)| *seconds)
     }
 
-    /// What the queries came to as one sample of the trial.
+    /// All queries as one sample of the trial.
     pub fn build(self) -> Measured {
         Measured {
             elapsed_s: self.elapsed_s,

@@ -1,4 +1,4 @@
-//! How large the tables are.
+//! The scale factor, which sets the size of the tables.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,8 +21,8 @@ pub struct ScaleError(String);
 
 impl Scale {
     /// # Errors
-    /// Outside 0 to 300, or where the generator's own formula gives a part the same supplier twice, which the primary
-    /// key of partsupp forbids: so below 0.008, and at a few more below 0.025.
+    /// The scale is outside 0 to 300, or the generator's formula assigns the same supplier twice to a part, which the
+    /// primary key of partsupp forbids: below 0.008, and at a few more scales below 0.025.
     pub fn new(scale: f64) -> Result<Self, ScaleError> {
         if !(scale > 0.0 && scale <= LARGEST) {
             return Err(ScaleError(format!("a scale factor above 0, at most {LARGEST}")));
@@ -39,14 +39,13 @@ impl Scale {
         Ok(Self(scale))
     }
 
-    /// The scale factor; 1 is about 1 GB of rows.
     pub fn factor(self) -> f64 {
         self.0
     }
 }
 
-/// Whether the suppliers of every part are different ones. The formula depends on the part only through
-/// (part - 1) / suppliers, so one part for each value of that is enough.
+/// Whether the suppliers of every part are distinct. The formula depends on the part only through (part - 1) /
+/// suppliers, so checking one part for each value is sufficient.
 fn suppliers_differ(scale: f64) -> bool {
     let suppliers = (SUPPLIERS * scale) as i64;
     let parts = (PARTS * scale) as i64;
@@ -97,7 +96,7 @@ mod tests {
         }
         let error = "0.001".parse::<Scale>().unwrap_err().to_string();
         assert!(error.contains("supplier twice") && error.contains("0.008"), "{error}");
-        // 120 suppliers: a step of 40, times 3, comes back to the first.
+        // 120 suppliers: three steps of 40 return to the first.
         assert!("0.012".parse::<Scale>().is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What dbt3 is asked to do, and the keys that say it.
+//! The settings of dbt3, and the keys of a study for them.
 
 use super::{Indexes, Order, QuerySet, Scale};
 use crate::workload::keys;
@@ -18,7 +18,8 @@ pub struct Dbt3Settings {
 }
 
 impl Default for Dbt3Settings {
-    /// Article B's: scale 1, all queries, ten executions before those that count.
+    /// The values of "Improving the Stability of MySQL Single-Threaded Benchmarks": scale 1, all queries, ten
+    /// executions before the measured ones.
     fn default() -> Self {
         Self {
             scale: Scale::default(),
@@ -54,25 +55,26 @@ impl Keyed for Dbt3Settings {
     ];
 }
 
-/// Seconds of a query at scale 1, in the mean of all 22.
+/// Seconds of a query at scale 1, the mean of all 22.
 const AT_SCALE_1_S: f64 = 2.0;
-/// How that grows with the scale. Below 1: at 0.01 it is 10 ms on SQLite, 14 on MariaDB and 6 on PostgreSQL. Above:
-/// thirty times as long at 10 (article B: 9 hours for all queries 20 times).
+/// Exponents of its growth with the scale. Below 1: at 0.01 the mean is 10 ms on SQLite, 14 on MariaDB and 6 on
+/// PostgreSQL. Above 1: thirty times as long at 10 ("Improving the Stability of MySQL Single-Threaded Benchmarks": 9
+/// hours for all queries 20 times).
 const GROWS_BELOW_1: f64 = 1.16;
 const GROWS_ABOVE_1: f64 = 1.48;
 
-/// How long queries 1 to 22 take at scale 0.01, as a part of their mean: geometric means of MariaDB, PostgreSQL and
-/// SQLite. (Query 1 reads every line item, 17 those of a handful of parts.)
+/// Duration of queries 1 to 22 at scale 0.01 relative to their mean: geometric means of MariaDB, PostgreSQL and
+/// SQLite. (Query 1 reads every line item, query 17 only those of a few parts.)
 const PARTS: [f64; 22] = [
     4.1, 0.24, 0.72, 0.7, 0.37, 0.71, 1.0, 0.57, 1.6, 1.0, 0.092, 1.6, 0.88, 2.9, 2.6, 0.17, 0.032, 2.0, 0.31, 0.094,
     0.16, 0.099,
 ];
 
-/// Preloading, looking at what is resident and all else of a trial that grows with the tables, seconds at scale 1.
+/// Preloading, checking the buffer pool and all else in a trial that grows with the tables, seconds at scale 1.
 const OTHER_S: f64 = 5.0;
 
 impl Dbt3Settings {
-    /// Expected seconds of a trial alongside its queries and its server.
+    /// Expected seconds of a trial in addition to its queries and its server.
     pub(super) fn other_s(&self) -> f64 {
         OTHER_S * self.scale.factor()
     }
@@ -85,8 +87,8 @@ impl Dbt3Settings {
 
 fn pass_s(queries: QuerySet, scale: f64) -> f64 {
     let mean_s = AT_SCALE_1_S * scale.powf(if scale < 1.0 { GROWS_BELOW_1 } else { GROWS_ABOVE_1 });
-    // What plans do on larger tables is another matter (21 is one of the long ones at scale 10): from 1 on nothing is
-    // known of a query.
+    // Larger tables have other plans (21 is one of the long queries at scale 10): from scale 1 on the relative
+    // durations are unknown.
     let known = (-scale.log10() / 2.0).clamp(0.0, 1.0);
     let part = |query: u8| PARTS.get(usize::from(query).wrapping_sub(1)).map_or(1.0, |part| part.powf(known));
     queries.iter().map(|query| mean_s * part(query)).sum()
@@ -99,7 +101,7 @@ mod tests {
     #[test]
     fn a_pass_takes_what_it_took() {
         let of = |queries: &str, scale| pass_s(queries.parse().unwrap(), scale);
-        // What was measured, seconds, and a factor that covers engines and machines.
+        // Measured seconds; the factor of two covers engines and machines.
         for (queries, scale, took) in
             [("all", 0.01, 0.22), ("1,6,12", 0.01, 0.042), ("21", 0.01, 0.0013), ("all", 10.0, 1620.0)]
         {

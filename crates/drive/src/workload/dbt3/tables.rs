@@ -4,33 +4,33 @@ use strum::{Display, EnumString, VariantNames};
 use tare_engine::{Collation, Dialect, Index, Scan};
 use tare_text::UnknownWord;
 
-/// Which indexes the tables have besides their primary keys.
+/// The indexes of the tables in addition to their primary keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Indexes {
     #[default]
     Keys,
-    /// These and the further ones of DBT-3's kit: l_shipdate, l_receiptdate, l_commitdate, o_orderdate, and l_orderkey
-    /// with l_quantity.
+    /// Indexes of the keys, and the additional ones of the DBT-3 kit: l_shipdate, l_receiptdate, l_commitdate,
+    /// o_orderdate, and l_orderkey with l_quantity.
     Dbt3,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
     pub name: &'static str,
-    /// Column definitions (TPC-H specification 1.4.1). Nothing is NULL.
+    /// Column definitions (TPC-H specification 1.4.1). No column may be NULL.
     columns: &'static str,
     primary_key: &'static str,
     /// Columns of the index of each foreign key that no other index begins with.
     pub indexes: &'static [&'static str],
-    /// Columns of each index that DBT-3's kit has besides: of dates, and of what query 18 sums up.
+    /// Columns of each additional index of the DBT-3 kit: dates, and the columns that query 18 sums up.
     pub more: &'static [&'static str],
-    /// A column that stands in no index: anyone who reads it reads the table itself.
+    /// A column of no index: reading it requires reading the table itself.
     pub unindexed: &'static str,
     pub width: usize,
 }
 
-/// The tables, largest first: that is the order in which several sessions load them soonest.
+/// The tables, largest first: the order in which several sessions finish loading soonest.
 pub const TABLES: [Table; 8] = [
     Table {
         name: "lineitem",
@@ -122,8 +122,8 @@ pub const TABLES: [Table; 8] = [
 ];
 
 impl Table {
-    /// Creates it with its primary key. Types and names are the same everywhere; how text compares is not: by bytes, as
-    /// TPC-H wants it.
+    /// Creates the table with its primary key. Types and names are the same in all dialects; the collation is set,
+    /// because TPC-H requires comparison by bytes.
     pub fn create(&self, dialect: &dyn Dialect) -> String {
         let key = self.primary_key;
         let suffix = dialect.table_suffix(Collation::Bytes, key.split(',').count());
@@ -134,17 +134,17 @@ impl Table {
         format!("i_{}", columns.replace(", ", "_"))
     }
 
-    /// Creates all indexes but the primary key.
+    /// Creates all indexes except the primary key.
     pub fn create_indexes(&self, dialect: &dyn Dialect, indexes: Indexes) -> Vec<String> {
         self.with_indexes(indexes, |indexes| dialect.create_indexes(self.name, indexes))
     }
 
-    /// Reads the table and then each index but the primary key from end to end.
+    /// Reads the table and then each index except the primary key from end to end.
     pub fn scans(&self, dialect: &dyn Dialect, indexes: Indexes) -> Vec<Scan> {
         self.with_indexes(indexes, |indexes| dialect.scans(self.name, self.unindexed, indexes))
     }
 
-    /// Columns of each index but the primary key.
+    /// Columns of each index except the primary key.
     pub fn columns_of(&self, indexes: Indexes) -> Vec<&'static str> {
         let more: &[&str] = if indexes == Indexes::Dbt3 { self.more } else { &[] };
         self.indexes.iter().chain(more).copied().collect()

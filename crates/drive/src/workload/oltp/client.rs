@@ -18,8 +18,8 @@ pub struct OltpClient {
 }
 
 impl OltpClient {
-    /// Prepares every statement of the workload for every table on the session: 5 * tables + 2 for read_only,
-    /// 9 * tables + 2 for read_write. It is the only connection of its load.
+    /// Prepares every statement of the workload for every table on the session: 5 * tables + 2 for read_only, 9 *
+    /// tables + 2 for read_write. It is the only connection of its load.
     pub fn new(
         session: Box<dyn Session>,
         settings: &OltpSettings,
@@ -28,7 +28,7 @@ impl OltpClient {
         Self::at(ClientSlot::ONLY, session, settings, dialect)
     }
 
-    /// A client that is one of several connections, which draw from parts of their own in some workloads.
+    /// One of several clients; in some workloads each draws from a range of its own.
     pub fn at(
         seat: ClientSlot,
         mut session: Box<dyn Session>,
@@ -48,7 +48,6 @@ impl OltpClient {
         Ok(Self { session, dialect, work, sent: Queries::default() })
     }
 
-    /// The server thread that serves this connection, where the engine can say it.
     pub fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         self.session.server_thread()
     }

@@ -1,4 +1,4 @@
-//! What a client sends, transaction by transaction, to a session that only listens.
+//! The statements of each transaction, as received by a fake session.
 
 use super::super::fake::{Fake, Sent, Value};
 use super::super::{QueryCounts, Tables, Workload};
@@ -255,7 +255,7 @@ fn a_row_that_is_there_already_is_run_again_where_sysbench_does_so() {
     }
 }
 
-/// Number of the table and the values of every statement of many read_write transactions, by transaction.
+/// Text and values of every statement of many read_write transactions, by transaction.
 fn many(tables: usize) -> Vec<Vec<(String, Vec<Value>)>> {
     let fake = Fake::default();
     let mut client = client(&fake, &settings(Workload::ReadWrite, tables));
@@ -429,7 +429,7 @@ fn an_answer_with_other_rows_than_the_table_has_is_no_transaction() {
     }
 }
 
-/// No session takes rows where there is no DELETE, and none but its own puts one there.
+/// Without DELETEs no session removes rows, and only the session's own INSERT adds its row.
 #[test]
 fn a_change_that_did_not_happen_is_no_transaction() {
     let no_deletes = |workload| {
@@ -455,8 +455,8 @@ fn a_change_that_did_not_happen_is_no_transaction() {
     assert!(message.starts_with("table sbtest1 took 3 rows of "), "{message}");
 }
 
-/// Another session may have taken the row of any read, and not of all of them: 13 a transaction, and a sum, which has a
-/// row in any case.
+/// Another session may have removed the row of any read, but not of all of them. A transaction has 13 such reads, and
+/// a sum, which always returns a row.
 #[test]
 fn reads_that_never_find_a_row_are_no_transactions() {
     let fake = Fake::default().missing("SELECT c").missing("SELECT DISTINCT");

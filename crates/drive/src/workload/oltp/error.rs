@@ -1,9 +1,8 @@
-//! What can go wrong with an OLTP workload.
+//! Errors of the OLTP workloads.
 
 use crate::workload::error::shown;
 use tare_engine::SqlError;
 
-/// What can go wrong with an OLTP workload or its tables.
 #[derive(Debug, thiserror::Error)]
 pub enum OltpError {
     #[error("{name} is {given}: expected {expected}")]
@@ -12,22 +11,22 @@ pub enum OltpError {
     Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("{sql}: {source}")]
     Statement { sql: String, source: SqlError },
-    /// A table could not be made: one of an earlier time may be in the way.
+    /// A table could not be created: an older one may exist.
     #[error("{sql}: {source}")]
     Create { sql: String, source: SqlError },
-    /// An answer had another number of rows than the tables hold for it: it was not the work that was requested.
+    /// An answer had another number of rows than the tables hold: the requested work was not done.
     #[error("{sql} with id {id} answered with {found} rows: expected {least} to {most}; are the tables still whole?")]
     Answer { sql: String, id: i64, found: u64, least: u64, most: u64 },
-    /// A client has found nothing for long, and each time a row was there for it.
+    /// Many reads of a client in a row found nothing, although each had a row in the tables.
     #[error("{reads} reads of a client one after another found no row, {sql} the last; are the tables still whole?")]
     Empty { sql: String, reads: u32 },
-    /// A statement that gives back or adds one row did something else.
+    /// A statement that returns or adds one row did not.
     #[error("{sql}: {found} rows: expected 1")]
     Count { sql: String, found: u64 },
-    /// A table did not take the rows that it was sent.
+    /// A table did not accept all rows that were sent.
     #[error("table sbtest{table} took {found} rows of {expected}: is someone else filling it?")]
     Loaded { table: usize, expected: u64, found: u64 },
-    /// A client's own table is not there or not readable.
+    /// A client's own table is missing or not readable.
     #[error(
         "table sbtest{table} cannot be read: {source}; expected an own table for each client, with the columns id and k: \
          prepare them first, with as many threads"
@@ -35,7 +34,7 @@ pub enum OltpError {
     BulkTable { table: usize, source: SqlError },
     #[error("table sbtest{table} cannot be read: {source}; expected {expected} rows: prepare the tables first")]
     TableMissing { table: usize, expected: u64, source: SqlError },
-    /// A table that a workload makes larger or smaller has never had the rows that were requested.
+    /// A table whose size a workload changes never had the requested number of rows.
     #[error("table sbtest{table} has {found}: expected {expected}; drop and prepare the tables again")]
     TableChanged { table: usize, found: String, expected: String },
     #[error(

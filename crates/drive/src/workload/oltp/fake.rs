@@ -1,4 +1,4 @@
-//! A session that remembers what it was sent, and fails where a test says so.
+//! A session that records what it was sent, and fails where a test requests it.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -22,16 +22,16 @@ pub(super) enum Value {
 #[derive(Debug, Default)]
 struct State {
     sent: Vec<Sent>,
-    /// Part of a text, and what its next statement fails with.
+    /// Part of a text, and the error of the next statement that contains it.
     failures: Vec<(String, SqlErrorKind, Code)>,
     answer: Vec<Option<String>>,
     changed: Option<u64>,
-    /// Parts of texts whose statements meet no row.
+    /// Parts of texts whose statements find no row.
     missing: Vec<&'static str>,
     sessions: usize,
 }
 
-/// Where sessions come from; all of them write into one log.
+/// Creates sessions, which write into one common log.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fake(Arc<Mutex<State>>);
 
@@ -64,7 +64,7 @@ impl Fake {
         self
     }
 
-    /// Every statement that contains `part` meets no row.
+    /// Every statement that contains `part` finds no row.
     pub(super) fn missing(self, part: &'static str) -> Self {
         self.state().missing.push(part);
         self
@@ -96,7 +96,7 @@ impl Fake {
                 Err(SqlError { kind, code: Some(code), message: "refused".into() })
             }
             None if state.missing.iter().any(|part| text.contains(part)) => Ok(0),
-            // One, or as many as stand behind VALUES.
+            // One, or the number of rows after VALUES.
             None => Ok(state.changed.unwrap_or(1 + text.matches("),(").count() as u64)),
         }
     }

@@ -1,4 +1,4 @@
-//! Making the tables.
+//! Creation and filling of the tables.
 
 use super::OltpError;
 use super::tables::drop_table;
@@ -11,18 +11,18 @@ use std::ops::ControlFlow;
 use tare_engine::{Collation, Dialect, Param, Session, StatementId};
 use tare_load::{Purpose, Random};
 
-/// Rows of one INSERT. It is prepared: in text, MariaDB spends as long on parsing a row as on storing it. Measured with
+/// Rows per INSERT. It is prepared: for text, MariaDB spends as long on parsing a row as on storing it. Measured with
 /// MariaDB 10.11, server CPU for 100,000 rows: 0.65 s as text, 0.46 s with 10 rows, 0.32 s with 100, 0.36 s with 1000.
 const ROWS_PER_INSERT: u64 = 100;
-/// INSERTs of one transaction where not the whole table is one: about a megabyte.
+/// INSERTs per transaction, unless the whole table is one transaction: about a megabyte.
 const INSERTS_PER_TRANSACTION: u64 = 50;
 
-/// Creates and fills all tables and then builds their indexes on `k`. `connect` is called once in every thread that
-/// fills; `progress` hears the number of rows that an INSERT added, and can stop the work.
+/// Creates and fills all tables and then builds their indexes on `k`. `connect` is called once in every filling
+/// thread; `progress` receives the number of rows that an INSERT added, and can stop the work.
 ///
 /// # Errors
-/// The first failure. Tables that this call began and did not complete are dropped again; those that existed before
-/// are an error and stay as they are.
+/// The first failure. Tables that this call began and did not complete are dropped; a table that existed before is an
+/// error and stays unchanged.
 pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
     fill: &Fill,
     connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
@@ -72,7 +72,7 @@ fn make_table(
         .and_then(|()| run(session, &format!("CREATE INDEX k_{table} ON sbtest{table}(k)")))
         .and_then(|()| if one_transaction { run(session, "COMMIT") } else { Ok(()) });
     if made.is_err() {
-        // The failure itself is what the caller needs to hear, not that of tidying up after it.
+        // The caller needs the original failure, not one of the clean-up after it.
         if one_transaction {
             let _ = run(session, "ROLLBACK");
         } else if is_new {
@@ -82,7 +82,7 @@ fn make_table(
     made
 }
 
-/// Table number `table` as sysbench makes it, or the nearest there is.
+/// Creates table number `table` as sysbench does, or the nearest equivalent.
 fn create_table(dialect: &dyn Dialect, table: usize) -> String {
     let id = dialect.identity();
     let key = if id.is_key { "" } else { ", PRIMARY KEY (id)" };
@@ -121,7 +121,7 @@ fn insert_rows(session: &mut dyn Session, fill: &Fill, table: usize, progress: P
     Ok(())
 }
 
-/// An INSERT of a fixed number of rows, and the rows; their memory is used again for the next.
+/// An INSERT of a fixed number of rows, and the rows, whose memory is reused for the next INSERT.
 struct Insert {
     sql: String,
     statement: StatementId,
@@ -159,9 +159,9 @@ fn run(session: &mut dyn Session, sql: &str) -> Result<(), OltpError> {
 #[path = "fill_tests.rs"]
 mod tests;
 
-/// Rows of one statement, and so of one transaction: some 40 MB.
+/// Rows per statement, and therefore per transaction: some 40 MB.
 const ROWS_PER_STATEMENT: u64 = 200_000;
-/// Rows between two looks whether the work is to stop.
+/// Rows between two checks whether to stop.
 const ROWS_PER_LOOK: u64 = 1000;
 
 pub(super) fn stream_rows(

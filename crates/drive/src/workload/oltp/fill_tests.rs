@@ -1,4 +1,4 @@
-//! The rows that filling makes, and the statements it makes them with.
+//! The rows that filling creates, and the statements that it sends.
 
 use super::super::fake::{Fake, Sent, Value};
 use super::*;
@@ -15,7 +15,7 @@ fn run_fill(fake: &Fake, fill: &Fill) -> Result<(), OltpError> {
     prepare(fill, &|| Ok::<_, SqlError>(fake.session()), &|_| ControlFlow::Continue(()))
 }
 
-/// Texts of what was run or executed on table `table`; the values of an INSERT left out.
+/// Texts of the statements on table `table`, without the values of INSERTs.
 fn texts(sent: &[Sent], table: usize) -> Vec<String> {
     let text = |sent: &Sent| match sent {
         Sent::Run(sql) => Some(sql.clone()),
@@ -183,7 +183,7 @@ fn a_failing_connection_is_said_to_be_one() {
     assert_eq!(error.to_string(), "cannot connect: no such socket");
 }
 
-/// A server that allows LOAD DATA LOCAL, as it answers when it is asked.
+/// A server that allows LOAD DATA LOCAL.
 fn streaming() -> Fake {
     Fake::default().answering(vec![Some("1".to_owned())])
 }

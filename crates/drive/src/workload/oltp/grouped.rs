@@ -1,4 +1,4 @@
-//! Transactions that are made of groups of statements.
+//! Transactions that consist of groups of statements.
 
 use super::ready::{Ready, SendMode};
 use super::statements::{Group, Statement, groups};
@@ -10,29 +10,29 @@ use crate::workload::sessions::Border;
 use tare_engine::{Dialect, Param, Session};
 use tare_load::{Distribution, Draw, Queries, Random};
 
-/// Reads one after another that may find nothing although the table has rows for each: what sessions take, they put
-/// back.
+/// Limit of consecutive reads that find nothing although the table has a row for each: sessions that remove rows put
+/// them back.
 const MOST_EMPTY: u32 = 100;
 
 /// The statements of one connection, ready to be sent.
 pub(super) struct Grouped {
     dialect: &'static dyn Dialect,
-    /// BEGIN and COMMIT, for workloads that have them.
+    /// BEGIN and COMMIT, for transactional workloads.
     border: Option<(Border, Border)>,
     groups: Vec<PreparedGroup>,
     table: Draw,
     id: Draw,
     range_size: i64,
     rows: i64,
-    /// Whether sessions of this workload delete rows, for a moment or for good.
+    /// Whether sessions of this workload delete rows, temporarily or permanently.
     takes: bool,
-    /// Reads that found nothing since the last that found something.
+    /// Consecutive reads that found nothing.
     empty: u32,
     values: Values,
     times: StatementTimes,
 }
 
-/// Texts of the statement in hand; kept so that none is allocated a transaction.
+/// Buffers for texts of the current statement, kept so that no memory is allocated per transaction.
 #[derive(Default)]
 struct Values {
     c: String,
@@ -105,7 +105,7 @@ impl Grouped {
                     let (least, most) = expected.into_inner();
                     return Err(OltpError::Answer { sql: sql(), id: row, found: rows, least, most });
                 }
-                // A sum is a row also where there is none to add up.
+                // A sum returns a row even if there is nothing to add up.
                 if statement.reads() && statement != Statement::SumRange {
                     *empty = if rows > 0 { 0 } else { *empty + 1 };
                     if *empty > MOST_EMPTY {
@@ -117,7 +117,7 @@ impl Grouped {
                 } else if rows > 0 {
                     sent.write += 1;
                 } else {
-                    // sysbench books a change that met no row here.
+                    // sysbench counts a change that found no row as "other".
                     sent.other += 1;
                 }
             }
@@ -142,7 +142,7 @@ impl Grouped {
 }
 
 impl Values {
-    /// Draws what the statement needs alongside its row, and sends it.
+    /// Draws the values of the statement besides its row id, and sends it.
     #[inline]
     fn send(
         &mut self,
@@ -197,14 +197,14 @@ impl Work for Grouped {
         Some(&mut self.times)
     }
 
-    /// Another client may put the row back first: between a delete and its insert where no transaction is around
-    /// them; and in PostgreSQL, where a delete that waited for another client's finds nothing, also inside of one.
+    /// Another client may insert the deleted row first: without transactions, between a DELETE and its INSERT; in
+    /// PostgreSQL also inside a transaction, where a DELETE that waited for another client's DELETE finds nothing.
     fn may_collide(&self) -> bool {
         self.groups.iter().any(|ready| ready.group.statements.contains(&Statement::Insert))
     }
 }
 
-/// Random groups of digits, in the place of the text before.
+/// Replaces the text with random groups of digits.
 pub(super) fn draw_text(text: &mut String, random: &mut Random, groups: usize) {
     text.clear();
     push_groups(text, random, groups);

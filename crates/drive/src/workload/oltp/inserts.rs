@@ -1,4 +1,4 @@
-//! The workloads `insert` and `bulk_insert`, whose statements are text, as sysbench's are.
+//! The workloads `insert` and `bulk_insert`, whose statements are text, as in sysbench.
 
 use super::grouped::draw_text;
 use super::text::{C_GROUPS, PAD_GROUPS};
@@ -8,16 +8,16 @@ use std::fmt::Write;
 use tare_engine::{Dialect, Session};
 use tare_load::{Distribution, Draw, Queries, Random};
 
-/// One row of the OLTP tables, with an id that the server gives it.
+/// Inserts one row into an OLTP table; the server assigns its id.
 pub(super) struct Insert {
     table: Draw,
     k: Draw,
-    /// What stands for the id; none where the column is left out.
+    /// Expression for the id; None if the column is left out.
     id: Option<&'static str>,
     c: String,
     pad: String,
     sql: String,
-    /// Numbers come from a sequence, which does not hear of numbers that rows brought along.
+    /// Ids come from a sequence, which ignores ids that rows were inserted with explicitly.
     has_sequence: bool,
 }
 
@@ -42,7 +42,7 @@ impl Work for Insert {
         draw_text(&mut self.pad, random, PAD_GROUPS);
         let Self { id, c, pad, sql, .. } = self;
         sql.clear();
-        // Writing to a string cannot fail.
+        // Writing to a String does not fail.
         let _ = match id {
             Some(id) => write!(sql, "INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({id}, {k}, '{c}', '{pad}')"),
             None => write!(sql, "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"),
@@ -55,20 +55,20 @@ impl Work for Insert {
         Ok(())
     }
 
-    /// A sequence that is behind gives a number that is taken, and each attempt takes it on by one.
+    /// A sequence that is behind returns an id that exists already; each attempt advances it by one.
     fn may_collide(&self) -> bool {
         self.has_sequence
     }
 }
 
-/// Bytes of one INSERT, its end included: sysbench's `BULK_PACKET_SIZE`.
+/// Bytes per INSERT, including its terminator: sysbench's `BULK_PACKET_SIZE`.
 const BULK_BYTES: usize = 512 << 10;
 
-/// A row an event, kept back until an INSERT is full; every client has a table of its own.
+/// One row per event, buffered until an INSERT is full; every client has a table of its own.
 pub(super) struct Bulk {
     table: usize,
     next: i64,
-    /// Rows of the INSERT that is being filled.
+    /// Rows in the buffered INSERT.
     rows: u64,
     /// Bytes before the first row.
     begin: usize,
@@ -77,7 +77,7 @@ pub(super) struct Bulk {
 }
 
 impl Bulk {
-    /// Goes on behind the last row of the client's table.
+    /// Continues after the last row of the client's table.
     pub(super) fn new(session: &mut dyn Session, seat: ClientSlot) -> Result<Self, OltpError> {
         let table = seat.index + 1;
         let last = format!("SELECT MAX(id) FROM sbtest{table}");
@@ -109,10 +109,10 @@ impl Work for Bulk {
         sent: &mut Queries,
     ) -> Result<(), OltpError> {
         self.row.clear();
-        // Writing to a string cannot fail.
+        // Writing to a String does not fail.
         let _ = write!(self.row, "({0},{0})", self.next);
         let is_first = self.sql.len() == self.begin;
-        // A comma before every other row, and the byte that ends a text.
+        // Two more bytes: the comma before every row except the first, and the terminator of the text.
         if !is_first && self.sql.len() + self.row.len() + 2 > BULK_BYTES {
             self.send(session, sent)?;
         }
@@ -127,7 +127,7 @@ impl Work for Bulk {
 
     fn finish(&mut self, session: &mut dyn Session) {
         if self.sql.len() > self.begin {
-            // The run is over, and its figures are made.
+            // The run is over, and its figures are complete.
             let _ = self.send(session, &mut Queries::default());
         }
     }

@@ -1,13 +1,13 @@
-//! Keys of sysbench's workloads.
+//! Keys of a study for sysbench's workloads.
 
 use super::OltpSettings;
 use crate::workload::keys;
 use tare_text::{Key, Keyed, key};
 
-/// Statements of a kind in a transaction, at most.
+/// Limit of statements of one kind per transaction.
 const MOST: u64 = 1_000_000;
 
-/// A key of [`super::QueryCounts`].
+/// A key for a field of [`super::QueryCounts`].
 macro_rules! count {
     ($field:ident, $help:literal, $least:expr, $most:expr) => {
         Key::whole(

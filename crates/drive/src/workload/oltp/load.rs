@@ -1,4 +1,4 @@
-//! The load `oltp`: one connection a client thread, transactions for a number of seconds.
+//! The load `oltp`: one connection per client thread, transactions for a number of seconds.
 
 use super::reconnect::{Sessions, WorkloadClient};
 use super::times::StatementTimes;
@@ -12,7 +12,7 @@ use strum::VariantNames;
 use tare_engine::{Server, Session};
 use tare_load::{Curve, Distribution};
 
-/// sysbench's scripts without their `oltp_`.
+/// Named as sysbench's scripts without their `oltp_`.
 impl NamedLoad for OltpSettings {
     fn names() -> Vec<&'static str> {
         Workload::VARIANTS.to_vec()
@@ -20,8 +20,8 @@ impl NamedLoad for OltpSettings {
 
     fn named(name: &str) -> Option<Self> {
         let workload: Workload = name.parse().ok()?;
-        // sysbench's own default distribution is special, which keeps a quarter of the ids in the middle of the table;
-        // uniform is what its users ask for.
+        // sysbench's default distribution is special, which draws a quarter of the ids from the middle of the table;
+        // its users usually choose uniform.
         Some(Self { distribution: Distribution::Uniform, ..Self::new(workload) })
     }
 }
@@ -32,7 +32,8 @@ impl Default for OltpSettings {
     }
 }
 
-/// A row with its entry in the index on k, in InnoDB: article A's 144 million take 34 GB, a million here 237 MB.
+/// A row with its entry in the index on k, in InnoDB: 144 million take 34 GB ("Benchmarking? Mind your core."), a
+/// million 237 MB.
 const ROW_BYTES: u64 = 237;
 const TABLE_BYTES: u64 = 96 << 10;
 
@@ -79,7 +80,7 @@ impl Load for OltpSettings {
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
         if self.workload == Workload::BulkInsert {
-            // Its tables are as many as its clients, and made when these are known.
+            // One table per client: the tables are created when the clients are known.
             return Ok(());
         }
         let fill = Fill {
@@ -90,7 +91,8 @@ impl Load for OltpSettings {
             dialect: server.dialect(),
         };
         super::prepare(&fill, &|| server.connect(), job.go_on)?;
-        // Made anew once, so that no trial's server does it in the background, and its pages are counted right.
+        // Statistics are rebuilt once here, so that no trial's server does it in the background, and the table's pages
+        // are counted correctly.
         let mut session = server.connect()?;
         for table in 1..=self.tables.tables {
             let sql = server.dialect().analyze(&format!("sbtest{table}"));
@@ -160,7 +162,7 @@ fn run(
     })
 }
 
-/// What has to be done before the clients of workloads that add rows connect.
+/// Preparations for workloads that add rows, before their clients connect.
 fn make_ready(settings: &OltpSettings, stage: &LoadContext<'_>) -> Result<(), LoadError> {
     match settings.workload {
         Workload::BulkInsert

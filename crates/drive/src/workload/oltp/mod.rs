@@ -1,22 +1,22 @@
 //! The OLTP workloads of sysbench 1.0.20, statement by statement, so that figures can be compared and either program
-//! can run on tables that the other one made.
+//! can run on tables that the other one created.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | which workload, on how many tables of how many rows, how keys are drawn |
-//! | `statements` | the texts, and which of them make up a transaction |
+//! | `settings` | the workload, the number and size of its tables, the distribution of keys |
+//! | `statements` | the texts, and the statements of each transaction |
 //! | `client` | one connection that runs transactions |
-//! | `work`, `ready` | what it does for a transaction, and how a statement is sent: prepared or as text |
+//! | `work`, `ready` | the transactions of a connection, and how a statement is sent: prepared or as text |
 //! | `grouped`, `random_selects`, `inserts` | the transactions of the workloads, by kind |
-//! | `times` | how long each kind of statement takes, in the capture sample |
-//! | `keys`, `load` | its keys of a study, and what a trial does with it |
-//! | `reconnect` | clients that wait for a server which is started again |
-//! | `fill`, `text`, `tables` | making the tables by INSERTs or a stream, checking and dropping them |
-//! | `warm_phase` | a warm pool before the first sample, and its proof |
+//! | `times` | the time of each kind of statement, in the capture sample |
+//! | `keys`, `load` | the keys of a study, and a trial with the load |
+//! | `reconnect` | clients that wait for a restarted server |
+//! | `fill`, `text`, `tables` | filling of tables by INSERTs or a stream, checking and dropping them |
+//! | `warm_phase` | warming the buffer pool before the first sample, and its proof |
 //!
-//! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy, a transaction is rolled back
-//! before it is run again: sysbench begins anew at once, which after a lock timeout commits the half that was done and
-//! can lose rows. And on SQLite, which sysbench does not know, transactions that write begin with `BEGIN IMMEDIATE`.
+//! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy error, a transaction is rolled
+//! back before it is run again: sysbench restarts at once, which after a lock timeout commits the half that was done
+//! and can lose rows. On SQLite, which sysbench does not support, `BEGIN IMMEDIATE` begins transactions that write.
 
 mod client;
 mod error;

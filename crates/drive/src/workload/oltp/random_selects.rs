@@ -1,5 +1,5 @@
 //! The workloads `select_random_points` and `select_random_ranges`: one SELECT over the index on k of the first table.
-//! Every client draws from its own part of the keys, so that none reads what another one does.
+//! Every client draws from its own range of keys, so that no two clients read the same rows.
 
 use super::ready::Ready;
 use super::work::{ClientSlot, Work};
@@ -7,14 +7,14 @@ use super::{OltpError, OltpSettings, Workload};
 use tare_engine::{Dialect, Param, Session};
 use tare_load::{Draw, Queries, Random};
 
-/// The statement of one connection, and where its values come from.
+/// The statement of one connection, and the source of its values.
 pub(super) struct RandomSelect {
     sql: String,
     ready: Ready,
     key: Draw,
-    /// How far a range goes beyond its first key; none: single keys are asked for.
+    /// Distance from the first to the last key of a range; None: single keys.
     delta: Option<i64>,
-    /// Kept so that none is allocated a transaction.
+    /// Kept so that no memory is allocated per transaction.
     values: Vec<Param<'static>>,
     text: String,
 }
@@ -67,7 +67,7 @@ impl Work for RandomSelect {
         self.draw(random);
         let sent_now = self.ready.send(session, &self.values, &mut self.text);
         let found = sent_now.map_err(|source| OltpError::statement(&self.sql, source))?;
-        // How many rows have a key is chance; a count is one row.
+        // The number of rows with a key is random; a count returns one row.
         if self.delta.is_some() && found != 1 {
             return Err(OltpError::Count { sql: self.sql.clone(), found });
         }

@@ -7,7 +7,7 @@ use tare_engine::{Dialect, Param, Session, SqlError, StatementId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SendMode {
     Prepared,
-    /// Parsed anew every time, as with sysbench's `--db-ps-mode=disable`.
+    /// Parsed every time, as with sysbench's `--db-ps-mode=disable`.
     Text,
 }
 
@@ -18,7 +18,7 @@ pub(super) enum Ready {
 }
 
 impl Ready {
-    /// Makes `sql` ready, which has so many placeholders.
+    /// Makes `sql`, which has `placeholders` placeholders, ready.
     pub(super) fn new(
         session: &mut dyn Session,
         sql: &str,
@@ -34,7 +34,7 @@ impl Ready {
         }
     }
 
-    /// Sends it with its values; `text` is room to write in.
+    /// Sends the statement with its values; `text` is a buffer.
     #[inline]
     pub(super) fn send(
         &self,
@@ -56,7 +56,7 @@ fn split(sql: &str, placeholders: usize, dialect: &dyn Dialect) -> Box<[Box<str>
     let mut rest = sql;
     let mut parts = Vec::with_capacity(placeholders + 1);
     for number in 1..=placeholders {
-        // Each stands once, in order, in every statement of these workloads.
+        // In every statement of these workloads each placeholder occurs once, in order.
         let Some((before, after)) = rest.split_once(&dialect.placeholder(number)) else { break };
         parts.push(before.into());
         rest = after;
@@ -70,7 +70,7 @@ fn write(text: &mut String, parts: &[Box<str>], values: &[Param<'_>]) {
     for (index, part) in parts.iter().enumerate() {
         text.push_str(part);
         match values.get(index) {
-            // Writing to a string cannot fail.
+            // Writing to a String does not fail.
             Some(Param::Int(number)) => {
                 let _ = write!(text, "{number}");
             }
@@ -80,7 +80,7 @@ fn write(text: &mut String, parts: &[Box<str>], values: &[Param<'_>]) {
     }
 }
 
-/// A value between quotes. Those of these workloads are digits and dashes, which need no escape on any server.
+/// A quoted value. The values of these workloads are digits and dashes, which need no escape on any server.
 fn quote(text: &mut String, value: &str) {
     text.push('\'');
     for letter in value.chars() {

@@ -1,4 +1,4 @@
-//! Clients that outlive their server: who loses a connection waits for the server to come back and goes on.
+//! Clients that outlive their server: after a lost connection a client waits for the server to return, and continues.
 
 use super::times::StatementTimes;
 use super::work::ClientSlot;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tare_engine::{Dialect, EngineError, Session, SqlErrorKind};
 use tare_load::{Attempt, Client, Random};
 
-/// How long a client waits before it says again that there is no server.
+/// Wait before a client tries again to connect.
 const WAIT: Duration = Duration::from_millis(50);
 
 pub(super) struct Sessions<'a> {
@@ -20,9 +20,9 @@ pub(super) struct Sessions<'a> {
     dialect: &'static dyn Dialect,
     pub connections: Connections,
     pub times: Tallies<StatementTimes>,
-    /// The number of the sample in which statements are timed.
+    /// Number of the sample in which statements are timed.
     timed: Option<usize>,
-    /// None: who loses a connection ends the run.
+    /// None: a lost connection ends the run.
     reconnect: Option<&'a Reconnect>,
 }
 
@@ -42,14 +42,14 @@ impl<'a> Sessions<'a> {
         self.reconnect.is_some()
     }
 
-    /// A client over a session that was made ready for it.
+    /// A client for a session that has been adopted for it.
     pub fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {
         let seat = ClientSlot { index, clients: self.connections.clients() };
         OltpClient::at(seat, session, self.settings, self.dialect)
     }
 }
 
-/// An OLTP client whose errors are a load's.
+/// An OLTP client whose error type is that of a load.
 pub(super) struct WorkloadClient<'a> {
     sessions: &'a Sessions<'a>,
     index: usize,
@@ -59,7 +59,7 @@ pub(super) struct WorkloadClient<'a> {
 
 enum State {
     Here(Box<OltpClient>),
-    /// Since when, and the attempt to connect that is under way.
+    /// Time of the loss, and the attempt to connect in progress.
     Away(Instant, Option<Receiver<Result<Box<dyn Session>, EngineError>>>),
 }
 
@@ -68,17 +68,17 @@ impl<'a> WorkloadClient<'a> {
         Self { sessions, index, sample: 0, state: State::Here(Box::new(client)) }
     }
 
-    /// One step of the way back: the client when it is there.
+    /// One step of reconnecting; returns the client once it is connected.
     fn come_back(
         &self,
         trying: &mut Option<Receiver<Result<Box<dyn Session>, EngineError>>>,
         reconnect: &Reconnect,
     ) -> Result<Option<OltpClient>, LoadError> {
         let answer = trying.get_or_insert_with(|| {
-            // In a thread of its own, for a server that hangs holds it for seconds, and a run may end meanwhile.
+            // In a separate thread: a hanging server blocks it for seconds, and the run may end in the meantime.
             let (sender, receiver) = channel();
             let open = Arc::clone(&reconnect.open);
-            // Where the system starts none, no one sends: that is an attempt that failed.
+            // If the system starts no thread, the sender is dropped, which counts as a failed attempt.
             let _ = Builder::new().spawn(move || sender.send(open()));
             receiver
         });
@@ -95,7 +95,7 @@ impl<'a> WorkloadClient<'a> {
         self.sessions.connections.adopt(session.as_mut(), self.index)?;
         match self.sessions.client(session, self.index) {
             Ok(client) => Ok(Some(client)),
-            // It went away again before it had prepared everything.
+            // The connection was lost again before everything was prepared.
             Err(error) if is_lost(&error) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -153,7 +153,7 @@ impl Client for WorkloadClient<'_> {
 }
 
 impl WorkloadClient<'_> {
-    /// Where the client times its statements, in the sample in which it does.
+    /// The client's statement times, in the sample in which statements are timed.
     fn times(&mut self) -> Option<&mut StatementTimes> {
         match &mut self.state {
             State::Here(client) if self.sessions.timed == Some(self.sample) => client.times(),

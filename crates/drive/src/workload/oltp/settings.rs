@@ -1,4 +1,4 @@
-//! Which workload, on which tables.
+//! The workload and its tables.
 
 use super::OltpError;
 use super::ready::SendMode;
@@ -22,11 +22,11 @@ pub enum Workload {
     UpdateIndex,
     /// One UPDATE of a column without index, autocommit.
     UpdateNonIndex,
-    /// One INSERT of a row that the server numbers, autocommit.
+    /// One INSERT of a row whose id the server assigns, autocommit.
     Insert,
     /// One DELETE by primary key, autocommit.
     Delete,
-    /// Rows of two columns, each client into its own table, half a megabyte an INSERT. A row is a transaction.
+    /// Rows of two columns, each client into its own table, half a megabyte per INSERT. A row counts as a transaction.
     BulkInsert,
     /// One SELECT of rows with one of ten keys of the index, autocommit.
     SelectRandomPoints,
@@ -39,9 +39,9 @@ impl Workload {
         self != Self::BulkInsert
     }
 
-    /// By its own name or that of sysbench's script.
+    /// Accepts the workload's own name and the name of sysbench's script.
     pub fn of_script(name: &str) -> Result<Self, UnknownWord> {
-        // sysbench has no oltp_bulk_insert, and no one is served by being told so.
+        // oltp_bulk_insert is accepted too, although sysbench has no script of that name.
         name.strip_prefix("oltp_").unwrap_or(name).parse()
     }
 
@@ -53,14 +53,14 @@ impl Workload {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tables {
-    /// How many; at least 1.
+    /// Number of tables; at least 1.
     pub tables: usize,
     /// Rows in each, with ids 1 to `rows`; 1 to 2,147,483,647 (ids are 32-bit).
     pub rows: u64,
 }
 
 impl Default for Tables {
-    /// One table of 10,000 rows, as sysbench.
+    /// One table of 10,000 rows, as in sysbench.
     fn default() -> Self {
         Self { tables: 1, rows: 10_000 }
     }
@@ -79,7 +79,7 @@ impl Tables {
     }
 }
 
-/// How often each query occurs in a transaction, and how long a range is. Names and defaults are sysbench's.
+/// Number of each query per transaction, and length of a range. Names and defaults are sysbench's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryCounts {
     /// `SELECT c` by id; the workload point_select always sends one.
@@ -94,13 +94,13 @@ pub struct QueryCounts {
     pub distinct_ranges: u32,
     /// `UPDATE` statements that change the indexed column k.
     pub index_updates: u32,
-    /// `UPDATE` statements that change the column c, which no index has.
+    /// `UPDATE` statements that change the column c, which is in no index.
     pub non_index_updates: u32,
     pub delete_inserts: u32,
     pub range_size: u32,
     pub random_points: u32,
     pub number_of_ranges: u32,
-    /// How far each of them goes beyond its first key.
+    /// Distance from the first to the last key of a range.
     pub delta: u32,
 }
 
@@ -127,42 +127,42 @@ impl Default for QueryCounts {
 pub struct OltpSettings {
     pub workload: Workload,
     pub tables: Tables,
-    /// How ids (and k, where one is inserted) are drawn.
+    /// Distribution of ids (and of k, if one is inserted).
     pub distribution: Distribution,
     pub counts: QueryCounts,
     pub pace: Pace,
     pub warm: Warm,
-    /// Whether statements are prepared on the server; else they go as text.
+    /// Whether statements are prepared on the server; otherwise they are sent as text.
     pub prepared: bool,
     /// Whether BEGIN and COMMIT are left out, so that every statement is a transaction of its own.
     pub skip_transactions: bool,
 }
 
-/// What fills the server's memory before the measured load.
+/// How the server's memory is filled before the measured load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Warm {
     /// Whether every table and index is read from end to end first.
     pub preload: bool,
-    /// A load that follows; none: the measured one follows at once.
+    /// A load that follows; None: the measured load follows at once.
     pub workload: Option<Workload>,
-    /// Its client threads; none: as many as the measured load's.
+    /// Its client threads; None: as many as those of the measured load.
     pub threads: Option<usize>,
     pub until: Until,
-    /// How long it may take, seconds; how long it takes, where it ends by time.
+    /// Its time limit, seconds; its duration, if it ends by time.
     pub limit_s: f64,
-    /// Whether an earlier trial on the same server did all of it: it is looked at then, and not done again.
+    /// Whether an earlier trial on the same server did all of it: then the result is only checked.
     pub already: bool,
 }
 
 impl Default for Warm {
-    /// Nothing; a phase that is only named runs as the articles' scripts do, for two minutes.
+    /// No warm-up. A phase for which only the workload is given runs for two minutes, as in the articles' `warmup.sh`.
     fn default() -> Self {
         Self { preload: false, workload: None, threads: None, until: Until::Time, limit_s: 120.0, already: false }
     }
 }
 
-/// Bytes a second that reading tables from end to end brings into a pool: from memory or a fast disk, and from a slow
-/// one.
+/// Bytes per second that reading tables from end to end brings into a pool: from memory or a fast disk, and from a
+/// slow disk.
 const READ: f64 = 400e6;
 const READ_SLOWLY: f64 = 30e6;
 /// Seconds after which a load that ends by a rule has usually ended.
@@ -188,7 +188,7 @@ impl Warm {
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Until {
     Time,
-    /// The server's pool of pages does not grow any more.
+    /// Until the server's buffer pool stops growing.
     Pool,
     Throughput,
 }

@@ -1,4 +1,4 @@
-//! The statements and how they make up transactions.
+//! The statements, and the transactions that consist of them.
 
 use super::settings::{QueryCounts, Workload};
 use strum::VariantNames;
@@ -54,8 +54,8 @@ impl Statement {
 }
 
 impl Statement {
-    /// How many rows an answer may have, on tables of `rows` rows, when ranges have `range` ids from `id` on. An update
-    /// or a delete may meet no row, and a read finds fewer, where other sessions of the workload take rows.
+    /// Valid numbers of rows in an answer, on tables of `rows` rows, when ranges have `range` ids from `id` on. If
+    /// other sessions of the workload remove rows, an update or a delete may find no row, and a read fewer.
     pub(super) fn answers(self, id: i64, range: i64, rows: i64, taken: bool) -> std::ops::RangeInclusive<u64> {
         let in_range = (rows - id + 1).clamp(0, range).unsigned_abs();
         let (least, most) = match self {
@@ -75,7 +75,7 @@ pub(super) struct Group {
     pub(super) count: u32,
 }
 
-/// What a transaction of the workload sends between BEGIN and COMMIT, in order; empty for workloads without groups.
+/// The statements of a transaction between BEGIN and COMMIT, in order; empty for workloads without groups.
 pub(super) fn groups(workload: Workload, counts: &QueryCounts) -> Vec<Group> {
     use Statement::{Delete, DistinctRange, IndexUpdate, Insert, NonIndexUpdate, OrderRange, PointSelect};
     use Statement::{SimpleRange, SumRange};

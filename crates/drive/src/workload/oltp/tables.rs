@@ -3,8 +3,8 @@
 use super::{OltpError, Tables, Workload};
 use tare_engine::{Collation, Dialect, Session, SqlErrorKind};
 
-/// Checks that every table exists and has exactly the ids 1 to `rows`; those that `insert` has worked on may have more
-/// rows, those of `delete` fewer. Of `bulk_insert` nothing is known before its clients connect.
+/// Checks that every table exists and has exactly the ids 1 to `rows`; after `insert` a table may have more rows,
+/// after `delete` fewer. The tables of `bulk_insert` cannot be checked before its clients connect.
 pub fn check(session: &mut dyn Session, tables: &Tables, workload: Workload) -> Result<(), OltpError> {
     tables.check()?;
     if workload == Workload::BulkInsert {
@@ -26,7 +26,7 @@ pub fn check(session: &mut dyn Session, tables: &Tables, workload: Workload) -> 
     Ok(())
 }
 
-/// Whether a table with so many rows, from one id to another, is what the workload can work on.
+/// Whether the workload can run on a table with these numbers of rows, lowest and highest id.
 fn judge(workload: Workload, table: usize, rows: u64, found: Option<(u64, u64, u64)>) -> Result<(), OltpError> {
     let words = match found {
         Some((count, min, max)) => format!("{count} rows with ids {min} to {max}"),
@@ -43,7 +43,7 @@ fn judge(workload: Workload, table: usize, rows: u64, found: Option<(u64, u64, u
     }
 }
 
-/// Makes the tables of `bulk_insert` that are missing, one a client.
+/// Creates the missing tables of `bulk_insert`, one per client.
 pub fn prepare_bulk(session: &mut dyn Session, clients: usize, dialect: &dyn Dialect) -> Result<(), OltpError> {
     for table in 1..=clients {
         let sql = format!(

@@ -31,19 +31,19 @@ pub(super) fn push_groups(text: &mut String, random: &mut Random, groups: usize)
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
     pub tables: Tables,
-    /// How `k` is drawn. sysbench uses the distribution of the run; the default, special, clusters it.
+    /// Distribution of `k`. sysbench uses the distribution of the run; the default, special, clusters it.
     pub distribution: Distribution,
-    /// The rows depend on it and on nothing else: neither on `sessions` nor on the engine.
+    /// The only input of the random rows: they depend neither on `sessions` nor on the engine.
     pub seed: u64,
-    /// Sessions that fill tables at the same time, each a table of its own; SQLite uses one.
+    /// Sessions that fill tables at the same time, one table each; SQLite uses one.
     pub sessions: usize,
     pub dialect: &'static dyn Dialect,
 }
 
-/// Hears how many rows were added, and can stop the work.
+/// Receives the number of added rows, and can stop the work.
 pub(super) type Progress<'a> = &'a dyn Fn(u64) -> Result<(), OltpError>;
 
-/// One row; its memory is used again for the next.
+/// One row, whose memory is reused for the next.
 #[derive(Default, Clone)]
 pub(super) struct SbtestRow {
     pub id: i64,
@@ -92,7 +92,7 @@ mod tests {
                 counts[place][usize::from(digit - b'0')] += 1;
             }
         }
-        // 2000 expected, standard deviation 42: five of them.
+        // 2000 expected, standard deviation 42; the limits are five of them away.
         assert!(counts.iter().flatten().all(|count| (1788..=2212).contains(count)), "{counts:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! How long each kind of statement takes, in the capture sample alone: no measured transaction reads a clock for it.
+//! Time of each kind of statement, in the capture sample only: measured transactions read no clock for it.
 
 use super::statements::Statement;
 use crate::workload::sessions::Merge;
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use strum::VariantNames;
 
-/// What is sent around the statements.
+/// Kinds in addition to the statements.
 const BORDERS: [&str; 2] = ["begin", "commit"];
 const KINDS: usize = Statement::VARIANTS.len() + BORDERS.len();
 
-/// One kind of what clients send: each has a time of its own, and so have BEGIN and COMMIT, where commits wait.
+/// A kind of statement. BEGIN and COMMIT are separate kinds, because commits wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Timed {
     Begin,
@@ -30,13 +30,13 @@ impl StatementTimes {
         self.is_on = true;
     }
 
-    /// To be given back when the answer is there; none where nothing is timed.
+    /// The start time, to be passed to `note` with the answer; None while timing is off.
     #[inline]
     pub fn now(&self) -> Option<Instant> {
         self.is_on.then(Instant::now)
     }
 
-    /// Also of a statement that failed: it took its time.
+    /// Adds the time of a statement, including statements that failed.
     #[inline]
     pub fn note(&mut self, timed: Timed, began: Option<Instant>) {
         let Some(began) = began else { return };

@@ -1,4 +1,4 @@
-//! The load that warms a server up before the measured one: its own workload and threads, until its rule says so.
+//! The load that warms a server up before the measured one: with its own workload and threads, until its rule is met.
 
 use super::reconnect::{Sessions, WorkloadClient};
 use super::settings::Until;
@@ -11,14 +11,13 @@ use tare_engine::{Counted, Index};
 use tare_load::{LoadSettings, Observer, Reading, RunError};
 use tare_results::schema::AppliedSetting;
 
-/// Readings, one a second, that are compared with as many before them.
+/// Number of readings, one per second, that are compared with as many before them.
 const LOOK_BACK: usize = 10;
-/// Throughput that grows by less between them does not rise any more.
+/// Throughput is steady if it grows by less than this between them.
 const STILL_RISING: f64 = 0.02;
-/// A pool that grows by less, as a share of the data, between them does not grow any more.
+/// A pool is full if it grows by less than this between them, as a share of the data.
 const STILL_GROWING: f64 = 0.001;
 
-/// Runs it, where one is asked for.
 pub fn run(
     settings: &OltpSettings,
     stage: &LoadContext<'_>,
@@ -30,7 +29,7 @@ pub fn run(
     let threads = warm.threads.unwrap_or(stage.threads);
     let load_settings = LoadSettings {
         threads,
-        // Other keys than the measured samples draw.
+        // Draws other keys than the measured samples.
         seed: stage.seed.wrapping_add(u64::MAX / 2),
         warmup_s: 0.0,
         samples: 1,
@@ -89,7 +88,7 @@ struct Warming<'a> {
     connections: &'a Connections,
     until: Until,
     held: Option<PoolContents<'a>>,
-    /// Throughput, or the share of the data that the pool holds, one a second.
+    /// Throughput, or the share of the data that the pool holds, once per second.
     readings: Vec<f64>,
 }
 
@@ -115,7 +114,7 @@ impl Observer for Warming<'_> {
     }
 }
 
-/// The rule: the last readings are hardly above those before them.
+/// The rule: the last readings are hardly higher than those before them.
 fn is_warm(until: Until, readings: &[f64]) -> bool {
     let mean = |readings: &[f64]| readings.iter().sum::<f64>() / readings.len() as f64;
     match until {
@@ -131,9 +130,9 @@ fn is_warm(until: Until, readings: &[f64]) -> bool {
     }
 }
 
-/// Sessions that read tables at the same time, at most: enough for the disks and cores of large machines.
+/// Limit of sessions that read tables at the same time: enough for the disks and cores of large machines.
 const READERS: usize = 16;
-/// Reads every table and every index from end to end, where that is asked for, and proves it where the server can say.
+/// Reads every table and every index from end to end, if requested, and checks the pool if the server reports it.
 pub fn preload(
     settings: &OltpSettings,
     stage: &LoadContext<'_>,

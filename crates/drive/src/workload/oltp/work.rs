@@ -1,13 +1,12 @@
-//! What one connection does for a transaction.
+//! The transactions of one connection.
 
 use super::OltpError;
 use super::times::StatementTimes;
 use tare_engine::Session;
 use tare_load::{Queries, Random};
 
-/// The transactions of a workload, over a connection.
 pub(super) trait Work: Send {
-    /// Runs one, or as much of it as succeeds; what was sent is added to `sent`.
+    /// Runs one transaction, or as much of it as succeeds; adds the sent statements to `sent`.
     fn attempt(&mut self, session: &mut dyn Session, random: &mut Random, sent: &mut Queries) -> Result<(), OltpError>;
 
     /// Whether a transaction is open on the server after an attempt has failed.
@@ -15,18 +14,18 @@ pub(super) trait Work: Send {
         false
     }
 
-    /// Whether a row that is there already comes of how the clients meet, so that the event is run again, as sysbench
-    /// does; elsewhere it is an error.
+    /// Whether a duplicate key is a normal collision between clients, so that the event is run again, as in sysbench;
+    /// otherwise it is an error.
     fn may_collide(&self) -> bool {
         false
     }
 
-    /// Where it times its statements; none of work that has only one.
+    /// Its statement times; None if it has a single statement.
     fn times(&mut self) -> Option<&mut StatementTimes> {
         None
     }
 
-    /// Sends what is still kept back, at the end. No one waits for it or hears of it.
+    /// Sends buffered rows at the end of a run; errors and counts are ignored.
     fn finish(&mut self, _session: &mut dyn Session) {}
 }
 
@@ -37,6 +36,6 @@ pub struct ClientSlot {
 }
 
 impl ClientSlot {
-    /// The seat of a connection that is alone.
+    /// The slot of a single connection.
     pub const ONLY: Self = Self { index: 0, clients: 1 };
 }

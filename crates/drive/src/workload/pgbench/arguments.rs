@@ -1,4 +1,4 @@
-//! The command line of pgbench, and where it is found.
+//! The command line of pgbench, and the path of the program.
 
 use super::PgbenchSettings;
 use std::ffi::OsString;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use tare_engine::{Address, ConnectTarget, Tls, TlsMode};
 
 const BUILTIN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
-/// Where Debian keeps the programs of each version of PostgreSQL.
+/// Where Debian installs the programs of each version of PostgreSQL.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
 impl PgbenchSettings {
-    /// The program: as given, on the path, or of the newest version that is installed.
+    /// The program: as given, on the PATH, or of the newest installed version.
     pub fn program(&self) -> String {
         if let Some(program) = &self.program {
             return program.clone();
@@ -55,7 +55,7 @@ impl PgbenchSettings {
         for script in &self.scripts {
             words.extend([if is_builtin(script) { "-b" } else { "-f" }.to_owned(), script.clone()]);
         }
-        // Its vacuum is of its own tables, which scripts of others need not have.
+        // pgbench's vacuum needs pgbench's own tables, which custom scripts may not have.
         if !self.scripts.iter().all(is_builtin) {
             words.extend(["--no-vacuum".to_owned(), format!("--define=scale={}", self.scale)]);
         }
@@ -82,7 +82,7 @@ pub fn password_line(target: &ConnectTarget) -> Option<String> {
     (!target.password.is_empty()).then(|| format!("*:*:*:*:{escaped}\n"))
 }
 
-/// What libpq is told of encryption, by its variables.
+/// libpq's environment variables for encryption.
 pub fn encryption(target: &ConnectTarget) -> Vec<(String, OsString)> {
     let Tls { mode, ca, identity, .. } = &target.tls;
     let word = match mode {

@@ -1,4 +1,5 @@
-//! What a trial does with pgbench: prepare once, then a run a sample, its warm-up left out by its log of transactions.
+//! A trial with pgbench: initialized once, then run once per sample; its transaction log serves to cut off the
+//! warm-up.
 
 use super::{PgbenchSettings, arguments};
 use crate::workload::program::timed::{TimedClient, TimedRun};
@@ -36,12 +37,12 @@ impl TimedClient for PgbenchSettings {
         for log in logs.filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&prefix))) {
             let lines = File::open(&log).map(BufReader::new).into_iter().flat_map(BufRead::lines);
             lines.map_while(Result::ok).for_each(|line| logged.line(&line));
-            // As large as the run was long.
+            // The log grows with the length of the run.
             let _ = std::fs::remove_file(&log);
         }
         let mut report = logged.report(measured_s)?;
         if self.log_fraction < 1.0 {
-            // Of a sample of all transactions, only latencies are known.
+            // If only a sample of the transactions is logged, the log yields only latencies.
             let readings = &ran.tps_each_second;
             let tps = readings.iter().sum::<f64>() / readings.len().max(1) as f64;
             report.metrics.retain(|(named, _)| *named != metric::TPS);
@@ -49,7 +50,7 @@ impl TimedClient for PgbenchSettings {
             report.transactions = Some(tps * measured_s);
         }
         let whole = parse::pgbench::report(&ran.ended.text)?;
-        // Failed ones are counted over the whole run.
+        // Failed transactions are counted over the whole run.
         report.covariates.extend(whole.covariates);
         Some(report)
     }
@@ -59,7 +60,7 @@ fn prefix(run: TimedRun) -> String {
     format!("pgbench_log-{}", run.sample)
 }
 
-/// With the password, where there is one, in a file that only this user can read, and encrypted as the target says.
+/// Passes a password in a file that only this user can read, and the encryption settings of the target.
 fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<Job, ProgramError> {
     let mut environment = arguments::encryption(target);
     if let Some(line) = arguments::password_line(target) {
@@ -75,7 +76,7 @@ impl Load for PgbenchSettings {
         "pgbench"
     }
 
-    /// A program does.
+    /// The program opens its own connections.
     fn connects(&self) -> bool {
         false
     }

@@ -1,10 +1,10 @@
-//! pgbench itself as the client: its built-in scripts and own ones.
+//! pgbench as the client, with its built-in or custom scripts.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | which scripts, how large; the keys of a study |
-//! | `arguments` | what is put on its command line |
-//! | `load` | what a trial does with it |
+//! | `settings` | the scripts and the scale; the keys of a study |
+//! | `arguments` | its command line |
+//! | `load` | a trial with pgbench |
 
 mod arguments;
 mod load;

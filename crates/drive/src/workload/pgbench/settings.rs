@@ -1,4 +1,4 @@
-//! Which scripts, on how much data, and the keys that say it.
+//! The scripts, the size of the data, and the keys of a study for them.
 
 use crate::workload::keys;
 use crate::workload::program::{joined, option_words};
@@ -17,16 +17,16 @@ pub enum Protocol {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PgbenchSettings {
-    /// Built-in names or paths, each with a weight if wanted.
+    /// Built-in names or paths, each with an optional weight.
     pub scripts: Vec<String>,
     /// pgbench's scale: 100,000 accounts each.
     pub scale: u64,
     pub protocol: Protocol,
-    /// Threads of pgbench itself; none: one a connection.
+    /// Threads of pgbench itself; None: one per connection.
     pub jobs: Option<usize>,
-    /// Transactions a second over all connections; none: as fast as they go.
+    /// Transactions per second over all connections; None: as fast as they go.
     pub rate: Option<f64>,
-    /// Share of transactions that are logged, from which latencies come.
+    /// Share of transactions that are logged; latencies are computed from the log.
     pub log_fraction: f64,
     pub options: Vec<String>,
     pub program: Option<String>,

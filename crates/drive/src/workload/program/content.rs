@@ -1,4 +1,4 @@
-//! What the program of a client holds, as it ran: one that is exchanged under its name is another one.
+//! The content of a client's program files as they ran, which identifies a program even if its file is replaced.
 
 use super::Job;
 use super::line::file_of;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use tare_engine::remembered_sha1;
 use tare_files::open_named;
 
-/// The file that is started, and the program that its process runs when it begins to measure: another one where the
-/// file is a script, or where that ends by becoming what it stands for. Open, and read when nothing is timed any more.
+/// The started file, and the program that its process runs when it begins to measure, which is another one if the file
+/// is a script, or a wrapper that calls exec. The files are kept open, and read when nothing is timed any more.
 #[derive(Debug, Default)]
 pub(super) struct ClientFiles {
     started: Option<File>,
@@ -17,7 +17,7 @@ pub(super) struct ClientFiles {
 }
 
 impl ClientFiles {
-    /// What is about to be started.
+    /// Opens the file that is about to be started.
     pub(super) fn of(job: &Job) -> Self {
         let own = || std::env::var_os("PATH").unwrap_or_default();
         let path = job.environment.iter().find(|(name, _)| name == "PATH").map_or_else(own, |(_, path)| path.clone());
@@ -28,12 +28,12 @@ impl ClientFiles {
         Self { started: file.and_then(|file| open_named(&file).ok()?), measured: None }
     }
 
-    /// What this process runs now.
+    /// Opens the program that this process runs now.
     pub(super) fn look(&mut self, pid: i32) {
         self.measured = open_named(&PathBuf::from(format!("/proc/{pid}/exe"))).ok().flatten();
     }
 
-    /// SHA-1 of each that could be read.
+    /// SHA-1 of each file that could be read.
     pub(super) fn sha1(self, cache: &Path) -> BTreeSet<String> {
         self.started.into_iter().chain(self.measured).filter_map(|file| remembered_sha1(file, cache)).collect()
     }

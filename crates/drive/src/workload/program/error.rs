@@ -1,4 +1,4 @@
-//! Why a program of someone else's gave no result.
+//! Errors of external programs.
 
 use super::output::SHOWN_LINES;
 use std::io;
@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use tare_engine::{EngineError, TlsMode};
 
-/// Why a program gave no result; the last that it said is part of the message.
+/// Why a program gave no result; its last output is part of the message.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     #[error("cannot run {program}: {source}; give its full path, or install it")]
     Start { program: String, source: io::Error },
-    /// It could not be listed for the next start, which ends what a kill leaves of it.
+    /// It could not be listed. From the list the next start ends processes that remain if this process is killed.
     #[error("cannot list {program} as one that runs: {source}")]
     List { program: String, source: Box<EngineError> },
-    /// There is no place for the files that it reads and writes.
+    /// There is no directory for the files that it reads and writes.
     #[error("no private folder for files of the client: {source}")]
     Folder {
-        /// What is wrong with the temporary folder or the state directory.
+        /// The problem of the temporary folder or the state directory.
         source: Box<EngineError>,
     },
-    /// A line of the study names what this server does not have.
+    /// A command line of the study has a placeholder without a value for this server.
     #[error("{{{placeholder}}} means nothing here: {reason}")]
     Placeholder { placeholder: &'static str, reason: String },
     #[error("{program} ended with {status}{}", said(.tail))]
@@ -32,7 +32,7 @@ pub enum ProgramError {
         limit >> 20, said(.tail)
     )]
     Flood { program: String, limit: u64, tail: Vec<String> },
-    /// It ended, and processes that it had started did not.
+    /// The program ended, but processes that it had started did not.
     #[error(
         "{program} ended and left processes running, which were killed: {}; run it in the foreground, or stop them in \
          its cleanup", .left.join(", ")

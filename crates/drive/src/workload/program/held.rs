@@ -1,4 +1,4 @@
-//! A client that is held for a moment: every thread of its server then waits in its own connection.
+//! Stops a client briefly: every thread of its server then waits in its own connection.
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 pub struct StopGuard(Vec<Pid>);
 
 impl StopGuard {
-    /// Stops them; one that has gone is passed over.
+    /// Stops the processes; processes that have ended are skipped.
     pub fn stop(processes: &[i32]) -> Self {
         let pids = processes.iter().filter_map(|pid| Pid::from_raw(*pid));
         Self(pids.filter(|pid| kill_process(*pid, Signal::STOP).is_ok()).collect())
@@ -16,7 +16,7 @@ impl StopGuard {
 impl Drop for StopGuard {
     fn drop(&mut self) {
         for pid in &self.0 {
-            // Gone is gone.
+            // The process may have ended.
             let _ = kill_process(*pid, Signal::CONT);
         }
     }
@@ -28,7 +28,7 @@ mod tests {
     use std::process::Command;
     use std::time::{Duration, Instant};
 
-    /// The letter that the kernel gives its state (proc_pid_stat(5)).
+    /// Whether the process reaches a state, given as the kernel's letter (proc_pid_stat(5)).
     fn becomes(pid: i32, wanted: char) -> bool {
         let until = Instant::now() + Duration::from_secs(10);
         let state = || {

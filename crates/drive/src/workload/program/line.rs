@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tare_engine::{Address, ConnectTarget};
 use tare_text::Value;
 
-/// What may stand in braces, and what it becomes.
+/// Valid placeholders, and their values.
 pub const PLACEHOLDERS: &[(&str, &str)] = &[
     ("socket", "path of the server's Unix socket"),
     ("socket_directory", "the folder of that socket, which PostgreSQL's clients ask for as their host"),
@@ -33,7 +33,7 @@ const OF_SERVER: [&str; 8] =
 pub struct CommandLine(String);
 
 impl CommandLine {
-    /// Words as a shell would split them; no shell is run for that.
+    /// Splits words as a shell would, without running one.
     pub fn new(text: &str) -> Result<Self, String> {
         let words = shlex::split(text).ok_or("words as in a shell, every quote closed")?;
         if words.is_empty() || text.contains('\0') {
@@ -66,7 +66,7 @@ impl CommandLine {
         shlex::split(&self.0)?.into_iter().next()
     }
 
-    /// The words with everything filled in; `sh -c` and one word where a shell is asked for.
+    /// The words with all placeholders filled in; `sh -c` and one word if a shell is requested.
     pub fn words(&self, shell: bool, values: &Values) -> Result<Vec<String>, ProgramError> {
         if shell {
             return Ok(vec!["sh".to_owned(), "-c".to_owned(), values.fill(&self.0)?]);
@@ -75,7 +75,7 @@ impl CommandLine {
     }
 }
 
-/// Parts of a text: as it stands, or a placeholder's name.
+/// Parts of a text: literal text, or the name of a placeholder.
 enum Part<'a> {
     Plain(&'a str),
     Name(&'a str),
@@ -84,7 +84,7 @@ enum Part<'a> {
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
-    // Looked for once: braces without an end are as many as a text has letters.
+    // Searched once: a text may have as many unclosed braces as characters.
     let last_end = text.rfind("}}").unwrap_or(0);
     while let Some(at) = rest.find('{') {
         let (before, from) = rest.split_at(at);
@@ -94,7 +94,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
         let inner = from.strip_prefix("{{").filter(|inner| text.len() - inner.len() <= last_end);
         if let Some(inner) = inner {
             let end = inner.find("}}").unwrap_or_default();
-            // Without the outer braces of each side.
+            // Without the outer brace on each side.
             parts.push(Part::Plain(&from[1..end + 3]));
             rest = &inner[end + 2..];
         } else if !name.is_empty() && from[1 + name.len()..].starts_with('}') {
@@ -124,7 +124,7 @@ impl Values {
         self.0.insert(name, value.to_string());
     }
 
-    /// Sets those of a server; its password is in a file, if there is one.
+    /// Sets the values of a server; a password is in a file.
     pub fn server(&mut self, engine: &str, target: &ConnectTarget, password_file: &Path) {
         self.set("engine", engine);
         self.set("user", &target.user);
@@ -173,13 +173,13 @@ fn missing(name: &str) -> ProgramError {
     ProgramError::Placeholder { placeholder, reason: reason.to_owned() }
 }
 
-/// Makes sure of it, for a client that a package brings.
+/// Checks that a program is installed; otherwise names its package.
 pub fn installed(program: &str, package: &str) -> Result<(), String> {
     let how = || format!("{program} is not installed: apt-get install {package}, or name it with workload.program");
     if is_there(program) { Ok(()) } else { Err(how()) }
 }
 
-/// Whether there is a program of this name or path.
+/// Whether a program of this name or path exists.
 pub fn is_there(program: &str) -> bool {
     match program.contains('/') {
         true => Path::new(program).is_file(),
@@ -187,13 +187,13 @@ pub fn is_there(program: &str) -> bool {
     }
 }
 
-/// Whether this user may run a program that is there.
+/// Whether this user may run an existing program.
 pub fn may_run(program: &str) -> bool {
     let file = file_of(program, &std::env::var_os("PATH").unwrap_or_default());
     file.is_some_and(|file| rustix::fs::access(file, Access::EXEC_OK).is_ok())
 }
 
-/// The file of a program: the path that it is, or where the folders of `path` have one of its name.
+/// The file of a program: the given path, or the first file of this name in the directories of `path`.
 pub(super) fn file_of(program: &str, path: &OsStr) -> Option<PathBuf> {
     match program.contains('/') {
         true => Some(PathBuf::from(program)),
@@ -205,9 +205,9 @@ pub fn option_words(value: &Value) -> Result<Vec<String>, String> {
     shlex::split(&value.to_string()).ok_or_else(|| "words as on a command line, every quote closed".to_owned())
 }
 
-/// Words as one text, quoted as a shell reads them.
+/// Joins words into one text, quoted for a shell.
 pub fn joined(words: &[String]) -> String {
-    // Only a zero byte cannot be quoted, which no word has that was split.
+    // Only a zero byte cannot be quoted, and words that were split contain none.
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
 }
 
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!((words[1].as_str(), words.len()), ("-c", 3));
     }
 
-    /// Each brace looked for its end once more: hours.
+    /// If each brace searched for its end again, this would take hours.
     #[test]
     fn braces_without_an_end_are_read_once() {
         for braces in

@@ -1,5 +1,5 @@
-//! One run of a program as the client: started where its placement says, its threads found, bound, paired with those of
-//! the server, watched while it measures, proved.
+//! One run of a program as the client: it is started in its placement; its threads are found, bound, paired with those
+//! of the server, watched while it measures, and verified to have stayed in their placement.
 
 use super::content::ClientFiles;
 use super::held::StopGuard;
@@ -14,32 +14,33 @@ use tare_results::schema::ThreadClass;
 use tare_topology::bind::Placed;
 use tare_topology::{Bind, MemoryPolicy};
 
-/// Time between two looks for connections, while they are looked for.
+/// Interval between two looks for connections, until they are found.
 const FIND_EVERY: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const FIND: Duration = Duration::from_secs(20);
-/// How long they are looked for after the first was seen or the client began, where no one asked for a place of each.
+/// Time limit of the search for connections since the first or the client's start, if threads are not bound
+/// individually.
 const FIND_UNBOUND: Duration = Duration::from_secs(2);
-/// Looks after every connection has its thread: one of a pool would have been seen elsewhere too.
+/// Further looks after every connection has its thread: threads of a pool would be seen in several connections.
 const LOOKS_MORE: usize = 5;
-/// Looks, after all connections were there, in which the client is held while its server's threads are looked at.
+/// Looks, counted from when all connections exist, during which the client is stopped.
 const LOOKS_HELD: std::ops::Range<usize> = 4..14;
-/// The watch ends so long before the client should: its threads are still there then.
+/// The watch ends this long before the expected end of the client, so that its threads still exist.
 const BEFORE_END: Duration = Duration::from_millis(100);
 
 pub enum Begins<'a> {
     AtOnce,
     Line(&'a dyn Fn(&str) -> bool),
-    /// So many seconds after its first connection.
+    /// This many seconds after its first connection.
     After(f64),
 }
 
 pub struct Client<'a> {
     pub job: Job,
-    /// Connections to the server; none where there is no server.
+    /// Connections to the server; None without a server.
     pub connections: Option<usize>,
     pub begins: Begins<'a>,
-    /// How long it measures, where that is known.
+    /// Length of its measurement, if known.
     pub measures_s: Option<f64>,
     pub limit_s: f64,
     pub interval: &'a dyn Fn(&str) -> Option<Interval>,
@@ -48,9 +49,9 @@ pub struct Client<'a> {
 pub struct Ran {
     pub ended: Ended,
     pub surroundings: Surroundings,
-    /// Transactions a second by its own lines, since it began to measure.
+    /// Transactions per second from its own output, since it began to measure.
     pub tps_each_second: Vec<f64>,
-    /// SHA-1 of its program, and of the script that it was started as.
+    /// SHA-1 of its program, and of the script as which it was started.
     pub programs: BTreeSet<String>,
 }
 
@@ -64,7 +65,7 @@ pub fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, Load
     if client.connections.is_none() {
         stage.watch.start()?;
     }
-    // What is started inherits it. Memory is the server's where there is one.
+    // The process inherits both. With a server, the memory policy applies only to the server.
     let memory = match client.connections {
         Some(_) => MemoryPolicy::Default,
         None => stage.placement.placement.memory.clone(),
@@ -139,7 +140,7 @@ impl Run<'_, '_, '_> {
         self.finish()
     }
 
-    /// Waits a moment, listens, and looks whether all is well; whether it has ended.
+    /// Waits, reads new output, checks for an interrupt and the time limit; returns whether the program has ended.
     fn step(&mut self, wait: Duration) -> Result<bool, LoadError> {
         let ended = self.process.has_ended(wait).map_err(LoadError::own)?;
         self.listen()?;
@@ -178,7 +179,7 @@ impl Run<'_, '_, '_> {
         Ok(self.stage.watch.start()?)
     }
 
-    /// Finds the connections with the threads at both ends, binds and watches them. When the first was seen.
+    /// Finds the connections with the threads at both ends, binds and watches them. Returns when the first was seen.
     fn connect(&mut self, expected: usize) -> Result<Instant, LoadError> {
         let mut connections = Connections::default();
         let mut looks_more = LOOKS_MORE;
@@ -190,7 +191,7 @@ impl Run<'_, '_, '_> {
             if connections.found() == expected {
                 looks += 1;
             }
-            // Threads that hand each other the same PU are hardly ever asleep when someone looks.
+            // Client and server threads that alternate on the same logical CPU are hardly ever seen asleep.
             let held = LOOKS_HELD.contains(&looks).then(|| StopGuard::stop(&client));
             connections.look(&client, &server);
             drop(held);
@@ -220,18 +221,18 @@ impl Run<'_, '_, '_> {
                 }
                 self.stage.watch.connected(&pairs)?;
             }
-            // A program that has ended says why; no one else does.
+            // If the program has ended, its own error is the reason.
             Err(_) if self.process.has_ended(Duration::ZERO).map_err(LoadError::own)? => {}
             Err(unpaired) if self.is_bound() => return Err(SutError::from(unpaired).into()),
-            // No one asked for a place of each: they are watched in no pairs.
+            // No individual placement was requested: the threads are watched without pairs.
             Err(Unpaired::Count { found: 0, .. }) => {}
             Err(_) => self.watch_apart(&connections),
         }
         Ok(seen.unwrap_or(self.began))
     }
 
-    /// How long connections are looked for where no one asked for a place of each: a server on another host has none
-    /// that can be found here, and what is measured does not wait for them.
+    /// Time limit of the search for connections if threads are not bound individually: a server on another host has
+    /// none that can be found here, and the measurement does not wait for them.
     fn find_unbound(&self) -> Duration {
         match self.client.begins {
             Begins::After(seconds) => {
@@ -241,7 +242,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Whether each thread has a place of its own.
+    /// Whether threads are bound individually.
     fn is_bound(&self) -> bool {
         let placement = &self.stage.placement.placement;
         placement.bind == Bind::Thread && !(placement.client.is_empty() && placement.server.is_empty())
@@ -261,7 +262,7 @@ impl Run<'_, '_, '_> {
     }
 
     fn find_more(&mut self) -> Result<(), LoadError> {
-        // A family whose first process has ended has no threads to look at.
+        // A process tree whose first process has ended has no threads to look at.
         let threads = self.tree.threads().unwrap_or_default();
         for thread in threads {
             if !self.known.insert(thread) {
@@ -269,12 +270,12 @@ impl Run<'_, '_, '_> {
             }
             let placement = &self.stage.placement.placement;
             let mut asked = self.all.clone();
-            // Without a server every thread has a place of its own, in the order in which they come.
+            // Without a server, threads are bound individually in the order in which they start.
             if self.client.connections.is_none() && placement.bind == Bind::Thread && !placement.client.is_empty() {
                 let number = (self.known.len() - 1) % placement.client.len();
                 asked = placement.client_cpus(number).cloned();
                 match asked.as_ref().map(|cpus| bind_thread(thread, cpus)) {
-                    // Gone again.
+                    // The thread has ended already.
                     Some(Err(AffinityError::NoThread { .. })) => continue,
                     Some(Err(e)) => return Err(SutError::from(e).into()),
                     _ => {}
@@ -299,7 +300,7 @@ impl Run<'_, '_, '_> {
             return Err(LoadError::own(ProgramError::TooEarly { program }));
         }
         let mut surroundings = self.surroundings.unwrap_or_default();
-        // What it had started and waited for was gone at the last reading of all processes: no one's, it seemed.
+        // CPU time of children that ended before the last reading of all processes was counted as foreign.
         surroundings.not_foreign(ended.usage.cpu_s() - alone_s);
         let programs = self.files.sha1(&self.stage.cache);
         Ok(Ran { ended, surroundings, tps_each_second: self.readings, programs })

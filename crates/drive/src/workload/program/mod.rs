@@ -1,16 +1,16 @@
-//! Programs of others as clients: what the loads `command`, `sysbench` and `pgbench` share.
+//! External programs as clients: code shared by the loads `command`, `sysbench` and `pgbench`.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `line` | command lines with placeholders |
-//! | `process`, `output` | a program as a process: what it used, what it wrote, ended with all that it started |
-//! | `measure` | one run of it: threads found, bound, paired, watched |
-//! | `content` | what the program holds, as it ran |
-//! | `held` | held for a moment while its server is looked at |
-//! | `timed` | one run of it a sample, where it runs for a given time |
-//! | `values` | what placeholders become on this server; a password for a program that takes the path of a file |
-//! | `parse/` | results in the words of the programs that measured them |
-//! | `error` | why it gave no result |
+//! | `process`, `output` | a program as a process: its resource usage, its output, its end with all its children |
+//! | `measure` | one run: threads found, bound, paired, watched |
+//! | `content` | the content of the program files as they ran |
+//! | `held` | stopping a client briefly while its server is observed |
+//! | `timed` | one run per sample, for programs that run for a given time |
+//! | `values` | values of placeholders on this server; a password file for programs that need one |
+//! | `parse/` | parsers of the programs' results |
+//! | `error` | errors of external programs |
 
 mod content;
 mod error;

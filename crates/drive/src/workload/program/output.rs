@@ -1,4 +1,4 @@
-//! What a program writes: kept in a log, read line by line, and never more than a limit.
+//! The output of a program: stored in a log, read line by line, up to a limit.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use tare_cpuset::ThreadRefused;
 
-/// Bytes that a program may write before it is taken for one that never stops.
+/// Bytes that a program may write before its output counts as endless.
 pub const LIMIT: u64 = 64 << 20;
-/// Bytes of standard output that are kept for what reads results.
+/// Bytes of standard output that are kept for parsing results.
 const KEPT: usize = 16 << 20;
-/// Bytes that are read at once, and of one line; a longer one is cut.
+/// Bytes per read, and per line; a longer line is truncated.
 const CHUNK: usize = 64 << 10;
-/// Lines of one piece of output that are looked at.
+/// Lines of one piece of output that are processed.
 const AT_ONCE: usize = 200;
 pub const SHOWN_LINES: usize = 12;
 const SHOWN: usize = 400;
@@ -34,7 +34,7 @@ struct Shared {
 }
 
 impl Output {
-    /// Reads both to their ends, each in a thread of its own. All goes to `log`, where there is one.
+    /// Reads both outputs to their ends, each in a thread of its own, and copies everything to `log`, if given.
     pub fn read(
         out: Option<impl Read + Send + 'static>,
         err: impl Read + Send + 'static,
@@ -57,7 +57,7 @@ impl Output {
         Ok(Self { shared, lines, readers })
     }
 
-    /// A line that has come since the last call.
+    /// A line that was written since the last call.
     pub fn line(&self) -> Option<String> {
         self.lines.try_recv().ok()
     }
@@ -66,15 +66,15 @@ impl Output {
         self.shared.written.load(Ordering::Relaxed) > LIMIT
     }
 
-    /// The last lines of both.
+    /// The last lines of both outputs.
     pub fn tail(&self) -> Vec<String> {
         self.shared.tail.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Reads to the end; call it when no one can write any more. What standard output was, and the last lines.
+    /// Reads to the end, and returns standard output and the last lines. Call it when no process can write any more.
     pub fn finish(mut self) -> (String, Vec<String>) {
         for reader in self.readers.drain(..) {
-            // A reader does not panic; were it to, there would merely be less text.
+            // A reader does not panic; if it did, there would merely be less text.
             let _ = reader.join();
         }
         let text = std::mem::take(&mut *self.shared.text.lock().unwrap_or_else(PoisonError::into_inner));
@@ -85,7 +85,7 @@ impl Output {
 impl Shared {
     fn read(&self, mut from: impl Read, is_result: bool, tell: &Sender<String>) {
         let mut chunk = vec![0; CHUNK];
-        // The beginning of a line whose end has not come yet.
+        // The start of an incomplete line.
         let mut begun = Vec::new();
         loop {
             let read = match from.read(&mut chunk) {
@@ -94,7 +94,7 @@ impl Shared {
                 Ok(read) => read,
             };
             let before = self.written.fetch_add(read as u64, Ordering::Relaxed);
-            // The rest is read and forgotten, so that the program does not wait for room before it is killed.
+            // The rest is read and discarded, so that the program does not block before it is killed.
             if before <= LIMIT {
                 self.keep(&chunk[..read], is_result);
                 begun.extend_from_slice(&chunk[..read]);
@@ -118,7 +118,7 @@ impl Shared {
         }
     }
 
-    /// Passes on the lines that are complete; of very many at once, the last.
+    /// Passes on complete lines; of very many at once, only the last.
     fn tell(&self, begun: &mut Vec<u8>, tell: &Sender<String>) {
         let Some(end) = begun.iter().rposition(|byte| *byte == b'\n') else {
             begun.truncate(CHUNK);
@@ -134,7 +134,7 @@ impl Shared {
             if tail.len() > SHOWN_LINES {
                 tail.pop_front();
             }
-            // The one who listened may have left.
+            // The receiver may be gone.
             let _ = tell.send(line);
         }
     }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn lines_are_told_whole_whatever_the_pieces_in_which_they_come() {
-        /// Gives three bytes at a time.
+        /// Returns three bytes per read.
         struct Pieces(Cursor<Vec<u8>>);
         impl Read for Pieces {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

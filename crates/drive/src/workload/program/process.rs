@@ -1,4 +1,4 @@
-//! A program of someone else's as a process: started, timed, ended with everything that it started.
+//! An external program as a process: started, timed, and ended with all processes that it started.
 
 use super::ProgramError;
 use super::output::{LIMIT, Output};
@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 use tare_engine::TaggedProcesses;
 use tare_files::LogFile;
 
-/// What is to be run, every word filled in.
+/// The program to run, with all placeholders filled in.
 #[derive(Debug, Clone, Default)]
 pub struct Job {
     pub words: Vec<String>,
     pub environment: Vec<(String, OsString)>,
-    /// Where it runs; none: where tare was started.
+    /// Working directory; None: the directory where tare was started.
     pub directory: Option<PathBuf>,
     pub log: Option<LogFile>,
     pub discard: bool,
@@ -50,7 +50,7 @@ pub struct Ended {
     pub left: Vec<String>,
 }
 
-/// A running program. Dropping it kills it and everything that it started.
+/// A running program. Dropping it kills the program and all processes that it started.
 pub struct Running {
     program: String,
     pid: Pid,
@@ -60,16 +60,16 @@ pub struct Running {
     before: BTreeSet<i32>,
     output: Option<Output>,
     reaped: bool,
-    /// What a kill of this process leaves of it is found by this, and ended by the next start.
+    /// If this process is killed, the next start finds the remaining processes by this tag and ends them.
     marked: TaggedProcesses,
 }
 
 impl Running {
-    /// Starts it, on CPUs and with a memory policy as the calling thread has them.
+    /// Starts the program with the CPU affinity and memory policy of the calling thread.
     pub fn start(job: &Job) -> Result<Self, ProgramError> {
         let program = job.program();
         let watch = |source: io::Error| ProgramError::Watch { program: program.clone(), source };
-        // What it starts and leaves comes to this process when its parent ends, and to no one else.
+        // Orphaned processes of the program become children of this process, not of init.
         set_child_subreaper(Some(getpid())).map_err(|e| watch(e.into()))?;
         let log = job.log.as_ref().map(|log| {
             log.begin().map_err(|source| ProgramError::File { doing: "make", path: log.path(), source: source.into() })
@@ -82,7 +82,7 @@ impl Running {
             .stdin(Stdio::null())
             .stdout(if job.discard { Stdio::null() } else { Stdio::piped() })
             .stderr(Stdio::piped())
-            // Ctrl-C in the terminal reaches tare, which then ends it.
+            // Ctrl-C in the terminal reaches only tare, which then ends the program.
             .process_group(0);
         if let Some(directory) = &job.directory {
             command.current_dir(directory);
@@ -100,7 +100,7 @@ impl Running {
         let (output, handle) = match watched {
             Ok(watched) => watched,
             Err(e) => {
-                // No one could tell what it says, or when it ends.
+                // Neither its output nor its end could be observed.
                 let _ = child.kill().and_then(|()| child.wait());
                 return Err(watch(e));
             }
@@ -108,12 +108,13 @@ impl Running {
         Ok(Self { program, pid, handle, began, ended: None, before, output, reaped: false, marked })
     }
 
-    /// Its process id, valid until it is waited for.
+    /// Its process id, valid until the process is reaped.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Waits so long at most; whether it has ended. It stays in the kernel's table until [`Running::finish`].
+    /// Waits at most this long; returns whether the program has ended. It stays in the kernel's process table until
+    /// [`Running::finish`].
     pub fn has_ended(&mut self, wait: Duration) -> Result<bool, ProgramError> {
         if self.ended.is_none() {
             let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -130,7 +131,7 @@ impl Running {
         }
     }
 
-    /// CPU time of it alone, without what it had started, seconds; also after its end, until [`Running::finish`].
+    /// CPU time of the program without its children, seconds; available after its end, until [`Running::finish`].
     pub fn alone_s(&self) -> f64 {
         let stat = Process::new(self.pid()).and_then(|process| process.stat());
         stat.map_or(0.0, |stat| (stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
@@ -145,7 +146,7 @@ impl Running {
         self.output.as_ref().map(Output::tail).unwrap_or_default()
     }
 
-    /// What a program that has ended leaves: its status, what it used, what it wrote. All that it started is ended.
+    /// Collects status, resource usage and output of a program that has ended, and ends all processes that it started.
     pub fn finish(mut self) -> Result<Ended, ProgramError> {
         let ended = self.ended.unwrap_or_else(Instant::now);
         let (status, mut usage) = self.reap()?;
@@ -165,10 +166,10 @@ impl Drop for Running {
         if self.reaped {
             return;
         }
-        // It has not been waited for: its number is its own. Gone already is as good as killed.
+        // The process has not been reaped, so its id has not been reused. It may have ended already.
         let _ = kill_process_group(self.pid, Signal::KILL);
         if kill_process(self.pid, Signal::KILL).is_err() {
-            return; // It may be sent no signal, and ends with the thread that started it.
+            return; // Signals are not permitted; the process ends with the thread that started it.
         }
         let mut usage = self.reap().map(|(_, usage)| usage).unwrap_or_default();
         end_all(&self.before, &self.marked, &mut usage);
@@ -180,8 +181,8 @@ fn children() -> BTreeSet<i32> {
     tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()
 }
 
-/// Kills what has come to this process since `before`, and what comes when that ends. Those that were still running.
-/// What a server had started comes to this process as well, and ends with its server.
+/// Kills the processes that became children of this process since `before`, and their own children in turn. Returns
+/// those that were still running. Orphans of a server become children of this process too, and end with it.
 fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) -> Vec<String> {
     let mut left = Vec::new();
     loop {
@@ -200,7 +201,7 @@ fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) 
             }
             match reap(pid) {
                 Ok((_, used)) => usage.add(&used),
-                // Someone else in this process has waited for it.
+                // Another part of this process has reaped it.
                 Err(_) => return left,
             }
         }
@@ -232,19 +233,19 @@ pub fn to_its_end(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<E
     running.finish()
 }
 
-/// What a process and those that it waited for used.
+/// Resource usage of a process and of the children that it waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     pub user_s: f64,
     pub system_s: f64,
-    /// Resident memory of the largest of them at its largest.
+    /// Peak resident memory of the largest of them.
     pub peak_memory_bytes: f64,
     pub minor_faults: f64,
     /// Page faults that read from a disk.
     pub major_faults: f64,
-    /// Times one of them gave up its CPU, as to wait.
+    /// Times that one of them gave up its CPU, for instance to wait.
     pub voluntary_switches: f64,
-    /// Times the kernel took the CPU away.
+    /// Times that the kernel preempted one of them.
     pub involuntary_switches: f64,
 }
 
@@ -264,13 +265,13 @@ impl Usage {
     }
 }
 
-/// Waits for a child of this process to end, and takes it from the kernel's table.
+/// Waits for a child of this process to end, and removes it from the kernel's process table.
 pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
-    // SAFETY: rusage is plain old data, for which zeros are a value.
+    // SAFETY: rusage is plain old data, for which all zeros is a valid value.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both pointers are of live values of the right types for the whole call.
+        // SAFETY: both pointers are to live values of the right types for the whole call.
         let waited = unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut used) };
         if waited >= 0 {
             break;
@@ -299,7 +300,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    // What is ended with a program, `tests/all/loads/commands.rs` shows: children are those of the whole process.
+    // Ending of child processes is tested in `tests/all/loads/commands.rs`: children belong to the whole test process.
     #[test]
     fn a_program_that_is_not_there_says_its_name() {
         let job = Job { words: vec!["no-such-program".into()], ..Job::default() };

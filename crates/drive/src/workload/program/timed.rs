@@ -1,4 +1,4 @@
-//! What a trial does with a benchmark's own client that runs for a given time: a run a sample, its warm-up left out.
+//! A trial with a benchmark client that runs for a given time: one run per sample, without its warm-up.
 
 use super::{Begins, Client, Interval, Job, ProgramError, Ran, Report, ServerValues, of_stage, run, run_quietly};
 use crate::workload::{Driven, FillError, FillJob, LoadContext, LoadError, Measured, Progress, TrialSize};
@@ -7,9 +7,9 @@ use tare_results::metric;
 use tare_results::schema::ThreadClass;
 use tare_results::server_cost::Operation;
 
-/// Seconds in which processes and threads are found and bound, where a study asks for no warm-up.
+/// Minimum warm-up in seconds: processes and threads are found and bound in it, even if a study has no warm-up.
 const LEAST_WARMUP_S: u64 = 2;
-/// Seconds beyond its time after which a run is given up.
+/// Seconds beyond its expected duration after which a run is ended.
 const PATIENCE_S: f64 = 60.0;
 const FILL_S: f64 = 24.0 * 3600.0;
 /// Seconds that a client takes to start and to end.
@@ -20,12 +20,12 @@ pub struct TimedRun {
     pub sample: usize,
     /// Seconds that are left out of the figures.
     pub warmup_s: u64,
-    /// Whole seconds behind the warm-up, of which the figures are.
+    /// Whole seconds after the warm-up, which the figures cover.
     pub measured_s: u64,
 }
 
 impl TimedRun {
-    /// Every run connects anew and needs its time for that; the first warms the server up as well.
+    /// Every run connects again and needs time for that; the first one also warms the server up.
     pub fn of(sample: usize, counts: &TrialSize) -> Self {
         let warmup_s = if sample == 0 { counts.warmup_s.ceil() as u64 } else { 0 }.max(LEAST_WARMUP_S);
         Self { sample, warmup_s, measured_s: counts.sample_s.ceil().max(1.0) as u64 }
@@ -36,20 +36,19 @@ impl TimedRun {
     }
 }
 
-/// A client of this kind: what differs between them.
+/// The differences between clients of this kind.
 pub trait TimedClient {
-    /// What is missing when a run gave no report.
+    /// Name of the missing output when a run gave no report.
     const REPORTS: &'static str;
 
     fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError>;
     fn begins(&self, run: TimedRun) -> Begins<'static>;
-    /// The transactions of a second, where this line of its output tells them.
+    /// The transactions per second in this line of its output, if it contains them.
     fn interval(line: &str) -> Option<Interval>;
     /// The figures of a run that has ended, if it gave any.
     fn report(&self, run: TimedRun, ran: &Ran, of: &ServerValues) -> Option<Report>;
 }
 
-/// Drives it through all samples of a trial.
 pub fn drive(client: &impl TimedClient, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
     let of = of_stage(&stage).map_err(LoadError::own)?;
     stage.host.progress(Progress::WarmUp { seconds: stage.counts.warmup_s });
@@ -88,7 +87,7 @@ fn one<C: TimedClient>(
     }
 }
 
-/// Fills the database with such a client's own preparation.
+/// Fills the database with the client's own preparation.
 pub fn fill(filling: &Job, job: &FillJob<'_>) -> Result<(), FillError> {
     let go_on = || matches!((job.go_on)(0), ControlFlow::Continue(()));
     Ok(run_quietly(filling, FILL_S, &go_on)?)
@@ -100,15 +99,14 @@ pub fn expected_s(counts: &TrialSize) -> f64 {
     runs.map(|run| run.total_s() as f64 + AROUND_S).sum()
 }
 
-/// Why none of these loads has captures.
 pub const NO_CAPTURES: &str = "a program of someone else's has no further sample for captures";
 
-/// The sample that a run was: the client's figures, its CPU time for each transaction, and how many of these there were
-/// while the server was watched.
+/// The sample of a run: the client's figures, its CPU time per transaction, and the number of transactions while the
+/// server was watched.
 pub fn client_sample(report: Report, ran: Ran, measured_s: f64) -> Measured {
     let Report { mut metrics, covariates, transactions } = report;
     let watched_s = ran.surroundings.covariates.get("elapsed_s").copied().unwrap_or(measured_s);
-    // The watch ends a moment before the client does.
+    // The watch ends shortly before the client does.
     let share = transactions.map(|all| all * watched_s / measured_s).filter(|all| *all > 0.0);
     if let Some(during) = share {
         let us = |class| ran.surroundings.cpu_s(class).map(|s| s * 1e6 / during);

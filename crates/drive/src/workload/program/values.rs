@@ -1,4 +1,4 @@
-//! What placeholders become on the server of a trial, and the files that its programs are given.
+//! Values of placeholders for the server of a trial, and files for its programs.
 
 use super::{ProgramError, Values};
 use crate::workload::LoadContext;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tare_engine::{ConnectTarget, ListedFolder};
 use tare_files::AnonymousFile;
 
-/// The values of a server; its password file goes with it.
+/// The values for a server; its password file is removed on drop.
 #[derive(Default)]
 pub struct ServerValues {
     pub values: Values,
@@ -24,7 +24,7 @@ impl ServerValues {
         Self::default()
     }
 
-    /// Values of a server, with a file for its password that no other user can read.
+    /// Values for a server, with a file for its password that no other user can read.
     pub fn of(engine: &str, target: &ConnectTarget) -> Result<Self, ProgramError> {
         let mut made = Self::default();
         let password = made.secret("password", &target.password)?;
@@ -32,7 +32,7 @@ impl ServerValues {
         Ok(made)
     }
 
-    /// A file with this text that only this user can read, in place of the one that had this name.
+    /// Creates a file with this text that only this user can read; it replaces the previous one of this name.
     pub fn secret(&self, name: &'static str, text: &str) -> Result<PathBuf, ProgramError> {
         let file = SecretFile::with(text)?;
         let path = file.path();
@@ -40,7 +40,7 @@ impl ServerValues {
         Ok(path)
     }
 
-    /// A private folder for what programs write, made when it is first asked for.
+    /// A private directory for files that programs write, created on first use.
     pub fn folder(&self) -> Result<&Path, ProgramError> {
         match self.folder.get() {
             Some(folder) => Ok(folder.path()),
@@ -62,11 +62,11 @@ pub fn of_stage(stage: &LoadContext<'_>) -> Result<ServerValues, ProgramError> {
     Ok(of)
 }
 
-/// A file that this user's programs can read, for as long as this lives.
+/// A file that programs of this user can read, removed on drop.
 pub enum SecretFile {
-    /// In memory: a kill of this process leaves nothing.
+    /// In memory: nothing remains if this process is killed.
     Anonymous(AnonymousFile),
-    /// In a folder that the next start removes, where programs could not open an anonymous one.
+    /// In a directory that the next start removes, for systems where programs cannot open an anonymous file.
     Listed(Box<ListedFolder>),
 }
 
@@ -83,7 +83,7 @@ impl SecretFile {
     fn listed(text: &str) -> Result<Self, ProgramError> {
         let folder = folder()?;
         let path = folder.path().join(NAME);
-        // The folder is this user's alone; libpq wants the file itself to be, too.
+        // The directory is private to this user; libpq requires this of the file too.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         match file.and_then(|mut file| file.write_all(text.as_bytes())) {
             Ok(()) => Ok(Self::Listed(Box::new(folder))),
@@ -99,7 +99,7 @@ impl SecretFile {
     }
 }
 
-/// A folder among the temporary ones: what programs write there may be as large as a run is long.
+/// A directory in the temporary directory: files that programs write there grow with the length of a run.
 pub(super) fn folder() -> Result<ListedFolder, ProgramError> {
     ListedFolder::create(&std::env::temp_dir()).map_err(|source| ProgramError::Folder { source: Box::new(source) })
 }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_password_lies_in_no_folder_and_no_planted_name_stops_it() {
-        // As another user would plant it, for every process number.
+        // As another user might plant it, for every process id.
         let guessed = std::env::temp_dir().join(format!("tare-client-{}", std::process::id()));
         let _planted = std::fs::File::create(&guessed);
         let target = ConnectTarget::to(Address::Socket("/s".into()), "u");

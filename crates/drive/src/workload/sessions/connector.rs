@@ -8,7 +8,7 @@ use tare_engine::{Interrupter, Session, SqlError, SqlErrorKind, StatementId};
 use tare_load::{Client, ClientThread, Connect};
 use tare_topology::ResolvedPlacement;
 
-/// The connections of all clients: how each is ended from outside, and the server thread behind it.
+/// The connections of all clients: how to end each from outside, and the server thread behind it.
 pub struct Connections {
     interrupters: Mutex<Vec<Option<Interrupter>>>,
     serving: Mutex<Vec<Option<ThreadRef>>>,
@@ -23,8 +23,8 @@ impl Connections {
         held(&self.interrupters).len()
     }
 
-    /// Makes a session ready for a client. The run itself ends sessions that wait too long; a limit of the socket's own
-    /// would arm a timer a statement.
+    /// Adopts a session for a client. Its time-out is removed: the run itself ends sessions that wait too long, and a
+    /// limit of the socket would set a timer for every statement.
     pub fn adopt(&self, session: &mut dyn Session, client: usize) -> Result<(), LoadError> {
         session.set_timeout(None).map_err(LoadError::own)?;
         held(&self.interrupters)[client] = session.interrupter();
@@ -35,7 +35,7 @@ impl Connections {
         held(&self.interrupters).iter().flatten().for_each(Interrupter::interrupt);
     }
 
-    /// The server thread behind each connection, where it is known.
+    /// The server thread behind each connection, if known.
     pub fn serving(&self) -> Vec<Option<ThreadRef>> {
         held(&self.serving).clone()
     }
@@ -45,7 +45,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Connects each client in its own thread, which is bound first; `make` makes a client of its session.
+/// Connects each client in its own thread, which is bound first; `make` creates a client from its session.
 pub struct Connector<'a, M> {
     connections: &'a Connections,
     connect: &'a Open<'a>,
@@ -68,12 +68,12 @@ impl<'a, M> Connector<'a, M> {
         }
     }
 
-    /// For servers that are started again: their threads are others then.
+    /// For servers that are restarted: their threads change.
     pub fn of_changing_server(self, changes: bool) -> Self {
         Self { server_at: if changes { ServerAt::Elsewhere } else { self.server_at }, ..self }
     }
 
-    /// The server thread behind a connection. Who may not ask need not know, unless that thread is to be bound.
+    /// The server thread behind a connection. A refused query is an error only if that thread is to be bound.
     fn serving(&self, session: &mut dyn Session) -> Result<Option<ThreadRef>, LoadError> {
         match self.server_at.serving(session) {
             Ok(thread) => Ok(thread),
@@ -107,7 +107,7 @@ where
     }
 }
 
-/// BEGIN or COMMIT: prepared like everything else, or as text where the server cannot prepare it.
+/// BEGIN or COMMIT: prepared like other statements, or sent as text if the server cannot prepare it.
 #[derive(Debug, Clone, Copy)]
 pub struct Border {
     pub sql: &'static str,
@@ -123,7 +123,7 @@ impl Border {
         }
     }
 
-    /// One that goes as text every time.
+    /// Always sent as text.
     pub fn of_text(sql: &'static str) -> Self {
         Self { sql, prepared: None }
     }
@@ -136,7 +136,7 @@ impl Border {
     }
 }
 
-/// Leaves a failed transaction. That there is none any more (a deadlock has already rolled it back) is no error.
+/// Rolls back a failed transaction. That none is open any more (after a deadlock) is not an error.
 pub fn roll_back(session: &mut dyn Session) -> Result<(), SqlError> {
     match session.run("ROLLBACK") {
         Err(source) if source.kind == SqlErrorKind::Lost => Err(source),

@@ -1,15 +1,15 @@
-//! What loads of one connection a client thread share: connecting, the server thread behind each connection, warm-up
-//! and samples under a watch, and what becomes of them.
+//! Code shared by loads with one connection per client thread: connecting, finding the server thread behind each
+//! connection, warm-up and samples under a watch, and their results.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `connector` | a client thread's own connection, and all of them to end; BEGIN, COMMIT and ROLLBACK |
+//! | `connector` | a client thread's own connection, and the list of all for ending them; BEGIN, COMMIT and ROLLBACK |
 //! | `settling` | statements and waiting between warm-up and samples |
-//! | `watcher` | binds and watches while they work |
-//! | `run` | warm-up and samples, and the further one for captures |
-//! | `reconnect` | how clients come back to a server that is started again |
-//! | `pace` | as fast as they can, at a rate, or searching for one that meets an objective |
-//! | `search`, `steps` | the highest rate that meets an objective: which rate is next, the runs |
+//! | `watcher` | binding and watching while clients work |
+//! | `run` | warm-up and samples, and the additional sample for captures |
+//! | `reconnect` | how clients reconnect to a restarted server |
+//! | `pace` | as fast as possible, at a given rate, or searching for a rate that meets an objective |
+//! | `search`, `steps` | the search for the highest rate that meets an objective: the next rate, the runs |
 
 mod connector;
 mod pace;

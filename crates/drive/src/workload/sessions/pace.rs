@@ -1,4 +1,4 @@
-//! How fast clients go: as fast as they can, at a rate, or at the highest rate that meets an objective.
+//! The pace of clients: as fast as possible, at a given rate, or at the highest rate that meets an objective.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,27 +8,26 @@ const EITHER: &str = "either rate, or objective, which searches for the rate";
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Pace {
-    /// As fast as they can: each begins a transaction when its last one has ended (closed loop).
+    /// As fast as possible: each client begins a transaction when its last one has ended (closed loop).
     #[default]
     Closed,
-    /// So many transactions a second over all clients, whenever those before end (open loop): one rate, or a curve over
-    /// each sample.
+    /// Transactions per second over all clients, independent of the end of earlier ones (open loop): a constant rate,
+    /// or a curve over each sample.
     Rate(Curve),
     Search(Slo),
 }
 
 impl Pace {
-    /// The rate that is given; none without one.
     pub fn rate(self) -> Option<Curve> {
         if let Self::Rate(rate) = self { Some(rate) } else { None }
     }
 
-    /// What a rate is searched for under; none without a search.
+    /// The objective of a search; None without a search.
     pub fn objective(self) -> Option<Slo> {
         if let Self::Search(objective) = self { Some(objective) } else { None }
     }
 
-    /// Goes at so many transactions a second from now on.
+    /// Sets the rate in transactions per second.
     pub fn set_rate(&mut self, rate: Curve) -> Result<(), String> {
         match self {
             Self::Search(_) => Err(EITHER.to_owned()),
@@ -39,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// Searches for a rate under an objective, or for none.
+    /// Sets or removes the objective of a search.
     pub fn set_objective(&mut self, objective: Option<Slo>) -> Result<(), String> {
         *self = match (*self, objective) {
             (Self::Rate(_), Some(_)) => return Err(EITHER.to_owned()),
@@ -50,7 +49,7 @@ impl Pace {
         Ok(())
     }
 
-    /// Whether clients on another host can go so: a search wants to know at each step how late they were.
+    /// Whether clients on another host can run at this pace: a search needs their lateness at each step.
     pub fn may_be_elsewhere(self) -> Result<(), String> {
         match self {
             Self::Search(_) => {
@@ -61,27 +60,26 @@ impl Pace {
     }
 }
 
-/// Settings of a load whose clients have a pace.
 pub trait Paced {
     fn pace(&self) -> Pace;
     fn pace_mut(&mut self) -> &mut Pace;
 }
 
-/// Share of the asked rate that must be done: below it the clients or the server could not follow.
+/// Share of the requested rate that must be reached: below it the clients or the server could not follow.
 const RATE_MET: f64 = 0.9;
 
-/// Why a sample, or what was asked, is no measurement.
+/// Why a sample or a request is not a valid measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAsked {
     #[error("no transaction was finished in {elapsed_s:.1} s of a sample")]
     Nothing { elapsed_s: f64 },
-    /// A probe needs an idle server around each sample, and transactions that are due meanwhile would queue up.
+    /// A probe needs an idle server around each sample, and transactions that become due meanwhile would queue up.
     #[error(
         "a probe alongside the samples needs a server that idles around them, which {rate} transactions a second do not \
          allow: set sampling.probe = \"off\", or no rate"
     )]
     ProbeUnderRate { rate: Curve },
-    /// An open loop asked for more than was done: its latencies are those of a growing queue.
+    /// An open loop did not reach the requested rate: its latencies are those of a growing queue.
     #[error(
         "the rate was not met: {done:.0} transactions a second of {asked:.0} that were requested, {backlog} due and not \
          begun at the end"
@@ -89,13 +87,13 @@ pub enum NotAsked {
     RateNotMet {
         asked: f64,
         done: f64,
-        /// Transactions that were due and not begun when the sample ended.
+        /// Transactions that were due but not begun when the sample ended.
         backlog: u64,
     },
 }
 
-/// Holds a sample against the rate that was requested, if one was. Of a rate that changes each slice says what was
-/// asked and what was done: it may well lead beyond what the server can do.
+/// Checks a sample against the requested rate, if any. For a rate that changes, each slice records the requested and
+/// the reached rate instead: it may exceed what the server can do.
 pub fn judge(pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
     if sample.transactions == 0 {
         return Err(NotAsked::Nothing { elapsed_s: sample.elapsed_s });
@@ -108,7 +106,7 @@ pub fn judge(pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
     }
 }
 
-/// A figure of latencies that must not be above a limit: `latency_ms_p99 <= 5`.
+/// A latency figure and its upper limit: `latency_ms_p99 <= 5`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slo {
     figure: Figure,
@@ -131,14 +129,14 @@ const FIGURES: [(&str, Figure); 7] = [
     ("latency_ms_max", Figure::Percentile(100.0)),
 ];
 
-/// What a key of it says of itself in every load that has an open loop.
+/// Help text of the key `objective`, for every load with an open loop.
 pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p99 <= 5 or p99 <= 5ms: each sample \
     searches for the \
     highest rate that meets it (open loop), and that is the metric max_tps_under_objective; sample_s is the length of \
     a step; mean, p50, p90, p95, p99, p99_9 or max; not with rate; none: no such search";
 
 impl Slo {
-    /// From what a study says; none where that is the word none.
+    /// Parses the value of a study's key; None for the word none.
     pub fn of_words(words: &str) -> Result<Option<Self>, String> {
         if words.trim() == "none" { Ok(None) } else { words.parse().map(Some) }
     }
@@ -147,7 +145,7 @@ impl Slo {
         FIGURES.into_iter().find(|(_, figure)| *figure == self.figure).map_or("", |(name, _)| name)
     }
 
-    /// Its figure of these latencies, milliseconds; none without any.
+    /// Its figure for these latencies, milliseconds; None without latencies.
     pub fn figure_of(&self, latencies: &Latencies) -> Option<f64> {
         match self.figure {
             Figure::Mean => latencies.mean_ms(),
@@ -155,7 +153,7 @@ impl Slo {
         }
     }
 
-    /// How many of so many transactions lie beyond its percentile: what it is known by. None for a mean and a maximum.
+    /// Expected number of transactions beyond its percentile, its sample size. None for a mean and a maximum.
     pub fn beyond(&self, transactions: u64) -> Option<f64> {
         match self.figure {
             Figure::Percentile(percentile) if percentile < 100.0 => {
@@ -189,7 +187,7 @@ impl FromStr for Slo {
     }
 }
 
-/// A number of milliseconds, or of the unit that stands behind it.
+/// A number of milliseconds, or of the unit after it.
 fn milliseconds(words: &str) -> Option<f64> {
     let units = [("ms", 1.0), ("us", 1e-3), ("s", 1e3)];
     let (number, factor) =

@@ -1,13 +1,12 @@
-//! How clients that lose their server come back to it, and what they saw of a server that was away.
+//! How clients reconnect to a lost server, and what they observed of the outage.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tare_engine::{EngineError, Session};
 
-/// Opens a connection, on any thread and for as long as that takes.
+/// Opens a connection, on any thread; may take any time.
 type Open = Arc<dyn Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync>;
 
-/// How clients come back, and what they saw of a server that was away.
 pub struct Reconnect {
     pub(in crate::workload) open: Open,
     seen: Mutex<Outages>,
@@ -21,13 +20,12 @@ pub(in crate::workload) struct Outages {
     pub still_away: usize,
 }
 
-/// What a load saw of a server that was away.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Outage {
-    /// Transactions that were under way when their connection was lost; each was run again.
+    /// Transactions in progress when their connection was lost; each was run again.
     pub lost: u64,
     pub reconnected: u64,
-    /// Seconds in which at least one client had no server, counted once.
+    /// Seconds in which at least one client had no server; overlapping times count once.
     pub away_s: f64,
     pub still_away: usize,
 }
@@ -37,7 +35,7 @@ impl Reconnect {
         Self { open: Arc::new(open), seen: Mutex::default() }
     }
 
-    /// What was seen by the clients that have ended.
+    /// Sum over the clients that have ended.
     pub fn outage(&self) -> Outage {
         let seen = self.seen();
         let mut away = seen.away.clone();

@@ -1,4 +1,4 @@
-//! Warm-up and samples of clients that each have a connection, and the further sample for captures.
+//! Warm-up and samples of clients with one connection each, and the additional sample for captures.
 
 use super::connector::{Connections, Connector};
 use super::pace::NotAsked;
@@ -12,17 +12,17 @@ use tare_cpuset::{Limits, Wanted};
 use tare_engine::SET_UP;
 use tare_load::{Arrivals, Connect, Curve, LoadSettings, Rest, RunError, Sample};
 
-/// One sample with what was seen alongside it and what the clients counted.
+/// One sample with the data recorded with it and the clients' own counts.
 pub struct Ran<T> {
     pub sample: Sample,
-    /// What the watch saw; nothing for the further sample.
+    /// Data recorded by the watch; empty for the additional sample.
     pub around: Surroundings,
     pub counted: T,
 }
 
-/// Runs warm-up and samples, and after them the further sample where one is asked for. `rate` is that of an open loop,
-/// transactions a second over all threads; after so many `events`, transactions too, a sample ends where its time is
-/// not over before; `counted` gives what all clients have counted in each of so many samples.
+/// Runs warm-up and samples, and then the additional sample if requested. `rate` is the rate of an open loop in
+/// transactions per second over all threads; a sample ends after `events` transactions if its time has not passed
+/// before; `counted` returns the clients' own counts for each of this many samples.
 pub fn run<'a, M, T>(
     rate: Option<Curve>,
     events: Option<u64>,
@@ -68,19 +68,19 @@ where
     Ok(all.map(|((sample, around), counted)| Ran { sample, around, counted }).collect())
 }
 
-/// Why a run of clients ended early, as a load says it.
+/// Converts the error of a run into that of a load.
 pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
     match error {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         RunError::Limit { threads, source } => LoadError::Limit { threads, source },
         asked @ RunError::Setting { .. } => LoadError::Generator(asked.to_string()),
-        // A server that does not answer, above all: no mistake of the one who asked.
+        // Mostly a server that does not answer: not an error of the settings.
         other => LoadError::own(other),
     }
 }
 
-/// Takes the further sample off the measured ones, of which there are so many: what captures cost belongs to no metric,
-/// and fails no trial.
+/// Separates the additional sample from the `samples` measured ones: the cost of captures is in no metric, and their
+/// failure fails no trial.
 pub fn take_extra<T: Merge>(ran: &mut Vec<Ran<T>>, samples: usize) -> Option<Extra> {
     let extra = ran.split_off(samples.min(ran.len()));
     let extra = extra.first()?;
@@ -88,7 +88,7 @@ pub fn take_extra<T: Merge>(ran: &mut Vec<Ran<T>>, samples: usize) -> Option<Ext
     Some(further(extra, mean))
 }
 
-/// What is noted of the further sample, where the measured ones have so many transactions a second.
+/// The figures of the additional sample; `measured_tps` is the throughput of the measured ones.
 pub fn further<T: Merge>(ran: &Ran<T>, measured_tps: f64) -> Extra {
     let (sample, tps) = (&ran.sample, ran.sample.tps());
     let tps_ratio = if measured_tps > 0.0 { tps / measured_tps } else { 0.0 };
@@ -99,9 +99,9 @@ pub fn further<T: Merge>(ran: &Ran<T>, measured_tps: f64) -> Extra {
 
 pub trait Merge {
     fn merge(&mut self, other: &Self);
-    /// Forgets all, and keeps the memory.
+    /// Clears all, and keeps the memory.
     fn clear(&mut self);
-    /// The time of each kind of statement, over all clients, where these were timed in the capture sample alone.
+    /// Total time of each kind of statement over all clients, which is measured in the capture sample only.
     fn statements(&self) -> BTreeMap<String, Duration> {
         BTreeMap::new()
     }
@@ -121,7 +121,7 @@ impl<T: Merge + Clone> Tallies<T> {
         self.empty.clone()
     }
 
-    /// Takes in what a client counted in a sample, from 0, and clears it. The client's thread is between samples then.
+    /// Adds a client's counts for a sample, from 0, and clears them. Called by the client's thread between samples.
     pub fn hand_over(&self, sample: usize, counted: &mut T) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         if samples.len() <= sample {

@@ -1,18 +1,18 @@
-//! Which rate is measured next, and when the highest one is found: bounds by doubling and halving, then between them.
+//! Search for the highest rate that meets an objective: bounds by doubling and halving, then bisection.
 
-/// The bounds lie so near to each other at the end.
+/// Relative distance of the bounds at the end of a search.
 const PRECISION: f64 = 0.01;
-/// A bound that so many later steps all lay on one side of is measured once more: it may have been an accident.
+/// A bound is measured again if this many later steps all lay on one side of it: its result may have been an accident.
 const DOUBTED: usize = 3;
 const MOST_STEPS: usize = 40;
 
-/// A search among rates of which lower ones meet an objective and higher ones do not.
+/// A search among rates; the objective is expected to be met at low rates and not at high ones.
 #[derive(Debug, Clone)]
 pub struct Search {
     first: f64,
-    /// Rates below are not tried.
+    /// Lowest rate that is tried.
     least: f64,
-    /// In the order in which they were measured.
+    /// Rates and whether the objective was met, in the order of measurement.
     seen: Vec<(f64, bool)>,
 }
 
@@ -20,28 +20,28 @@ pub struct Search {
 pub enum Next {
     Measure(f64),
     Found(f64),
-    /// No rate did, down to the least.
+    /// No rate met the objective, down to the lowest.
     NoRate,
-    /// There is no end: rates met it and did not by turns.
+    /// The search does not converge: rates alternately met the objective and did not.
     NoEnd(Bracket),
-    /// There is no end: every rate met it.
+    /// The search has no upper bound: every rate met the objective.
     NoLimit,
 }
 
-/// Between which rates the highest one lies, where lower rates did not meet the objective and higher ones did: the
-/// server changed while it was searched for.
+/// The range of the highest rate, if lower rates did not meet the objective and higher ones did: the server changed
+/// during the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bracket {
-    /// The highest rate below which all met it; where there is none, the lowest that did.
+    /// The highest rate below which all rates met the objective; if there is none, the lowest that met it.
     pub found: f64,
-    /// The lowest rate that did not meet it, or `found` where that is lower.
+    /// The lowest rate that did not meet the objective, or `found` if that is lower.
     pub low: f64,
-    /// The lowest rate above all that met it, or the highest of these.
+    /// The lowest failed rate above all rates that met the objective, or else the highest that met it.
     pub high: f64,
 }
 
 impl Search {
-    /// Begins at this rate, and never goes below `least`.
+    /// Begins at rate `first`, and never goes below `least`.
     pub fn new(first: f64, least: f64) -> Self {
         Self { first: first.max(least), least, seen: Vec::new() }
     }
@@ -50,7 +50,7 @@ impl Search {
         self.seen.push((rate, met));
     }
 
-    /// The nearest rate that did not meet it above the highest that did: what the search came up against.
+    /// The lowest failed rate above the highest rate that met the objective.
     pub fn bound(&self) -> Option<f64> {
         self.bounds().1
     }
@@ -74,14 +74,14 @@ impl Search {
         }
     }
 
-    /// The highest rate that met it, and the lowest above that did not.
+    /// The highest rate that met the objective, and the lowest failed rate above it.
     fn bounds(&self) -> (Option<f64>, Option<f64>) {
         let lower = self.rates(true).reduce(f64::max);
         let upper = self.rates(false).filter(|rate| lower.is_none_or(|lower| *rate > lower)).reduce(f64::min);
         (lower, upper)
     }
 
-    /// Rates that met it, or that did not; of a rate the last measurement counts.
+    /// Rates that met the objective, or that did not; the last measurement of a rate counts.
     fn rates(&self, met: bool) -> impl Iterator<Item = f64> + '_ {
         let last = |place: usize, rate: f64| self.seen[place + 1..].iter().all(|(later, _)| *later != rate);
         let counting =
@@ -89,7 +89,7 @@ impl Search {
         counting.map(|(_, (rate, _))| *rate)
     }
 
-    /// None where no rate met it, or all did.
+    /// None if no rate met the objective, or all did.
     fn bracket(&self) -> Option<Bracket> {
         let lowest_not = self.rates(false).reduce(f64::min)?;
         let lowest_met = self.rates(true).reduce(f64::min)?;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use tare_load::{Purpose, Random};
 
-    /// The rate that is found, and the steps that it took.
+    /// The result of a search, and its number of steps.
     fn found(first: f64, mut meets: impl FnMut(f64) -> bool) -> (Next, usize) {
         let mut search = Search::new(first, 0.001);
         loop {
@@ -158,8 +158,8 @@ mod tests {
         }
     }
 
-    /// Sojourn times of a queue with one server and Poisson arrivals, the share `quantile` of them at most: Lindley's
-    /// recursion over `count` transactions.
+    /// The `quantile` of the sojourn times of a queue with one server and Poisson arrivals: Lindley's recursion over
+    /// `count` transactions.
     fn sojourn(rate: f64, quantile: f64, count: usize, random: &mut Random, service: fn(&mut Random) -> f64) -> f64 {
         let exponential = |random: &mut Random| -(1.0 - random.unit()).ln();
         let (mut free, mut due) = (0.0f64, 0.0);

@@ -1,5 +1,5 @@
-//! Between warm-up and samples: statements of the study's own, and waiting until the server has nothing left to do for
-//! what the warm-up changed.
+//! Between warm-up and samples: the study's own statements, then waiting until the server has finished its pending
+//! work for the changes of the warm-up.
 
 use crate::workload::error::shown;
 use crate::workload::fill::in_one_session;
@@ -10,11 +10,11 @@ use tare_engine::{Backlog, Dialect, Done, Session, SqlError};
 use tare_results::settled::SettledRecord;
 
 const ASK_EVERY: Duration = Duration::from_secs(1);
-/// Time between two looks whether the caller wants the wait to end.
+/// Interval between checks whether the caller requests a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Answers in a row in which what is to be steady has to be.
+/// Number of consecutive answers that are compared to decide whether a figure is steady.
 const LOOK_BACK: usize = 4;
-/// What is steady differs by less, as a share of its largest answer or in itself.
+/// A figure is steady if its answers differ by no more than this share of the largest, or than this absolute number.
 const STILL: f64 = 0.01;
 const STILL_LEAST: u64 = 16;
 
@@ -28,7 +28,7 @@ struct SettleError {
 /// Sends the statements, then waits.
 ///
 /// # Errors
-/// The server's refusal. That its time was over is what the record says.
+/// The server's refusal. A timeout is not an error: it is noted in the record.
 pub(super) fn settle(stage: &LoadContext<'_>) -> Result<SettledRecord, LoadError> {
     let asked = stage.settle;
     in_one_session(stage, |session, go_on| {
@@ -45,7 +45,7 @@ pub(super) fn settle(stage: &LoadContext<'_>) -> Result<SettledRecord, LoadError
     })
 }
 
-/// Asks what is left until it is nothing, or for as long as may be waited.
+/// Queries the pending work until none is left, or the time limit is reached.
 fn wait(
     limit_s: f64,
     session: &mut dyn Session,
@@ -77,7 +77,7 @@ fn wait(
     })
 }
 
-/// Whether the last answers, oldest first, say that nothing is left to wait for.
+/// Whether the last answers, oldest first, show that no pending work is left.
 fn is_settled(answers: &[Vec<Backlog>]) -> bool {
     let Some(last) = answers.last() else { return false };
     let steady = |what: &str| {

@@ -1,4 +1,4 @@
-//! The search for the highest rate that meets an objective: each step a run of its own on the same server.
+//! The search for the highest rate that meets an objective: each step is a run of its own on the same server.
 
 use super::pace::{Pace, Slo};
 use super::run::{Merge, Ran, further, take_extra};
@@ -11,15 +11,15 @@ use tare_results::metric;
 use tare_results::search::{Limit, SearchRecord, StepRecord};
 use tare_results::server_cost::Operation;
 
-/// Seconds of load at each rate before its step, as a share of the step.
+/// Seconds of load at each rate before its step, as a share of the step's length.
 const SETTLE: f64 = 0.25;
-/// The load goes as fast as it can for so long at least before the first step, seconds.
+/// Minimum duration of the closed loop before the first step, seconds.
 const LEAST_CLOSED_S: f64 = 1.0;
-/// Times that a step is measured at most where the client was the limit.
+/// Maximum number of measurements of a step in which the client was the limit.
 const TIMES: usize = 3;
-/// Fewer transactions in a step say nothing of a percentile.
+/// Minimum number of transactions in a step: fewer give no meaningful percentile.
 const LEAST_TRANSACTIONS: f64 = 10.0;
-/// Steps that a search has on most servers.
+/// Steps of a search on most servers.
 const USUAL_STEPS: f64 = 10.0;
 
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ enum SearchError {
     Probe,
 }
 
-/// Expected seconds of warm-up and samples of a trial, or of the searches where there is an objective.
+/// Expected seconds of warm-up and samples of a trial, or of its searches if there is an objective.
 pub fn expected_s(pace: Pace, counts: &TrialSize) -> f64 {
     match pace {
         Pace::Closed | Pace::Rate(_) => {
@@ -56,8 +56,8 @@ fn closed_s(counts: &TrialSize) -> f64 {
     counts.warmup_s.max(LEAST_CLOSED_S)
 }
 
-/// Measures at a pace. `run` runs the load once at a rate, or as fast as it goes, as the stage's counts say; `measured`
-/// makes metrics of what it gives, or says why it is no measurement.
+/// Measures at a pace. `run` runs the load once, at a rate or as fast as possible, with the counts of the stage;
+/// `measured` converts its result to metrics, or returns why it is not a valid measurement.
 pub fn at_pace<T: Merge>(
     pace: Pace,
     mut stage: LoadContext<'_>,
@@ -72,7 +72,7 @@ pub fn at_pace<T: Merge>(
     let extra = take_extra(&mut ran, wanted);
     let judged = |ran: Ran<T>| {
         let judged = stage.host.judge(pace, &ran.sample);
-        // A load that knows why nothing was done says that.
+        // The load's own error comes first: it may explain why nothing was done.
         let measured = measured(ran)?;
         judged?;
         Ok(measured)
@@ -81,8 +81,7 @@ pub fn at_pace<T: Merge>(
     Ok(Driven { samples, extra, settled: stage.settled, ..Driven::default() })
 }
 
-/// Searches as often as samples are asked for. `run` runs the load once at a rate, or as fast as it goes, as the
-/// stage's counts say; `measured` makes metrics of what it gives.
+/// Searches once per requested sample. `run` and `measured` as in [`at_pace`].
 fn under_objective<T: Merge>(
     objective: Slo,
     mut stage: LoadContext<'_>,
@@ -101,13 +100,13 @@ fn under_objective<T: Merge>(
         record.search = search;
         let rate = best.sample.tps();
         let mut sample = measured(best)?;
-        // What stands alongside it is of the whole search, the other figures are of the step that met the objective.
+        // Covariates and costs cover the whole search, the other figures only the step that met the objective.
         sample.elapsed_s = whole.elapsed_s;
         sample.operations = Some((Operation::Transaction, whole.transactions));
         let threads = std::mem::take(&mut sample.surroundings.threads);
         sample.surroundings = Surroundings { threads, ..whole.around };
         let found = record.found_tps.unwrap_or(rate);
-        // How many arrivals happened to fall into that step: the rate itself is what was found.
+        // The throughput of that step depends on how many arrivals fell into it: the result is the rate itself.
         sample.metrics.retain(|(named, _)| *named != metric::TPS && *named != metric::QPS);
         sample.metrics.insert(0, (metric::MAX_TPS_UNDER_OBJECTIVE, found));
         driven.samples.push(sample);
@@ -144,12 +143,12 @@ impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadEr
         TrialSize { samples: 1, warmup_s: SETTLE * sample_s, sample_s, extra: false, ..self.asked }
     }
 
-    /// Runs once, with connections of its own, so that nothing waits from the rate before.
+    /// Runs once, with new connections, so that no transaction of the rate before is left in a queue.
     fn run(&mut self, rate: Option<f64>, counts: TrialSize) -> Result<Ran<T>, LoadError> {
         let (seed, asked) = (self.stage.seed, self.stage.counts);
         self.stage.watch.clear();
         self.stage.counts = TrialSize { threads: asked.threads, cpus: asked.cpus, ..counts };
-        // Each draws other keys and other times; odd, so that the runs of no two trials are alike.
+        // Each run draws different keys and times; the factor is odd, so that the runs of different trials differ too.
         self.stage.seed = seed.wrapping_add(self.runs.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         self.runs += 1;
         let ran = (self.run)(rate.map(Curve::Constant), self.stage);
@@ -158,7 +157,7 @@ impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadEr
         ran?.into_iter().next().ok_or_else(nothing)
     }
 
-    /// One search: the step that was found, its record, and all steps together.
+    /// One search: the best step, the record, and the sum of all steps.
     fn search(&mut self, closed_tps: f64, closed_s: f64) -> Result<(Ran<T>, SearchRecord, Whole), LoadError> {
         if closed_tps <= 0.0 {
             return Err(LoadError::own(SearchError::Nothing(closed_s)));
@@ -181,7 +180,7 @@ impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadEr
                     record.limit = search.bound().and_then(|bound| limit_at(&record.steps, bound));
                     break rate;
                 }
-                // The server changed meanwhile: between which rates is what there is to say.
+                // The server changed during the search: the result is a range of rates.
                 Next::NoEnd(bracket) => {
                     record.bracket_tps = Some([bracket.low, bracket.high]);
                     break bracket.found;
@@ -200,12 +199,12 @@ impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadEr
             }
         };
         record.found_tps = Some(found);
-        // There is one: a rate is found only where it met the objective.
+        // Exists, because only a rate that met the objective can be found.
         let best = met.into_iter().rfind(|(of, _)| *of == found).map(|(_, ran)| ran);
         Ok((best.ok_or_else(|| LoadError::own(SearchError::Nothing(closed_s)))?, record, whole))
     }
 
-    /// One rate: again where the client was the limit, which may be an accident.
+    /// Measures one rate; repeated if the client was the limit, which may have been an accident.
     fn step(&mut self, rate: f64, steps: &mut Vec<StepRecord>, whole: &mut Whole) -> Result<Ran<T>, LoadError> {
         let mut time = 0;
         loop {
@@ -248,7 +247,8 @@ fn judged<T>(objective: Slo, rate: f64, ran: &Ran<T>) -> StepRecord {
     let mut covariates = ran.around.covariates.clone();
     covariates.extend(Measured::seen_by_the_load(sample));
     let own = || {
-        // What a prompt client would have measured meets the objective, and more than half is the client's.
+        // The client is the limit if the latency without the client's own lateness meets the objective, and more than
+        // half of the latency is lateness.
         let late = value.zip(value_of_prompt_client);
         let late = late.filter(|(value, prompt)| objective.is_met_by(*prompt) && 2.0 * prompt < *value);
         let still_s = Some(sample.client_stood_still_s).filter(|still| *still > 0.0);
@@ -262,13 +262,14 @@ fn judged<T>(objective: Slo, rate: f64, ran: &Ran<T>) -> StepRecord {
     StepRecord { asked_tps: rate, done_tps, value, value_of_prompt_client, beyond, met, limit, repeated: false }
 }
 
-/// Whether a queue grows, which a step that is short compared with the limit would not show in its latencies: a tenth
-/// of what was to be due is missing, and waits. Fewer that happened to be due is no reason.
+/// Whether a queue grows: more than a tenth of the transactions that should have been due is missing, and waits. In a
+/// step that is short relative to the limit, latencies do not show this yet. A rate that was low by chance is no
+/// reason.
 fn falls_behind(asked: f64, done: f64, backlog: f64) -> bool {
     done < 0.9 * asked && backlog > 0.1 * asked
 }
 
-/// Whose limit a rate was that did not meet the objective.
+/// What limited a rate that did not meet the objective.
 fn limit_at(steps: &[StepRecord], rate: f64) -> Option<Limit> {
     steps.iter().rfind(|step| step.asked_tps == rate).and_then(|step| step.limit)
 }

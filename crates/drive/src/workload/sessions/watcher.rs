@@ -1,4 +1,4 @@
-//! What happens while clients work: binding, watching, and the wish to stop.
+//! Binding, watching and stopping while clients work.
 
 use super::connector::Connections;
 use super::settling::settle;
@@ -6,12 +6,12 @@ use crate::sut::{Connected, Surroundings};
 use crate::workload::{LoadContext, LoadError, Progress};
 use tare_load::{ClientThread, Interval, Observer, Reading, RunPhase};
 
-/// Binds when all are connected, watches every sample, stops when asked. The further sample after the measured ones is
-/// for what would disturb them: it is recorded then.
+/// Binds threads when all clients are connected, watches every sample, and stops on request. Captures, which would
+/// disturb a measurement, run in the additional sample after the measured ones.
 pub(super) struct Watcher<'w, 'a> {
     pub stage: &'w mut LoadContext<'a>,
     pub connections: &'w Connections,
-    /// Of each sample; of the further one nothing was watched.
+    /// The data of each sample; empty for the additional one.
     pub around: Vec<Surroundings>,
 }
 
@@ -74,7 +74,8 @@ impl Observer for Watcher<'_, '_> {
             self.stage.watch.finish()?
         };
         self.around.push(around);
-        // A connection that closes ends a process of PostgreSQL, under the other server's last turns.
+        // Announced before connections close: each closed connection ends a PostgreSQL process, which would disturb
+        // the last turns of the other server.
         let counts = &self.stage.counts;
         if self.stage.turns.is_some() && sample + 1 == counts.samples + usize::from(counts.extra) {
             self.stage.host.progress(Progress::Stopping);

@@ -1,4 +1,4 @@
-//! One connection that runs transactions of one's own.
+//! One connection that runs the user's own transactions.
 
 use super::error::SqlLoadError;
 use super::file::Errors;
@@ -19,7 +19,8 @@ pub(super) struct SqlClient {
     session: Box<dyn Session>,
     dialect: &'static dyn Dialect,
     mix: Arc<Mix>,
-    /// By transaction, by statement, by the number in its text; none: it cannot be prepared here, and is sent as text.
+    /// By transaction, by statement, and by the number in its text, counted from the first; None: it cannot be
+    /// prepared here, and is sent as text.
     prepared: Vec<Vec<Vec<Option<StatementId>>>>,
     values: Vec<Vec<Drawn>>,
     counters: Arc<Counters>,
@@ -28,8 +29,8 @@ pub(super) struct SqlClient {
     sent: Queries,
     runs: Among,
     part: Option<Part>,
-    /// The transaction that the server asked to run again: with the same values, so that no number of a counter is
-    /// lost.
+    /// The transaction that the server asked to run again: with the same values, so that no value of a counter is
+    /// skipped.
     again: Option<usize>,
 }
 
@@ -108,7 +109,7 @@ impl SqlClient {
     }
 }
 
-/// Runs such clients once, each with the part of its number.
+/// Runs these clients once, each with the part of its number.
 pub(super) fn run(
     mix: &Arc<Mix>,
     counters: &Arc<Counters>,
@@ -145,7 +146,7 @@ fn prepare(
     Ok(prepared)
 }
 
-/// Draws these parameters anew, each with so many values.
+/// Draws new values for these parameters, each with this number of values.
 fn draw(mix: &Mix, draws: &[(usize, usize)], values: &mut [Vec<Drawn>], counters: &Counters, random: &mut Random) {
     for (parameter, count) in draws {
         let mut into = std::mem::take(&mut values[*parameter]);

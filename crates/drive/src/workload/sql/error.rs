@@ -1,16 +1,16 @@
-//! What can go wrong with statements of one's own.
+//! Errors of the user's own statements.
 
 use crate::workload::error::{LoadError, shown};
 use std::io;
 use std::path::PathBuf;
 use tare_engine::SqlError;
 
-/// What can go wrong with a file of statements, its data or its transactions.
+/// Errors of a file of statements, its data or its transactions.
 #[derive(Debug, thiserror::Error)]
 pub enum SqlLoadError {
     #[error("{what}: {sql}: {source}")]
     Statement { what: String, sql: String, source: SqlError },
-    /// A statement of the file, by the name that its metrics have.
+    /// A statement of the file, by the name of its metrics.
     #[error("{name}: {sql}: {source}")]
     Refused { name: String, sql: String, source: SqlError },
     #[error("cannot read {}: {source}; paths are relative to the file of statements", path.display())]
@@ -24,7 +24,6 @@ pub enum SqlLoadError {
 }
 
 impl SqlLoadError {
-    /// An error of a statement that stands somewhere.
     pub(super) fn statement(what: impl Into<String>, sql: &str, source: SqlError) -> Self {
         Self::Statement { what: what.into(), sql: shown(sql), source }
     }
@@ -35,7 +34,7 @@ impl SqlLoadError {
 }
 
 impl LoadError {
-    /// The statement of a file of one's own that the server does not take, by the name that its metrics have.
+    /// The name (as in its metrics) of the user's statement that the server refused.
     pub fn refused_statement(&self) -> Option<&str> {
         let Self::Own(error) = self else { return None };
         match error.downcast_ref()? {

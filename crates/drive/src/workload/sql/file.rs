@@ -14,24 +14,24 @@ pub(super) struct File {
     pub sizes: Sizes,
     #[serde(default)]
     pub data: Data,
-    /// Counter -> the number behind which it starts.
+    /// Counter -> its initial value; the first value drawn is one more.
     #[serde(default)]
     pub counters: BTreeMap<String, Number>,
     #[serde(default)]
     pub parameters: BTreeMap<String, FileParameter>,
     #[serde(rename = "transaction")]
     pub transactions: Vec<FileTransaction>,
-    /// What a trial does one after the other, in place of all transactions at once.
+    /// Steps that a trial runs one after the other, instead of all transactions at once.
     #[serde(default, rename = "step")]
     pub steps: Vec<FileStep>,
-    /// Whether errors that are no deadlocks end the trial (`fail`) or are counted by class (`count`).
+    /// Whether errors other than deadlocks end the trial (`fail`) or are counted by class (`count`).
     #[serde(default)]
     pub errors: Errors,
 }
 
-/// Of each kind that a file names things of, at most: they are looked up by name, and by each other.
+/// Limit of named objects of each kind in a file, which are looked up by name, and by each other.
 const MOST: usize = 5_000;
-/// Of what has metrics of its own, at most: a sample's record has room for 10,000.
+/// Limit of objects with metrics of their own: a sample's record has room for 10,000.
 const MOST_MEASURED: usize = 500;
 
 impl File {
@@ -62,11 +62,11 @@ pub(super) enum Errors {
     Count,
 }
 
-/// `[data]`: in this order.
+/// `[data]`, in this order.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Data {
-    /// Whether the tables sbtest1, sbtest2 ... are made first, as sysbench makes them, in the file's sizes.
+    /// Whether the tables sbtest1, sbtest2 ... are created first, as sysbench creates them, in the file's sizes.
     #[serde(default)]
     pub sysbench: bool,
     #[serde(default)]
@@ -80,34 +80,34 @@ pub(super) struct Data {
     pub after: String,
 }
 
-/// One of `[parameters]`: exactly one way to draw it.
+/// An entry of `[parameters]`, with exactly one way to draw it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileParameter {
     pub range: Option<[Number; 2]>,
     pub distribution: Option<String>,
     pub list: Option<Vec<toml::Value>>,
-    /// Letters of a random text.
+    /// Number of characters of a random text.
     pub letters: Option<usize>,
     /// A random text: `#` becomes a digit, `@` a letter.
     pub template: Option<String>,
-    /// Another parameter, which has a range: this one is so much more.
+    /// Another parameter, which has a range; this one is greater by `plus`.
     pub after: Option<String>,
     pub plus: Option<Number>,
     pub next: Option<String>,
-    /// By how much it takes the counter on.
+    /// The number by which it advances the counter.
     pub by: Option<u32>,
-    /// Two counters between which it lies.
+    /// The two counters that are its bounds.
     pub within: Option<[String; 2]>,
-    /// Values of a list: `IN (:ids)`.
+    /// Number of values in a list: `IN (:ids)`.
     pub count: Option<usize>,
-    /// How much further each value of a list lies than the one before.
+    /// Difference between consecutive values of a list.
     pub step: Option<i64>,
     #[serde(default)]
     pub draw: DrawnFor,
 }
 
-/// What a parameter is drawn for, each time anew.
+/// What a parameter is drawn for; it is drawn again each time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum DrawnFor {
@@ -116,7 +116,7 @@ pub(super) enum DrawnFor {
     Statement,
 }
 
-/// Statements that are run together, and how often.
+/// Statements that are run together, with their weight.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileTransaction {
@@ -127,7 +127,7 @@ pub(super) struct FileTransaction {
     #[serde(default = "one")]
     pub weight: u32,
     pub statements: Vec<FileStatement>,
-    /// Whether they stand between BEGIN and COMMIT; absent: where there are several.
+    /// Whether the statements run between BEGIN and COMMIT; absent: if there are several.
     pub begin: Option<bool>,
 }
 
@@ -146,12 +146,12 @@ pub(super) enum Group {
 #[serde(deny_unknown_fields)]
 pub(super) struct FileStep {
     pub name: String,
-    /// Transactions of each of its roles, none of which gets far ahead of another; absent: it lasts for a sample.
+    /// Transactions of each role, none of which gets far ahead of another; absent: the step lasts for a sample.
     pub count: Option<Number>,
-    /// Who does what at the same time, each with threads of its own.
+    /// The roles, which run at the same time, each with threads of its own.
     #[serde(default)]
     pub roles: BTreeMap<String, FileRole>,
-    /// Tables whose statistics the server works out before it begins.
+    /// Tables whose statistics the server updates before the step begins.
     #[serde(default)]
     pub analyze: Vec<String>,
 }
@@ -159,13 +159,13 @@ pub(super) struct FileStep {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileRole {
-    /// Names of transactions, of which each comes as often as its weight says.
+    /// Names of transactions, each run as often as its weight specifies.
     pub run: Vec<String>,
-    /// Transactions a second of each of its threads; absent: as fast as they go.
+    /// Transactions per second of each of its threads; absent: as fast as they go.
     pub rate: Option<f64>,
 }
 
-/// A statement, alone or with how often it is run.
+/// A statement, alone or with its repetitions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub(super) enum FileStatement {
@@ -173,15 +173,15 @@ pub(super) enum FileStatement {
     Repeated(Repeated),
 }
 
-/// A statement with how often it is run, and of how many rows it is.
+/// A statement with its number of repetitions and of rows.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Repeated {
     pub sql: String,
-    /// Times that it is run, one after the other.
+    /// Number of executions, one after the other.
     #[serde(default = "one")]
     pub times: u32,
-    /// Rows of an INSERT: its last parentheses stand so many times, each with values of its own.
+    /// Rows of an INSERT: its last parentheses are repeated this many times, each with values of its own.
     #[serde(default = "one")]
     pub rows: u32,
 }
@@ -199,7 +199,7 @@ fn one() -> u32 {
     1
 }
 
-/// What is added where nothing is.
+/// The default of a number that is added.
 pub(super) fn zero() -> Number {
     Number::Whole(0)
 }

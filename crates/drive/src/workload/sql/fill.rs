@@ -1,4 +1,4 @@
-//! Schema and rows of one's own, from SQL and CSV files.
+//! The user's own schema and rows, from SQL and CSV files.
 
 use super::error::SqlLoadError;
 use super::file::Data;
@@ -10,10 +10,10 @@ use tare_engine::{Dialect, Param, Session, StatementId};
 
 const ROWS_AT_ONCE: usize = 1000;
 
-/// What is told of rows that were added, and whether to go on.
+/// Receives the number of added rows, and returns whether to continue.
 type GoOn<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
 
-/// Runs the schema, the files, the rows and what comes after, in this order.
+/// Runs the schema, the files, the rows and the final statements, in this order.
 pub(super) fn fill(
     data: &Data,
     directory: &Path,
@@ -46,7 +46,7 @@ fn run_text(what: &str, text: &str, session: &mut dyn Session, go_on: &GoOn<'_>)
     Ok(())
 }
 
-/// Rows of a file with a line of column names; an empty field is NULL.
+/// Inserts the rows of a file with a line of column names; an empty field is NULL.
 fn rows(
     table: &str,
     path: &Path,
@@ -87,7 +87,7 @@ fn rows(
     if added > 0 { run(session, "COMMIT") } else { Ok(()) }
 }
 
-/// An INSERT for each set of fields that are not NULL, prepared when it is first needed.
+/// One INSERT for each set of fields that are not NULL, prepared on first use.
 struct Inserts<'a> {
     table: &'a str,
     columns: &'a [String],

@@ -1,4 +1,4 @@
-//! What a trial does with statements of one's own.
+//! A trial with the user's own statements.
 
 use super::SqlSettings;
 use super::client;
@@ -29,7 +29,7 @@ impl SqlSettings {
         self.mix().map_or(&[], |mix| &mix.steps)
     }
 
-    /// The tables of sysbench's kind that the file asks for.
+    /// The sysbench tables that the file requests.
     fn sysbench(&self, mix: &Mix) -> OltpSettings {
         let Sizes { tables, rows } = mix.sizes;
         let tables = Tables { tables: tables as usize, rows };
@@ -55,7 +55,7 @@ impl Load for SqlSettings {
     }
 
     fn check(&self, threads: usize) -> Result<(), String> {
-        // The keys tables and rows are known one by one; what they come to together is in the file.
+        // The keys tables and rows are checked individually; their combination is checked against the file.
         let mix = self.text().map(|text| Mix::read(text, self.asked())).transpose()?;
         match mix.filter(|mix| !mix.steps.is_empty()) {
             Some(mix) => steps::check(&mix.steps, threads, self.pace),
@@ -67,14 +67,14 @@ impl Load for SqlSettings {
         if self.mix().is_some() { Ok(()) } else { Err(NO_FILE.to_owned()) }
     }
 
-    /// The words of the schema, and of each file where it is, how large and from when.
+    /// The text of the schema, and the path, size and modification time of each file.
     fn dataset(&self, seed: u64) -> String {
         let Some(mix) = self.mix() else { return String::new() };
         let data = &mix.data;
         let mut words = format!("sql, {:?}, {:?}", data.schema, data.after);
         if data.sysbench {
             let made = self.sysbench(mix).dataset(seed);
-            // The very same tables as those of sysbench's workloads, where there is nothing else.
+            // Without other data the tables are identical to those of the OLTP workloads, and shared with them.
             if data.schema.is_empty() && data.after.is_empty() && data.files.is_empty() && data.csv.is_empty() {
                 return made;
             }
@@ -85,7 +85,7 @@ impl Load for SqlSettings {
             let meta = std::fs::metadata(&path).ok();
             let made = meta.as_ref().and_then(|m| m.modified().ok()?.duration_since(UNIX_EPOCH).ok());
             let (size, made) = (meta.map_or(0, |m| m.len()), made.map_or(0, |time| time.as_nanos()));
-            // Writing to a text does not fail.
+            // Writing to a String does not fail.
             let _ = write!(words, ", {} {size} {made}", path.display());
         }
         words.push_str(&data.csv.keys().map(|table| format!(", {table}")).collect::<String>());
@@ -166,7 +166,7 @@ impl Load for SqlSettings {
     }
 }
 
-/// Has rows that bring no number along numbered behind those that are there.
+/// Sets the sequences, so that rows without an explicit id are numbered after the existing ones.
 fn number_on(mix: &Mix, stage: &LoadContext<'_>) -> Result<(), LoadError> {
     if !mix.data.sysbench || !mix.writes() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What a file of statements comes to: transactions with weights, and parameters with how they are drawn.
+//! The parsed file of statements: transactions with weights, and parameters with their distributions.
 
 use super::file::{Data, Errors, File, Repeated};
 use super::parameter::Counters;
@@ -16,16 +16,16 @@ pub(super) struct Mix {
     pub sizes: Sizes,
     pub data: Data,
     pub errors: Errors,
-    /// What a trial does one after the other; none: its transactions all at once.
+    /// Steps that a trial runs one after the other; empty: all transactions at once.
     pub steps: Vec<Step>,
 }
 
-/// What a study changes of what the file says.
+/// Changes of a study to the values of the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct FileChanges {
     pub tables: Option<u64>,
     pub rows: Option<u64>,
-    /// Names of the transactions that are run, between commas; none: all.
+    /// Names of the transactions that are run, separated by commas; None: all.
     pub transaction: Option<String>,
 }
 
@@ -40,9 +40,9 @@ pub(super) struct Transaction {
     pub name: String,
     weight: u64,
     pub statements: Vec<Statement>,
-    /// Parameters that it draws once, each with how many values it needs; those that depend on others behind them.
+    /// Parameters drawn once per transaction, with their numbers of values; each after those on which it depends.
     pub draws: Vec<(usize, usize)>,
-    /// Place of its first statement among those of all transactions.
+    /// Index of its first statement among those of all transactions.
     pub first_statement: usize,
     /// Whether any of its statements does more than read.
     pub writes: bool,
@@ -50,7 +50,7 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
-    /// Whether BEGIN and COMMIT stand around it.
+    /// Whether it runs between BEGIN and COMMIT.
     pub fn has_border(&self) -> bool {
         self.has_border
     }
@@ -83,7 +83,7 @@ impl Mix {
             errors: file.errors,
             steps: Vec::new(),
         };
-        // Transactions that are asked for by name are run at once, and no steps.
+        // Transactions that are requested by name run at once, without steps.
         if asked.transaction.is_none() {
             let runs = mix.transactions.iter();
             let runs = runs.map(|one| step::Known { name: &one.name, weight: one.weight, writes: one.writes });
@@ -116,13 +116,13 @@ impl Mix {
         }
     }
 
-    /// Transactions, by number, of which one is drawn again and again.
+    /// A set of transactions, by number, from which the next one is drawn.
     pub fn among(&self, numbers: Vec<usize>) -> Among {
         let weights = numbers.iter().map(|number| self.transactions[*number].weight).sum();
         Among { numbers, weights }
     }
 
-    /// The number of the next one of these transactions, drawn by weight.
+    /// The number of the next of these transactions, drawn by weight.
     pub fn draw(&self, among: &Among, random: &mut Random) -> usize {
         let mut left = random.below(among.weights);
         for number in &among.numbers {
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(rows.sql(dialect, 1), "INSERT INTO t1 (id, c) VALUES ($1, $2), ($3, $4)");
         assert!(mix.transactions[1].has_border(), "three statements are one transaction");
         let number = |name: &str| mix.parameters.iter().position(|one| one.name == name).unwrap();
-        // What depends on another parameter is drawn behind it, at the same time.
+        // A parameter that depends on another one is drawn after it, at the same time.
         assert_eq!(lists.draws, [(number("id"), 1), (number("to"), 1)]);
         assert_eq!(mix.transactions[1].draws, [(number("c"), 2), (number("new"), 2), (number("table"), 1)]);
     }

@@ -1,20 +1,20 @@
-//! Statements and transactions of one's own, from one file, on every engine.
+//! The user's own statements and transactions, from one file, on every engine.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | which file; the keys of a study |
+//! | `settings` | the file of statements; the keys of a study |
 //! | `file` | the file as it is written |
-//! | `sizes` | sizes that a study changes, and sums of them |
-//! | `mix` | what a file comes to: transactions with weights |
-//! | `statement` | a statement: its text with what stands in it |
-//! | `parameter` | parameters and how their values are drawn; numbers that all clients count on |
-//! | `pgbench` | scripts of pgbench, as such a file; SQL text, statement by statement |
-//! | `step`, `steps` | what a trial does one after the other: who does what, and the runs |
+//! | `sizes` | sizes that a study changes, and expressions with them |
+//! | `mix` | the parsed file: transactions with weights |
+//! | `statement` | a statement: its text and its parameters |
+//! | `parameter` | parameters and how their values are drawn; counters shared by all clients |
+//! | `pgbench` | conversion of pgbench scripts to a file of statements; splitting SQL text into statements |
+//! | `step`, `steps` | steps of a trial: their roles, and the runs |
 //! | `fill` | schema and rows |
 //! | `client` | one connection that runs transactions |
 //! | `tally` | latency and rows by statement, errors by class |
-//! | `load` | what a trial does with it |
-//! | `error` | what can go wrong |
+//! | `load` | a trial with the statements |
+//! | `error` | errors |
 mod client;
 mod error;
 mod file;

@@ -1,4 +1,4 @@
-//! Parameters: what they are, and how their values are drawn.
+//! Parameters, and how their values are drawn.
 
 use super::file;
 use super::sizes::Sizes;
@@ -6,34 +6,34 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tare_load::{Distribution, Draw, Random};
 
-/// Values of a list, at most: what PostgreSQL, MariaDB and MySQL take in a statement.
+/// Limit of values in a list: the limit of PostgreSQL, MariaDB and MySQL per statement.
 pub(super) const MOST_VALUES: usize = 65_535;
 
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub name: String,
     pub drawing: Drawing,
-    /// How many values a list of it has; none: it is no list.
+    /// Number of values in its list; None: it is not a list.
     pub count: Option<usize>,
-    /// How much further each value of a list lies than the one before; none: each is drawn by itself.
+    /// Difference between consecutive values of its list; None: each value is drawn separately.
     step: Option<i64>,
-    /// Whether it is drawn anew for each statement, and not once for the whole transaction.
+    /// Whether it is drawn for each statement, not once for the whole transaction.
     pub each_statement: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum Drawing {
-    /// Both ends, and how numbers are drawn above the first.
+    /// Both ends, and the distribution of the offset from the first.
     Range(i64, i64, Draw),
     List(Vec<Drawn>),
     Letters(usize),
     /// `#` becomes a digit and `@` a letter.
     Template(String),
-    /// The value of another parameter, by its number, and so much more.
+    /// The value of another parameter, by its number, plus a constant.
     After(usize, i64),
-    /// The first of the next numbers of a counter that all clients share, by its number, and how many it takes.
+    /// The next value of a counter shared by all clients, by its number, and the number of values that it takes.
     Next(usize, u32),
-    /// Any number behind the one counter's and up to the other's.
+    /// Any number above the first counter and up to the second.
     Within(usize, usize),
 }
 
@@ -44,8 +44,8 @@ pub(super) enum Drawn {
 }
 
 impl Parameter {
-    /// Draws so many values, of a list or of rows, in the place of those before. `values` are those of all parameters:
-    /// the ones that this one depends on are drawn already.
+    /// Draws `count` values, for a list or for rows, and replaces the previous ones. `values` holds the values of all
+    /// parameters; those on which this one depends are drawn already.
     pub fn draw(
         &self,
         into: &mut Vec<Drawn>,
@@ -64,7 +64,7 @@ impl Parameter {
         }
     }
 
-    /// Bytes of its longest value as text, where that is long.
+    /// Bytes of its longest value as text; 0 for numbers.
     pub fn longest(&self) -> usize {
         match &self.drawing {
             Drawing::List(values) => {
@@ -76,7 +76,7 @@ impl Parameter {
         }
     }
 
-    /// First value and number of values, where they are few and known beforehand: they may stand in a statement's text.
+    /// First value and number of values of a range, which may be written into a statement's text.
     pub fn few(&self) -> Option<(i64, u64)> {
         match &self.drawing {
             Drawing::Range(first, last, _) if self.count.is_none() => {
@@ -119,7 +119,7 @@ fn letter(random: &mut Random) -> char {
     char::from(b'a' + random.below(26) as u8)
 }
 
-/// The parameters of a file, those before those that come after them.
+/// The parameters of a file; those that depend on others come last.
 pub(super) fn read(
     read: BTreeMap<String, file::FileParameter>,
     sizes: Sizes,
@@ -203,7 +203,7 @@ fn one(
     Ok(Parameter { name: name.to_owned(), drawing, count: how.count, step: how.step, each_statement })
 }
 
-/// The error is none where the shape is wrong, else what was expected.
+/// Err(None) if the bounds are in the wrong order, otherwise the expected value.
 fn range(first: i64, last: i64, distribution: Option<String>) -> Result<Drawing, Option<String>> {
     if first > last {
         return Err(None);
@@ -225,17 +225,17 @@ fn values(name: &str, list: Vec<toml::Value>) -> Result<Vec<Drawn>, String> {
     list.into_iter().map(value).collect()
 }
 
-/// One a `[counters]` line, by its number.
+/// One counter per `[counters]` line, by its number.
 #[derive(Debug)]
 pub(super) struct Counters(Vec<AtomicI64>);
 
 impl Counters {
-    /// Each from where it starts: the first number that is taken is one more.
+    /// Counters with these initial values: the first value taken is one more.
     pub fn starting(at: &[i64]) -> Self {
         Self(at.iter().copied().map(AtomicI64::new).collect())
     }
 
-    /// Takes so many numbers: the first of them.
+    /// Takes `by` values, and returns the first of them.
     pub fn next(&self, counter: usize, by: u32) -> i64 {
         self.0[counter].fetch_add(by.into(), Ordering::Relaxed).wrapping_add(1)
     }

@@ -1,25 +1,23 @@
-//! Scripts of SQL, as pgbench reads them, turned into a file of statements: each script is a transaction with a weight.
+//! Converts SQL scripts in pgbench's format to a file of statements: each script becomes a transaction with a weight.
 
 use super::statement::check_names;
 use std::collections::BTreeMap;
 use tare_text::nearest;
 use toml::{Table, Value};
 
-/// A script with what says how often it comes.
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// What messages call it; what stands before its first dot names its transaction.
+    /// Its name in messages; the part before the first dot is the name of its transaction.
     pub file: String,
     /// SQL, and pgbench's `\set` lines.
     pub text: String,
     pub weight: u32,
 }
 
-/// What is wrong with a script, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct ScriptError {
-    /// The script, with the line where the mistake is in one.
+    /// The script, and the line if the error is in one.
     pub place: String,
     pub what: String,
 }
@@ -38,19 +36,18 @@ impl Script {
     }
 }
 
-/// What scripts come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scripts {
-    /// The text of a file of statements that does what they do.
+    /// The text of the equivalent file of statements.
     pub text: String,
-    /// File and line of every statement, by the name that its metrics have.
+    /// File and line of every statement, by the name of its metrics.
     pub places: BTreeMap<String, String>,
 }
 
-/// What these scripts come to. `defined` are constants that they may name.
+/// Converts scripts. `defined` are constants that they may use.
 ///
 /// # Errors
-/// The first mistake, with file and line.
+/// The first error, with file and line.
 pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result<Scripts, ScriptError> {
     let (mut parameters, mut places) = (Table::new(), BTreeMap::new());
     let mut transactions = Vec::new();
@@ -87,7 +84,7 @@ pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result
     Ok(Scripts { text, places })
 }
 
-/// Whether all that a statement names has a value.
+/// Checks that every variable in a statement has a value.
 fn are_set(sql: &str, known: &[&str]) -> Result<(), String> {
     let is_known = |name: &str| {
         known.iter().position(|one| *one == name).ok_or_else(|| {
@@ -99,7 +96,7 @@ fn are_set(sql: &str, known: &[&str]) -> Result<(), String> {
     check_names(sql, &is_known)
 }
 
-/// A script's SQL, line by line as it stands there, and its variables as parameters.
+/// A script's SQL with its lines unchanged, and its variables as parameters.
 fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Table), ScriptError> {
     let mut constants = defined.clone();
     let (mut sql, mut parameters) = (String::new(), Table::new());
@@ -140,7 +137,7 @@ fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Ta
     Ok((sql, parameters))
 }
 
-/// What stands in `random(A, B)`.
+/// The arguments of `random(A, B)`.
 fn arguments<'a>(text: &'a str, function: &str) -> Option<(&'a str, &'a str)> {
     text.strip_prefix(function)?.trim_start().strip_prefix('(')?.strip_suffix(')')?.split_once(',')
 }
@@ -160,7 +157,7 @@ fn value_of(text: &str, constants: &BTreeMap<String, i64>) -> Result<i64, String
     text.split('+').try_fold(0_i64, |sum, term| sum.checked_add(product(term)?).ok_or_else(expected))
 }
 
-/// The file's name as that of a transaction, with a number where another has it.
+/// The name of a transaction from its file name, with a number added if the name is taken.
 fn named(file: &str, taken: &[String]) -> String {
     let last = file.rsplit('/').next().unwrap_or(file);
     let stem = last.split('.').next().unwrap_or(last);
@@ -169,7 +166,7 @@ fn named(file: &str, taken: &[String]) -> String {
     if taken.contains(&name) { format!("{name}_{}", taken.len() + 1) } else { name }
 }
 
-/// Statements between BEGIN and END are one transaction of the server's; without these words each is by itself.
+/// Statements between BEGIN and END are one transaction of the server; without these words each is separate.
 fn transaction(script: &Script, name: &str, mut sql: Vec<(usize, String)>) -> Result<(Table, Vec<usize>), ScriptError> {
     let first = |(_, statement): &(usize, String), words: &[&str]| {
         let word = statement.split_whitespace().next().unwrap_or("").to_lowercase();
@@ -198,13 +195,12 @@ fn transaction(script: &Script, name: &str, mut sql: Vec<(usize, String)>) -> Re
     Ok((table, lines))
 }
 
-/// The statements of a text, without the semicolons between them: those in quotes, in comments and between `$$` are
-/// part of a statement.
+/// Splits a text into statements at semicolons, except semicolons in quotes, in comments and between `$$`.
 pub(super) fn statements(text: &str) -> Vec<String> {
     with_lines(text).into_iter().map(|(_, statement)| statement).collect()
 }
 
-/// Each with the line, from 1, on which it begins.
+/// Each statement with the line, from 1, on which it begins.
 fn with_lines(text: &str) -> Vec<(usize, String)> {
     let mut found = vec![(1, String::new())];
     let (mut rest, mut line) = (text, 1);
@@ -222,7 +218,7 @@ fn with_lines(text: &str) -> Vec<(usize, String)> {
             other => other.len_utf8(),
         };
         let (taken, left) = rest.split_at(length);
-        // Comments are left out; only hints of MySQL are statements.
+        // Comments are left out, except MySQL's version comments `/*! ... */`, which the server executes.
         if !taken.starts_with("--")
             && (!taken.starts_with("/*") || taken.starts_with("/*!"))
             && let Some((begins, statement)) = found.last_mut()
@@ -239,17 +235,17 @@ fn with_lines(text: &str) -> Vec<(usize, String)> {
     trimmed.filter(|(_, statement)| !statement.is_empty()).collect()
 }
 
-/// Bytes up to and with the next `end`; all, where there is none.
+/// Bytes up to and including the next `end`; all bytes if there is none.
 fn until(text: &str, from: usize, end: &str) -> usize {
     text[from..].find(end).map_or(text.len(), |at| from + at + end.len())
 }
 
-/// A doubled quote begins another quoted text at once, which comes to the same.
+/// A doubled quote is treated as the start of another quoted text, with the same result.
 fn quoted(text: &str, quote: char) -> usize {
     until(text, 1, &quote.to_string())
 }
 
-/// `$tag$ ... $tag$` of PostgreSQL.
+/// PostgreSQL's `$tag$ ... $tag$`.
 fn dollar_quoted(text: &str) -> Option<usize> {
     let end = text[1..].find('$')? + 2;
     let tag = &text[..end];

@@ -1,4 +1,4 @@
-//! Which file of statements, and the keys that say it.
+//! The file of statements, and the keys of a study for it.
 
 use super::mix::{FileChanges, Mix};
 use crate::workload::keys;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tare_text::{Key, Keyed, UnknownWord};
 
-/// The largest file of transactions that is read, bytes: as large as a study.
+/// Size limit of a file of statements, bytes: the same as for a study.
 pub const LARGEST: u64 = 16 << 20;
 
-/// The text of a regular file of at most `limit` bytes: neither a pipe is waited for, nor a device's end.
+/// Reads a regular file of at most `limit` bytes; pipes and devices are refused, so that reading cannot block.
 ///
 /// # Errors
-/// When it is none, is larger, or is no UTF-8.
+/// The file is not regular, is larger, or is not UTF-8.
 pub fn read_statements(path: &Path, limit: u64) -> io::Result<String> {
     let bytes = tare_files::read_named_file(path, limit)?;
     String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
@@ -22,7 +22,7 @@ pub fn read_statements(path: &Path, limit: u64) -> io::Result<String> {
 
 #[derive(Debug, Clone, Default)]
 pub struct SqlSettings {
-    /// The file's text and what it comes to; none: not yet named.
+    /// The file's text and its parsed form; None before a file is named.
     mix: Option<(String, Arc<Mix>)>,
     asked: FileChanges,
     pub directory: PathBuf,
@@ -53,12 +53,12 @@ impl SqlSettings {
         Ok(())
     }
 
-    /// Takes the statements of a file that comes with the program.
+    /// Uses the statements of a built-in file.
     pub fn set_builtin(&mut self, name: &str) -> Result<(), String> {
         self.set_text(builtin(name)?)
     }
 
-    /// Changes what the file says of itself, now or as soon as it is known.
+    /// Changes values of the file, now or once the file is known.
     fn ask(&mut self, change: impl FnOnce(&mut FileChanges)) -> Result<(), String> {
         change(&mut self.asked);
         match self.text().map(str::to_owned) {
@@ -67,7 +67,7 @@ impl SqlSettings {
         }
     }
 
-    /// The text of the file, as a plan keeps it.
+    /// The text of the file, as stored in a plan.
     pub fn text(&self) -> Option<&str> {
         self.mix.as_ref().map(|(text, _)| text.as_str())
     }
@@ -87,7 +87,7 @@ impl Keyed for SqlSettings {
             "file",
             "sql: the file of your statements, transactions and data (docs/sql.md), relative to the study; a run keeps \
              what it says",
-            // What it said is kept as `statements`.
+            // The content is stored as `statements`.
             |_| None,
             |s, v| s.read(&v.to_string()),
         ),
@@ -100,7 +100,7 @@ impl Keyed for SqlSettings {
         Key::words(
             "builtin",
             "sql: a file of statements that comes with the program (docs/workloads.md): insert-benchmark or microbenchmarks",
-            // What it says is kept as `statements`.
+            // The content is stored as `statements`.
             |_| None,
             |s, v| s.set_builtin(&v.to_string()),
         ),
@@ -128,7 +128,7 @@ impl Keyed for SqlSettings {
 const INSERT_BENCHMARK: &str = include_str!("../../../../../studies/loads/insert-benchmark.toml");
 const MICROBENCHMARKS: &str = include_str!("../../../../../studies/loads/microbenchmarks.toml");
 
-/// Their names, as `workload.builtin` and `tare load` take them.
+/// Their names for `workload.builtin` and `tare load`.
 pub const BUILTIN_NAMES: [&str; 2] = ["insert-benchmark", "microbenchmarks"];
 
 pub(super) fn builtin(name: &str) -> Result<&'static str, String> {

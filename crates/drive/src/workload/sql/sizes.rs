@@ -1,8 +1,8 @@
-//! Sizes that a file of statements names and a study changes, and sums of them.
+//! Sizes in a file of statements that a study may change, and expressions with them.
 
 use serde::Deserialize;
 
-/// How many tables, and of how many rows each: `[sizes]`, which the keys `tables` and `rows` change.
+/// Number of tables, and of rows in each: `[sizes]`, which the keys `tables` and `rows` change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Sizes {
@@ -11,13 +11,13 @@ pub(super) struct Sizes {
 }
 
 impl Default for Sizes {
-    /// One table of 10,000 rows, as sysbench.
+    /// One table of 10,000 rows, as in sysbench.
     fn default() -> Self {
         Self { tables: 1, rows: 10_000 }
     }
 }
 
-/// A whole number, or a text that is one of sizes: `rows / 2 + 1`.
+/// A whole number, or an expression with sizes: `rows / 2 + 1`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Number {
@@ -26,7 +26,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Its value. `*` and `/` (rounded down) come before `+` and `-`, each from left to right.
+    /// Its value. `*` and `/` (rounded down) bind tighter than `+` and `-`; each is evaluated from left to right.
     pub fn value(&self, sizes: Sizes) -> Result<i64, String> {
         let text = match self {
             Self::Whole(number) => return Ok(*number),

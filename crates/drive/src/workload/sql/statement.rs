@@ -1,23 +1,23 @@
-//! A statement: its text with what stands in it.
+//! A statement: its text and its parameters.
 
 use super::file::Repeated;
 use super::parameter::{MOST_VALUES, Parameter};
 use std::collections::HashMap;
 use tare_engine::Dialect;
 
-/// Texts that a statement may come to by a parameter in its text, at most: each is prepared by every connection.
+/// Limit of the texts of one statement with a number in its text: every connection prepares each of them.
 const MOST_TEXTS: u64 = 10_000;
-/// Bytes that all statements of a file may come to, with every row and value written out.
+/// Limit of the bytes of all statements of a file, with every row and value written out.
 const LARGEST: usize = 64 << 20;
-/// What a value takes at least: its place among the others.
+/// Minimum size of a value, bytes: its entry among the others.
 const VALUE: usize = 64;
 
-/// What statements may name, and how much room is left for them.
+/// The parameters that statements may use, and the remaining size for statements.
 #[derive(Debug)]
 pub(super) struct Known<'a> {
     pub parameters: &'a [Parameter],
     numbers: HashMap<&'a str, usize>,
-    /// Bytes of each one's longest value.
+    /// Bytes of the longest value of each parameter.
     longest: Vec<usize>,
     room: usize,
 }
@@ -48,15 +48,15 @@ impl<'a> Known<'a> {
 pub(super) struct Statement {
     pub name: String,
     parts: Vec<Part>,
-    /// Its values in their order: the parameter, and which of its values.
+    /// Its values in order: the parameter, and the index of the value.
     pub values: Vec<(usize, usize)>,
-    /// The parameter that stands in its text, with first value and number of values.
+    /// The parameter that is written into its text, with first value and number of values.
     pub in_text: Option<(usize, i64, u64)>,
-    /// Parameters that are drawn for it alone, each with how many values it needs.
+    /// Parameters that are drawn for it alone, with their numbers of values.
     pub draws: Vec<(usize, usize)>,
-    /// Times that it is run, one after the other.
+    /// Number of executions, one after the other.
     pub times: u32,
-    /// Whether it gives back rows and locks none.
+    /// Whether it returns rows and locks none.
     pub reads: bool,
 }
 
@@ -68,7 +68,7 @@ enum Part {
 }
 
 impl Statement {
-    /// Its text, with the engine's own placeholders, and this number where one stands in the text.
+    /// Its text, with the placeholders of the dialect, and `number` as the number in its text.
     pub fn sql(&self, dialect: &dyn Dialect, number: i64) -> String {
         let (mut sql, mut values) = (String::new(), 0);
         for part in &self.parts {
@@ -84,12 +84,12 @@ impl Statement {
         sql
     }
 
-    /// The texts that it comes to: the first number that stands in it, and how many there are.
+    /// Its distinct texts: the first number in its text, and how many texts there are.
     pub fn texts(&self) -> (i64, u64) {
         self.in_text.map_or((0, 1), |(_, first, count)| (first, count))
     }
 
-    /// Parameters that it uses, each with how many values it needs.
+    /// Parameters that it uses, with their numbers of values.
     pub fn needs(&self) -> impl Iterator<Item = (usize, usize)> {
         let values = self.values.iter().map(|(parameter, which)| (*parameter, which + 1));
         values.chain(self.in_text.map(|(parameter, ..)| (parameter, 1)))
@@ -103,8 +103,8 @@ enum Found {
     Number(usize),
 }
 
-/// `:name` is a value that is sent, `{name}` a number in the text; `::` is a cast of PostgreSQL's, and nothing in
-/// quotes is either.
+/// Parses a statement. `:name` is a value that is sent, `{name}` a number in the text; `::` is PostgreSQL's cast, and
+/// quoted text contains neither.
 pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &mut Known<'_>) -> Result<Statement, String> {
     let wrong = |what: String| format!("transaction {of}, statement {number}: {what}");
     let text = what.sql.trim().trim_end_matches(';');
@@ -147,7 +147,7 @@ fn too_many() -> String {
     format!("at most {MOST_VALUES} values")
 }
 
-/// Asks of every parameter that a text names; the first answer that it is none is the mistake.
+/// Calls `is_known` for every parameter in a text, and returns its first error.
 pub(super) fn check_names(text: &str, is_known: &dyn Fn(&str) -> Result<usize, String>) -> Result<(), String> {
     pieces(text, is_known).map(drop)
 }
@@ -197,10 +197,10 @@ fn pieces(text: &str, find: &dyn Fn(&str) -> Result<usize, String>) -> Result<Ve
     Ok(pieces)
 }
 
-/// What stands before the row of an INSERT, and the row: its parentheses behind VALUES, up to the end.
+/// The text before the row of an INSERT, and the row: the parentheses after VALUES, up to the end.
 fn split_row(text: &str) -> Result<(&str, &str), String> {
     let expected = || "rows needs an INSERT that ends in VALUES (...)".to_owned();
-    // Letters of ASCII alone change, and no place with them.
+    // Only ASCII letters change, so positions stay the same.
     let end = text.to_ascii_uppercase().rfind("VALUES").ok_or_else(expected)? + "VALUES".len();
     let (head, row) = text.split_at(end);
     if row.trim_start().starts_with('(') && row.ends_with(')') { Ok((head, row)) } else { Err(expected()) }
@@ -214,7 +214,7 @@ struct Made<'a, 'k> {
 }
 
 impl Made<'_, '_> {
-    /// Adds pieces, of row number `row` where they are one.
+    /// Adds pieces; `row` is the number of the row to which they belong.
     fn add(&mut self, pieces: &[Piece], row: Option<usize>) -> Result<(), String> {
         for piece in pieces {
             match piece {

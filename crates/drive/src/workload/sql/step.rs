@@ -1,4 +1,4 @@
-//! The steps of a trial: who does what in each, and how the threads of its roles keep together.
+//! The steps of a trial: their roles, and how the threads of the roles keep together.
 
 use super::file;
 use super::sizes::Sizes;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Transactions that a role may be ahead of another where each does so many: the length of the queue between the
+/// Transactions by which a role may be ahead of another in a step with a count: the length of the queue between the
 /// inserting and the deleting process of iibench.py.
 const AHEAD: u64 = 8;
-/// When who waits for another role looks again.
+/// Interval between checks while waiting for another role.
 const LOOK_AGAIN: Duration = Duration::from_micros(100);
-/// The same of who has nothing to do in the whole step.
+/// Interval between checks of a thread that has no work in the whole step.
 const LOOK_LATER: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Step {
     pub name: String,
-    /// Transactions of each role; none: it lasts for a sample.
+    /// Transactions of each role; None: the step lasts for a sample.
     pub count: Option<u64>,
     pub roles: Vec<Role>,
     pub analyze: Vec<String>,
@@ -27,7 +27,7 @@ pub(super) struct Step {
 pub(super) struct Role {
     pub name: String,
     pub runs: Vec<usize>,
-    /// Transactions a second of each of its threads.
+    /// Transactions per second of each of its threads.
     pub rate: Option<f64>,
     pub writes: bool,
 }
@@ -91,12 +91,12 @@ fn one_role(name: String, role: file::FileRole, known: &[Known<'_>]) -> Result<R
     Ok(Role { rate: role.rate, writes, runs, name })
 }
 
-/// Roles of the step that has most: as many threads as one client needs.
+/// Number of roles of the largest step: the threads that one client needs.
 pub(super) fn threads_of_client(steps: &[Step]) -> usize {
     steps.iter().map(|step| step.roles.len()).max().unwrap_or(1)
 }
 
-/// How far the roles of a step are, for all of their threads.
+/// Progress of the roles of a step, shared by all of their threads.
 #[derive(Debug)]
 struct Progress {
     count: Option<u64>,
@@ -105,7 +105,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Takes one of the transactions that a role may begin now.
+    /// Takes one of the transactions that a role may begin now; otherwise returns the time until the next check.
     fn take(&self, role: usize) -> Result<(), Duration> {
         let Some(count) = self.count else { return Ok(()) };
         let slowest = self.roles.iter().map(|(_, done)| done.load(Ordering::Relaxed)).min().unwrap_or(0);
@@ -121,13 +121,13 @@ impl Progress {
 #[derive(Debug)]
 pub(super) struct Parts {
     progress: Arc<Progress>,
-    /// Of each role: its transactions, and the time between two of a thread.
+    /// Of each role: its transactions, and the interval between two transactions of a thread.
     roles: Vec<(Vec<usize>, Option<Duration>)>,
     of_client: usize,
 }
 
 impl Parts {
-    /// Those of a step; each client has so many threads.
+    /// The parts of a step; each client has `of_client` threads.
     pub fn of(step: &Step, of_client: usize) -> Self {
         let roles = step
             .roles
@@ -137,7 +137,7 @@ impl Parts {
         Self { progress: Arc::new(Progress { count: step.count, roles: progress }), roles: roles.collect(), of_client }
     }
 
-    /// The part of a thread: the first threads of each client have the roles in their order, the others none.
+    /// The part of a thread: the first threads of each client have the roles in order, the others have none.
     pub fn of_thread(&self, index: usize) -> Part {
         let number = index % self.of_client;
         let (runs, gap) = self.roles.get(number).cloned().unwrap_or_default();
@@ -149,10 +149,10 @@ impl Parts {
 #[derive(Debug)]
 pub(super) struct Part {
     progress: Arc<Progress>,
-    /// None: nothing.
+    /// None: no work in this step.
     role: Option<usize>,
     runs: Vec<usize>,
-    /// The time between two of its transactions, at a rate.
+    /// The interval between two of its transactions, if it has a rate.
     gap: Option<Duration>,
     due: Option<Instant>,
 }
@@ -162,8 +162,8 @@ impl Part {
         &self.runs
     }
 
-    /// Why it has nothing to do yet, as the time after which it looks again. At a rate it makes up for what it could
-    /// not do in time.
+    /// If the thread must wait, the time until its next check. With a rate, it catches up on transactions that are
+    /// late.
     pub fn idle(&mut self) -> Option<Duration> {
         let Some(role) = self.role else { return Some(LOOK_LATER) };
         if let Some(gap) = self.gap {
@@ -178,7 +178,7 @@ impl Part {
         self.progress.take(role).err()
     }
 
-    /// The first one is due at the begin of a sample.
+    /// The first transaction is due at the beginning of a sample.
     pub fn sample_begins(&mut self) {
         self.due = None;
     }

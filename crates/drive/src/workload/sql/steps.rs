@@ -1,5 +1,5 @@
-//! A trial by steps: each a run of its own on the same server, with the tables and the counters as the step before has
-//! left them.
+//! A trial in steps: each is a run of its own on the same server, and continues with the tables and counters of the
+//! step before.
 
 use super::client;
 use super::error::SqlLoadError;
@@ -15,11 +15,11 @@ use tare_results::metric;
 use tare_results::server_cost::Quantity;
 use tare_results::steps::{self, Figure};
 
-/// A step that ends with its transactions may take so long, seconds: the user can set another limit.
+/// Time limit of a step that ends after a number of transactions, seconds: the user can set another limit.
 const LONGEST_S: f64 = 7.0 * 86_400.0;
-/// Transactions a second of a role that is expected of servers that are not known yet.
+/// Transactions per second of a role that are assumed for unknown servers.
 const EXPECTED_PER_S: f64 = 200.0;
-/// How much longer the steps that end with their transactions may take than was expected.
+/// Factor by which steps with a number of transactions may exceed their expected duration.
 const SLACK: f64 = 20.0;
 
 pub(super) fn expected_s(steps: &[Step], counts: &TrialSize) -> f64 {
@@ -31,7 +31,7 @@ pub(super) fn limit_s(steps: &[Step], counts: &TrialSize) -> f64 {
     expected_s(steps, counts) + SLACK * of_counts
 }
 
-/// Whether steps can be driven by so many threads.
+/// Whether steps can be driven with this number of threads.
 pub(super) fn check(steps: &[Step], threads: usize, pace: Pace) -> Result<(), String> {
     let of_client = threads_of_client(steps);
     if !threads.is_multiple_of(of_client) || threads == 0 {
@@ -69,7 +69,7 @@ pub(super) fn drive(mix: &Arc<Mix>, mut stage: LoadContext<'_>) -> Result<Driven
         };
         let parts = Parts::of(step, threads_of_client(&mix.steps));
         let events = step.count.map(|count| count * step.roles.len() as u64);
-        // Another step draws other numbers; odd, so that the steps of no two trials are alike.
+        // Each step draws different numbers; the factor is odd, so that the steps of different trials differ too.
         let seed = stage.seed;
         stage.seed = seed.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let ran = client::run(mix, &counters, (None, events), &mut stage, |index| Some(parts.of_thread(index)));
@@ -107,7 +107,7 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
     if step.count.is_some() {
         named(Figure::ElapsedS, &step.name, elapsed_s);
     }
-    // What the server's CPU time is shared out to: queries, where there are any, else rows that were written.
+    // The server's CPU time is divided by the number of queries, or without queries by the rows written.
     let (mut queries, mut rows_written) = (0, 0);
     let clients = sample.threads.len() / threads_of_client(&mix.steps);
     let roles = step.roles.iter();
@@ -119,7 +119,7 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
                 let due = (rate * elapsed_s).floor().max(1.0) * clients as f64;
                 named(Figure::MissedFraction, part, (1.0 - done.transactions as f64 / due).max(0.0));
             }
-            // What changes no row, as making an index, has its time.
+            // A step that changes no row, for instance the creation of an index, is measured by its duration.
             (None, true) if done.rows > 0 => named(Figure::RowsPerS, part, done.rows as f64 / elapsed_s),
             (None, true) => {}
             (None, false) => named(Figure::QueriesPerS, part, done.took.count() as f64 / elapsed_s),
@@ -173,7 +173,7 @@ impl Done {
                 done.took.merge(&tally.took);
                 done.rows += tally.rows;
             }
-            // Its last statement is run where all before it were.
+            // The last statement is run only if all before it were, so it counts the transactions.
             let last = tallies.last().zip(transaction.statements.last());
             done.transactions += last.map_or(0, |(tally, one)| tally.took.count() / u64::from(one.times));
         }

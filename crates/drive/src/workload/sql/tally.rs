@@ -1,4 +1,4 @@
-//! Latency and rows by statement, errors by class: each client counts for itself, and a sample takes the sum.
+//! Latency and rows by statement, errors by class: each client counts its own, and a sample adds them up.
 
 use crate::workload::sessions::Merge;
 use std::collections::BTreeMap;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use tare_engine::{SqlError, SqlErrorKind};
 use tare_load::Latencies;
 
-/// The class of an error that the engine has no code for.
+/// The class of an error without a code of the engine.
 const NO_CODE: &str = "no_code";
-/// Classes of errors that are counted apart: a server may have a new code for every answer.
+/// Limit of error classes counted separately: a server may return a new code with every answer.
 const MOST_CLASSES: usize = 1_000;
-/// All others.
+/// The class of all others.
 const FURTHER: &str = "further";
 
 #[derive(Debug, Clone, Default)]
@@ -26,7 +26,7 @@ impl StatementTally {
     }
 }
 
-/// What one client, or all of them, did in a sample.
+/// The counts of one client, or of all clients, in a sample.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     pub statements: Vec<StatementTally>,

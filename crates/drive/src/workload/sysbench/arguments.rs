@@ -4,9 +4,9 @@ use super::SysbenchSettings;
 use crate::workload::program::timed::TimedRun;
 use tare_engine::{Address, ConnectTarget};
 
-/// Bulk inserts have a table for each thread, made when the data are.
+/// Bulk inserts use one table per thread; this many are created with the data.
 const BULK_TABLES: usize = 1024;
-/// The script whose tables are counted by threads.
+/// The script that uses one table per thread.
 const BULK: &str = "bulk_insert";
 
 impl SysbenchSettings {
@@ -25,7 +25,7 @@ impl SysbenchSettings {
             format!("--report-checkpoints={}", run.warmup_s),
             "--report-interval=1".to_owned(),
             "--histogram=on".to_owned(),
-            // 0 would be the time of day.
+            // 0 would mean a seed from the time of day.
             format!("--rand-seed={}", seed % 0x7fff_ffff + 1),
         ]);
         words.extend(self.rate.map(|rate| format!("--rate={rate:.0}")));
@@ -53,7 +53,7 @@ impl SysbenchSettings {
                 words.extend([format!("--{driver}-host={host}"), format!("--{driver}-port={port}")]);
             }
         }
-        // bulk_insert and scripts of one's own know no tables.
+        // bulk_insert and custom scripts do not have these options.
         if self.script.starts_with("oltp_") || self.script.starts_with("select_random_") {
             words.extend([format!("--tables={}", self.tables), format!("--table-size={}", self.rows)]);
         }
@@ -63,7 +63,7 @@ impl SysbenchSettings {
     }
 }
 
-/// The file of options that holds the password, so that no list of processes shows it.
+/// The content of an options file with the password, so that the process list does not show it.
 pub fn secret_options(engine: &str, target: &ConnectTarget) -> Option<String> {
     let driver = if engine == "postgresql" { "pgsql" } else { "mysql" };
     (!target.password.is_empty()).then(|| format!("{driver}-password={}\n", target.password))

@@ -1,4 +1,4 @@
-//! What a trial does with sysbench: prepare once, then a run a sample, its warm-up left out by a checkpoint.
+//! A trial with sysbench: it is prepared once, then run once per sample; a checkpoint serves to leave the warm-up out.
 
 use super::SysbenchSettings;
 use super::arguments::secret_options;
@@ -29,7 +29,7 @@ impl TimedClient for SysbenchSettings {
     }
 }
 
-/// With the password, where there is one, in a file that only this user can read.
+/// Passes a password in a file that only this user can read.
 fn job(mut words: Vec<String>, engine: &str, target: &ConnectTarget, of: &ServerValues) -> Result<Job, ProgramError> {
     let is_private = matches!(target.address, Address::Socket(_));
     if let (false, mode @ (TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyFull)) = (is_private, target.tls.mode)
@@ -50,7 +50,7 @@ impl Load for SysbenchSettings {
         "sysbench"
     }
 
-    /// A program does.
+    /// The program opens its own connections.
     fn connects(&self) -> bool {
         false
     }
@@ -79,7 +79,7 @@ impl Load for SysbenchSettings {
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
-        // Only its driver depends on it, and MySQL's is that of MariaDB.
+        // Only sysbench's driver depends on the engine, and it is the same for MySQL and MariaDB.
         let engine = if server.dialect().placeholder(1).starts_with('$') { "postgresql" } else { "mysql" };
         let of = ServerValues::of(engine, server.target())?;
         let filling = self::job(self.prepare(engine, server.target(), job.parallel), engine, server.target(), &of)?;

@@ -1,10 +1,10 @@
-//! sysbench itself as the client: its built-in scripts and own ones.
+//! sysbench as the client, with its built-in or custom scripts.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | which script on which tables; the keys of a study |
-//! | `arguments` | what is put on its command line |
-//! | `load` | what a trial does with it |
+//! | `settings` | the script and its tables; the keys of a study |
+//! | `arguments` | its command line |
+//! | `load` | a trial with sysbench |
 
 mod arguments;
 mod load;

@@ -1,4 +1,4 @@
-//! Which script, on which tables, and the keys that say it.
+//! The script, its tables, and the keys of a study for them.
 
 use crate::workload::keys;
 use crate::workload::program::{joined, option_words};
@@ -7,13 +7,13 @@ use tare_text::{Key, Keyed};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SysbenchSettings {
-    /// A script of sysbench's, or the path of one's own.
+    /// A built-in script of sysbench, or the path of a custom one.
     pub script: String,
     pub tables: usize,
     pub rows: u64,
-    /// How ids are drawn; none: as sysbench does by default.
+    /// Distribution of ids; None: sysbench's default.
     pub distribution: Option<Distribution>,
-    /// Transactions a second over all threads; none: as fast as they go.
+    /// Transactions per second over all threads; None: as fast as they go.
     pub rate: Option<f64>,
     pub options: Vec<String>,
     pub program: String,

@@ -1,4 +1,4 @@
-//! Rows on their way into a table: INSERTs of many rows, some thousand rows a transaction.
+//! Sends rows to a table: INSERTs of many rows, some thousand rows per transaction.
 
 use super::TpccError;
 use super::tables::{TABLES, Table};
@@ -6,9 +6,9 @@ use crate::workload::fill::rows_of_placeholders;
 use std::collections::HashMap;
 use tare_engine::{Dialect, Param, Session, StatementId};
 
-/// Rows of one INSERT: see what was measured for sysbench's tables.
+/// Rows per INSERT: chosen by the measurement in `oltp/fill.rs`.
 const ROWS_PER_INSERT: usize = 100;
-/// INSERTs of one transaction: about a megabyte.
+/// INSERTs per transaction: about a megabyte.
 const INSERTS_PER_TRANSACTION: usize = 50;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Batch {
         Self { table, width: columns.len(), columns: columns.join(", "), cells: Vec::new() }
     }
 
-    /// Adds a row, and sends what has gathered when it is enough.
+    /// Adds a row, and sends the collected rows if they fill an INSERT.
     pub fn add(&mut self, row: impl IntoIterator<Item = Cell>, out: &mut Out<'_>) -> Result<(), TpccError> {
         self.cells.extend(row);
         if self.cells.len() < ROWS_PER_INSERT * self.width { Ok(()) } else { self.end(out) }
@@ -59,11 +59,11 @@ impl Batch {
     }
 }
 
-/// Where rows go: a session that fills.
+/// The session to which rows are sent.
 pub(super) struct Out<'a> {
     session: &'a mut dyn Session,
     dialect: &'a dyn Dialect,
-    /// Hears the number of rows that were added, and says when to stop.
+    /// Receives the number of added rows, and returns an error to stop.
     added: &'a dyn Fn(u64) -> Result<(), TpccError>,
     prepared: HashMap<String, StatementId>,
     inserts: usize,
@@ -107,13 +107,13 @@ impl<'a> Out<'a> {
         (self.added)(rows as u64)
     }
 
-    /// Ends the transaction that is open, if one is.
+    /// Commits the transaction, if one is open.
     pub fn commit(&mut self) -> Result<(), TpccError> {
         if std::mem::take(&mut self.inserts) > 0 { run(self.session, "COMMIT") } else { Ok(()) }
     }
 }
 
-/// Runs one statement; its failure shows it.
+/// Runs one statement; an error contains its text.
 pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<(), TpccError> {
     session.run(sql).map(drop).map_err(|source| TpccError::statement(sql, source))
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tare_engine::{Dialect, Session};
 use tare_load::{Attempt, Client, Latencies, Random};
 
-/// A terminal of one warehouse over its own connection.
+/// A terminal of one warehouse with a connection of its own.
 pub struct TpccClient {
     on: Prepared,
     dialect: &'static dyn Dialect,
@@ -20,7 +20,7 @@ pub struct TpccClient {
     keying: bool,
     chosen: Option<Kind>,
     last: Option<Kind>,
-    /// What is run again, and since when it is tried.
+    /// The transaction that is being retried, and the time of its first attempt.
     again: Option<(Kind, Input, Instant)>,
     tally: Tally,
     tallies: Arc<Tallies<Tally>>,
@@ -56,7 +56,7 @@ impl TpccClient {
         })
     }
 
-    /// Waits between transactions as people do, if so.
+    /// Whether the client waits between transactions for keying and thinking times.
     #[must_use]
     pub fn with_keying(self, keying: bool) -> Self {
         Self { keying, ..self }
@@ -125,7 +125,7 @@ impl Client for TpccClient {
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     took: [Latencies; 5],
-    /// New orders that ended with an item that there is not.
+    /// New orders that ended with an unknown item.
     rolled_back: u64,
     /// By kind: attempts that the database asked to run again.
     retries: [u64; 5],
@@ -141,7 +141,7 @@ impl Tally {
         self.retries[kind as usize] += 1;
     }
 
-    /// How long transactions of a kind took, restarts included.
+    /// Latencies of transactions of a kind, including restarts.
     pub fn took(&self, kind: Kind) -> &Latencies {
         &self.took[kind as usize]
     }
@@ -150,12 +150,12 @@ impl Tally {
         self.took.iter().map(Latencies::count).sum()
     }
 
-    /// New orders a minute, where so many transactions of all kinds were done a second.
+    /// New orders per minute at this number of transactions of all kinds per second.
     pub fn new_orders_a_minute(&self, tps: f64) -> f64 {
         60.0 * tps * self.took(Kind::NewOrder).count() as f64 / self.count().max(1) as f64
     }
 
-    /// New orders that were rolled back because the standard wants it.
+    /// New orders that were rolled back as the standard requires.
     pub fn rolled_back(&self) -> u64 {
         self.rolled_back
     }

@@ -1,17 +1,17 @@
-//! What must hold in the tables at any time (clause 3.3.2), and finding where it does not.
+//! The consistency conditions of the tables (clause 3.3.2), and the queries that find violations.
 
 use super::{Sizes, TpccError};
 use tare_engine::Session;
 
-/// A consistency condition: a query that gives the rows in which it does not hold.
+/// A consistency condition: a query that returns the rows that violate it.
 #[derive(Debug, Clone, Copy)]
 pub struct Condition {
     /// 1 to 12, the last part of its clause.
     pub number: usize,
     pub says: &'static str,
-    /// What the first columns are; two follow that should be the same.
+    /// Names of the first columns; the two columns after them should be equal.
     place: &'static [&'static str],
-    /// `DELIVERED` stands for the orders of a district that were delivered at first.
+    /// `DELIVERED` is replaced by the number of a district's orders that were initially delivered.
     sql: &'static str,
 }
 
@@ -20,7 +20,7 @@ const DISTRICT: &[&str] = &["warehouse", "district"];
 const ORDER: &[&str] = &["warehouse", "district", "order"];
 const CUSTOMER: &[&str] = &["warehouse", "district", "customer"];
 
-/// All twelve. Sums of money are the same when they differ by less than half a cent: not every database has decimals.
+/// Sums of money are equal if they differ by less than half a cent: not every database has decimals.
 pub const CONDITIONS: [Condition; 12] = [
     Condition {
         number: 1,
@@ -135,10 +135,10 @@ pub const CONDITIONS: [Condition; 12] = [
     },
 ];
 
-/// Looks for a row in which the condition does not hold.
+/// Looks for a row that violates the condition.
 ///
 /// # Errors
-/// [`TpccError::Inconsistent`] with the first that is found, or the server's refusal.
+/// [`TpccError::Inconsistent`] with the first violation, or the server's refusal.
 pub fn check(session: &mut dyn Session, sizes: Sizes, condition: &Condition) -> Result<(), TpccError> {
     let sql = format!("{} LIMIT 1", condition.sql.replace("DELIVERED", &sizes.delivered().to_string()));
     let rows = session.query(&sql).map_err(|source| TpccError::statement(&sql, source))?;

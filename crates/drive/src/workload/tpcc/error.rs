@@ -1,11 +1,10 @@
-//! What can go wrong with the workload tpcc.
+//! Errors of the workload tpcc.
 
 use super::Statement;
 use crate::workload::error::shown;
 use tare_engine::SqlError;
 use tare_text::count;
 
-/// What can go wrong with the workload tpcc or its tables.
 #[derive(Debug, thiserror::Error)]
 pub enum TpccError {
     /// A session for filling or checking tables could not be opened.
@@ -13,10 +12,10 @@ pub enum TpccError {
     Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("{sql}: {source}")]
     Statement { sql: String, source: SqlError },
-    /// A table could not be made: one of an earlier time may be in the way.
+    /// A table could not be created: an older one may exist.
     #[error("{sql}: {source}")]
     Create { sql: String, source: SqlError },
-    /// An answer had another number of rows than it must, or one that cannot be read.
+    /// An answer had an unexpected number of rows, or a row that cannot be parsed.
     #[error("{statement} in {kind} answered with {found}: expected {expected}; are the tables still whole?")]
     Answer { kind: String, statement: Statement, expected: &'static str, found: String },
     #[error(

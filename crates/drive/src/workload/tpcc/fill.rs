@@ -1,4 +1,4 @@
-//! Making the tables: definitions, rows, indexes, statistics.
+//! Creation of the tables: definitions, rows, indexes, statistics.
 
 use super::batch::{Out, run};
 use super::rows::Piece;
@@ -11,18 +11,18 @@ use tare_engine::{Dialect, Session, SqlErrorKind};
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
     pub sizes: Sizes,
-    /// The rows depend on it and on nothing else: neither on `sessions` nor on the engine.
+    /// The only input of the random rows: they depend neither on `sessions` nor on the engine.
     pub seed: u64,
-    /// Sessions that fill at the same time; a database with one writer uses one.
+    /// Sessions that fill at the same time; a database with a single writer uses one.
     pub sessions: usize,
     pub dialect: &'static dyn Dialect,
 }
 
-/// Creates and fills all tables, makes their indexes and has their statistics made. `connect` is called once in every
-/// thread that fills; `progress` hears the number of rows that were added and can stop the work.
+/// Creates and fills all tables, builds their indexes and their statistics. `connect` is called once in every filling
+/// thread; `progress` receives the number of added rows and can stop the work.
 ///
 /// # Errors
-/// The first failure; tables that exist already are one. What this call had made until then is dropped again.
+/// The first failure; an existing table is one. Tables that this call created are dropped.
 pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
     fill: &Fill,
     connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
@@ -41,7 +41,7 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
         .and_then(|()| rows(fill, connect, progress))
         .and_then(|()| finish(fill, connect, progress));
     if result.is_err() {
-        // The failure itself is what the caller needs to hear, not that of tidying up after it.
+        // The caller needs the original failure, not one of the clean-up after it.
         for table in TABLES[..made].iter().rev() {
             let _ = run(session.as_mut(), &format!("DROP TABLE IF EXISTS {}", table.name));
         }
@@ -73,7 +73,7 @@ fn rows<E: Into<Box<dyn Error + Send + Sync>>>(
     })
 }
 
-/// Indexes and statistics, table by table.
+/// Creates indexes and statistics, table by table.
 fn finish<E: Into<Box<dyn Error + Send + Sync>>>(
     fill: &Fill,
     connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
@@ -94,14 +94,14 @@ fn finish<E: Into<Box<dyn Error + Send + Sync>>>(
     })
 }
 
-/// Drops those of the nine tables that are there, and says how many were.
+/// Drops those of the nine tables that exist, and returns their number.
 ///
 /// # Errors
-/// [`TpccError::NotOurs`], before anything is dropped, where a table of such a name has other columns; the server's
+/// [`TpccError::NotOurs`], before anything is dropped, if a table of such a name has other columns; the server's
 /// refusal.
 pub fn cleanup(session: &mut dyn Session) -> Result<usize, TpccError> {
     let mut there = Vec::new();
-    // Those that refer to others go first.
+    // Tables that refer to others are dropped first.
     for table in TABLES.iter().rev() {
         if reads(session, "1", table.name)? {
             let columns: Vec<_> = table.columns().collect();
@@ -118,7 +118,7 @@ pub fn cleanup(session: &mut dyn Session) -> Result<usize, TpccError> {
     Ok(there.len())
 }
 
-/// Whether the server can read this of a table, of which no row is asked for.
+/// Whether the server can read these columns of a table; no row is read.
 fn reads(session: &mut dyn Session, columns: &str, table: &str) -> Result<bool, TpccError> {
     let sql = format!("SELECT {columns} FROM {table} WHERE 1 = 0");
     match session.query(&sql) {

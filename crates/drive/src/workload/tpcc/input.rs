@@ -1,4 +1,4 @@
-//! What a transaction is asked (clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1, 2.8.1).
+//! The input of a transaction (clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1, 2.8.1).
 
 use super::random::{between, last_name};
 use super::settings::DISTRICTS;
@@ -27,7 +27,7 @@ pub(super) struct OrderLine {
     pub quantity: i64,
 }
 
-/// What a transaction is asked; the warehouse is the terminal's own.
+/// The input of a transaction; the warehouse is the terminal's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Input {
     NewOrder { district: i64, customer: i64, lines: Vec<OrderLine> },
@@ -46,7 +46,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// The one of a client thread: threads go round the warehouses, and in each round to the next district.
+    /// The terminal of a client thread: threads take the warehouses in turn, and in each round the next district.
     pub fn of_thread(index: usize, sizes: Sizes, constants: Constants) -> Self {
         let index = index as i64;
         let (warehouse, round) = (index % sizes.warehouses, index / sizes.warehouses);
@@ -59,7 +59,7 @@ impl Terminal {
             Kind::NewOrder => self.new_order(random),
             Kind::Payment => {
                 let district = district(random);
-                // 15 of 100 pay at another warehouse than their own.
+                // 15 of 100 customers pay at another warehouse than their own.
                 let (warehouse, of) = if self.sizes.warehouses > 1 && random.below(100) < 15 {
                     (self.other_warehouse(random), between(random, 1, DISTRICTS))
                 } else {
@@ -90,7 +90,7 @@ impl Terminal {
             quantity: between(random, 1, 10),
         };
         let mut lines: Vec<OrderLine> = (0..count).map(|_| line(random)).collect();
-        // One of a hundred orders ends with an item that no one has, and is rolled back.
+        // One of a hundred orders ends with an unknown item, and is rolled back.
         if random.below(100) == 0
             && let Some(last) = lines.last_mut()
         {
@@ -104,7 +104,7 @@ impl Terminal {
         if other < self.warehouse { other } else { other + 1 }
     }
 
-    /// 60 of 100 say their last name.
+    /// 60 of 100 customers are selected by last name.
     fn customer(&self, random: &mut Random) -> Who {
         if random.below(100) < 60 {
             Who::LastName(last_name(self.constants.a_name(random, self.sizes.names())))
@@ -118,14 +118,14 @@ impl Terminal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Kind {
-    /// Someone orders 5 to 15 items; one of a hundred is rolled back.
+    /// Orders 5 to 15 items; one of a hundred orders is rolled back.
     NewOrder,
     Payment,
-    /// A customer asks for the last order; reads only.
+    /// Reads a customer's last order; reads only.
     OrderStatus,
-    /// The oldest order of each district is delivered.
+    /// Delivers the oldest order of each district.
     Delivery,
-    /// How many items of the last orders run short; reads only.
+    /// Counts the items of the last orders that run short; reads only.
     StockLevel,
 }
 
@@ -138,7 +138,7 @@ impl Kind {
         !matches!(self, Self::OrderStatus | Self::StockLevel)
     }
 
-    /// Cards in a deck of a hundred: the standard's least shares, and all that is left for new orders.
+    /// Cards in a deck of a hundred: the standard's minimum shares, and the rest for new orders.
     fn cards(self) -> usize {
         match self {
             Self::NewOrder => 45,
@@ -147,7 +147,7 @@ impl Kind {
         }
     }
 
-    /// Seconds of typing before it, and mean seconds of thinking after it.
+    /// Seconds of keying before it, and mean seconds of thinking after it.
     fn keying_and_thinking_s(self) -> (f64, f64) {
         match self {
             Self::NewOrder => (18.0, 12.0),
@@ -161,7 +161,7 @@ impl Kind {
         Duration::from_secs_f64(self.keying_and_thinking_s().0)
     }
 
-    /// How long someone thinks after it: exponential, at most ten times the mean.
+    /// Thinking time after it: exponential, at most ten times the mean.
     pub(super) fn thinking(self, random: &mut Random) -> Duration {
         let (_, mean) = self.keying_and_thinking_s();
         // 1 - u is never 0.
@@ -169,7 +169,8 @@ impl Kind {
     }
 }
 
-/// A hundred cards, shuffled anew when all were drawn: the mix is exact over every hundred transactions of a thread.
+/// A deck of a hundred cards, renewed when all are drawn: the mix is exact over every hundred of a thread's
+/// transactions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deck {
     left: Vec<Kind>,
@@ -180,7 +181,7 @@ impl Deck {
         if self.left.is_empty() {
             self.left = Kind::VARIANTS.iter().flat_map(|kind| vec![*kind; kind.cards()]).collect();
         }
-        // Taken at random from what is left: the same as shuffling first.
+        // Drawing at random from the rest is equivalent to shuffling first.
         let at = random.below(self.left.len() as u64) as usize;
         self.left.swap_remove(at)
     }

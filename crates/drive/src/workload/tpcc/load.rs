@@ -1,4 +1,4 @@
-//! The load `tpcc`: a terminal a client thread, and the tables looked through at the end.
+//! The load `tpcc`: one terminal per client thread, and a consistency check of the tables at the end.
 
 use super::settings::DISTRICTS;
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
@@ -12,14 +12,14 @@ use tare_load::Curve;
 use tare_results::metric;
 use tare_results::schema::AppliedSetting;
 
-/// What the rows are made by: another number makes them anew.
+/// Version of the row generator: a new version makes existing data invalid.
 const RECIPE: u32 = 1;
-/// A warehouse in InnoDB, with its indexes; one was filled in MariaDB 10.11.
+/// Bytes of a warehouse in InnoDB, with its indexes, measured with MariaDB 10.11.
 const WAREHOUSE_BYTES: f64 = 137e6;
 const ITEM_BYTES: f64 = 19e6;
-/// Seconds that all conditions take a warehouse, on an ordinary machine: a guess.
+/// Seconds per warehouse to check all conditions, on an ordinary machine: a guess.
 const CHECKING_S: f64 = 2.0;
-/// Sessions that look through the tables at the same time, at most.
+/// Limit of sessions that check the tables at the same time.
 const CHECKERS: usize = 4;
 
 impl TpccSettings {
@@ -108,7 +108,7 @@ impl Load for TpccSettings {
         expected_s(self.pace, counts) + checking
     }
 
-    /// How long looking through the tables takes is a guess.
+    /// The duration of the consistency check is a guess, so its limit is generous.
     fn limit_s(&self, counts: &TrialSize) -> f64 {
         let checking = self.data_bytes() as f64 / WAREHOUSE_BYTES * CHECKING_S;
         self.expected_s(counts) + if self.checked() > 0 { 60.0 + 10.0 * checking } else { 0.0 }
@@ -168,7 +168,7 @@ fn nurand(constants: Constants) -> AppliedSetting {
     AppliedSetting::new("nurand", level, format!("drawn from the seed; last names were filled with {filled}"))
 }
 
-/// Looks through the tables once no one works on them any more.
+/// Checks the tables after the load has ended.
 struct Looking<'a> {
     connect: &'a crate::workload::load::Connect<'a>,
     host: &'a dyn crate::workload::Host,

@@ -1,24 +1,24 @@
 //! The transactions of TPC-C on a database: nine tables, five transactions, the standard's mix and skew, and its
-//! consistency conditions. What it gives is no audited TPC-C result, and may not be compared with those.
+//! consistency conditions. The result is not an audited TPC-C result, and may not be compared with one.
 //!
-//! Written after TPC Benchmark C, standard specification, revision 5.11; clauses are named where a rule comes from
-//! one. docs/tpcc.md says what differs from the standard.
+//! Written after TPC Benchmark C, standard specification, revision 5.11; clauses are named for rules that come from
+//! one. docs/tpcc.md lists the differences from the standard.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | how many warehouses, keying, which conditions, rows of each table; the keys of a study |
+//! | `settings` | warehouses, keying, checked conditions, rows of each table; the keys of a study |
 //! | `tables` | the nine tables and their indexes |
 //! | `random` | texts, last names, non-uniform numbers |
-//! | `rows` | what the tables hold at first |
-//! | `batch`, `fill` | bringing that into a server |
-//! | `input` | what a transaction is asked; which transaction comes next, keying and thinking |
+//! | `rows` | the initial content of the tables |
+//! | `batch`, `fill` | sending it to a server |
+//! | `input` | the input of a transaction; the choice of the next transaction, keying and thinking |
 //! | `statements` | the texts of all statements |
-//! | `prepared` | the same on one session |
-//! | `transactions` | what each transaction does with them |
-//! | `client` | one connection that runs them, with restarts; what clients count |
-//! | `conditions` | what must hold in the tables, and finding where it does not |
-//! | `load` | what a trial does, and someone at a prompt |
-//! | `error` | what can go wrong |
+//! | `prepared` | the same, prepared on one session |
+//! | `transactions` | the statements of each transaction |
+//! | `client` | one connection that runs them, with restarts; the counts of clients |
+//! | `conditions` | the consistency conditions, and the queries that find violations |
+//! | `load` | a trial with the load, and an interactive run |
+//! | `error` | errors |
 
 mod batch;
 mod client;

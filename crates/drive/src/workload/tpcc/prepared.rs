@@ -1,4 +1,4 @@
-//! All statements on one session, and reading what they answer.
+//! All statements on one session, and parsing of their answers.
 
 use super::{Kind, Statement};
 use crate::workload::sessions::{Border, roll_back};
@@ -11,7 +11,7 @@ use tare_load::Queries;
 pub(super) enum Failed {
     Border(&'static str, SqlError),
     Statement(Statement, SqlError),
-    /// Another answer than the tables can give: what was expected, and what came.
+    /// An answer that the tables cannot give: the expected and the received one.
     Answer(Statement, &'static str, String),
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Prepared {
     begin_reading: Border,
     begin_writing: Border,
     commit: Border,
-    /// What was sent since the last [`Prepared::begin`].
+    /// Statements sent since the last [`Prepared::begin`].
     pub sent: Queries,
 }
 
@@ -48,14 +48,14 @@ impl StoredRow {
         text.parse().map_err(|_| Failed::Answer(self.of, "a whole number", text.to_owned()))
     }
 
-    /// An amount of money in hundredths; databases without decimals give it as the nearest binary fraction.
+    /// An amount of money in hundredths; databases without decimals return it as the nearest binary fraction.
     pub fn cents(&self, column: usize) -> Result<i64, Failed> {
         let text = self.text(column)?;
         let number: f64 = text.parse().map_err(|_| Failed::Answer(self.of, "an amount", text.to_owned()))?;
         Ok((number * 100.0).round() as i64)
     }
 
-    /// A text, which is not NULL.
+    /// A text; NULL is an error.
     pub fn text(&self, column: usize) -> Result<&str, Failed> {
         let value = self.values.get(column).and_then(Option::as_deref);
         value.ok_or_else(|| Failed::Answer(self.of, "a value", "none".to_owned()))
@@ -78,7 +78,7 @@ impl Prepared {
         Ok(Self { session, statements, stock, begin_reading, begin_writing, commit, sent })
     }
 
-    /// Begins a transaction, as one that writes where its kind does.
+    /// Begins a transaction, with the engine's BEGIN for writing if its kind writes.
     pub fn begin(&mut self, kind: Kind) -> Result<(), Failed> {
         self.sent = Queries::default();
         self.border(if kind.writes() { self.begin_writing } else { self.begin_reading })
@@ -94,7 +94,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Undoes the transaction, if one is open still.
+    /// Rolls the transaction back, if it is still open.
     pub fn roll_back(&mut self) -> Result<(), Failed> {
         self.sent.other += 1;
         roll_back(self.session.as_mut()).map_err(|source| Failed::Border("ROLLBACK", source))
@@ -104,7 +104,7 @@ impl Prepared {
         self.statements[statement as usize]
     }
 
-    /// Every row that comes, however many.
+    /// All returned rows, of any number.
     pub fn rows(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Vec<StoredRow>, Failed> {
         self.rows_of(self.id(statement), statement, params)
     }
@@ -125,7 +125,7 @@ impl Prepared {
         only(statement, self.rows(statement, params)?)
     }
 
-    /// Reads so many rows that a terminal would show, and drops them; or changes so many.
+    /// Reads rows for a terminal's display and discards them, or changes rows; their number must be in `expected`.
     pub fn run(
         &mut self,
         statement: Statement,

@@ -4,7 +4,7 @@ use tare_load::Random;
 
 const SYLLABLES: [&str; 10] = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 const SIGNS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/// Signs that are drawn from one number: 62^10 is below 2^60.
+/// Characters that are drawn from one random number: 62^10 is below 2^60.
 const SIGNS_AT_ONCE: usize = 10;
 const ORIGINAL: &str = "ORIGINAL";
 
@@ -31,7 +31,7 @@ pub(super) fn digits(random: &mut Random, length: usize) -> String {
     (0..length).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
 }
 
-/// Data of an item or its stock: one of ten has ORIGINAL somewhere in it.
+/// Data of an item or its stock: one of ten contains ORIGINAL at a random position.
 pub(super) fn data(random: &mut Random) -> String {
     let mut text = letters(random, 26, 50);
     if random.below(10) == 0 {
@@ -47,7 +47,7 @@ pub(super) fn decimal(number: i64, decimals: usize) -> String {
     format!("{sign}{}.{:0decimals$}", number.unsigned_abs() / unit, number.unsigned_abs() % unit)
 }
 
-/// The last name of a number from 0 to 999: a syllable a digit.
+/// The last name of a number from 0 to 999: one syllable per digit.
 pub(super) fn last_name(number: i64) -> String {
     [number / 100, number / 10 % 10, number % 10].map(|digit| SYLLABLES[(digit % 10) as usize]).concat()
 }
@@ -55,24 +55,24 @@ pub(super) fn last_name(number: i64) -> String {
 /// The constant with which last names were drawn when the tables were filled.
 const C_OF_FILLED_NAMES: i64 = 157;
 
-/// The constants C of non-uniform numbers: another hot spot for each (clause 2.1.6.1).
+/// The constants C of non-uniform numbers, each of which selects a hot spot (clause 2.1.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constants {
-    /// Of last names, 0 to 255.
+    /// For last names, 0 to 255.
     pub name: i64,
-    /// Of customers' numbers, 0 to 1023.
+    /// For customer numbers, 0 to 1023.
     pub customer: i64,
-    /// Of items, 0 to 8191.
+    /// For items, 0 to 8191.
     pub item: i64,
 }
 
 impl Constants {
     pub(super) const FILLED: Self = Self { name: C_OF_FILLED_NAMES, customer: 0, item: 0 };
 
-    /// Those of a run, from its seed alone. That of last names is as far from the filling's as the standard wants: 65
-    /// to 119, neither 96 nor 112.
+    /// The constants of a run, from its seed alone. The constant for last names differs from that of the filling as
+    /// the standard requires: by 65 to 119, but neither 96 nor 112.
     pub fn of_run(seed: u64) -> Self {
-        // A stream of its own, so that the clients draw what they would draw without.
+        // A separate stream, so that the numbers drawn by clients do not depend on it.
         let mut random = Random::new(seed ^ 0x7470_6363, tare_load::Purpose::Rows, 0);
         let name = loop {
             let name = between(&mut random, 0, 255);
@@ -128,7 +128,7 @@ mod tests {
         assert!((900..1100).contains(&original), "{original}");
     }
 
-    /// The share of the hottest tenth of all values: an OR of two uniform numbers makes some values far likelier.
+    /// Share of the hottest tenth of all values: the OR of two uniform numbers makes some values far likelier.
     #[test]
     fn customers_are_skewed_and_stay_in_range() {
         let (mut random, constants) = (random(), Constants::of_run(3));

@@ -1,4 +1,4 @@
-//! What the tables hold at first (clause 4.3.3): pieces that sessions fill at the same time.
+//! The initial content of the tables (clause 4.3.3), in pieces that sessions fill at the same time.
 
 use super::batch::{Batch, Cell, Out};
 use super::random::{Constants, between, data, decimal, digits, last_name, letters};
@@ -6,10 +6,10 @@ use super::settings::{DISTRICTS, NAMES};
 use super::{Sizes, TpccError};
 use tare_load::{Purpose, Random};
 
-/// When everything happened that had happened before.
+/// The timestamp of all initial rows.
 const BEFORE: &str = "2026-01-01 00:00:00";
 
-/// A part of the rows that depends on nothing but the seed and its own number.
+/// A part of the rows that depends only on the seed and its own number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
     Items,
@@ -26,7 +26,7 @@ impl Piece {
         warehouses.chain([Self::Items]).collect()
     }
 
-    /// Draws its rows and hands them over, table by table.
+    /// Draws its rows and sends them, table by table.
     pub fn write(self, number: usize, sizes: Sizes, seed: u64, out: &mut Out<'_>) -> Result<(), TpccError> {
         let random = &mut Random::new(seed, Purpose::Rows, number);
         match self {
@@ -53,7 +53,7 @@ fn items(sizes: Sizes, random: &mut Random, out: &mut Out<'_>) -> Result<(), Tpc
     item.end(out)
 }
 
-/// Name of a place, two streets, city, state, zip code.
+/// Two streets, city, state, zip code.
 fn address(random: &mut Random) -> [Cell; 5] {
     let mut text = |least, most| Cell::Text(letters(random, least, most));
     let [street_1, street_2, city] = [text(10, 20), text(10, 20), text(10, 20)];
@@ -63,7 +63,7 @@ fn address(random: &mut Random) -> [Cell; 5] {
 
 fn people(warehouse: i64, sizes: Sizes, random: &mut Random, out: &mut Out<'_>) -> Result<(), TpccError> {
     let tax = |random: &mut Random| Cell::Text(decimal(between(random, 0, 2000), 4));
-    // Ten dollars of each customer.
+    // Ten dollars per customer.
     let paid = |customers: i64| Cell::Text(decimal(1000 * customers, 2));
     let mut place = vec![Cell::Int(warehouse), Cell::Text(letters(random, 6, 10))];
     place.extend(address(random));
@@ -93,7 +93,7 @@ fn people(warehouse: i64, sizes: Sizes, random: &mut Random, out: &mut Out<'_>) 
 }
 
 fn customer(warehouse: i64, district: i64, id: i64, sizes: Sizes, random: &mut Random) -> Vec<Cell> {
-    // The first thousand have all names in turn.
+    // The first thousand customers have all names in turn.
     let name = if id <= NAMES { id - 1 } else { Constants::FILLED.a_name(random, sizes.names()) };
     let mut row = [id, district, warehouse].map(Cell::Int).to_vec();
     row.extend([Cell::Text(letters(random, 8, 16)), Cell::text("OE"), Cell::Text(last_name(name))]);
@@ -127,7 +127,7 @@ fn stock(warehouse: i64, sizes: Sizes, random: &mut Random, out: &mut Out<'_>) -
 }
 
 fn orders(warehouse: i64, sizes: Sizes, random: &mut Random, out: &mut Out<'_>) -> Result<(), TpccError> {
-    // Orders that are not delivered have neither carrier nor date: their columns are left out.
+    // Orders that are not delivered have neither carrier nor date: these columns are left out.
     let mut delivered = (Batch::whole("orders"), Batch::whole("order_line"));
     let mut open = (Batch::without("orders", "o_carrier_id"), Batch::without("order_line", "ol_delivery_d"));
     let mut new = Batch::whole("new_order");

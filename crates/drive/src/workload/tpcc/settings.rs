@@ -1,4 +1,4 @@
-//! How many warehouses, how they are worked on, and the keys that say it.
+//! The number of warehouses, how the clients work, and the keys of a study for both.
 
 use crate::workload::keys;
 use crate::workload::sessions::Pace;
@@ -7,25 +7,25 @@ use tare_text::{Key, Keyed, UnknownWord, Value, key};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TpccSettings {
-    /// How many warehouses the tables hold; each client thread has one of them as its own.
+    /// Number of warehouses in the tables; each client thread has one of them as its own.
     pub warehouses: u64,
     /// Share of the standard's items and customers, above 0 and at most 1: for short tests.
     pub scale: f64,
-    /// Whether clients wait as people do who type and think.
+    /// Whether clients wait for keying and thinking times.
     pub keying: bool,
-    /// How fast clients go; closed: as fast as they can, or as keying lets them.
+    /// Pace of the clients; closed: as fast as they can, or as keying lets them.
     pub pace: Pace,
-    /// Which consistency conditions are checked after the last sample.
+    /// The consistency conditions that are checked after the last sample.
     pub checked: Checked,
 }
 
-/// Which consistency conditions are checked after the last sample of a trial.
+/// The consistency conditions that are checked after the last sample of a trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Checked {
     #[default]
     All,
-    /// The first four, which read no row of the largest table but counts them.
+    /// The first four; of the largest table they only count rows.
     Four,
     Off,
 }
@@ -72,9 +72,9 @@ fn scale(value: &Value) -> Result<f64, String> {
         .ok_or_else(|| format!("a share from {LEAST_SCALE} to 1 of the standard's items and customers"))
 }
 
-/// Order numbers and warehouses are 32-bit; no one loads more.
+/// Order and warehouse numbers are 32-bit; this is more than any test loads.
 pub const MOST_WAREHOUSES: u64 = 100_000;
-/// The smallest share: 30 customers a district, of which 21 have had their order delivered.
+/// The smallest share: 30 customers per district, of which 21 have had their order delivered.
 pub const LEAST_SCALE: f64 = 0.01;
 pub(super) const DISTRICTS: i64 = 10;
 pub(super) const NAMES: i64 = 1000;
@@ -82,25 +82,25 @@ pub(super) const NAMES: i64 = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     pub warehouses: i64,
-    /// Items that can be ordered, from 1.
+    /// Items that can be ordered, numbered from 1.
     pub items: i64,
-    /// Customers of a district, from 1; at first as many orders.
+    /// Customers of a district, numbered from 1; initially as many orders.
     pub customers: i64,
 }
 
 impl Sizes {
-    /// Of so many warehouses, at a share of the standard's items and customers.
+    /// Sizes for this number of warehouses, at a share of the standard's items and customers.
     pub fn new(warehouses: u64, scale: f64) -> Self {
         let share = |whole: f64| (whole * scale).round() as i64;
         Self { warehouses: warehouses as i64, items: share(100_000.0), customers: share(3000.0) }
     }
 
-    /// The last of a district's orders that were delivered at first: seven of ten.
+    /// The last of a district's orders that were initially delivered: seven of ten.
     pub fn delivered(&self) -> i64 {
         self.customers * 7 / 10
     }
 
-    /// Last names that a district's customers have, from 0.
+    /// Number of distinct last names of a district's customers, numbered from 0.
     pub fn names(&self) -> i64 {
         self.customers.min(NAMES)
     }

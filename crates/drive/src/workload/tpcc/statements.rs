@@ -1,4 +1,4 @@
-//! The texts of all statements. `?` is a parameter, `LOCKED` what locks the rows that are read.
+//! The texts of all statements. `?` is a parameter; `LOCKED` is replaced by the clause that locks the rows read.
 
 use strum::{Display, VariantArray};
 use tare_engine::Dialect;
@@ -14,7 +14,7 @@ pub enum Statement {
     AddOrder,
     AddNewOrder,
     Item,
-    /// Stock of an item, with what is printed for the district: a text for each of the ten.
+    /// Stock of an item, with the text printed for the district: one statement for each of the ten.
     Stock,
     TakeStock,
     AddLine,
@@ -42,12 +42,12 @@ pub enum Statement {
     LinesTotal,
     CreditCustomer,
     NextOrder,
-    /// Items of its last twenty orders of which there are fewer than asked.
+    /// Items of the district's last twenty orders whose stock is below the threshold.
     LowStock,
 }
 
 impl Statement {
-    /// Its text, with the engine's own placeholders; `district` (1 to 10) matters to [`Statement::Stock`] alone.
+    /// Its text, with the placeholders of the dialect; `district` (1 to 10) matters only to [`Statement::Stock`].
     pub fn sql(self, dialect: &dyn Dialect, district: usize) -> String {
         let template = self
             .template()

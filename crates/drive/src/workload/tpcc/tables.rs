@@ -4,9 +4,9 @@ use tare_engine::{Collation, Dialect, Index};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
-    /// Its name in SQL: the standard's, but for ORDER, which is a word of SQL.
+    /// Its name in SQL: the standard's, except ORDER, which is an SQL keyword.
     pub name: &'static str,
-    /// Column definitions, in which `MOMENT` stands for the type of a date with its time.
+    /// Column definitions, in which `MOMENT` is replaced by the type of a timestamp.
     columns: &'static str,
     key: &'static str,
     index: Option<(&'static str, &'static str)>,
@@ -97,7 +97,7 @@ pub const TABLES: [Table; 9] = [
 ];
 
 impl Table {
-    /// Creates it with its primary key. Text compares by bytes.
+    /// Creates the table with its primary key. Text is compared by bytes.
     pub fn create(&self, dialect: &dyn Dialect) -> String {
         let columns = self.columns.replace("MOMENT", dialect.moment());
         let (key, count) = match self.key {
@@ -107,14 +107,14 @@ impl Table {
         format!("CREATE TABLE {} ({columns}{key}){}", self.name, dialect.table_suffix(Collation::Bytes, count))
     }
 
-    /// Makes its further index, for when it has its rows.
+    /// Creates its additional index; used after the rows were inserted.
     pub fn create_index(&self, dialect: &dyn Dialect) -> Vec<String> {
         let index = self.index.map(|(name, columns)| Index { name, columns });
         index.map_or_else(Vec::new, |index| dialect.create_indexes(self.name, &[index]))
     }
 
     pub(super) fn columns(&self) -> impl Iterator<Item = &'static str> {
-        // A comma in a type is followed by a digit.
+        // A comma in a type is followed by a digit, not by a blank.
         self.columns.split(", ").filter_map(|column| column.split(' ').next())
     }
 }

@@ -1,4 +1,4 @@
-//! What each transaction does (clauses 2.4.2, 2.5.2, 2.6.2, 2.7.4, 2.8.2).
+//! The statements of each transaction (clauses 2.4.2, 2.5.2, 2.6.2, 2.7.4, 2.8.2).
 
 use super::input::{Customer, Input, OrderLine, Terminal, Who};
 use super::prepared::{Failed, Prepared};
@@ -13,7 +13,7 @@ const DATA: usize = 500;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     Committed,
-    /// An order with an item that there is not.
+    /// An order with an unknown item.
     RolledBack,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn run(terminal: &Terminal, kind: Kind, input: &Input, on: &mut Prepa
 }
 
 fn new_order(home: i64, district: i64, customer: i64, lines: &[OrderLine], on: &mut Prepared) -> Result<bool, Failed> {
-    // The district first: what waits for another order has read nothing yet that could be old by then.
+    // The district is read first: a transaction that waits for another order has read nothing that could be stale.
     let order = on.one(Statement::DistrictToOrder, &[Int(home), Int(district)])?.int(0)?;
     on.run_one(Statement::TakeOrderNumber, &[Int(home), Int(district)])?;
     on.run_one(Statement::WarehouseTax, &[Int(home)])?;
@@ -52,7 +52,7 @@ fn new_order(home: i64, district: i64, customer: i64, lines: &[OrderLine], on: &
         let amount = decimal(line.quantity * item.cents(0)?, 2);
         let stock = on.stock(district, &[Int(line.supply), Int(line.item)])?;
         let quantity = stock.int(0)?;
-        // Enough stays, or the shelf is filled up.
+        // If the stock would fall below ten, 91 items are added.
         let left =
             if quantity - line.quantity >= 10 { quantity - line.quantity } else { quantity - line.quantity + 91 };
         let remote = i64::from(line.supply != home);
@@ -128,7 +128,7 @@ fn order_status(customer: &Customer, on: &mut Prepared) -> Result<bool, Failed> 
 
 fn delivery(home: i64, carrier: i64, on: &mut Prepared) -> Result<bool, Failed> {
     for district in 1..=DISTRICTS {
-        // A district without an order that waits is skipped.
+        // A district without an undelivered order is skipped.
         let Some(oldest) = on.rows(Statement::OldestNewOrder, &[Int(home), Int(district)])?.pop() else { continue };
         let order = [home, district, oldest.int(0)?].map(Int);
         on.run_one(Statement::RemoveNewOrder, &order)?;

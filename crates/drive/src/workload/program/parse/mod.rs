@@ -1,11 +1,11 @@
-//! Results in the words of the programs that measured them.
+//! Parsers of the results that programs print.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `parser` | what a study looks for in an output |
-//! | `own` | what it finds by a JSON pointer or a pattern |
+//! | `parser` | the parsers that a study can name |
+//! | `own` | results found by a JSON pointer or a pattern |
 //! | `sysbench`, `pgbench` | the reports and interval lines of these two |
-//! | `report` | what all of them give |
+//! | `report` | the common result type |
 
 mod own;
 mod parser;

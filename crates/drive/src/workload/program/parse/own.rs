@@ -1,10 +1,10 @@
-//! Results that a study finds by itself in an output: by a place in a JSON document, or by a pattern.
+//! Results that a study defines itself: by a JSON pointer, or by a pattern.
 
 use regex_lite::Regex;
 use std::fmt;
 use tare_results::metric::{self, Better, Named};
 
-/// A metric of the study's own. Its name says unit and direction, as those of every result file do.
+/// A metric defined by the study. Unit and direction follow from its name, as for metrics in all result files.
 pub fn named(name: &str, unit: Option<&str>, better: Option<&str>) -> Result<Named, String> {
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(format!("letters, digits and _ as the name of a metric in place of `{name}`"));
@@ -40,7 +40,7 @@ impl Pointer {
         }
     }
 
-    /// The number there: in the whole text, or in its last line that is a document.
+    /// Reads the number from the whole text, or from its last line that is a JSON document.
     pub fn read(&self, text: &str) -> Option<f64> {
         let document = serde_json::from_str::<serde_json::Value>(text).ok().or_else(|| {
             text.lines().rev().find_map(|line| serde_json::from_str(line).ok().filter(serde_json::Value::is_object))
@@ -59,7 +59,7 @@ impl fmt::Display for Pointer {
     }
 }
 
-/// What the first group of a regular expression holds, where it fits for the last time.
+/// The first group of the last match of a regular expression.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     pattern: Regex,

@@ -1,4 +1,4 @@
-//! What is read from a program's output, as a study says it.
+//! The parsers for a program's output, as a study names them.
 
 use super::own::{Pattern, Pointer};
 use super::report::{Interval, Report, number_after};
@@ -6,15 +6,13 @@ use super::{pgbench, sysbench};
 use std::fmt;
 use tare_results::metric;
 
-/// One thing that is looked for in an output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parser {
     Sysbench,
     Pgbench,
-    /// HammerDB's line of new orders a minute.
+    /// HammerDB's line of new orders per minute.
     Hammerdb,
     Json(Pointer),
-    /// What a regular expression finds.
     Regex(Pattern),
 }
 
@@ -22,12 +20,12 @@ const EXPECTED: &str = "sysbench, pgbench, hammerdb, json POINTER as NAME, or re
                         unit, and higher or lower for what is better";
 
 impl Parser {
-    /// Those of a text: one after the other, or each in its own word.
+    /// Parses a list of parsers, as consecutive words or with one quoted word per parser.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let split = |text: &str| shlex::split(text).ok_or_else(|| format!("{EXPECTED}; every quote closed"));
         let mut words = Vec::new();
         for word in split(text)? {
-            // An entry of a list that has more than one word.
+            // A quoted list entry that contains several words.
             match word.starts_with("json ") || word.starts_with("regex ") {
                 true => words.extend(split(&word)?),
                 false => words.push(word),
@@ -66,7 +64,7 @@ impl Parser {
         if found.is_empty() { Err(EXPECTED.to_owned()) } else { Ok(found) }
     }
 
-    /// What it finds; none when it is not there, or is no number.
+    /// Parses the output; None if the result is missing or not a number.
     pub fn read(&self, text: &str) -> Option<Report> {
         let one = |named, value: f64| Report { metrics: vec![(named, value)], ..Report::default() };
         match self {
@@ -79,7 +77,7 @@ impl Parser {
         .filter(|report| report.metrics.iter().all(|(_, value)| value.is_finite()))
     }
 
-    /// A line that the client writes every second.
+    /// Parses a line that the client writes every second.
     pub fn interval(&self, line: &str) -> Option<Interval> {
         match self {
             Self::Sysbench => sysbench::interval(line),
@@ -89,7 +87,7 @@ impl Parser {
     }
 }
 
-/// `System achieved 12345 NOPM from 28555 MySQL TPM`.
+/// Parses `System achieved 12345 NOPM from 28555 MySQL TPM`.
 fn hammerdb(text: &str) -> Option<Report> {
     let line = text.lines().rev().find(|line| line.contains(" NOPM"))?;
     let nopm = number_after(line, "achieved ")?;

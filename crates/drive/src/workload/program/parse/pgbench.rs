@@ -1,9 +1,9 @@
-//! What pgbench writes: its report, its progress lines, its log of transactions.
+//! Parsers for pgbench's report, its progress lines, and its log of transactions.
 
 use super::report::{Interval, Latencies, Report, number_after};
 use tare_results::metric;
 
-/// The report at the end of an output; the whole run, warm-up too.
+/// The report at the end of the output; it covers the whole run including the warm-up.
 pub fn report(text: &str) -> Option<Report> {
     let transactions = number_after(text, "number of transactions actually processed:")?;
     let mut report = Report { transactions: Some(transactions), ..Report::default() };
@@ -16,7 +16,7 @@ pub fn report(text: &str) -> Option<Report> {
     Some(report)
 }
 
-/// `progress: 1.0 s, 2451.0 tps, lat 1.630 ms stddev 0.521, 0 failed`.
+/// Parses `progress: 1.0 s, 2451.0 tps, lat 1.630 ms stddev 0.521, 0 failed`.
 pub fn interval(line: &str) -> Option<Interval> {
     let rest = line.strip_prefix("progress: ")?;
     let second = number_after(rest, "")?;
@@ -24,17 +24,17 @@ pub fn interval(line: &str) -> Option<Interval> {
     Some(Interval { second, tps })
 }
 
-/// One line of the log of transactions: `client transaction time_us script epoch_s epoch_us`.
+/// Parses a line of the log of transactions: `client transaction time_us script epoch_s epoch_us`.
 fn logged(line: &str) -> Option<(f64, f64)> {
     let mut words = line.split_whitespace().skip(2);
-    // `failed`, `skipped` and the like stand where a time would.
+    // Instead of a time there may be `failed`, `skipped` and similar words.
     let latency_us: f64 = words.next()?.parse().ok()?;
     let mut words = words.skip(1);
     let (s, us): (f64, f64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     Some((s + us / 1e6, latency_us / 1e3))
 }
 
-/// What the logs of a run say of the transactions that ended in its last `measured_s` seconds.
+/// The transactions in the logs of a run.
 #[derive(Debug, Default)]
 pub struct Logged {
     ended: Vec<(f64, f64)>,
@@ -50,7 +50,7 @@ impl Logged {
         }
     }
 
-    /// The figures of what is measured: from `measured_s` before the end of the last transaction.
+    /// The figures of the measured part: the last `measured_s` seconds before the end of the last transaction.
     pub fn report(&self, measured_s: f64) -> Option<Report> {
         let end = self.ended.iter().map(|(at, _)| *at).max_by(f64::total_cmp)?;
         let measured: Vec<f64> =

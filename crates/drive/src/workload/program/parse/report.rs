@@ -1,15 +1,15 @@
-//! What a client's own report and interval lines say.
+//! The common result of the parsers: a client's report and interval lines.
 
 use std::collections::BTreeMap;
 use tare_results::metric::{self, Named};
 
-/// What one run of a client reports of itself.
+/// The results that a client reports for one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     pub metrics: Vec<(Named, f64)>,
-    /// What it says alongside that: errors, reconnects.
+    /// Further figures: errors, reconnects.
     pub covariates: BTreeMap<String, f64>,
-    /// Transactions in all, where it counts them.
+    /// Total number of transactions, if the client counts them.
     pub transactions: Option<f64>,
 }
 
@@ -18,11 +18,11 @@ pub struct Report {
 pub struct Interval {
     /// Seconds since its start.
     pub second: f64,
-    /// Transactions a second since the line before.
+    /// Transactions per second since the line before.
     pub tps: f64,
 }
 
-/// Latencies, each with the number of transactions that had it, in milliseconds.
+/// Latencies in milliseconds, each with its number of transactions.
 #[derive(Debug, Default)]
 pub struct Latencies(Vec<(f64, u64)>);
 
@@ -31,7 +31,7 @@ impl Latencies {
         self.0.push((ms, count));
     }
 
-    /// Percentiles, by nearest rank: the latency that so many of all transactions keep. Empty when there are none.
+    /// Percentiles by nearest rank: the latency that this share of transactions does not exceed. Empty without any.
     pub fn percentiles(&mut self) -> Vec<(Named, f64)> {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
         let all = self.0.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
@@ -57,7 +57,7 @@ impl Latencies {
     }
 }
 
-/// The first number after `words`, on the line that has them: none below nothing, and none that is endless.
+/// The first number after `words`, on the same line; None if it is negative or infinite.
 pub fn number_after(text: &str, words: &str) -> Option<f64> {
     let (_, rest) = text.split_once(words)?;
     let digits = rest.trim_start();

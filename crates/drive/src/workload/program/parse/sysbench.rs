@@ -1,13 +1,13 @@
-//! What sysbench 1.0 writes: its report, its interval lines, its histogram.
+//! Parsers for the report of sysbench 1.0, its interval lines, and its histogram.
 
 use super::report::{Interval, Latencies, Report, number_after};
 use tare_results::metric;
 
-/// The line that a report begins with; a checkpoint's and the last one.
+/// The first line of a report, both at a checkpoint and at the end.
 const BEGINNING: &str = "SQL statistics:";
 const HISTOGRAM: &str = "Latency histogram";
 
-/// The last report of an output: what happened since the last checkpoint.
+/// The last report of an output: it covers the time since the last checkpoint.
 pub fn report(text: &str) -> Option<Report> {
     let (before, last) = text.rsplit_once(BEGINNING)?;
     let transactions = number_after(last, "transactions:")?;
@@ -26,7 +26,7 @@ pub fn report(text: &str) -> Option<Report> {
     Some(report)
 }
 
-/// The histogram that stands before the last report: `value |**** count`.
+/// The histogram before the last report: lines of `value |**** count`.
 fn histogram(before: &str) -> Latencies {
     let mut latencies = Latencies::default();
     let Some((_, lines)) = before.rsplit_once(HISTOGRAM) else { return latencies };
@@ -42,13 +42,13 @@ fn histogram(before: &str) -> Latencies {
     latencies
 }
 
-/// `[ 1s ] thds: 4 tps: 7386.42 qps: ...`.
+/// Parses `[ 1s ] thds: 4 tps: 7386.42 qps: ...`.
 pub fn interval(line: &str) -> Option<Interval> {
     let second = number_after(line.trim_start().strip_prefix('[')?, "")?;
     Some(Interval { second, tps: number_after(line, " tps:")? })
 }
 
-/// Whether a line says that the warm-up is over: what comes is counted anew.
+/// Whether a line reports the checkpoint at the end of the warm-up, at which sysbench resets its counters.
 pub fn is_checkpoint(line: &str) -> bool {
     line.contains("Checkpoint report:")
 }
