@@ -14,7 +14,7 @@ pub struct Login {
     pub port: Option<u16>,
     /// Account on the server; none: the engine's default.
     pub user: Option<String>,
-    /// Never printed.
+    /// Authenticates the account; never printed.
     pub password: Option<String>,
     pub database: Option<String>,
     pub tls: Option<TlsMode>,

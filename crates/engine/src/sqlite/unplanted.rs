@@ -47,6 +47,6 @@ impl Planted {
     }
 }
 
-/// An empty guard.
+/// A guard without any effect.
 #[derive(Debug)]
 pub(super) struct Session<'w>(PhantomData<&'w Planted>);
