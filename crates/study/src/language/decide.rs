@@ -12,7 +12,7 @@ const FEWEST_SESSIONS: usize = tare_stats::sequential::FEWEST_SESSIONS;
 pub struct Decide {
     /// The baseline, a factor with a level as `tare ab --a` takes it.
     pub a: Option<String>,
-    /// The changed side, as `tare ab --b` takes it.
+    /// The candidate, as `tare ab --b` takes it.
     pub b: Option<String>,
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
