@@ -2,17 +2,14 @@
 //!
 //! | folder or file | holds |
 //! | --- | --- |
-//! | `contract/` | the interface of every engine: the traits [`Engine`], [`Server`], [`Session`] and [`Dialect`],
-//! their requests and errors |
+//! | `contract/` | the interface of every engine: the traits [`Engine`], [`Server`], [`Session`] and [`Dialect`], their requests and errors |
 //! | `registry` | finds an engine by its name |
-//! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol that MariaDB and MySQL share
-//! |
+//! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol that MariaDB and MySQL share |
 //! | `programs/` | finding a server program, its version, and what distinguishes it from another build |
 //! | `process/` | the life of a server process: spawn, watch, stop, and cleaning up after kill -9 |
 //! | `data/` | prepared data directories, the one working copy that trials use, run directories |
 //! | `login/` | how to reach a running server: option files, password files, service files |
-//! | `transport/` | the bytes between client and server, and limits on their number and duration; `tls/` encrypts
-//! them |
+//! | `transport/` | the bytes between client and server, and limits on their number and duration; `tls/` encrypts them |
 //!
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
 //! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.

@@ -177,7 +177,7 @@ impl SelfReport {
 mod tests {
     use super::*;
 
-    /// One that would have to set something to say in what it waits.
+    /// Diagnostics with this value of `watching_sets`.
     struct Sets(bool);
 
     impl Diagnostics for Sets {

@@ -72,7 +72,7 @@ pub struct Backlog {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
     AtMost(u64),
-    /// When it has stopped shrinking: the server keeps a rest.
+    /// When it has stopped shrinking: the server keeps a remainder.
     Steady,
     /// When it has stopped shrinking and is below this amount.
     SteadyBelow(u64),

@@ -116,7 +116,7 @@ impl EngineError {
         }
     }
 
-    /// Continues, unless this program has been interrupted.
+    /// Fails if this program has been interrupted.
     pub(crate) fn unless_interrupted() -> Result<(), Self> {
         if interrupted() { Err(Self::Interrupted) } else { Ok(()) }
     }

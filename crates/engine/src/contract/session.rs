@@ -107,7 +107,7 @@ pub trait Session: Send {
     fn set_timeout(&mut self, _limit: Option<Duration>) -> Result<(), SqlError> {
         Ok(())
     }
-    /// From now on the session spins instead of sleeping until an answer arrives, and adds the time to `_spinning`;
+    /// From now on the session spins instead of sleeping until an answer arrives, and adds the time to this counter;
     /// `None`: it sleeps.
     fn set_spinning(&mut self, _spinning: Option<Spinning>) {}
     /// How the connection is encrypted, in words (version, cipher suite); none if it is not.

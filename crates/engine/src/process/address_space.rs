@@ -55,7 +55,7 @@ impl Aslr {
         Some(LEAST_GAP + u64::from(number) * STRIDE_PAGES % SPREAD_PAGES * page())
     }
 
-    /// Whether this kernel and this user support it. Changes only a thread that ends at once.
+    /// Whether this kernel supports it and this user may set it. Changes only a thread that ends at once.
     pub fn available(self) -> Result<(), String> {
         let kernel = fs::read_to_string("/proc/sys/kernel/randomize_va_space").unwrap_or_default();
         if self == Self::On && kernel.trim() == "0" {

@@ -48,7 +48,7 @@ pub fn dies_with_parent(command: &mut Command) {
 pub(crate) struct Before {
     pub aslr: Option<Aslr>,
     pub hide_root: bool,
-    /// The `tasks` files of its control groups.
+    /// The open files through which it joins its control groups.
     pub doors: Doors,
 }
 

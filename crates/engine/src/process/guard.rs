@@ -84,7 +84,7 @@ impl Guard {
         }
     }
 
-    /// Waits until no cutting of the log is under way.
+    /// Waits while the log is being cut.
     pub(crate) fn settle(&self) {
         drop(self.ending.lock());
     }

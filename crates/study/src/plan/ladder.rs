@@ -1,4 +1,5 @@
-//! Ladders within one server lifetime: which conditions are the rungs of one ladder, and their order.
+//! Ladders, whose levels (rungs) are measured one after the other in one server lifetime: which conditions belong to
+//! one ladder, and their order.
 
 use super::design::Condition;
 use super::place::place_of;

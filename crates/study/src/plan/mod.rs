@@ -3,8 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `adapt` | adapts a study to machine and engine |
-//! | `each_node` | expands levels that mean one level per node; merges placements that are equal by the machine's
-//! symmetry |
+//! | `each_node` | expands levels that mean one level per node; merges placements that are equal by the machine's symmetry |
 //! | `design` | combines factors into conditions |
 //! | `limits` | limits on the size of a study |
 //! | `builds` | server programs, each queried once, and names that distinguish them |

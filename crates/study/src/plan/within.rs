@@ -216,8 +216,8 @@ fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Alike> {
     all
 }
 
-/// The factors whose levels may share a server here; none if no factor's may, if the study sets a ladder itself, or if a
-/// pilot chooses its counts.
+/// The factors whose levels may share a server here; none if no factor's may, if the study sets a ladder itself, or if
+/// a pilot chooses its counts.
 fn shared(study: &Study, conditions: &[Condition]) -> Option<String> {
     if study.design.ladder.is_some() || study.sampling.target_half_width.is_some() {
         return None;

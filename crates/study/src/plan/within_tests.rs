@@ -181,7 +181,7 @@ fn what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() {
     assert!(short.to_string().contains("for the data, and 20 min were given"), "{short}");
 }
 
-/// Builds are named by their differences, which no condition of the study itself is.
+/// Builds are named by their differences, while the study's own conditions have the paths as names.
 #[test]
 fn builds_by_loads_are_cut_to_a_time_and_each_load_is_a_comparison() {
     let set = ["engine.name=mariadb", "factors.binary=/opt/before/mariadbd,/opt/after/mariadbd"];

@@ -28,7 +28,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Entries of the list that search no text. Entries without a file in the tree are skipped, for the small trees of tests.
+/// Entries of the list that search no text. Entries without a file are skipped, because the trees of tests are small.
 fn not_needed(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for foreign in FOREIGN_PROSE {

@@ -2,8 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `tree` | the files of a directory, with the metadata that shows whether one was changed; a note of that metadata
-//! from the last time the copy was equal, and when the note is valid |
+//! | `tree` | the files of a directory, with the metadata that shows whether one was changed; a note of that metadata from the last time the copy was equal, and when the note is valid |
 //! | `put_back` | makes one file equal to another: shares the blocks, or writes those that differ |
 //! | `copy` | the copy itself: locked, restored, removed |
 

@@ -77,7 +77,7 @@ fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
     Ok(copied)
 }
 
-/// Continues, unless this program has been interrupted.
+/// Fails if this program has been interrupted.
 fn go_on() -> io::Result<()> {
     if interrupted() { Err(io::Error::other("interrupted")) } else { Ok(()) }
 }
