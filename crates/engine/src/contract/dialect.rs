@@ -25,8 +25,7 @@ pub enum BulkLoad {
     Inserts,
     /// With one statement ([`Dialect::load_from`]) through which the server itself reads a named pipe.
     Pipe,
-    /// With one statement ([`Dialect::load_through_session`]) whose rows follow over the connection
-    /// ([`Session::load`]).
+    /// With one statement ([`Dialect::load_through_session`]) and rows that follow it ([`Session::load`]).
     Stream,
 }
 
@@ -105,8 +104,7 @@ pub trait Dialect: Debug + Send + Sync {
         true
     }
 
-    /// Whether a table, with its definition, is filled in one transaction. Otherwise each transaction inserts some
-    /// thousand rows.
+    /// Whether one transaction creates and fills a table. Otherwise each transaction inserts some thousand rows.
     fn makes_table_in_one_transaction(&self) -> bool {
         false
     }
@@ -119,8 +117,7 @@ pub trait Dialect: Debug + Send + Sync {
         None
     }
 
-    /// A statement that continues the numbering after rows that were inserted with explicit numbers; none if that is
-    /// automatic.
+    /// Continues the numbering after rows with explicit numbers; none if that is automatic.
     fn number_on(&self, _table: &str, _column: &str) -> Option<String> {
         None
     }
@@ -150,8 +147,7 @@ pub trait Dialect: Debug + Send + Sync {
         format!("ANALYZE {table}")
     }
 
-    /// Statements that read the table (through `unindexed`, a column of no index) and then each of its indexes from
-    /// end to end.
+    /// Reads the table (through `unindexed`, a column of no index) and then each of its indexes from end to end.
     fn scans(&self, table: &str, unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan>;
 
     /// Statements that a session of analytical queries sends first.

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Limit on an option file and everything that it includes, bytes.
 const LARGEST: u64 = 1 << 20;
-/// Least size at which a file or a folder entry counts towards that limit: an empty file could otherwise be included
-/// without end.
+/// Least size at which a file or a folder entry counts: an empty file could otherwise be included without end.
 const OF_A_FILE: u64 = 1 << 10;
 const OF_AN_ENTRY: u64 = 1 << 6;
 const DEPTH: usize = 8;

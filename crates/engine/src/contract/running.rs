@@ -1,5 +1,4 @@
-//! A server that someone else runs, with the same interface as a private one. It is never started, stopped or
-//! changed.
+//! A server that someone else runs, with the interface of a private one: never started, stopped or changed.
 
 use super::diagnostics::{Diagnostics, Unset};
 use super::session::SET_UP;

@@ -19,8 +19,7 @@ pub const DEFAULT_DATABASE: &str = "sbtest";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DataDirectory {
-    /// Used as it is, and changed by the server. Not for a cached directory: the next trial would start from other
-    /// data.
+    /// Used as it is, and changed by the server. Not for a cached directory, which would differ for the next trial.
     InPlace(PathBuf),
     /// A private copy, created by start and removed after stop: every trial starts from the same bytes, also when its
     /// workload only reads (purge, statistics and change buffers write anyway). Uses copy-on-write where the file
@@ -169,8 +168,7 @@ pub trait Engine: Send + Sync {
     fn dialect(&self) -> &'static dyn Dialect;
     /// Estimated time to start and stop it on an ordinary machine, seconds; used until trials have been timed.
     fn start_cost_s(&self) -> f64;
-    /// Estimated time to create an empty data directory on an ordinary machine, including the server that fills it,
-    /// seconds.
+    /// Estimated seconds to create an empty data directory on an ordinary machine, including the server that fills it.
     fn fresh_cost_s(&self) -> f64;
     /// What a server with these options needs for a data set of this many bytes.
     fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint;
@@ -244,8 +242,7 @@ pub trait Engine: Send + Sync {
         let reason = format!("{} has no option files: set options under [engine.options]", self.name());
         Err(EngineError::OptionFile { path: path.to_owned(), reason })
     }
-    /// Whether [`Engine::prepare_data`] would find this data set in the cache, made by this program with these
-    /// options.
+    /// Whether [`Engine::prepare_data`] would find this data set in the cache, for this program and these options.
     fn is_prepared(&self, cache: &Path, by: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool;
     /// A data directory with the data set, created once and cached by content; safe against concurrent callers.
     ///
@@ -306,8 +303,7 @@ pub trait Server: Send + Sync {
     fn setting(&self, name: &str) -> Result<Option<String>, EngineError>;
     /// Shuts it down; kills it when `timeout` has expired. Afterwards its private files are removed.
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError>;
-    /// Descriptions of processes that the server had started and that still ran when it had shut down; they were
-    /// ended then.
+    /// Descriptions of processes that it had started and that still ran after its shutdown; they were ended then.
     fn outlived(&self) -> &[String] {
         &[]
     }

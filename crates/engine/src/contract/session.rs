@@ -7,8 +7,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 
-/// Default limit on the time that a server may stay silent while it owes an answer: longer than any statement of a
-/// measurement, but finite.
+/// Default limit on the silence of a server that owes an answer: longer than any measured statement, but finite.
 pub const SILENCE: Duration = Duration::from_secs(600);
 /// Time limit for connecting and logging in together.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -107,8 +106,7 @@ pub trait Session: Send {
     fn set_timeout(&mut self, _limit: Option<Duration>) -> Result<(), SqlError> {
         Ok(())
     }
-    /// From now on the session spins instead of sleeping until an answer arrives, and adds the time to this counter;
-    /// `None`: it sleeps.
+    /// From now on the session spins until an answer arrives, and adds the time to this counter; `None`: it sleeps.
     fn set_spinning(&mut self, _spinning: Option<Spinning>) {}
     /// How the connection is encrypted, in words (version, cipher suite); none if it is not.
     fn encryption(&self) -> Option<String> {

@@ -86,8 +86,7 @@ pub(crate) fn is_cached(cache: &Path, key: &CacheKey) -> bool {
     is_complete(&cache.join(key.directory_name()), key)
 }
 
-/// Removes what killed processes left incomplete. A process that is still at work holds its lock, and its entry is
-/// kept.
+/// Removes incomplete entries of killed processes. A process at work holds its lock, and its entry is kept.
 pub fn remove_half_made(cache: &Path) -> Result<Vec<PathBuf>, EngineError> {
     let Some(folder) = PrivateFolder::open(cache, Access::Closed).map_err(not_private)? else {
         return Ok(Vec::new());

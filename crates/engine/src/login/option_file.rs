@@ -6,8 +6,7 @@ use crate::contract::option_file::{OptionLine, my_cnf_line};
 use crate::{EngineError, TlsMode};
 use std::path::Path;
 
-/// The login parameters in an option file: in groups of clients (`sections`), in the order of the file; a later value
-/// wins.
+/// The login parameters in an option file: from the client groups (`sections`), in file order; a later value wins.
 pub(crate) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<Login, EngineError> {
     let Some(path) = asked.map(given).or_else(|| in_home(".my.cnf")) else { return Ok(Login::default()) };
     match read(&path, Closed::ToWriters)? {

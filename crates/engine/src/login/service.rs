@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 pub(super) const MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
 const SYSTEM: &str = "/etc/postgresql-common/pg_service.conf";
 
-/// The parameters of the service with this name, from `PGSERVICEFILE` or `~/.pg_service.conf`, then from the system's
-/// file.
+/// The parameters of this service, from `PGSERVICEFILE` or `~/.pg_service.conf`, then from the system's file.
 pub(crate) fn of_service(name: &str) -> Result<Login, EngineError> {
     let own = variable("PGSERVICEFILE").map(PathBuf::from).or_else(|| in_home(".pg_service.conf"));
     let system =

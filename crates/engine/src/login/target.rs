@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 /// The connection target of a login, completed from the user's own files for `engine`.
 ///
 /// # Errors
-/// A file cannot be read, is accessible to other users, or was requested and does not exist; no address of a server
-/// is known.
+/// A file is unreadable, accessible to other users, or requested but missing; no server address is known.
 pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, EngineError> {
     let found = engine.login_files(&login)?;
     let asked_port = login.port;

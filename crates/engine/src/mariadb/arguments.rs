@@ -52,8 +52,7 @@ pub(crate) fn variable_name(option: &str) -> String {
     name.strip_prefix("loose_").map(str::to_owned).unwrap_or(name)
 }
 
-/// With this option InnoDB spreads its buffer pool over all nodes that its cpuset allows, whatever memory policy it
-/// inherited.
+/// Makes InnoDB spread its buffer pool over all nodes that its cpuset allows, whatever policy it inherited.
 pub(crate) const SPREADS: &str = "innodb_numa_interleave";
 
 /// The option, if `options` turn it on; `by_default` decides if none of them mentions it.
@@ -107,8 +106,7 @@ pub(super) struct Places<'a> {
     pub temporary: &'a Path,
 }
 
-/// The whole command line; `listens` is the TCP address. The caller's options come last and take precedence over the
-/// defaults.
+/// The whole command line; `listens` is the TCP address. The caller's options come last and override the defaults.
 pub(super) fn all(
     kind: &Kind,
     places: &Places<'_>,
@@ -153,8 +151,7 @@ pub(crate) fn run_as() -> Option<OsString> {
     rustix::process::geteuid().is_root().then(|| "--user=root".into())
 }
 
-/// Settings that a benchmark needs and on which no result should depend; everything else keeps the server's own
-/// default.
+/// Settings that a benchmark needs and on which no result should depend; the rest keeps the server's defaults.
 fn defaults(data: &Path) -> Vec<(&'static str, String)> {
     vec![
         ("innodb-buffer-pool-size", memory_for(data).to_string()),

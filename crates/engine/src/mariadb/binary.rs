@@ -117,8 +117,7 @@ fn version_of(path: &Path) -> Result<(String, Option<String>), EngineError> {
     }
 }
 
-/// What a server program reports about itself. The servers of MariaDB, MySQL and MySQL's forks can have each other's
-/// file names.
+/// What a server program reports about itself. Servers of MariaDB, MySQL and its forks can share file names.
 pub(crate) struct ProgramReport {
     pub product: &'static str,
     /// None if it is none of these servers.

@@ -141,8 +141,7 @@ impl Dialect for InnoDb {
         Ok(pages.map(|(held, data)| PoolPages { held, data, reloads }))
     }
 
-    /// Row versions that are not yet purged, and dirty pages. An idle server keeps some of both, up to its own
-    /// limits.
+    /// Row versions not yet purged, and dirty pages. An idle server keeps some of both, up to its own limits.
     fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
         let metric = "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
         let status = self.global_status;

@@ -68,8 +68,7 @@ pub(super) fn install(
     partial: &Path,
 ) -> Result<(), EngineError> {
     let data = partial.join("data");
-    // A temporary directory of its own: a server that starts deletes the temporary tables of every other one in the
-    // same directory.
+    // A separate directory: a starting server deletes the temporary tables of all others in the same directory.
     let temporary = PrivateDirectory::create(&partial.join("tmp"))?;
     let scratch = ("TMPDIR".to_owned(), temporary.path().to_string_lossy().into_owned());
     let environment = binary.environment(&BTreeMap::from([scratch]));
@@ -77,8 +76,7 @@ pub(super) fn install(
     let mut arguments: Vec<OsString> = runs.arguments.iter().map(OsString::from).collect();
     arguments.push(script.clone().into());
     arguments.extend(of_script(&script, &Layout::of(&binary.path))?);
-    // The script splits its arguments at spaces, and the data directory is one of them: a link gives it a simple
-    // name.
+    // The script splits its arguments at spaces, also the data directory: a link gives it a simple name.
     let link = if is_one_word(&data) { None } else { Some(PrivateDirectory::create(&request.run_directory)?) };
     let named = match &link {
         None => data.clone(),
@@ -133,8 +131,7 @@ fn is_one_word(path: &Path) -> bool {
     path.as_os_str().as_bytes().iter().copied().all(plain)
 }
 
-/// Starts a server on the fresh directory, lets the caller fill it, and shuts it down so that every copy starts in
-/// the same state.
+/// Starts a server on the fresh directory, lets the caller fill it, and shuts it down: every copy starts alike.
 fn fill_fresh(
     kind: &'static Kind,
     request: &PrepareRequest,
@@ -153,8 +150,7 @@ fn fill_fresh(
     (kind.root_stays_local)(&mut *session)?;
     // A slow shutdown merges and purges everything: no background work is left for the trials.
     statement(&mut *session, "SET GLOBAL innodb_fast_shutdown = 0")?;
-    // The list of pages for a server with innodb_buffer_pool_load_at_startup = ON, which is not this program's
-    // default.
+    // The page list for innodb_buffer_pool_load_at_startup = ON, which is not this program's default.
     for setting in ["innodb_buffer_pool_dump_pct = 100", "innodb_buffer_pool_dump_at_shutdown = ON"] {
         statement(&mut *session, &format!("SET GLOBAL {setting}"))?;
     }

@@ -41,8 +41,7 @@ pub(crate) struct Kind {
     pub install: Install,
     /// Additional arguments of this kind of server; the flag says whether its lock waits are to be readable.
     pub arguments: fn(&Path, &LogFile, bool) -> Vec<OsString>,
-    /// Runs before a fresh data directory is filled and speeds up the filling. The directory is discarded unless it
-    /// is completed.
+    /// Speeds up the filling of a fresh data directory, which is discarded unless it is completed.
     pub begin_fill: fn(&mut dyn Session) -> Result<(), EngineError>,
     /// Runs after it: restores the server's defaults and verifies them.
     pub end_fill: fn(&mut dyn Session) -> Result<(), EngineError>,

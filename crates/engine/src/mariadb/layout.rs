@@ -65,8 +65,7 @@ impl Layout {
         .collect()
     }
 
-    /// Folders of libraries in the same tree, for a program that needs libraries which the loader does not find by
-    /// itself.
+    /// Folders of libraries in the same tree, for a program whose libraries the loader does not find by itself.
     pub(crate) fn libraries(&self) -> Vec<PathBuf> {
         let top = match self {
             Self::System => return Vec::new(),

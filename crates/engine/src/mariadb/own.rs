@@ -50,8 +50,7 @@ pub(super) static KIND: Kind = Kind {
         // Loose: a server built without performance_schema can still start.
         let mut more = Layout::of(binary).arguments();
         more.push(format!("--loose-performance-schema={}", if lock_waits { "ON" } else { "OFF" }).into());
-        // From 11.4 on each start would first generate a key, which takes seconds, for sockets that need no
-        // encryption.
+        // From 11.4 on each start would generate a key for seconds, for sockets that need no encryption.
         more.push("--loose-ssl=0".into());
         if binary::is_safe_script(binary) {
             more.extend(arguments::of_safe_script(log));
@@ -78,8 +77,7 @@ fn log_creator(data: &Path) -> Option<MadeBy> {
     }
 }
 
-/// Drops root accounts of other hosts and anonymous accounts, which some versions create. In some versions mysql.user
-/// is a view.
+/// Drops remote root accounts and anonymous accounts, which some versions create. mysql.user may be a view.
 fn root_stays_local(session: &mut dyn Session) -> Result<(), EngineError> {
     let sql = "SELECT User, Host FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost')";
     for row in rows(session, sql)? {

@@ -58,8 +58,7 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Priva
     Ok(server)
 }
 
-/// Nothing may be changed silently: the log must not report an adjusted option, each option must read back, and the
-/// database must exist.
+/// Nothing may be changed silently: no adjusted option in the log, each option reads back, the database exists.
 fn verify(
     kind: &Kind,
     server: &PrivateServer,
@@ -97,8 +96,7 @@ pub(crate) fn variable(kind: &Kind, session: &mut dyn Session, name: &str) -> Re
     single(session, &sql)
 }
 
-/// The directory records the version that created it; another series is refused before the server can change
-/// anything.
+/// The directory records the version that created it; another series is refused before the server changes anything.
 pub(crate) fn check_version(kind: &Kind, data: &Path, binary: &Binary) -> Result<(), EngineError> {
     let (found, fits) = match (kind.made_by)(data) {
         None => return Ok(()),

@@ -37,8 +37,7 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     Ok(Binary { build, ..Binary::identified(path, product, version, libraries)? })
 }
 
-/// The usual places, and where `scripts/get-mysql` unpacks it: in the `target` folder in which this program was
-/// built.
+/// The usual places, and where `scripts/get-mysql` unpacks it: in the `target` folder of this program's build.
 pub(super) fn searched() -> Vec<PathBuf> {
     let built = std::env::current_exe().ok();
     let target = built.as_deref().and_then(|program| program.ancestors().find(|folder| folder.ends_with("target")));

@@ -78,8 +78,7 @@ fn arguments(binary: &Path, _log: &LogFile, lock_waits: bool) -> Vec<OsString> {
     let mut all = Layout::of(binary).arguments();
     // No X protocol with a port of its own; files may be read from the pipes that fill tables.
     all.extend(["--loose-mysqlx=OFF", "--secure-file-priv="].map(OsString::from));
-    // Only performance_schema maps connections to threads. Everything else in it is off, unless lock waits are
-    // requested.
+    // Only performance_schema maps connections to threads. The rest of it is off, unless lock waits are requested.
     all.extend(["--performance-schema=ON", "--performance-schema-instrument=%=OFF"].map(OsString::from));
     if !lock_waits {
         all.push("--performance-schema-consumer-global-instrumentation=OFF".into());

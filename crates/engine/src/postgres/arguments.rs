@@ -27,8 +27,7 @@ pub(super) const RESERVED: [&str; 11] = [
     "log_destination",
 ];
 
-/// The whole command line; `listens` is the TCP address. The caller's options come last and take precedence over the
-/// defaults.
+/// The whole command line; `listens` is the TCP address. The caller's options come last and override the defaults.
 pub(super) fn all(
     data: &Path,
     run: &Path,

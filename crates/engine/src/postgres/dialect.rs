@@ -81,8 +81,7 @@ impl Dialect for PostgresDialect {
         &["CHECKPOINT"]
     }
 
-    /// Running autovacuum workers, and the tables that autovacuum is going to process by its own rule (the manual's
-    /// 24.1.6).
+    /// Running autovacuum workers, and the tables that autovacuum will process by its rule (the manual's 24.1.6).
     fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
         let workers = "SELECT COUNT(*) FROM pg_stat_activity \
                        WHERE backend_type = 'autovacuum worker' AND datname = current_database()";

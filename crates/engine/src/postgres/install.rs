@@ -49,8 +49,7 @@ fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(),
     run_installer("initdb", &program, arguments, &environment, MANNERS, request, explain)
 }
 
-/// Starts a server on the fresh directory, lets the caller fill it, and shuts it down so that every copy starts in
-/// the same state.
+/// Starts a server on the fresh directory, lets the caller fill it, and shuts it down: every copy starts alike.
 fn fill_fresh(request: &PrepareRequest, data: &Path, fill: &mut Fill<'_>) -> Result<(), EngineError> {
     let mut server = server::start(&StartRequest::to_fill(request, data, BTreeMap::new()))?;
     statement(&mut *server.connect()?, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;

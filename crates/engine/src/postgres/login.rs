@@ -10,8 +10,7 @@ use std::io;
 /// SSLRequest: a message of eight bytes with the number 80877103 in place of a protocol version.
 const REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
-/// Encrypts if the target requires it; returns whether it did. PostgreSQL never encrypts Unix sockets, whatever is
-/// requested.
+/// Encrypts if the target requires it; returns whether it did. PostgreSQL never encrypts Unix sockets.
 pub(super) fn secure<S: Channel>(stream: &mut S, target: &ConnectTarget) -> Result<bool, SqlError> {
     let mode = target.tls.mode;
     if mode == TlsMode::Off || stream.is_private() {
@@ -50,8 +49,7 @@ pub(super) fn maybe_for_want_of_tls(mut error: SqlError) -> SqlError {
 /// How far both sides have authenticated themselves.
 #[derive(Default)]
 pub(super) struct Proof {
-    /// SCRAM, once it has begun. From then on no other method is accepted, because SCRAM also authenticates the
-    /// server.
+    /// SCRAM, once it has begun: then no other method is accepted, because SCRAM also authenticates the server.
     pub scram: Option<ScramSha256>,
     /// Whether the server has proved that it knows the password.
     pub is_server_proved: bool,

@@ -95,8 +95,7 @@ fn kind(class: &str, name: &str) -> WaitKind {
         ("Lock", "transactionid" | "tuple") => WaitKind::Row,
         // The second is the name in versions before 13.
         ("LWLock", "BufferContent" | "buffer_content") => WaitKind::Page,
-        // One process writes the log for all that wait for this lock; waiting for a standby's answer is part of a
-        // commit too.
+        // One process writes the log for all waiting ones; waiting for a standby's answer is part of a commit too.
         ("LWLock", "WALWrite") | ("IPC", "SyncRep") => WaitKind::Log,
         ("IO", name) if name.to_ascii_lowercase().starts_with("wal") => WaitKind::Log,
         ("IO", _) => WaitKind::File,

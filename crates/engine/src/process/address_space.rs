@@ -19,8 +19,7 @@ use std::thread::Builder;
 use tare_cpuset::ThreadRefused;
 use tare_cpuset::observe::parse;
 
-/// The smallest gap that the kernel leaves for the stack, and therefore the smallest limit that moves a mapping,
-/// bytes.
+/// The smallest gap that the kernel leaves for the stack, and so the smallest limit that moves mappings, bytes.
 const LEAST_GAP: u64 = 128 << 20;
 /// The layouts are spread over this many pages ...
 const SPREAD_PAGES: u64 = 1 << 15;
@@ -40,8 +39,7 @@ pub enum Aslr {
     On,
     /// Not randomised: always the same layout.
     Off,
-    /// Not randomised, and shifted by an amount that depends on this number: a repeatable layout, from 1 to
-    /// [`Aslr::LAYOUTS`].
+    /// Not randomised, shifted by an amount that depends on this number, from 1 to [`Aslr::LAYOUTS`]: repeatable.
     Layout(u16),
 }
 
@@ -191,8 +189,7 @@ impl Positions {
     }
 }
 
-/// Sets the personality of the calling thread, and of programs that it execs. Returns the previous one. Only makes a
-/// system call.
+/// Sets the personality of the calling thread and of what it execs. Returns the previous one. One system call.
 fn personality(persona: u32) -> io::Result<u32> {
     // SAFETY: the call takes a number and reads or writes no memory of this process; a personality affects what is
     // mapped from the next exec on, not what is mapped already.

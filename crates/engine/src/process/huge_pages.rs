@@ -1,5 +1,4 @@
-//! Checks that a server has the huge pages that it was told to use: servers continue without them, and at most log
-//! it.
+//! Checks that a server has its requested huge pages: servers continue without them, and at most log that.
 
 use crate::EngineError;
 use tare_cpuset::observe::proc_text;

@@ -89,8 +89,7 @@ impl ServerDirectories {
     }
 }
 
-/// A spawned server. Fields drop in order: first the process ends, then its directories are removed, then its
-/// registration.
+/// A spawned server. Fields drop in order: the process ends, then its directories go, then its registration.
 pub(crate) struct Instance {
     pub process: ServerProcess,
     stage: Option<ServerDirectories>,

@@ -92,8 +92,7 @@ impl Registration {
         self.write()
     }
 
-    /// Adds the server that answers behind a wrapper. The kernel kills the wrapper with its parent, but not this
-    /// process.
+    /// Adds the server that answers behind a wrapper. The kernel kills only the wrapper with its parent.
     pub(crate) fn answered(&mut self, pid: u32) -> Result<(), EngineError> {
         self.record.behind = Identity::of(pid as i32);
         self.write()

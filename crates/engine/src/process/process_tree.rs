@@ -29,8 +29,7 @@ const NOTICE: Duration = Duration::from_millis(300);
 #[derive(Debug, Default)]
 pub(crate) struct Doors {
     pub group: Option<File>,
-    /// The groups that confine its memory. A group for nodes allows all CPUs and so resets the affinity, which the
-    /// child restores.
+    /// The groups that confine its memory. Joining one for nodes resets the affinity, which the child restores.
     pub memory: Vec<File>,
     /// The group that limits its caches and memory bandwidth.
     pub limits: Option<File>,
@@ -83,8 +82,7 @@ impl ProcessTree {
         variable.strip_prefix(MARK).and_then(|rest| rest.strip_prefix('=')) == Some(&self.mark)
     }
 
-    /// Marks the command. Returns the files of the control groups that its process must join before exec, by writing
-    /// `0` to each.
+    /// Marks the command. Returns the files to which its process must write `0` before exec, to join the groups.
     ///
     /// # Errors
     /// When the file of the group that limits it cannot be opened.

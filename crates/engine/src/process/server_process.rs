@@ -37,8 +37,7 @@ pub(crate) struct Launch<'a> {
     pub preload: Option<&'a Path>,
     pub log: &'a LogFile,
     pub manners: StopPolicy,
-    /// Holds it and everything that it starts. Must be new, and registered if a kill of this process must not lose
-    /// it.
+    /// Holds it and all that it starts. Must be new, and registered if a kill of this process must not lose it.
     pub tree: ProcessTree,
 }
 
@@ -57,8 +56,7 @@ impl Default for StopPolicy {
 
 /// A running server process; killed when dropped, and by the kernel when the thread that spawned it ends.
 ///
-/// The spawned process may be a wrapper that keeps running, such as mariadbd-safe: then the server is the process
-/// that answers.
+/// The spawned process may be a lasting wrapper, such as mariadbd-safe: the server is the process that answers.
 pub(crate) struct ServerProcess {
     child: Child,
     status: Option<ExitStatus>,

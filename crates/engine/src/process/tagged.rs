@@ -1,5 +1,4 @@
-//! Programs other than servers, marked and registered as servers are: a kill of this process leaves none of them
-//! behind.
+//! Programs other than servers, marked and registered like servers: a kill of this process leaves none behind.
 
 use super::before_exec::dies_with_parent;
 use super::leftovers::Registration;
@@ -10,8 +9,7 @@ use std::process::Command;
 /// A mark for one program and all that it starts, registered in the state directory until this is dropped. The owner
 /// of this value ends them; after a kill of this process, the next start does.
 ///
-/// It is only a mark in the environment: joining a control group takes milliseconds, which would delay a program that
-/// is being timed.
+/// It is only a mark in the environment: joining a control group would delay a timed program by milliseconds.
 #[derive(Debug)]
 pub struct TaggedProcesses {
     tree: ProcessTree,

@@ -50,8 +50,7 @@ pub fn list_questions_in(state_directory: &Path) {
     let _ = LISTED.set(state_directory.to_owned());
 }
 
-/// A question, and the identity of the program file: device, inode, bytes, seconds and nanoseconds of its last
-/// change.
+/// A question, and the program file's device, inode, bytes, seconds and nanoseconds of its last change.
 type QuestionOf = (PathBuf, [i128; 5], Vec<String>, Option<String>, bool);
 
 /// Earlier answers in this process: planning a study asks the same of a server for every option that it sets.
@@ -164,8 +163,7 @@ impl Binary {
     }
 }
 
-/// What a program reports about itself, and the folders of libraries that it needs for that. First tries without
-/// them.
+/// What a program reports about itself, and the library folders that it needs for that, if it needs any.
 pub(crate) fn self_told(
     path: &Path,
     arguments: &[&str],

@@ -11,8 +11,7 @@ const DEPTH: usize = 7;
 /// Limit on the entries that are looked at there, so that a search of a home or root folder ends in time.
 const ENTRIES: usize = 200_000;
 
-/// The builds of an engine in the usual places, beginning with the one that a study uses by default, then those
-/// `under` these folders.
+/// The builds of an engine in the usual places, the default of studies first, then those `under` these folders.
 pub fn installed(engine: &dyn Engine, under: &[PathBuf]) -> Vec<Binary> {
     let mut found: Vec<Binary> = engine.binary(None).into_iter().collect();
     let usual = engine.places();

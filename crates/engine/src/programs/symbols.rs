@@ -18,8 +18,7 @@ const NAME: u64 = 64;
 /// Lengths of a build id, bytes: usually twenty.
 const IDS: Range<usize> = 2..65;
 
-/// A program or library from an untrusted source: no size and no offset in it is trusted, and overlapping sections
-/// are read once.
+/// An untrusted program or library: its sizes and offsets are not trusted, overlapping sections are read once.
 #[derive(Debug)]
 pub struct ProgramFile {
     file: ReadCache<File>,

@@ -37,8 +37,7 @@ pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     Binary::identified(path, "SQLite", rusqlite::version().to_owned(), None)
 }
 
-/// The same, but checks that a given path is a build of this program: with any other program the server would only
-/// fail to start.
+/// The same, but checks that a given path is a build of this program: any other would only fail to start.
 pub(super) fn asked(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let Some(path) = explicit else { return binary(None) };
     let unusable = |reason| EngineError::BinaryUnusable { path: path.to_owned(), reason };

@@ -10,8 +10,7 @@ use std::time::Duration;
 /// Limit on a sleep, seconds, so that a server ends in time.
 const LONGEST_S: f64 = 10.0;
 
-/// Adds `sleep(seconds)`, which MariaDB and MySQL have too: a statement with a known service time, used to check the
-/// measurement itself.
+/// Adds `sleep(seconds)`, as in MariaDB and MySQL: a known service time, used to check the measurement itself.
 pub(super) fn add_functions(connection: &Connection) -> Result<()> {
     connection.create_scalar_function("sleep", 1, FunctionFlags::SQLITE_UTF8, |context| {
         let seconds: f64 = context.get(0)?;

@@ -15,8 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-/// Hidden option: for how many microseconds per pair of connections (n connections: n * n) a statement holds the
-/// lock.
+/// Hidden option: microseconds per pair of connections (n connections: n * n) that a statement holds the lock.
 const OPTION: &str = "tare_planted_lock_us";
 /// The prefix of an option's name in the statement that reads it back.
 const REQUEST: &str = "PRAGMA ";

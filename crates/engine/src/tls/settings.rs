@@ -17,8 +17,7 @@ use std::sync::Arc;
 /// Bits of a key file's mode that let other users read or change it: any access for others, writing for the group.
 const OPEN_TO_OTHERS: u32 = 0o027;
 
-/// Limit on the size of a file with certificates or a key, bytes: all authorities of a system take a quarter of a
-/// megabyte.
+/// Limit on the size of a certificate or key file, bytes: all authorities of a system take a quarter of a megabyte.
 const LARGEST: u64 = 4 << 20;
 
 /// A connection before its handshake.

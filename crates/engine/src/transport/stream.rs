@@ -1,5 +1,4 @@
-//! A connection's byte stream: a Unix or TCP socket, encrypted or not, behind one type, and a handle that ends it
-//! from another thread.
+//! A connection's byte stream: a Unix or TCP socket, encrypted or not, and a handle that ends it from elsewhere.
 
 use super::socket::{End, Socket};
 use super::spin::Spinning;
@@ -37,8 +36,7 @@ pub(crate) trait Channel: Read + Write + Send {
     fn interrupter(&self) -> Option<Interrupter>;
 }
 
-/// Ends a session from another thread: a thread that waits on it gets an error at once, and the session cannot be
-/// used any more.
+/// Ends a session from another thread: a thread that waits on it gets an error at once, and the session is lost.
 #[derive(Clone)]
 pub struct Interrupter(Arc<End>);
 

@@ -216,8 +216,7 @@ impl<S: Channel> Session for Connection<S> {
         }
     }
 
-    /// With LOCAL, a value that does not fit is only a warning, and a row with an existing key is skipped. Here both
-    /// are errors.
+    /// With LOCAL, a value that does not fit or an existing key is only a warning. Here it is an error.
     fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
         let taken = self.load_local(sql, feed)?;
         let warnings = self.query("SHOW WARNINGS LIMIT 1")?;

@@ -44,8 +44,7 @@ impl<S: Channel> Packets<S> {
     /// Encrypts everything that follows.
     ///
     /// # Errors
-    /// The stream's errors; also if more bytes have arrived than were requested: they would be indistinguishable from
-    /// encrypted ones.
+    /// The stream's errors; also unrequested bytes, which would be indistinguishable from encrypted ones.
     pub(super) fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()> {
         self.input.consume(take(&mut self.held));
         if !self.input.is_empty() {

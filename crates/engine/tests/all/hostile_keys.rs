@@ -23,8 +23,7 @@ FwIDAQAB
 /// The server's answer to a login, one packet.
 const WANT_PASSWORD: &[u8] = &[1, 4];
 
-/// A TCP server that requests the password itself, answers every packet with its own key, and records what it
-/// receives.
+/// A TCP server that requests the password, answers every packet with its own key, and records all packets.
 struct Thief {
     port: u16,
     heard: Arc<Mutex<Vec<Vec<u8>>>>,

@@ -15,8 +15,7 @@ use tare_text::shown_name;
 const SIGN_EVERY: Duration = Duration::from_secs(1);
 /// The other side counts as gone after this time: ten keep-alives in a row do not get lost on a working connection.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Limit on the length of a message, bytes: a machine with thousands of CPUs takes some millions, as do the threads
-/// of a load.
+/// Limit on a message, bytes: a machine with thousands of CPUs takes some millions, as do the threads of a load.
 const LONGEST: u64 = 32 << 20;
 /// Limit on the numbers in the CPU sets of one message, written as `0-65535`, in total: a machine with 8192 CPUs has
 /// some tens of thousands, and a few bytes of text could expand to megabytes in memory.

@@ -100,8 +100,7 @@ pub enum FromClient {
     Time(i64),
     Holds(Vec<AppliedSetting>),
     Step(Progress),
-    /// All clients are connected: the server's thread number for each. It waits for an answer, as do all messages
-    /// below.
+    /// All clients are connected; the server's thread number for each. It waits for an answer, as do all below.
     Connected(Vec<Option<i32>>),
     Idle,
     Start,

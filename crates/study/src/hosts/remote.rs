@@ -39,8 +39,7 @@ pub struct ClockOffset {
     pub uncertainty_s: f64,
 }
 
-/// This program on another host. Dropping it cuts the connection, and the program there ends everything that it
-/// started.
+/// This program on another host. Dropping it cuts the connection; the program there then ends all it started.
 pub struct Remote {
     there: OtherHost,
     child: Child,
@@ -267,8 +266,7 @@ fn why(how: Option<&str>, status: Option<ExitStatus>, complaint: &Mutex<String>)
     [how.map(str::to_owned), status, said].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// Text from another host in printable form: at most `most` characters, on one line, without terminal control
-/// sequences.
+/// Printable text from another host: at most `most` characters, one line, no terminal control sequences.
 pub fn cut(text: &str, most: usize) -> String {
     let whole: String = text.chars().take(most).collect();
     let dots = if whole.len() < text.len() { "..." } else { "" };

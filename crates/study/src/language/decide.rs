@@ -21,8 +21,7 @@ pub struct Decide {
     pub sessions: Option<usize>,
     /// Whether both sides run at the same time, each on one half of the machine.
     pub duet: bool,
-    /// Whether both servers run at the same time and their samples alternate; none: if both sides only read and their
-    /// threads are bound.
+    /// Whether both servers run at once and their samples alternate; none: if both only read and threads are bound.
     pub interleave: Option<bool>,
     pub controls: Vec<String>,
     pub seed: Option<u64>,

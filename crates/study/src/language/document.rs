@@ -1,5 +1,4 @@
-//! TOML with positions: just enough on top of the `toml` crate to report where a mistake is and what was expected
-//! there.
+//! TOML with positions: enough on top of the `toml` crate to report where a mistake is and what was expected.
 
 use super::key::Field;
 use std::collections::BTreeMap;

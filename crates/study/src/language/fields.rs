@@ -330,8 +330,7 @@ static ALL: LazyLock<Vec<Field>> = LazyLock::new(|| {
     all
 });
 
-/// All keys except `engine.options.*` and the machine settings, which are open-ended, in the order of a written
-/// study.
+/// All keys except the open-ended `engine.options.*` and machine settings, in the order of a written study.
 pub fn all() -> impl Iterator<Item = Field> {
     ALL.iter().copied()
 }

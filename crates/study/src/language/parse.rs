@@ -1,5 +1,4 @@
-//! Converts TOML to [`Study`]; every mistake is reported with its place, what was expected, and the nearest valid
-//! name.
+//! Converts TOML to [`Study`]; every mistake is reported with its place, what was expected, and the nearest name.
 
 use super::document::{Place, Places, Source, StudyError};
 use super::key::{Field, WORKLOAD};
@@ -23,8 +22,7 @@ pub struct Overrides {
     pub engine: Option<String>,
     /// `--load`: replaces the study's own load; keys of that load that the new one does not have are dropped.
     pub load: Option<String>,
-    /// Settings from options other than `--set`, each with the option's text. `--set` of the same key takes
-    /// precedence.
+    /// Settings from options other than `--set`, each with the option's text. `--set` takes precedence.
     pub options: Vec<(String, String)>,
     pub sets: Vec<String>,
     /// `--binary`: programs that become the levels of the factor of that name; empty: the study's own levels apply.

@@ -119,8 +119,8 @@ pub struct Sampling {
     pub target_half_width: Option<f64>,
     /// Time limit for all trials of all conditions if counts are chosen, seconds.
     pub budget_s: f64,
-    /// Time limit for the whole run, including making the data, seconds: the plan is cut to fit, and no trial starts
-    /// afterwards. None: no limit.
+    /// Time limit for the whole run, data included, seconds: the plan is cut to fit, and no trial starts that is not
+    /// expected to end in time. None: no limit.
     pub within_s: Option<f64>,
     /// Time limit for a trial, seconds; none: four times the expected time, plus a minute.
     pub trial_timeout_s: Option<f64>,
@@ -147,8 +147,8 @@ impl Default for Sampling {
             budget_s: 3600.0,
             within_s: None,
             trial_timeout_s: None,
-            // Both are about the difference between restarts of an undisturbed server (3%, Percona): more would hide
-            // it.
+            // Both are about the difference between restarts of an undisturbed server (3%, Percona), which more would
+            // hide.
             steal_limit: Limit(Some(0.03)),
             foreign_cpu_limit: Limit(Some(0.05)),
             probe: ProbeUse::Off,

@@ -31,8 +31,7 @@ pub struct Study {
     pub rehearsal: bool,
     /// Whether it has the size and settings of the article that it reproduces.
     pub as_published: bool,
-    /// `machine.where_possible`: whether the study runs without settings of the base that this machine does not
-    /// support.
+    /// `machine.where_possible`: whether to run without settings of the base that this machine does not support.
     pub where_possible: bool,
     /// Settings that were left out for that reason, after the study was adapted to its machine.
     pub left_out: Vec<LeftOut>,
@@ -75,8 +74,7 @@ pub struct Design {
     pub kind: DesignKind,
     /// Whether to leave out a condition that resolves to the same as an earlier one on this machine.
     pub skip_identical: bool,
-    /// The factor whose levels are measured one after the other in one server lifetime; none: each level has a server
-    /// of its own.
+    /// The factor whose levels are measured in turn in one server lifetime; none: each level has its own server.
     pub ladder: Option<String>,
     /// Whether warm-ups are limited to what [`Study::enough`] says.
     pub warms_up_enough: bool,

@@ -15,8 +15,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The setting that `section.key` of the base changes; none for a key that is not part of a condition, such as
-    /// `sampling.trials`.
+    /// What `section.key` of the base sets; none for a key that is not part of a condition (`sampling.trials`).
     pub fn of_key(section: &str, key: &str) -> Option<Self> {
         match section {
             "engine" => Self::of_build_key(key),

@@ -1,5 +1,4 @@
-//! Writes [`Study`] as TOML with every default spelled out, for the results directory. Parsing it returns the same
-//! study.
+//! Writes [`Study`] as TOML with every default, for the results directory. Parsing it returns the same study.
 
 use super::decide::Decide;
 use super::document::{Source, StudyError};

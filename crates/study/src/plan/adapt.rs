@@ -14,8 +14,7 @@ use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::schema::LeftOut;
 use tare_topology::Machine;
 
-/// Adapts the study. Afterwards it is concrete: reading it back makes no further choice. For an untrusted study no
-/// program is run.
+/// Adapts the study. The result is concrete: reading it back chooses nothing. Runs no program of an untrusted study.
 pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, String> {
     let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
     notes.extend(each_node::spell_out(study, on)?);

@@ -34,8 +34,7 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
     load.available(settings.workload.threads)
 }
 
-/// Each client needs a thread and a connection, and each connection a thread or process of its server, on this
-/// machine or another.
+/// Each client needs a thread and a connection, and each connection a server thread or process, here or elsewhere.
 fn threads(settings: &Settings) -> Result<(), String> {
     /// The limits are read once for all conditions, because a plan can have thousands.
     static NOW: OnceLock<Limits> = OnceLock::new();

@@ -106,8 +106,7 @@ fn checksums(conditions: &[Condition], asked: &dyn Fn(&Condition) -> Option<Bina
     })
 }
 
-/// Notes about the user's own data directories, which replace the tables that the load would create: what they must
-/// contain.
+/// Notes about the user's own data directories, which replace the load's tables: what they must contain.
 fn given_data(conditions: &[Condition]) -> Vec<String> {
     let mut notes = Vec::new();
     for Condition { settings, .. } in conditions {
@@ -133,8 +132,7 @@ struct Build {
     told: Option<(String, String, Option<String>)>,
 }
 
-/// Names by version; if versions are equal, also by the shortest part of the path that only one build has, or by
-/// build id.
+/// Names by version; among equal versions also by the shortest unique part of the path, or by build id.
 fn tell_apart(builds: &[Build]) -> Vec<String> {
     let products: BTreeSet<&str> = builds.iter().filter_map(|b| Some(b.told.as_ref()?.0.as_str())).collect();
     let version = |build: &Build| {

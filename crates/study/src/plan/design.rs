@@ -35,8 +35,7 @@ pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
 fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, String> {
     limits::check_wanted()?;
     let mut settings = study.base.clone();
-    // A named placement or build, or a workload, is applied as a whole; single keys refine it, wherever they are in
-    // the study.
+    // A named placement or build, or a workload, is applied as a whole; single keys refine it, wherever they are.
     let (whole, parts): (Vec<_>, Vec<_>) =
         levels.iter().partition(|(name, _)| matches!(name.as_str(), "placement" | "workload" | "build"));
     for (name, level) in whole.into_iter().chain(parts) {

@@ -38,8 +38,7 @@ pub fn trials_s(trials: &[PlannedTrial], conditions: &[Condition], sampling: &Sa
     Costs::of(conditions, sampling, cpus).trials_s(trials)
 }
 
-/// Expected time of one trial in seconds, by the name of its condition: with a server of its own, and with a warm
-/// server.
+/// Expected seconds of one trial, by the name of its condition: with its own server, and with a warm server.
 pub struct Costs<'a>(HashMap<&'a str, (f64, f64)>);
 
 impl<'a> Costs<'a> {
@@ -105,8 +104,7 @@ fn trial_of(settings: &Settings, sampling: &Sampling, counts: TrialSize) -> f64 
     sampling.pause_s + servers_s(settings) + load.expected_s(&counts) + settle_s + profile_s
 }
 
-/// Time of a plan if every attempt at every trial but the last is disturbed, seconds. Rungs of one server lifetime
-/// are not repeated.
+/// Time of a plan if every attempt but the last is disturbed, seconds. Rungs of one lifetime are not repeated.
 pub fn most_s(study: &Study, plan: &Plan) -> f64 {
     let again = f64::from(study.sampling.attempts.saturating_sub(1));
     let mut each_s: BTreeMap<&str, f64> = BTreeMap::new();

@@ -101,8 +101,7 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
     let most = MORE_SAMPLES * sampling.samples as u64;
     let target_of = Target { relative_half_width: target, confidence: CONFIDENCE, budget_s, max_samples: most };
     let advice: Vec<Advice<'_>> = cases.iter().filter_map(|case| advise(case, &costs?, &target_of)).collect();
-    // The case with the largest variance needs most; if the time does not suffice, it is the one with the widest
-    // interval.
+    // The case with the largest variance needs most; if time is short, it is the one with the widest interval.
     let worst = advice.iter().max_by(|a, b| {
         let widths = || a.found.relative_half_width.total_cmp(&b.found.relative_half_width);
         a.found.trials.cmp(&b.found.trials).then_with(widths)

@@ -48,8 +48,7 @@ impl Queue {
         self.waiting.pop_front()
     }
 
-    /// Also takes the next trial if it is the other one of the same block with the same attempt number: a pair that
-    /// runs together.
+    /// Also takes the next trial if it is the other one of the same block and attempt: a pair that runs together.
     pub fn take_with(&mut self, next: &Next) -> Option<Next> {
         let is_other = |other: &Next| other.trial.block == next.trial.block && other.attempt == next.attempt;
         if self.waiting.front().is_some_and(is_other) { self.waiting.pop_front() } else { None }

@@ -11,8 +11,7 @@ use tare_stats::racing;
 
 /// Least number of conditions for a race: with two, both would run until the decision anyway.
 const FEWEST: usize = 3;
-/// The default smallest difference of interest of `tare find`, and the same error probability as for any other
-/// question.
+/// The default smallest difference of interest of `tare find`, and the error probability of every other question.
 const QUESTION: racing::Question = racing::Question { minimum_effect: 0.02, alpha: 0.02 };
 
 /// Whether a study with this many conditions is raced: its question must be which condition is best.

@@ -18,8 +18,7 @@ pub fn scheduled(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
     with_pairs(plan, rule, pairs)
 }
 
-/// Replaces the schedule by this many pairs of the first condition and each of the others; samples of a pair
-/// alternate.
+/// Replaces the schedule by this many pairs of the first condition with each other one; their samples alternate.
 pub fn against_first(mut plan: Plan, pairs: usize) -> Plan {
     let scheduled = plan.trials.len().max(1);
     let names: Vec<String> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
@@ -40,8 +39,7 @@ pub fn against_first(mut plan: Plan, pairs: usize) -> Plan {
     plan
 }
 
-/// The plan with one more pair, if all planned trials have ended and nothing is decided. The same records always give
-/// the same plan.
+/// The plan with one more pair, if all trials have ended without a decision. The same records give the same plan.
 pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let rule = plan.settle.as_ref()?;
     let pairs = Pairs::of(plan, rule, records);

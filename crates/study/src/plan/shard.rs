@@ -15,8 +15,7 @@ pub enum ShardError {
 /// and the fingerprint, and `whole` the numbers and the order.
 ///
 /// # Errors
-/// When this machine cannot run a condition of the schedule: a block without that condition would compare nothing
-/// with it.
+/// When this machine cannot run a condition of the schedule: a block without it would compare nothing with it.
 pub fn part(whole: &Plan, here: &Plan, blocks: &BTreeSet<usize>) -> Result<Plan, ShardError> {
     let trials: Vec<_> = whole.trials.iter().filter(|trial| blocks.contains(&trial.block)).cloned().collect();
     for name in trials.iter().map(|trial| trial.condition.as_str()).collect::<BTreeSet<&str>>() {

@@ -91,8 +91,7 @@ pub fn of_plan(
     Ok(all.and_then(|()| fits(&sides, machine, place)))
 }
 
-/// Whether alternating samples place threads as whole samples do: all are bound, or, on request, both sides have the
-/// same placement.
+/// Whether turns place threads as whole samples do: all are bound, or, on request, both sides are placed alike.
 fn placed(sides: &[(Settings, ResolvedPlacement)], on_demand: bool) -> Result<(), Apart> {
     let alike = sides.windows(2).all(|pair| pair[0].1 == pair[1].1);
     let bound = sides.iter().all(|(_, placement)| has_a_pu_each(placement));
@@ -154,8 +153,7 @@ mod tests {
     use crate::language::parse::{Overrides, parse};
     use crate::plan::resolve::resolve;
 
-    /// The answer for a study with these lines on a described machine; without a line about placement its threads are
-    /// bound.
+    /// The answer for a study with these lines on a described machine; by default its threads are bound.
     fn apart(asked: Option<bool>, lines: &str, on: &str) -> Result<(), Apart> {
         let placed = if lines.contains("placement") { "" } else { BOUND };
         let text = format!("name = \"s\"\n{lines}\n{placed}");
@@ -202,8 +200,7 @@ mod tests {
         assert_eq!(apart(None, one, SMALL), Err(Apart::Writes));
     }
 
-    /// With placement by the OS, threads that start together stay on one PU during a short turn, but spread over a
-    /// whole sample.
+    /// Placed by the OS, threads that start together stay on one PU for a turn, but spread over a whole sample.
     #[test]
     fn threads_that_the_os_places_take_turns_on_demand_and_only_where_both_sides_leave_them_to_it() {
         let load = "[workload]\nname = \"read_only\"\n";

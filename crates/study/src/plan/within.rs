@@ -32,8 +32,7 @@ const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
 /// No sample, and no warm-up, is shortened below these, seconds.
 const SHORTEST_S: f64 = 10.0;
 const SHORTEST_WARMUP_S: f64 = 2.0;
-/// Least number of runs of a load that counts them; the second if the question is how servers differ, where each
-/// server counts once.
+/// Least number of runs of a load that counts them; the second if the question is how servers differ.
 const FEWEST_SAMPLES: usize = 3;
 const FEWEST_OF_A_SERVER: usize = 1;
 /// The key with the time limit of a warm-up that ends by time.
@@ -387,8 +386,7 @@ fn shown(study: &Study, plan: &Plan) -> String {
     }
 }
 
-/// The smallest change as a fraction; none from a single block. The probability of a false alarm is divided among the
-/// answer's tests.
+/// The smallest change as a fraction; none from a single block. Its tests share the probability of a false alarm.
 fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
     const ANSWER: f64 = 0.02;
     const OFTEN: f64 = 0.8;

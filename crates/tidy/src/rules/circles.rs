@@ -1,5 +1,4 @@
-//! Cycles of files: a file that uses another one which, perhaps through more files, uses it cannot be read, moved or
-//! tested alone.
+//! Cycles of files: files that use each other, perhaps through more files, cannot be read, moved or tested alone.
 
 use crate::{Finding, Tree, modules::Modules};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

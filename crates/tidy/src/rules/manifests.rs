@@ -1,5 +1,4 @@
-//! Every dependency has a comment with its reason, and the code uses it. Packages with examples have their examples
-//! tested.
+//! Every dependency has a comment with its reason, and the code uses it. Examples, where there are any, are tested.
 
 use crate::{File, Finding, Tree};
 use toml_edit::{Document, Item, TableLike};

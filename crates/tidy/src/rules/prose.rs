@@ -1,5 +1,4 @@
-//! No code decides by searching a sentence that this program wrote: results are values, and are turned into words
-//! last.
+//! No code decides by searching a sentence of this program: results are values, and become words last.
 
 use crate::{Finding, Tree, map::FOREIGN_PROSE};
 use syn::{Attribute, Expr, ExprLit, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, visit::Visit};

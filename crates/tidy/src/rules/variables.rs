@@ -1,5 +1,4 @@
-//! Every environment variable that changes the program's behaviour is part of its interface: the reference documents
-//! it.
+//! Environment variables that change the program's behaviour are part of its interface: the reference lists them.
 
 use crate::{Finding, Tree};
 

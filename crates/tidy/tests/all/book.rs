@@ -1,5 +1,4 @@
-//! The built site: every link in it leads to one of its files, and to an existing heading. `make book` builds it
-//! first.
+//! The built site: every link in it leads to an existing file and heading of it. `make book` builds it first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

@@ -1,5 +1,4 @@
-//! Every dependency is allowed: its licence, its source, and its number of versions. The lists are those of
-//! deny.toml.
+//! Every dependency is allowed: its licence, its source and its versions, by the lists of deny.toml.
 
 use spdx::{Expression, ParseMode};
 use std::collections::{BTreeMap, BTreeSet};

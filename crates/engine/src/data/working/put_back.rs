@@ -1,5 +1,4 @@
-//! Makes one file equal to another: shares the blocks if the file system supports it, otherwise writes those that
-//! differ.
+//! Makes one file equal to another: shares the blocks if the file system can, otherwise writes those that differ.
 
 use crate::EngineError;
 use crate::data::room::{Room, share};
@@ -64,8 +63,7 @@ fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
         let mut left = until - from;
         while left > 0 {
             go_on()?;
-            // A fraction of a second on a slow disk, so that an interruption need not wait for the rest of a large
-            // file.
+            // A fraction of a second on a slow disk, so that an interruption need not wait for a whole large file.
             let part = io::copy(&mut source.take(left.min(COPIED_AT_ONCE)), &mut target)?;
             if part == 0 {
                 break;

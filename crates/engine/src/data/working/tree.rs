@@ -145,8 +145,7 @@ pub(crate) fn keeps_times(on: &File) -> bool {
     rustix::fs::fstatfs(on).is_ok_and(|found| KEEP_TIMES.contains(&found.f_type))
 }
 
-/// Whether the file system of a folder reveals every change of its files; otherwise all of them are compared each
-/// time.
+/// Whether the file system of a folder reveals every change of a file; otherwise all files are compared.
 pub(super) fn tells_changes(folder: &Path, tree: &Tree) -> bool {
     let known = File::open(folder).is_ok_and(|folder| keeps_times(&folder));
     // Inodes of old file systems keep whole seconds.

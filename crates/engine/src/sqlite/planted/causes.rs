@@ -1,5 +1,4 @@
-//! Planted causes of known size, each set by an option, mostly in microseconds: `tare why` must name each first and
-//! find its size.
+//! Planted causes of known size, most in microseconds: `tare why` must name each first and find its size.
 
 use crate::sqlite::waited::Waited;
 use rusqlite::Connection;
