@@ -48,7 +48,7 @@ impl ReadBuffer {
         }
         while self.end - self.start < length {
             if self.end == self.bytes.len() {
-                // Grows with the data that arrive, never at once to the length that a header announces.
+                // Grows as data arrive: not at once to the announced length, and never beyond it.
                 self.bytes.resize((2 * self.end).min((self.start + length).max(INITIAL_BYTES)), 0);
             }
             match source.read(&mut self.bytes[self.end..]) {

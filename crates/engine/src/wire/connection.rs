@@ -46,7 +46,7 @@ impl<S: Channel> Connection<S> {
         let greeting = Greeting::parse(payload).map_err(|what| malformed(&what))?;
         let encrypted = secure(&mut packets, &greeting, target)?;
         packets.send_reply(&mut greeting.answer(target, encrypted)).map_err(lost)?;
-        // Otherwise the usual reason is the password.
+        // On a private connection a refusal is usually due to the password.
         let in_clear = !encrypted && !packets.stream().is_private();
         authenticate(&mut packets, target, greeting.nonce())
             .map_err(|error| if in_clear { maybe_for_want_of_tls(error, &greeting) } else { error })?;

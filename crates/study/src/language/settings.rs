@@ -147,8 +147,7 @@ impl Default for Sampling {
             budget_s: 3600.0,
             within_s: None,
             trial_timeout_s: None,
-            // Both are about the difference between restarts of an undisturbed server (3%, Percona), which more would
-            // hide.
+            // About the difference between restarts of an undisturbed server (3%, Percona): larger limits would hide it.
             steal_limit: Limit(Some(0.03)),
             foreign_cpu_limit: Limit(Some(0.05)),
             probe: ProbeUse::Off,

@@ -32,7 +32,7 @@ const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
 /// No sample, and no warm-up, is shortened below these, seconds.
 const SHORTEST_S: f64 = 10.0;
 const SHORTEST_WARMUP_S: f64 = 2.0;
-/// Least number of runs of a load that counts them; the second if the question is how servers differ.
+/// Least number of runs of a load that counts them; the second if servers are compared, where each counts once.
 const FEWEST_SAMPLES: usize = 3;
 const FEWEST_OF_A_SERVER: usize = 1;
 /// The key with the time limit of a warm-up that ends by time.
