@@ -147,7 +147,7 @@ impl Default for Sampling {
             budget_s: 3600.0,
             within_s: None,
             trial_timeout_s: None,
-            // About the difference between restarts of an undisturbed server (3%, Percona): larger limits would hide it.
+            // Both are about the spread of restarts of an undisturbed server (3%, Percona): more would hide it.
             steal_limit: Limit(Some(0.03)),
             foreign_cpu_limit: Limit(Some(0.05)),
             probe: ProbeUse::Off,
