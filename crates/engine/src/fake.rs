@@ -1,4 +1,4 @@
-//! An engine without a database, for tests: shows what an engine has to bring, and that it is added with one line.
+//! An engine without a database, for tests. It shows what an engine must implement, and that one line registers it.
 
 use crate::contract::dialect::{Collation, Dialect, Identity, Index, Scan};
 use crate::contract::server::Fill;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 
-/// The engine `fake`: no server, no data, and answers at once.
+/// The engine `fake`: no server, no data; it answers at once.
 pub(crate) struct Fake;
 
 pub(crate) fn request() -> StartRequest {
@@ -154,7 +154,7 @@ impl Server for FakeServer {
     }
 }
 
-/// Answers each statement that contains a word with the rows alongside it, everything else with none.
+/// Answers a statement that contains one of these words with the rows next to the word, any other with no rows.
 pub(crate) struct FakeSession(pub &'static [(&'static str, &'static [&'static [&'static str]])]);
 
 impl Session for FakeSession {

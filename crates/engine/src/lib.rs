@@ -1,20 +1,20 @@
-//! The databases: start, prove ready, connect, stop.
+//! The database engines: start a server, wait until it answers, connect, stop it.
 //!
 //! | folder or file | holds |
 //! | --- | --- |
-//! | `contract/` | what every engine promises: the traits [`Engine`], [`Server`], [`Session`] and [`Dialect`], what they are asked with, how they fail |
-//! | `registry` | the engine of a name |
-//! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol of the first two |
-//! | `programs/` | a server program that was found, what it says of itself, and what tells it from another build |
-//! | `process/` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
-//! | `data/` | prepared data directories, the one working copy that trials work on, run directories |
-//! | `login/` | how a server that runs already is reached: option files, files of passwords, services |
-//! | `transport/` | the bytes between client and server, and limits on how many and how long; `tls/` encrypts them |
+//! | `contract/` | the interface of every engine: the traits [`Engine`], [`Server`], [`Session`] and [`Dialect`], their requests and errors |
+//! | `registry` | finds an engine by its name |
+//! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol that MariaDB and MySQL share |
+//! | `programs/` | finding a server program, its version, and what distinguishes it from another build |
+//! | `process/` | the life of a server process: spawn, watch, stop, and cleaning up after kill -9 |
+//! | `data/` | prepared data directories, the one working copy that trials use, run directories |
+//! | `login/` | how to reach a running server: option files, password files, service files |
+//! | `transport/` | the bytes between client and server, and limits on their number and duration; `tls/` encrypts them |
 //!
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
 //! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.
 
-// Only crates of this workspace use it: where a name and a type say all, no comment does.
+// Used only within this workspace: an item whose name and type say everything needs no comment.
 #![allow(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 

@@ -1,9 +1,9 @@
-//! The engine of a name.
+//! Finds an engine by its name.
 
 use crate::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
 use tare_text::nearest;
 
-/// Every engine that can be named in a study, one line each.
+/// Every engine that a study can name, one line each.
 static ENGINES: &[&dyn Engine] = &[
     &Mariadb,
     &Mysql,
@@ -17,7 +17,7 @@ static ENGINES: &[&dyn Engine] = &[
 #[error("unknown engine \"{name}\"{}; engines: {}", .nearest.map(|n| format!(", did you mean \"{n}\"?")).unwrap_or_default(), engine_names().join(", "))]
 pub struct UnknownEngine {
     pub name: String,
-    /// The most similar right one, where one is similar.
+    /// The most similar valid name, if one is similar.
     pub nearest: Option<&'static str>,
 }
 
@@ -26,8 +26,7 @@ pub fn engine_names() -> Vec<&'static str> {
     ENGINES.iter().map(|engine| engine.name()).collect()
 }
 
-/// The registered name of what is written as `name`: PostgreSQL's server program and Docker image are called
-/// `postgres`.
+/// The registered name for `name`: PostgreSQL's server program and Docker image are called `postgres`.
 pub fn engine_name(name: &str) -> &str {
     if name == "postgres" { "postgresql" } else { name }
 }
@@ -43,7 +42,7 @@ mod tests {
 
     #[test]
     fn an_engine_is_added_with_a_folder_and_one_line() {
-        // `fake` lives in the tests and is registered as any other.
+        // `fake` is compiled only into the tests and registered like any other.
         let engine = engine_by_name("fake").unwrap();
         assert!(engine_names().contains(&"fake"));
         assert_eq!(engine.dialect().placeholder(2), ":p2");

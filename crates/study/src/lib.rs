@@ -1,6 +1,6 @@
-//! From a study's text to trials: its language, its plan on a machine, and the other hosts that take part.
+//! From the text of a study to its trials: the language, the plan on a machine, and other hosts that take part.
 
-// Only crates of this workspace use it: where a name and a type say all, no comment does.
+// Used only within this workspace: an item whose name and type say everything needs no comment.
 #![allow(missing_docs)]
 
 pub mod claims;

@@ -1,13 +1,13 @@
-//! One thing that is not as it should be, and where.
+//! A violation of a rule, and where it is.
 
 use std::fmt;
 
-/// Something that a rule found, to be shown as `file:line: what is wrong and what to do`.
+/// A violation of a rule, printed as `file:line: what is wrong and what to do`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// From the top of the tree, with `/`.
+    /// Relative to the top of the tree, with `/`.
     pub path: String,
-    /// Counted from 1; 1 also when the file as a whole is meant.
+    /// Counted from 1; also 1 if it is about the whole file.
     pub line: usize,
     /// What is wrong, and what to do about it.
     pub message: String,

@@ -1,7 +1,7 @@
-//! Keeps the tree tidy: what neither the compiler nor clippy guards.
+//! Checks of the source tree that neither the compiler nor clippy makes.
 //!
-//! `tests/tree.rs` reads the whole tree once, asks every rule, and lists all that was found by file and line.
-//! A rule is a file of `rules/` with one function and its own tests; `map` holds, as data, what may use what.
+//! `tests/tree.rs` reads the whole tree once, runs every rule, and lists all findings by file and line. Each rule is
+//! a file of `rules/` with one function and its own tests; `map` holds, as data, the allowed dependencies.
 
 mod finding;
 pub mod map;

@@ -1,6 +1,6 @@
-//! What may use what, as data. ARCHITECTURE.md says it in words; the rule `directions` holds the tree to it.
+//! The allowed dependencies, as data. ARCHITECTURE.md explains them; the rule `directions` enforces them.
 
-/// A crate of the workspace, and the crates of the workspace that it may depend on. Tests may depend on more.
+/// A crate of the workspace, and the other crates of the workspace on which it may depend. Tests may depend on more.
 pub struct Crate {
     /// Its folder below `crates/`.
     pub folder: &'static str,
@@ -8,7 +8,7 @@ pub struct Crate {
     pub may_use: &'static [&'static str],
 }
 
-/// From the leaves up.
+/// In the order of dependencies, crates without any first.
 pub const CRATES: &[Crate] = &[
     Crate { folder: "text", may_use: &[] },
     Crate { folder: "files", may_use: &[] },
@@ -51,15 +51,15 @@ pub const CRATES: &[Crate] = &[
     Crate { folder: "tidy", may_use: &[] },
 ];
 
-/// A place that looks for words in texts that are not our own sentences.
+/// A place that searches for words in texts that this program did not write.
 pub struct Foreign {
-    /// A folder or a file, from the top of the tree.
+    /// A folder or a file, relative to the top of the tree.
     pub below: &'static str,
-    /// Whose texts they are.
+    /// The source of these texts.
     pub of: &'static str,
 }
 
-/// What parses texts of others; the rule `prose` refuses it everywhere else.
+/// The places that parse such texts; the rule `prose` refuses it everywhere else.
 pub const FOREIGN_PROSE: &[Foreign] = &[
     Foreign { below: "crates/counters-study/src/workload/memory.rs", of: "the kernel" },
     Foreign { below: "crates/drive/src/capture", of: "the kernel and perf" },

@@ -1,28 +1,28 @@
-//! A crate's modules as the compiler sees them, so that a path in the source leads to the file that defines its end.
+//! The modules of a crate as the compiler sees them, to find the file that defines what a path names.
 
 use crate::{Tree, uses};
 use std::collections::HashMap;
 use syn::{Item, Visibility};
 
-/// A module: a file, or a part of one.
+/// A module: a file, or an inline module in one.
 #[derive(Debug)]
 pub(crate) struct Module {
-    /// The file it stands in, from the top of the tree.
+    /// The file that contains it, relative to the top of the tree.
     pub file: String,
     parent: Option<usize>,
     children: Vec<(String, usize)>,
-    /// Names that `use` brings in, and the paths behind them.
+    /// Names that `use` imports, with the paths they stand for.
     imported: HashMap<String, Vec<String>>,
     globs: Vec<Vec<String>>,
-    /// Every path that the module's own lines hold, with its line.
+    /// Every path in the module's own lines, with its line number.
     pub used: Vec<(usize, Vec<String>)>,
 }
 
-/// All modules of one crate without those of its tests; the root is the first.
+/// All modules of one crate, without test modules; the root is the first.
 #[derive(Debug, Default)]
 pub(crate) struct Modules(pub Vec<Module>);
 
-/// Where a path ends.
+/// What a path names.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Module(usize),
@@ -30,11 +30,11 @@ enum End {
     Item(usize),
 }
 
-/// Aliases of aliases are followed so far; deeper ones are circles.
+/// Limit on following aliases of aliases; deeper ones are cycles.
 const DEPTH_MAX: usize = 16;
 
 impl Modules {
-    /// Of the crate whose root file is `root`, such as `crates/load/src/lib.rs`.
+    /// The modules of the crate with the root file `root`, such as `crates/load/src/lib.rs`.
     pub fn of(tree: &Tree, root: &str) -> Self {
         let mut modules = Self::default();
         modules.add_file(tree, root, None);
@@ -73,7 +73,7 @@ impl Modules {
     }
 
     fn add_use(&mut self, id: usize, item: &syn::ItemUse) {
-        // A folder's mod.rs shows what its files hold: that is no use of them.
+        // A mod.rs or lib.rs re-exports items of its files, which does not count as a use of them.
         let file = &self.0[id].file;
         let shows =
             !matches!(item.vis, Visibility::Inherited) && (file.ends_with("/mod.rs") || file.ends_with("/lib.rs"));
@@ -88,7 +88,7 @@ impl Modules {
         }
     }
 
-    /// The file that defines what a path in a module means; none where another crate does.
+    /// The file that defines what a path in a module names; none if that is in another crate.
     pub fn file_of(&self, module: usize, path: &[String]) -> Option<&str> {
         self.resolve(module, path, 0).map(|end| match end {
             End::Module(id) | End::Item(id) => self.0[id].file.as_str(),
@@ -139,7 +139,7 @@ impl Modules {
     }
 }
 
-/// The file of `mod x;`: alongside a mod.rs or lib.rs, else in the folder named as the file.
+/// The file of `mod x;`: next to a mod.rs or lib.rs, otherwise in the folder with the file's name.
 fn path_of_module(tree: &Tree, file: &str, module: &syn::ItemMod) -> String {
     let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
     if let Some(path) = uses::path_attribute(&module.attrs) {

@@ -4,18 +4,18 @@ use std::{fs, io, path::Path};
 
 /// A text file of the tree.
 pub struct File {
-    /// From the top of the tree, with `/`.
+    /// Relative to the top of the tree, with `/`.
     pub path: String,
-    /// All of it, as it stands on disk.
+    /// The whole content, as stored on disk.
     pub text: String,
-    /// What syn made of it; none where it is not Rust, or not Rust that parses (the compiler says that better).
+    /// The syntax tree; none if the file is not Rust, or does not parse (which the compiler reports).
     pub syntax: Option<syn::File>,
 }
 
 /// Every text file that belongs to the project.
 #[derive(Default)]
 pub struct Tree {
-    /// Sorted by their paths.
+    /// The files, sorted by path.
     pub files: Vec<File>,
 }
 
@@ -35,14 +35,14 @@ impl File {
         self.path.ends_with(".rs")
     }
 
-    /// Whether only tests are in it, by where it lies or how it is named.
+    /// Whether it contains only tests, judged by its folder or name.
     pub fn is_test(&self) -> bool {
         self.path.contains("/tests/") || self.path.ends_with("_tests.rs") || self.path.ends_with("/tests.rs")
     }
 }
 
 impl Tree {
-    /// Reads what lies below `root`, less what `.gitignore` leaves out and what is not text.
+    /// Reads all text files below `root`, except those that `.gitignore` excludes.
     pub fn read(root: &Path) -> io::Result<Self> {
         let mut files = Vec::new();
         let walk = ignore::WalkBuilder::new(root)
@@ -65,7 +65,7 @@ impl Tree {
         Ok(Self { files })
     }
 
-    /// A made-up tree of paths and their texts, for the tests of rules.
+    /// An artificial tree of paths and texts, for the tests of rules.
     pub fn of(files: &[(&str, &str)]) -> Self {
         let mut files: Vec<_> = files.iter().map(|(path, text)| File::new((*path).into(), (*text).into())).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -77,7 +77,7 @@ impl Tree {
         self.files.iter().filter(|file| file.is_rust())
     }
 
-    /// The file at a path from the top.
+    /// The file at a path relative to the top.
     pub fn get(&self, path: &str) -> Option<&File> {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|i| &self.files[i])
     }

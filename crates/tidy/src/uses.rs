@@ -1,19 +1,19 @@
-//! The paths that a piece of Rust source holds, also inside macros.
+//! The paths in a piece of Rust source, including those inside macros.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, Item, Meta, UseTree, spanned::Spanned};
 
-/// One name that a `use` brings in.
+/// One name that a `use` imports.
 pub(crate) struct Leaf {
-    /// None for `*`, whose names are those of the path.
+    /// None for `*`, which imports all names of the path.
     pub name: Option<String>,
-    /// The path behind the name, or in front of `*`.
+    /// The path that the name stands for, or the path before `*`.
     pub path: Vec<String>,
     pub line: usize,
 }
 
-/// The names that a `use` brings in.
+/// The names that a `use` imports.
 pub(crate) fn leaves(tree: &UseTree) -> Vec<Leaf> {
     let mut found = Vec::new();
     collect(tree, &mut Vec::new(), &mut found);
@@ -93,7 +93,7 @@ fn scan(tokens: TokenStream, found: &mut Vec<(usize, Vec<String>)>) {
     }
 }
 
-/// Whether an item is there in tests alone.
+/// Whether an item exists only in tests.
 pub(crate) fn only_for_tests(item: &Item) -> bool {
     attributes(item).iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",
@@ -102,7 +102,7 @@ pub(crate) fn only_for_tests(item: &Item) -> bool {
     })
 }
 
-/// The file that `#[path = "..."]` names.
+/// The file named by `#[path = "..."]`.
 pub(crate) fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("path") => {

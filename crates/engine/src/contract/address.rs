@@ -53,16 +53,17 @@ pub enum TlsMode {
     #[default]
     #[strum(to_string = "off", serialize = "disable", serialize = "disabled")]
     Off,
-    /// Where the server offers it; no matter who it is. PostgreSQL's `allow`, too, which asks for it later.
+    /// Encrypted if the server offers it; the server is not authenticated. Also stands for PostgreSQL's `allow`,
+    /// although libpq first tries without TLS there.
     #[strum(to_string = "preferred", serialize = "prefer", serialize = "allow")]
     Preferred,
-    /// Always; no matter who the server is.
+    /// Always encrypted; the server is not authenticated.
     #[strum(to_string = "required", serialize = "require")]
     Required,
-    /// Always, and a believed authority must have signed the server's certificate.
+    /// Always encrypted, and a trusted authority must have signed the server's certificate.
     #[strum(to_string = "verify-ca", serialize = "verify_ca")]
     VerifyCa,
-    /// Always, signed as for `verify-ca`, and the certificate must be for the host that was requested.
+    /// Always encrypted, signed as for `verify-ca`, and the certificate must name the requested host.
     #[strum(to_string = "verify-full", serialize = "verify_full", serialize = "verify_identity")]
     VerifyFull,
 }
@@ -71,63 +72,63 @@ pub enum TlsMode {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
     pub mode: TlsMode,
-    /// Certificates (PEM) of the authorities that are believed; none: those of the system.
+    /// Certificates (PEM) of the trusted authorities; `None`: those of the system.
     pub ca: Option<PathBuf>,
-    /// What this side proves who it is with, where a server asks for it.
+    /// The client certificate, for servers that ask for one.
     pub identity: Option<TlsIdentity>,
-    /// What a password that the server itself wants to see is encrypted with, where the connection is not.
+    /// The key that encrypts a password on a connection without TLS, if the server needs the password itself.
     pub password_key: PasswordKey,
 }
 
-/// The server's RSA key, with which a password may be encrypted over a connection that is not encrypted itself: MySQL's
-/// `caching_sha2_password` wants it where the server does not know the password's hash yet.
+/// The server's RSA key, which encrypts a password on a connection without TLS. MySQL's `caching_sha2_password` needs
+/// it while the server has not cached the password's hash.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum PasswordKey {
-    /// None is known: then a password goes over TLS or a Unix socket alone.
+    /// No key is known: a password is sent only over TLS or a Unix socket.
     #[default]
     None,
     File(PathBuf),
-    /// This one (PEM), which a server that is ours said over its Unix socket.
+    /// This key (PEM), read over its Unix socket from a server that this program started.
     Pem(String),
-    /// The one that the server sends: a host in between can send another.
+    /// The key that the server sends. A host in between can send another one.
     OfServer,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsIdentity {
-    /// The certificate and those between it and an authority (PEM).
+    /// The certificate and any intermediate certificates up to an authority (PEM).
     pub certificate: PathBuf,
-    /// Its private key (PEM, without a passphrase), which others may not read.
+    /// Its private key (PEM, without a passphrase), which other users must not be able to read.
     pub key: PathBuf,
 }
 
-/// A running server that this program did not start, or one that it did.
+/// How to connect to a server, whether or not this program started it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectTarget {
     pub address: Address,
-    /// Account; the embedded engine ignores it.
+    /// Account; SQLite ignores it.
     pub user: String,
     pub password: String,
-    /// Database to start in; the embedded engine has only one and ignores it.
+    /// Database to start in; SQLite has only one and ignores it.
     pub database: Option<String>,
     pub tls: Tls,
-    /// What its text is written in, on servers that convert it.
+    /// The character set of the connection, on servers that convert text.
     pub charset: Charset,
 }
 
 impl ConnectTarget {
-    /// Without a password, to no database.
+    /// A target without password and database.
     pub fn to(address: Address, user: &str) -> Self {
         let (password, database, tls, charset) = Default::default();
         Self { address, user: user.to_owned(), password, database, tls, charset }
     }
 
-    /// A user who may enter the folder of a private socket needs no password.
+    /// Without a password: the directory of a private socket is closed to other users.
     pub(crate) fn private(socket: PathBuf, user: &str) -> Self {
         Self::to(Address::Socket(socket), user)
     }
 
-    /// The name that the server's certificate must have where that is checked.
+    /// The name that the server's certificate must have if it is verified.
     pub(crate) fn host(&self) -> &str {
         match &self.address {
             Address::Socket(_) => "localhost",
@@ -143,13 +144,13 @@ impl fmt::Debug for ConnectTarget {
     }
 }
 
-/// What a client of MariaDB or MySQL says that it sends and wants. A server converts what differs from the tables': a
-/// utf8mb4 connection costs a table in latin1 about 5% of the CPU time of a range query.
+/// The character set that a client of MariaDB or MySQL announces. The server converts where a table has another one:
+/// a utf8mb4 connection to a latin1 table costs about 5% of the CPU time of a range query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, VariantNames, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Charset {
-    /// Nothing is asked for: what the server has as character_set_server.
+    /// The client announces none: the server uses its character_set_server.
     #[default]
     Server,
     /// UTF-8 of up to four bytes.
@@ -159,13 +160,13 @@ pub enum Charset {
     /// cp1252, West European.
     Latin1,
     Ascii,
-    /// Bytes, converted by no one.
+    /// Bytes without conversion.
     Binary,
 }
 
 impl Charset {
-    /// The collation id that the first packet of a client names; 0 is none, and then the server takes its own
-    /// (`thd_init_client_charset` of MariaDB 10.11 and MySQL 8.0). All are known to every version.
+    /// The collation id in the client's first packet. With 0 the server uses its own default
+    /// (`thd_init_client_charset` of MariaDB 10.11 and MySQL 8.0). Every version knows all of these ids.
     pub(crate) fn collation(self) -> u8 {
         match self {
             Self::Server => 0,
@@ -177,7 +178,7 @@ impl Charset {
         }
     }
 
-    /// Whether `found`, as the server says it, is what was requested.
+    /// Whether `found`, the server's name of a character set, is this one.
     pub fn is(self, found: &str) -> bool {
         match self {
             Self::Server => true,

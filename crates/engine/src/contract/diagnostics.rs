@@ -1,82 +1,82 @@
-//! What a running server can say of itself alongside its answers: lock waits, counters, a report.
+//! What a running server reports about itself: lock waits, counters, the storage engine's report.
 
 use crate::{EngineError, Session};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a server waits for, by what the wait belongs to in the time of a transaction.
+/// What a server thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitKind {
     Lock,
-    /// A lock that a client gets by trying again and again: what either side's CPUs do meanwhile is part of the wait.
+    /// A lock acquired by retrying: the CPU time that both sides spend meanwhile is part of the wait.
     Retried,
-    /// A lock of a row, or the end of the transaction that holds it.
+    /// A row lock, or the end of the transaction that holds it.
     Row,
     /// A lock of one page of a table or an index.
     Page,
     /// A lock of one index, held while its tree changes.
     Index,
-    /// The log, until it is on storage.
+    /// The log being written to storage.
     Log,
     File,
-    /// A time that passes: backing off, sleeping.
+    /// A fixed time: backing off, sleeping.
     Pause,
 }
 
-/// Waits for one lock, or for one kind of locks, since they were last set to zero.
+/// Waits for one lock, or for one kind of lock, since the counters were last reset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockWait {
     pub kind: WaitKind,
-    /// The engine's own name of it, for example `wait/synch/mutex/innodb/buf_pool_mutex`.
+    /// The engine's own name for it, for example `wait/synch/mutex/innodb/buf_pool_mutex`.
     pub name: String,
-    /// How often it was taken; of waits that are looked at many times a second, how often they were seen.
+    /// Number of acquisitions; for waits that are sampled many times per second, the number of sightings.
     pub count: u64,
-    /// Time until it was had, summed over all threads, seconds.
+    /// Time until it was acquired, summed over all threads, seconds.
     pub wait_s: f64,
 }
 
-/// Letters of the longest name that a server may give to a lock or a counter: theirs have less than a hundred.
+/// Longest accepted name of a lock or a counter, bytes: the engines' names have fewer than a hundred.
 pub(crate) const LONGEST_NAME: usize = 200;
-/// Locks of a server that are kept apart: the engines have some hundreds.
+/// Most locks of a server that are recorded separately: the engines have some hundreds.
 pub(crate) const MOST_WAITS: usize = 1_000;
-/// No threads have waited for longer, all together, seconds.
+/// Upper bound on the total wait of all threads, seconds.
 const LONGEST_WAIT_S: f64 = 1e12;
 
 impl LockWait {
-    /// What a server says of a lock; none where that is no name or no time.
+    /// A wait as the server reports it; none if the name or the time is implausible.
     pub(crate) fn told(kind: WaitKind, name: &str, count: u64, wait_s: f64) -> Option<Self> {
         let is_one = name.len() <= LONGEST_NAME && (0.0..LONGEST_WAIT_S).contains(&wait_s);
         is_one.then(|| Self { kind, name: name.to_owned(), count, wait_s })
     }
 }
 
-/// A counter with its name; none of what is no name or no figure.
+/// A counter with its name; none if the name is too long or the value is no finite number.
 pub(crate) fn counter(name: &str, value: &str) -> Option<(String, f64)> {
     let value = value.parse().ok().filter(|value: &f64| value.is_finite())?;
     (name.len() <= LONGEST_NAME).then(|| (name.to_owned(), value))
 }
 
-/// Why a server cannot say something: a reason for the record, never an error of the trial.
+/// Why a server cannot report something: a reason for the record, never an error of the trial.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);
 
-/// A server's own view of itself, over a connection that no client uses.
+/// What a server reports about itself, over a connection that no client uses.
 pub trait Diagnostics: Send {
-    /// Whether [`Diagnostics::watch_locks`] sets anything in the server.
+    /// Whether [`Diagnostics::watch_locks`] changes a setting of the server.
     fn watching_sets(&self) -> bool {
         false
     }
-    /// Begins to time waits for locks, from zero; what was switched on, in words.
+    /// Starts timing lock waits, from zero. Returns a description of what was switched on.
     fn watch_locks(&mut self) -> Result<String, Unavailable>;
-    /// The waits since then; watching ends.
+    /// The waits since [`Diagnostics::watch_locks`]; ends the watching.
     fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable>;
-    /// All counters that only grow, and the gauges among them.
+    /// All counters, which only grow, and the gauges reported with them.
     fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable>;
-    /// The storage engine's own report, as text, and the name of the file it belongs in.
+    /// The storage engine's own report, as text, and the name of the file for it.
     fn report(&mut self) -> Result<(&'static str, String), Unavailable>;
 }
 
-/// A server in which nothing is set: what it says without that.
+/// Diagnostics of a server whose settings must not be changed: what it reports without that.
 pub(super) struct Unset(pub Box<dyn Diagnostics>);
 
 impl Diagnostics for Unset {
@@ -103,7 +103,7 @@ impl Diagnostics for Unset {
     }
 }
 
-/// A server that says nothing of itself.
+/// Diagnostics of a server that reports nothing about itself.
 pub(crate) struct Silent(pub &'static str);
 
 impl Diagnostics for Silent {
@@ -127,16 +127,16 @@ impl Diagnostics for Silent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSetting {
     pub value: String,
-    /// What the program has compiled in, where the server tells.
+    /// The default that is compiled into the program, if the server reports it.
     pub default: Option<String>,
-    /// Where the value comes from, in the server's words.
+    /// Where the value comes from, as the server names it.
     pub source: Option<String>,
-    /// What the value counts, where the server says it apart from it: `8kB`.
+    /// The unit of the value, if the server reports it separately: `8kB`.
     pub unit: Option<String>,
 }
 
 impl ServerSetting {
-    /// Whether someone set it to something else than the program's own value, as far as can be told.
+    /// Whether the value differs from the program's default, as far as the server's answer shows it.
     pub fn is_changed(&self) -> bool {
         match (&self.default, &self.source) {
             (Some(default), _) => !default.eq_ignore_ascii_case(&self.value),
@@ -148,7 +148,7 @@ impl ServerSetting {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelfReport {
-    /// Whose it is, where the engine may be more than one's.
+    /// The product, for an engine that stands for several.
     pub product: Option<&'static str>,
     pub settings: BTreeMap<String, ServerSetting>,
     pub build: BTreeMap<String, String>,
@@ -157,7 +157,7 @@ pub struct SelfReport {
 }
 
 impl SelfReport {
-    /// Reads what a statement tells: a row of name, value, default, source, unit and option file for each setting.
+    /// Reads the answer to a statement: a row of name, value, default, source, unit and option file for each setting.
     pub(crate) fn read(session: &mut dyn Session, sql: &str) -> Result<Self, EngineError> {
         let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;
         let mut files = BTreeSet::new();
@@ -177,7 +177,7 @@ impl SelfReport {
 mod tests {
     use super::*;
 
-    /// One that would have to set something to say in what it waits.
+    /// Diagnostics with this value of `watching_sets`.
     struct Sets(bool);
 
     impl Diagnostics for Sets {

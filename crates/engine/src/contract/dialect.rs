@@ -1,31 +1,31 @@
-//! The SQL that a database speaks, as far as the workloads need to know it.
+//! The SQL dialect of a database, as far as the workloads need it.
 
 use crate::{Session, SqlError};
 use std::fmt::Debug;
 use std::path::Path;
 
-/// How a column is defined that numbers the rows.
+/// The definition of a column that numbers the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     pub definition: &'static str,
-    /// Whether these words make it the primary key already.
+    /// Whether this definition already makes the column the primary key.
     pub is_key: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collation {
-    /// As the server does when it is told nothing.
+    /// The server's default.
     Default,
     Bytes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BulkLoad {
-    /// As INSERTs of many rows.
+    /// With INSERTs of many rows.
     Inserts,
-    /// One statement ([`Dialect::load_from`]) with which the server itself reads a named pipe.
+    /// With one statement ([`Dialect::load_from`]) through which the server itself reads a named pipe.
     Pipe,
-    /// One statement ([`Dialect::load_through_session`]) whose rows follow over the connection ([`Session::load`]).
+    /// With one statement ([`Dialect::load_through_session`]) and rows that follow it ([`Session::load`]).
     Stream,
 }
 
@@ -35,7 +35,7 @@ pub struct Index<'a> {
     pub columns: &'a str,
 }
 
-/// A statement that reads a table or an index from end to end and answers with one number.
+/// A statement that reads a table or an index from end to end and returns one number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
     pub sql: String,
@@ -44,7 +44,7 @@ pub struct Scan {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// Entries: as many as the table has rows.
+    /// Entries: the same number as the rows of the table.
     Rows,
     Pages,
 }
@@ -52,34 +52,34 @@ pub enum Counted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolPages {
     pub held: u64,
-    /// Of all tables and indexes of the session's database.
+    /// Pages of all tables and indexes of the session's database.
     pub data: u64,
-    /// Whether it loads at its start what an earlier server held.
+    /// Whether the server loads at start the pages that it held at its last shutdown.
     pub reloads: bool,
 }
 
-/// Work that a server still has to do for statements that have ended.
+/// Work that a server still has to do for completed statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
-    /// What it is, in words that names of figures have: `history_list_length`.
+    /// Its name, in the form of a metric's name: `history_list_length`.
     pub what: &'static str,
     pub amount: u64,
     pub done: Done,
 }
 
-/// When a backlog is waited for no longer.
+/// When to stop waiting for a backlog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
     AtMost(u64),
-    /// It is as large as it was before: the server keeps that.
+    /// When it has stopped shrinking: the server keeps a remainder.
     Steady,
-    /// Likewise, where less than so much is left.
+    /// When it has stopped shrinking and is below this amount.
     SteadyBelow(u64),
 }
 
-/// The SQL of a kind of database. What a workload does with it stands in the workload's own folder.
+/// The SQL of a kind of database. The statements of a workload are in the workload's own folder.
 pub trait Dialect: Debug + Send + Sync {
-    /// How parameter `number` (from 1) of a statement to prepare is written.
+    /// The placeholder of parameter `number` (from 1) in a prepared statement.
     fn placeholder(&self, _number: usize) -> String {
         "?".to_owned()
     }
@@ -89,12 +89,12 @@ pub trait Dialect: Debug + Send + Sync {
         "BEGIN"
     }
 
-    /// What follows a SELECT whose rows the same transaction is going to change; begins with a space or is empty.
+    /// The suffix of a SELECT whose rows the same transaction is going to change; begins with a space or is empty.
     fn locks_rows(&self) -> &'static str {
         " FOR UPDATE"
     }
 
-    /// The type of a date with its time of day, to the second at least and without a time zone.
+    /// The type of a date with time of day, with at least one-second resolution and without a time zone.
     fn moment(&self) -> &'static str {
         "TIMESTAMP"
     }
@@ -104,30 +104,30 @@ pub trait Dialect: Debug + Send + Sync {
         true
     }
 
-    /// Whether a table is made in one transaction, definition and all. Otherwise some thousand rows are.
+    /// Whether one transaction creates and fills a table. Otherwise each transaction inserts some thousand rows.
     fn makes_table_in_one_transaction(&self) -> bool {
         false
     }
 
-    /// How a column is defined that numbers the rows.
+    /// The definition of a column that numbers the rows.
     fn identity(&self) -> Identity;
 
-    /// What stands for the number of a new row where the server is to give it one; none: the column is left out.
+    /// The value to insert where the server is to generate the number of a row; none: omit the column.
     fn next_number(&self) -> Option<&'static str> {
         None
     }
 
-    /// Has the rows of a table numbered on behind those that brought their numbers along; none where that is so anyway.
+    /// Continues the numbering after rows with explicit numbers; none if that is automatic.
     fn number_on(&self, _table: &str, _column: &str) -> Option<String> {
         None
     }
 
-    /// Whether a row was refused because there is one with its key already.
+    /// Whether a row was rejected because its key exists already.
     fn is_duplicate(&self, _error: &SqlError) -> bool {
         false
     }
 
-    /// What follows the definition of a table whose primary key has so many columns; begins with a space or is empty.
+    /// The suffix of a table definition with this many primary key columns; begins with a space or is empty.
     fn table_suffix(&self, collation: Collation, key_columns: usize) -> &'static str;
 
     fn year(&self, column: &str) -> String;
@@ -137,12 +137,12 @@ pub trait Dialect: Debug + Send + Sync {
         ""
     }
 
-    /// Makes these indexes of a table that has its rows, in as few passes as the database can.
+    /// Statements that create these indexes on a filled table, in as few passes as the database can.
     fn create_indexes(&self, table: &str, indexes: &[Index<'_>]) -> Vec<String> {
         indexes.iter().map(|index| format!("CREATE INDEX {} ON {table} ({})", index.name, index.columns)).collect()
     }
 
-    /// Has the optimiser's statistics of a table made anew.
+    /// A statement that recomputes the optimiser statistics of a table.
     fn analyze(&self, table: &str) -> String {
         format!("ANALYZE {table}")
     }
@@ -150,7 +150,7 @@ pub trait Dialect: Debug + Send + Sync {
     /// Reads the table (through `unindexed`, a column of no index) and then each of its indexes from end to end.
     fn scans(&self, table: &str, unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan>;
 
-    /// What a session of analytical queries sends first.
+    /// Statements that a session of analytical queries sends first.
     fn query_session(&self) -> &'static [&'static str] {
         &[]
     }
@@ -159,7 +159,7 @@ pub trait Dialect: Debug + Send + Sync {
         BulkLoad::Inserts
     }
 
-    /// What a session that loads sends first; `scratch` is a directory with room for sorting.
+    /// Statements that a loading session sends first; `scratch` is a directory with space for sorting.
     fn load_session(&self, _scratch: &Path) -> Vec<String> {
         Vec::new()
     }
@@ -169,8 +169,8 @@ pub trait Dialect: Debug + Send + Sync {
         String::new()
     }
 
-    /// Whether rows get into a table with fewest costs through [`Dialect::load_through_session`] where the server has
-    /// no access to the client's files: this session is allowed to, and it beats INSERTs of many rows.
+    /// Whether [`Dialect::load_through_session`] is the cheapest way to load rows into a server without access to the
+    /// client's files: this session is allowed to use it, and it is faster than INSERTs of many rows.
     fn streams_rows(&self, _session: &mut dyn Session) -> Result<bool, SqlError> {
         Ok(false)
     }
@@ -185,32 +185,32 @@ pub trait Dialect: Debug + Send + Sync {
         self.bulk_load() == BulkLoad::Pipe
     }
 
-    /// How the server would go about a query, as text without what differs from one moment to the next (estimates of
-    /// rows, costs): equal texts are equal plans. None where the server does not say.
+    /// The server's plan for a query, as text without parts that change from one moment to the next (row estimates,
+    /// costs): equal texts are equal plans. None if the server does not report it.
     fn plan(&self, _session: &mut dyn Session, _sql: &str) -> Result<Option<String>, SqlError> {
         Ok(None)
     }
 
-    /// Reads every table and every index of the session's database from end to end, whatever they are: how many.
+    /// Reads every table and every index of the session's database from end to end. Returns their number.
     fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError>;
 
-    /// How full the server's own memory of pages is; none where the server does not say.
+    /// How full the server's buffer pool is; none if the server does not report it.
     fn pages_in_memory(&self, _session: &mut dyn Session) -> Result<Option<PoolPages>, SqlError> {
         Ok(None)
     }
 
-    /// Has the server do at once what it would do later by itself.
+    /// Statements that make the server do at once its deferred work.
     fn begin_settling(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// What the server still has to do for statements that have ended; none where it says nothing of it.
+    /// Work that the server still has to do for completed statements; empty if it reports none.
     fn backlog(&self, _session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
         Ok(Vec::new())
     }
 }
 
-/// The number that a statement answers with, none when it answers with something else.
+/// The number that a statement returns; none if it returns anything else.
 pub(crate) fn number(session: &mut dyn Session, sql: &str) -> Result<Option<u64>, SqlError> {
     let rows = session.query(sql)?;
     Ok(rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok()))

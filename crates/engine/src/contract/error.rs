@@ -1,4 +1,4 @@
-//! What can go wrong with a server, typed by what its user can do about it.
+//! Errors of a server, distinguished by what the user can do about them.
 
 use crate::process::guard::interrupted;
 use crate::transport::stream::lost_words;
@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
-/// Why an engine could not do what it was asked.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -19,43 +18,43 @@ pub enum EngineError {
     BinaryUnusable { path: PathBuf, reason: String },
     #[error("{engine} died during start ({status}); log {}:\n{}", log.display(), tail.join("\n"))]
     Died { engine: &'static str, status: String, log: PathBuf, tail: Vec<String> },
-    /// The server runs and does not answer; it was killed.
+    /// The server runs but does not answer; it was killed.
     #[error("{engine} not ready after {:.1} s: {reason}; log {}:\n{}", waited.as_secs_f64(), log.display(), tail.join("\n"))]
     NotReady { engine: &'static str, waited: Duration, reason: String, log: PathBuf, tail: Vec<String> },
-    /// An engine option is unknown, has a bad value, or does not have the value asked for.
+    /// An engine option is unknown, has a bad value, or is not in effect with the requested value.
     #[error("{engine}: option {option}: {reason}")]
     OptionRefused {
         engine: &'static str,
         option: String,
-        /// Why, in the server's words where it has some.
+        /// The reason, in the server's words where available.
         reason: String,
     },
-    /// An option file cannot be read, or this engine has none.
+    /// An option file cannot be read, or this engine does not support option files.
     #[error("option file {}: {reason}", path.display())]
     OptionFile { path: PathBuf, reason: String },
     #[error("no space left on the file system of {}: {detail}", place.display())]
     DiskFull { place: PathBuf, detail: String },
-    /// The data directory was made by another version of the server.
+    /// The data directory was created by another version of the server.
     #[error("data directory {} was made by version {found}, the server is {expected}", directory.display())]
     OtherVersion { directory: PathBuf, found: String, expected: String },
-    /// The path of a Unix socket does not fit into its address.
+    /// The path of a Unix socket is longer than a socket address can hold.
     #[error("socket path {} has {length} bytes, at most {limit} are possible: use a shorter run directory", path.display())]
     SocketPathTooLong { path: PathBuf, length: usize, limit: usize },
-    /// A directory is not what it must be (private, empty, absent, a data directory).
+    /// A directory is not in the required state (private, empty, absent, a data directory).
     #[error("directory {}: {reason}", path.display())]
     Directory { path: PathBuf, reason: String },
     #[error("no control group can confine the server's memory: {0}")]
     MemoryConfines(String),
-    /// Something that was set is not so in the running server.
+    /// A setting is not in effect in the running server.
     #[error("{setting}: asked for {asked}, the running server has {found}")]
     NotInEffect { setting: &'static str, asked: String, found: String },
-    /// A file of the user's own that says how to log in cannot be used. Never holds a value of it.
+    /// A login file of the user cannot be used. Never contains a value from it.
     #[error("{}: {reason}", path.display())]
     LoginFile { path: PathBuf, reason: String },
-    /// Nothing says where the server is, and none of the usual sockets is there.
+    /// No address is given, and none of the usual sockets exists.
     #[error("{engine}: nothing says where the server is{}", none_of(.searched))]
     NoAddress { engine: &'static str, searched: Vec<PathBuf> },
-    /// A socket that is not there, or a place where no process listens.
+    /// The socket does not exist, or no process listens at the address.
     #[error("no server listens at {address}: {reason}")]
     NoServer { address: String, reason: &'static str },
     #[error("cannot connect to {address}: {source}")]
@@ -76,7 +75,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Why there is no connection to `address`, where not even the way to it could be opened.
+    /// The error for an `address` to which no connection could be opened.
     pub(crate) fn unreached(address: &Address, error: &io::Error) -> Self {
         let reason = match (error.kind(), address) {
             (io::ErrorKind::NotFound, Address::Socket(_)) => "there is no such socket",
@@ -92,22 +91,22 @@ impl EngineError {
         Self::NoServer { address: address.to_string(), reason }
     }
 
-    /// Whether the server was reached, and refused the account or its password.
+    /// Whether the server was reached and refused the account or its password.
     pub fn is_login_refused(&self) -> bool {
         self.is_refused_with(&LOGIN_REFUSED, |state| state.class() == "28")
     }
 
-    /// Whether the server was reached, and has no database of the name.
+    /// Whether the server was reached and has no database of this name.
     pub fn is_no_database(&self) -> bool {
         self.is_refused_with(&[NO_DATABASE], |state| state.as_str() == "3D000")
     }
 
-    /// Whether the account is known, and has no right to use the database.
+    /// Whether the account exists but has no right to use the database.
     pub fn is_database_denied(&self) -> bool {
         self.is_refused_with(&[DATABASE_DENIED], |state| state.as_str() == "42501")
     }
 
-    /// Whether a server let no one in, with one of these numbers or such a state.
+    /// Whether a server refused the connection with one of these error numbers or a matching SQLSTATE.
     fn is_refused_with(&self, numbers: &[u32], is_state: impl Fn(&SqlState) -> bool) -> bool {
         let Self::Connect { source, .. } = self else { return false };
         match &source.code {
@@ -117,7 +116,7 @@ impl EngineError {
         }
     }
 
-    /// Goes on, unless the end of this program is wanted.
+    /// Fails if this program has been interrupted.
     pub(crate) fn unless_interrupted() -> Result<(), Self> {
         if interrupted() { Err(Self::Interrupted) } else { Ok(()) }
     }
@@ -132,10 +131,10 @@ impl EngineError {
         }
     }
 
-    /// Wraps what a caller's filling of `data` failed with; a server that ran out of space is
+    /// Wraps an error of the caller's fill function for `data`; a server that ran out of space is
     /// [`EngineError::DiskFull`].
     pub(crate) fn fill(data: &Path, error: Box<dyn Error + Send + Sync>) -> Self {
-        // A filling has errors of its own around what the server said.
+        // The fill function may have wrapped the server's error in its own.
         let mut cause: Option<&(dyn Error + 'static)> = Some(error.as_ref());
         while let Some(this) = cause {
             if let Some(Self::DiskFull { place, detail }) = this.downcast_ref() {
@@ -157,12 +156,13 @@ fn is_full(cause: &(dyn Error + 'static)) -> bool {
         || cause.downcast_ref::<io::Error>().is_some_and(says)
 }
 
-/// MySQL's and MariaDB's numbers: access denied, with and without a password, and to an account of the system alone.
+/// MySQL's and MariaDB's error numbers: access denied (1045), access denied without a password (1698), account
+/// blocked after too many failed logins (MySQL's 3955).
 const LOGIN_REFUSED: [u32; 3] = [1045, 1698, 3955];
 
-/// MySQL's and MariaDB's number: unknown database.
+/// MySQL's and MariaDB's error number for an unknown database.
 const NO_DATABASE: u32 = 1049;
-/// The same of a database that the account has no right to, whether it exists or not.
+/// The error number for a database to which the account has no right, whether or not it exists.
 const DATABASE_DENIED: u32 = 1044;
 
 fn none_of(searched: &[PathBuf]) -> String {
@@ -172,7 +172,7 @@ fn none_of(searched: &[PathBuf]) -> String {
     }
 }
 
-/// The folders that were searched. Those of the PATH go by that name: its reader knows them.
+/// The searched folders. Those in PATH are summarised as "PATH", which the reader knows.
 fn folders(searched: &[PathBuf]) -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let in_path: Vec<PathBuf> = std::env::split_paths(&path).collect();

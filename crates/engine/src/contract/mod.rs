@@ -1,4 +1,4 @@
-//! What every engine promises, and what it is asked with.
+//! The interface of every engine, with its requests and errors.
 
 pub(crate) mod address;
 pub(crate) mod diagnostics;

@@ -1,43 +1,43 @@
-//! Option files, of servers and of clients, read here: a private server must not get the places and ports that such a
-//! file names too.
+//! Reads option files of servers and clients. They are read here because a private server must not use the paths and
+//! ports that such a file also sets.
 
 use crate::EngineError;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is read of an option file and of all that it includes, bytes.
+/// Limit on an option file and everything that it includes, bytes.
 const LARGEST: u64 = 1 << 20;
-/// What a file, and an entry of a folder, counts there at least: one with nothing in it can be included for ever.
+/// Least size at which a file or a folder entry counts: an empty file could otherwise be included without end.
 const OF_A_FILE: u64 = 1 << 10;
 const OF_AN_ENTRY: u64 = 1 << 6;
 const DEPTH: usize = 8;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OptionFile {
-    /// Option -> value, the last one of each; of a flag an empty value.
+    /// Option -> value, the last one of each; a flag has an empty value.
     pub options: BTreeMap<String, String>,
-    /// File and line, from 1, of each of them.
+    /// File and line (from 1) of each option.
     pub places: BTreeMap<String, (PathBuf, usize)>,
-    /// Options that a private server cannot be given, each with the reason.
+    /// Options that a private server must not be given, each with the reason.
     pub left_out: Vec<(String, &'static str)>,
-    /// The file, and those that it includes, in the order in which they were read.
+    /// The file and its included files, in the order in which they were read.
     pub files: Vec<PathBuf>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum OptionLine {
-    /// `[group]`: whether it is one for this server.
+    /// `[group]`: whether the group applies to this server.
     Group(bool),
-    /// A name, with `_` in place of `-`, and its value; none of a flag.
+    /// A name, with `_` in place of `-`, and its value; a flag has no value.
     Option(String, Option<String>),
-    /// Another file is read in its place; one that must be there, or not.
+    /// An included file, and whether it must exist.
     File(PathBuf, bool),
     Folder(PathBuf, &'static str),
     Empty,
 }
 
-/// Reads a file and what it includes. `read` understands a line, `placed` has the reason why a private server is not
+/// Reads a file and what it includes. `read` parses a line; `placed` returns the reason why a private server is not
 /// given an option with this value.
 pub(crate) fn read_file(
     path: &Path,
@@ -54,7 +54,7 @@ pub(crate) fn read_file(
 struct Reader<'a> {
     read: &'a dyn Fn(&str) -> OptionLine,
     placed: &'a dyn Fn(&str, &str) -> Option<&'static str>,
-    /// Of [`LARGEST`].
+    /// What remains of [`LARGEST`].
     left: u64,
     found: &'a mut OptionFile,
 }
@@ -62,7 +62,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn file(&mut self, path: &Path, in_group: bool, depth: usize) -> Result<(), EngineError> {
         let unreadable = |reason: String| EngineError::OptionFile { path: path.to_owned(), reason };
-        // A link to it is what distributions make of my.cnf.
+        // Distributions make my.cnf a symbolic link.
         let real = fs::canonicalize(path).map_err(|e| unreadable(e.to_string()))?;
         let bytes = tare_files::read_regular(&real, LARGEST).map_err(|e| unreadable(e.to_string()))?;
         let bytes = bytes.unwrap_or_default();
@@ -124,7 +124,7 @@ impl Reader<'_> {
     }
 }
 
-/// A file that another one names: relative to its folder.
+/// The path of a file that another one names: relative to the folder of the latter.
 fn next_to(path: &Path, other: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("/")).join(other)
 }
@@ -150,7 +150,7 @@ pub(crate) fn my_cnf_line(text: &str, is_ours: &dyn Fn(&str) -> bool) -> OptionL
     OptionLine::Option(name.trim().replace('-', "_"), value)
 }
 
-/// A value without a comment behind it and the quotes around it, with its escapes spelt out.
+/// A value without a trailing comment and without its quotes, escape sequences replaced.
 pub(crate) fn unquoted(value: &str) -> String {
     let value = value[..comment_start(value)].trim();
     let inside = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
@@ -170,7 +170,7 @@ pub(crate) fn unquoted(value: &str) -> String {
     text
 }
 
-/// Where a comment begins: at a `#` behind a space and outside of quotes.
+/// Where a comment begins: at a `#` after a space and outside quotes.
 fn comment_start(value: &str) -> usize {
     let (mut quote, mut escaped) = (None, false);
     let starts = |(at, char): (usize, char)| {
@@ -183,8 +183,8 @@ fn comment_start(value: &str) -> usize {
     value.char_indices().find_map(starts).unwrap_or(value.len())
 }
 
-/// Whether `found`, as the server prints it, is what `asked` means: numbers with K, M, G, T (powers of 1024), switches
-/// in all spellings, lists as subsets ("a=on" in a longer list), else the same word in any case.
+/// Whether `found`, as the server prints it, means the same as `asked`: numbers with K, M, G, T (powers of 1024),
+/// switches in all spellings, lists as subsets ("a=on" in a longer list), otherwise the same word in any case.
 pub fn same_value(asked: &str, found: &str) -> bool {
     let (asked, found) = (asked.trim(), found.trim());
     if asked.eq_ignore_ascii_case(found) {
@@ -200,7 +200,7 @@ pub fn same_value(asked: &str, found: &str) -> bool {
     asked.contains(['=', ',']) && asked.split(',').all(has)
 }
 
-/// The bytes that an option of this name, in any spelling, is set to; none where it is not among the options.
+/// The bytes that an option of this name, in any spelling, is set to; none if it is not set.
 pub(crate) fn bytes_of(options: &BTreeMap<String, String>, name: &str) -> Option<u64> {
     let plain = |option: &str| option.trim_start_matches('-').replace('-', "_").to_lowercase();
     bytes(options.iter().rfind(|(option, _)| plain(option) == name)?.1)

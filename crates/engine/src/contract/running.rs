@@ -1,4 +1,4 @@
-//! A server that someone else runs, as the handle that loads and trials know: never started, stopped or changed.
+//! A server that someone else runs, with the interface of a private one: never started, stopped or changed.
 
 use super::diagnostics::{Diagnostics, Unset};
 use super::session::SET_UP;
@@ -6,7 +6,6 @@ use crate::{ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOu
 use std::path::Path;
 use std::time::Duration;
 
-/// A running server that this program did not start.
 pub struct RunningServer {
     engine: &'static dyn Engine,
     target: ConnectTarget,
@@ -19,21 +18,21 @@ impl RunningServer {
         let mut session = engine.connect(&target)?;
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
         session.set_timeout(Some(SET_UP)).map_err(failed)?;
-        // One of the few questions that every server understands; one that does not has no version to record.
+        // A query that most servers understand; for one that does not, the version is recorded as unknown.
         let answer = session.query("SELECT version()").unwrap_or_default();
         let version = answer.into_iter().flatten().flatten().next();
         let (version, encryption) = (version.unwrap_or_else(|| "unknown".to_owned()), session.encryption());
         Ok(Self { engine, target, version, encryption })
     }
 
-    /// How connections to it are encrypted, in words; none: they are not.
+    /// How connections to it are encrypted, in words; none if they are not.
     pub fn encryption(&self) -> Option<&str> {
         self.encryption.as_deref()
     }
 }
 
 impl Server for RunningServer {
-    /// None that may be asked for: whose process it is not must not be looked into or ended by its number.
+    /// No usable number: a process of someone else must not be inspected or ended by its number.
     fn pid(&self) -> u32 {
         0
     }
@@ -66,7 +65,7 @@ impl Server for RunningServer {
         self.engine.read_setting(&mut *self.connect()?, name)
     }
 
-    /// Does nothing: it goes on.
+    /// Does nothing: the server continues to run.
     fn stop(&mut self, _timeout: Duration) -> Result<StopOutcome, EngineError> {
         Ok(StopOutcome::GoesOn)
     }

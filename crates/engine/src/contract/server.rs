@@ -1,4 +1,4 @@
-//! What every engine can do, and what it is asked with.
+//! The traits of an engine and of a server, with their requests.
 
 use super::diagnostics::{Diagnostics, Silent};
 use crate::programs::program::places;
@@ -19,52 +19,52 @@ pub const DEFAULT_DATABASE: &str = "sbtest";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DataDirectory {
-    /// Used as it is, and changed by the server. Not for a cached directory: the next trial would start differently.
+    /// Used as it is, and changed by the server. Not for a cached directory, which would differ for the next trial.
     InPlace(PathBuf),
-    /// A private copy, made by start and removed after stop: every trial starts from the same bytes, also when its
-    /// workload only reads (purge, statistics and change buffers write anyway). Copy-on-write where the file system
-    /// can.
+    /// A private copy, created by start and removed after stop: every trial starts from the same bytes, also when its
+    /// workload only reads (purge, statistics and change buffers write anyway). Uses copy-on-write where the file
+    /// system supports it.
     CopyOf {
         /// The directory to copy, usually what [`Engine::prepare_data`] returned.
         prepared: PathBuf,
-        /// Where; must not exist.
+        /// Where the copy is made; must not exist.
         at: PathBuf,
     },
 }
 
-/// Everything a start depends on. CPU affinity and memory policy are inherited from the calling thread.
+/// Everything that a start depends on. CPU affinity and memory policy are inherited from the calling thread.
 #[derive(Debug, Clone)]
 pub struct StartRequest {
-    /// The server program; the engine looks for its usual names when none.
+    /// The server program; if none, the engine looks for its usual names.
     pub binary: Option<PathBuf>,
     pub data: DataDirectory,
-    /// Made with mode 0700 and removed after stop; holds the socket and the pid file. Must not exist or be empty.
+    /// Created with mode 0700 and removed after stop; holds the socket and the pid file. Must be absent or empty.
     pub run_directory: PathBuf,
     pub log: LogFile,
-    /// Where the server is listed while it lives, for [`crate::reap_leftovers`].
+    /// Where the server is registered while it runs, for [`crate::reap_leftovers`].
     pub state_directory: Option<PathBuf>,
     /// Engine option -> value (MariaDB: `--name=value`; SQLite: `PRAGMA name = value`). Each is read back.
     pub options: BTreeMap<String, String>,
     pub environment: BTreeMap<String, String>,
-    /// Address space layout of the server; None inherits.
+    /// Address space layout of the server; `None` inherits it.
     pub aslr: Option<Aslr>,
     pub allocator_preload: Option<PathBuf>,
-    /// Nodes from which alone its memory comes, whatever policy it gives itself, and how much it may be: by a control
-    /// group. None of a kind leaves it that of the calling process.
+    /// The only nodes from which its memory may come, whatever policy it sets itself, and how much memory it may use:
+    /// enforced by a control group. `None` of either leaves that of the calling process.
     pub memory: MemoryConfines,
-    /// The file in which it enters a group that limits it, by writing `0` there before anything of it runs.
+    /// The `tasks` file of a group that limits the server: the child writes `0` there before exec.
     pub limits: Option<PathBuf>,
     /// How long it may take until it answers.
     pub start_timeout: Duration,
     pub transport: Transport,
-    /// The address of this machine at which it listens, where that is by TCP: loopback, unless its clients are on
-    /// another machine. It always wants a random password.
+    /// The address of this machine at which it listens with TCP: loopback, unless its clients are on another machine.
+    /// A random password is always required.
     pub listen: IpAddr,
     pub database: Option<String>,
-    /// The character set of connections; what fills a directory writes UTF-8.
+    /// The character set of connections; the program that fills a data directory writes UTF-8.
     pub charset: Charset,
     /// Start it so that its lock waits can be read later, where that must be decided at start (MariaDB:
-    /// performance_schema=ON with all instruments of locks off). An option of the same name wins.
+    /// performance_schema=ON with all lock instruments off). An option of the same name takes precedence.
     pub lock_waits: bool,
 }
 
@@ -92,7 +92,7 @@ impl StartRequest {
         }
     }
 
-    /// For the server that fills a fresh data directory, which has no database yet.
+    /// The request for the server that fills a fresh data directory, which has no database yet.
     pub(crate) fn to_fill(request: &PrepareRequest, data: &Path, options: BTreeMap<String, String>) -> Self {
         Self {
             binary: request.binary.clone(),
@@ -109,53 +109,53 @@ impl StartRequest {
 pub struct PrepareRequest {
     /// The server program, as in [`StartRequest::binary`].
     pub binary: Option<PathBuf>,
-    /// Holds the cached directories of all engines; made when missing.
+    /// Holds the cached directories of all engines; created if missing.
     pub cache_directory: PathBuf,
-    /// What the data set is, in any words: two requests with the same words share one directory.
+    /// Describes the data set, in any words: two requests with the same words share one directory.
     pub dataset: String,
-    /// All engine options of the study; those that shape the files become part of the key.
+    /// All engine options of the study; those that determine the format of the files become part of the key.
     pub options: BTreeMap<String, String>,
-    /// Further arguments of the program that makes an empty directory (initdb, mariadb-install-db, mysqld
-    /// --initialize); `dataset` names them too.
+    /// Further arguments of the program that creates an empty directory (initdb, mariadb-install-db, mysqld
+    /// --initialize); `dataset` must mention them too.
     pub init_options: Vec<String>,
     /// As in [`StartRequest::run_directory`], for the server that fills the directory.
     pub run_directory: PathBuf,
     pub log: LogFile,
-    /// Where the servers of this state directory are registered, as in [`StartRequest::state_directory`].
+    /// Where these servers are registered, as in [`StartRequest::state_directory`].
     pub state_directory: Option<PathBuf>,
-    /// How long starting, and afterwards stopping, may take.
+    /// Time limit for starting, and the same again for stopping.
     pub timeout: Duration,
 }
 
-/// What a server takes besides the tables and indexes of a data set.
+/// What a server needs in addition to the tables and indexes of a data set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Its own memory of pages, as it is set, bytes; 0 where it has none.
+    /// Its buffer pool as configured, bytes; 0 if it has none.
     pub pool_bytes: u64,
-    /// Files of a data directory that holds no tables of ours: logs, system tables, bytes.
+    /// Files of a data directory without the tables of a data set (logs, system tables), bytes.
     pub files_bytes: u64,
 }
 
-/// How the pool of pages of a server gets a memory policy apart from the rest of its memory.
+/// How the buffer pool of a server gets a memory policy of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PoolMemory {
-    /// It cannot: it is memory of the process as any other.
+    /// It cannot: the pool is ordinary memory of the process.
     AsTheRest,
-    /// By this option the server interleaves it over all nodes that its control group allows.
+    /// With this option the server interleaves the pool over all nodes that its control group allows.
     Interleaved(&'static str),
-    /// It is shared memory, to which another process can give a policy.
+    /// The pool is shared memory, to which another process can apply a policy.
     Shared,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopOutcome {
-    /// It shut down by itself after SIGTERM.
+    /// It shut down after SIGTERM.
     Graceful,
-    /// It was killed because the time was over.
+    /// It was killed because the time limit expired.
     Killed,
     /// It had already ended before stop was called.
     AlreadyGone,
-    /// It is someone else's, and was left alone.
+    /// It belongs to someone else and continues to run.
     GoesOn,
 }
 
@@ -166,11 +166,11 @@ pub type Fill<'a> = dyn FnMut(&dyn Server) -> Result<(), Box<dyn Error + Send + 
 pub trait Engine: Send + Sync {
     fn name(&self) -> &'static str;
     fn dialect(&self) -> &'static dyn Dialect;
-    /// What starting and stopping it takes on an ordinary machine, seconds: a guess, until trials have been timed.
+    /// Estimated time to start and stop it on an ordinary machine, seconds; used until trials have been timed.
     fn start_cost_s(&self) -> f64;
-    /// What making an empty data directory takes on an ordinary machine, with the server that fills it, seconds.
+    /// Estimated seconds to create an empty data directory on an ordinary machine, including the server that fills it.
     fn fresh_cost_s(&self) -> f64;
-    /// What a server with these options takes for a data set of so many bytes.
+    /// What a server with these options needs for a data set of this many bytes.
     fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint;
     /// The port where such servers usually listen.
     fn default_port(&self) -> u16 {
@@ -179,56 +179,55 @@ pub trait Engine: Send + Sync {
     fn default_user(&self) -> &'static str {
         "root"
     }
-    /// Sockets at which such servers listen on this machine, in the order in which its clients look for them; `port` is
-    /// what was requested.
+    /// Sockets at which these servers listen on this machine, in the order in which their clients look for them;
+    /// `port` is the requested port.
     fn usual_sockets(&self, _port: Option<u16>) -> Vec<PathBuf> {
         Vec::new()
     }
-    /// The socket that is meant by a path: for most engines the path itself.
+    /// The socket that a path means: for most engines the path itself.
     fn socket_at(&self, path: PathBuf, _port: Option<u16>) -> PathBuf {
         path
     }
 
-    /// The question that its servers answer with the character set of the connection; none where a connection has no
-    /// choice of one.
+    /// The query for the character set of a connection; none if connections have no choice of one.
     fn charset_question(&self) -> Option<&'static str> {
         None
     }
-    /// Whether pages of the data that this program makes with these further arguments have checksums; none where its
-    /// versions do not differ in it.
+    /// Whether pages of data that this program creates with these further arguments have checksums; none if that does
+    /// not differ between its versions.
     fn data_checksums(&self, _binary: &Binary, _init_options: &[String]) -> Option<bool> {
         None
     }
-    /// The option by which a server of this version spreads memory over all nodes that it is allowed, whatever policy
-    /// it was started with.
+    /// The option with which a server of this version spreads memory over all nodes that it is allowed to use,
+    /// whatever memory policy it was started with.
     fn spreads_memory(&self, _options: &BTreeMap<String, String>, _version: &str) -> Option<&'static str> {
         None
     }
-    /// How its pool of pages gets a memory policy apart from the rest of its memory.
+    /// How its buffer pool gets a memory policy of its own.
     fn pool_memory(&self) -> PoolMemory {
         PoolMemory::AsTheRest
     }
-    /// File names that its server programs have; none where it is part of this program.
+    /// File names of its server programs; empty if the engine is part of this program.
     fn programs(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Folders where they usually are.
+    /// Folders in which they usually are.
     fn places(&self) -> Vec<PathBuf> {
         places(&[])
     }
-    /// The command that installs one; none where nothing is to be installed.
+    /// The command that installs the server; none if nothing has to be installed.
     fn install(&self) -> Option<&'static str> {
         None
     }
-    /// Whether this server program can open a data directory, as far as can be told without starting it.
+    /// Whether this server program can open a data directory, as far as can be determined without starting it.
     fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError>;
-    /// Finds the server program: `explicit`, else the usual names and places.
+    /// Finds the server program: `explicit`, otherwise the usual names and places.
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError>;
-    /// Whether the server program knows an option of this name; nothing is started for it.
+    /// Whether the server program knows an option of this name; does not start a server.
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError>;
-    /// The names of options that the server program knows, of which one may be meant by a wrong one.
+    /// All option names that the server program knows, for suggesting one in place of an unknown name.
     fn option_names(&self, binary: Option<&Path>) -> Result<Vec<String>, EngineError>;
-    /// Which of these options the server program does not know; nothing is started for it.
+    /// The options that the server program does not know; does not start a server.
     fn unknown_options(&self, names: &[&str], binary: &Path) -> Result<Vec<String>, EngineError> {
         let mut unknown = Vec::new();
         for name in names {
@@ -238,34 +237,35 @@ pub trait Engine: Send + Sync {
         }
         Ok(unknown)
     }
-    /// What an option file in this engine's own form asks of this server program.
+    /// The options in an option file of this engine's format, for this server program.
     fn read_options(&self, path: &Path, _binary: &Binary) -> Result<OptionFile, EngineError> {
         let reason = format!("{} has no option files: set options under [engine.options]", self.name());
         Err(EngineError::OptionFile { path: path.to_owned(), reason })
     }
-    /// Whether [`Engine::prepare_data`] would find this data set in the cache, made by this program with these options.
+    /// Whether [`Engine::prepare_data`] would find this data set in the cache, for this program and these options.
     fn is_prepared(&self, cache: &Path, by: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool;
-    /// A data directory with the data set, made once and cached by content; safe against concurrent callers.
+    /// A data directory with the data set, created once and cached by content; safe against concurrent callers.
     ///
     /// # Errors
     /// As for [`Engine::start`], and [`EngineError::Fill`]. A failed attempt leaves nothing in the cache.
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError>;
-    /// Starts a private server and returns when it answers and everything asked for was read back.
+    /// Starts a private server and returns when it answers and all requested settings were read back.
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError>;
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError>;
-    /// What files of the user's own say of a login that this much is known of. Most engines have none.
+    /// Completes this login from the user's own files. Most engines have none.
     fn login_files(&self, _asked: &Login) -> Result<Login, EngineError> {
         Ok(Login::default())
     }
-    /// The value of an engine option in the server of this session; None when it knows no such option.
+    /// The value of an engine option in the server of this session; `None` if the server knows no such option.
     fn read_setting(&self, _session: &mut dyn Session, _name: &str) -> Result<Option<String>, EngineError> {
         Ok(None)
     }
-    /// What a private server of this engine says of its build and of all its settings, in a session of its owner.
+    /// The build and all settings of a private server of this engine, read in a session of the database owner.
     fn self_report(&self, _owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
         Ok(SelfReport::default())
     }
-    /// What a private server of this engine says of itself; `target` is how clients reach it, `owner` its owner's way.
+    /// Diagnostics of a private server of this engine; `target` is the connection of clients, `owner` that of the
+    /// database owner.
     fn diagnostics(
         &self,
         _target: &ConnectTarget,
@@ -273,22 +273,22 @@ pub trait Engine: Send + Sync {
     ) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(Silent("this engine")))
     }
-    /// The setting that [`StartRequest::lock_waits`] turns on, where there is one to read back.
+    /// The setting that [`StartRequest::lock_waits`] turns on, if there is one to read back.
     fn lock_wait_setting(&self) -> Option<&'static str> {
         None
     }
 }
 
 pub trait Server: Send + Sync {
-    /// Process id; with a process a connection that of the one that started all others.
+    /// Process id; of a server with a process per connection, that of the process that started the others.
     fn pid(&self) -> u32;
-    /// Whether this program started it, and so may look into its processes and end them.
+    /// Whether this program started it, and so may inspect and end its processes.
     fn is_ours(&self) -> bool {
         true
     }
     fn dialect(&self) -> &'static dyn Dialect;
     fn data(&self) -> &Path;
-    /// What [`Engine::lock_wait_setting`] says of its engine.
+    /// As [`Engine::lock_wait_setting`] of its engine.
     fn lock_wait_setting(&self) -> Option<&'static str> {
         None
     }
@@ -297,22 +297,22 @@ pub trait Server: Send + Sync {
     }
     fn target(&self) -> &ConnectTarget;
     fn version(&self) -> &str;
-    /// A new connection. Call it on the thread that will use it: its buffers are then that thread's own.
+    /// A new connection. Call it on the thread that will use it: its buffers are then local to that thread.
     fn connect(&self) -> Result<Box<dyn Session>, EngineError>;
-    /// The value of an engine option as the server has it now; None when it knows no such option.
+    /// The current value of an engine option in the server; `None` if the server knows no such option.
     fn setting(&self, name: &str) -> Result<Option<String>, EngineError>;
-    /// Ends it: gracefully, and by force when `timeout` is over. Afterwards its private files are gone.
+    /// Shuts it down; kills it when `timeout` has expired. Afterwards its private files are removed.
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError>;
-    /// What it had started and left running when it ended in good order, in words; it was ended then.
+    /// Descriptions of processes that it had started and that still ran after its shutdown; they were ended then.
     fn outlived(&self) -> &[String] {
         &[]
     }
     fn is_alive(&mut self) -> bool;
-    /// What the server says of itself, over a connection of its own.
+    /// The server's diagnostics, over a connection of their own.
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(Silent("this engine")))
     }
-    /// What it says of its build and of all its settings; nothing where it says neither.
+    /// Its build and all its settings; empty if the server reports neither.
     fn self_report(&self) -> Result<SelfReport, EngineError> {
         Ok(SelfReport::default())
     }

@@ -7,14 +7,13 @@ use std::io::{self, Write};
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 
-/// How long a server may be silent while it owes an answer, unless a session is told otherwise: longer than any
-/// statement of a measurement, and not for ever.
+/// Default limit on the silence of a server that owes an answer: longer than any measured statement, but finite.
 pub const SILENCE: Duration = Duration::from_secs(600);
-/// How long connecting and logging in may take together.
+/// Time limit for connecting and logging in together.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Bytes that a result may take in memory; a server that sends more is out of its mind or not the one meant.
+/// Limit on the size of a result in memory, bytes; a server that sends more is faulty or the wrong one.
 pub(crate) const RESULT_LIMIT: usize = 256 << 20;
-/// How long a server may take for each answer before anything is measured, and may not answer a client that connects.
+/// Time limit for each answer before anything is measured. A server may also fail to answer a client that connects.
 pub const SET_UP: Duration = Duration::from_secs(60);
 
 /// A server-side prepared statement of one session.
@@ -28,7 +27,7 @@ pub enum Param<'a> {
     Text(&'a str),
 }
 
-/// What a failed statement means for the caller.
+/// What the caller can do about a failed statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlErrorKind {
     /// Deadlock, lock timeout, busy: run the whole transaction again (MariaDB 1213, 1020, 1205; SQLite BUSY).
@@ -42,17 +41,17 @@ pub enum SqlErrorKind {
     Other,
 }
 
-/// What a statement failed with, as the server said it.
+/// The error of a failed statement, as the server reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlError {
     pub kind: SqlErrorKind,
-    /// The engine's own code; none where the engine did not say a word, or has no code for it.
+    /// The engine's own error code; none if the server sent nothing or has no code for it.
     pub code: Option<Code>,
     pub message: String,
 }
 
 impl SqlError {
-    /// What this program says of a session or an answer.
+    /// An error about a session or an answer that this program reports itself.
     pub fn own(kind: SqlErrorKind, message: impl Into<String>) -> Self {
         Self { kind, code: None, message: message.into() }
     }
@@ -83,42 +82,42 @@ impl std::error::Error for SqlError {}
 
 /// One connection to a server, as a workload uses it.
 pub trait Session: Send {
-    /// Prepares `sql` on the server; parameters are written as its [`crate::Dialect`] says.
+    /// Prepares `sql` on the server; the session's [`crate::Dialect`] defines the placeholders.
     fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError>;
-    /// Executes and discards the rows: the number of rows returned, or changed where none are returned.
+    /// Executes and discards the rows. Returns the number of rows returned, or of rows changed if none are returned.
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError>;
     /// Executes a prepared statement and returns its rows as text, NULL as None.
     fn fetch(&mut self, _statement: StatementId, _params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         Err(SqlError::own(SqlErrorKind::Other, "rows of prepared statements are not read from this database"))
     }
-    /// Runs text without parameters and discards the rows; the number as for [`Session::execute`].
+    /// Runs text without parameters and discards the rows; returns the same number as [`Session::execute`].
     fn run(&mut self, sql: &str) -> Result<u64, SqlError>;
     /// Runs text and returns the rows as text, NULL as None.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError>;
-    /// The number of the server thread that serves this session, as the server's own machine knows it; None where the
-    /// server does not say.
+    /// The number of the server thread that serves this session, in the numbering of the server's own machine; `None`
+    /// if the server does not report it.
     fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
         Ok(None)
     }
-    /// The server thread that serves this session, where the engine can say it and it is on this machine.
+    /// The server thread that serves this session, if the engine can report it and it is on this machine.
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError>;
-    /// How long the server may say nothing while it owes an answer, and how long an answer may go on; none: for ever.
-    /// A session that this has ended is lost. New sessions have [`SILENCE`].
+    /// Limits how long the server may stay silent while it owes an answer, and how long an answer may take in total;
+    /// `None`: no limit. A session that exceeds it is lost. New sessions use [`SILENCE`].
     fn set_timeout(&mut self, _limit: Option<Duration>) -> Result<(), SqlError> {
         Ok(())
     }
-    /// From now on it spins until an answer arrives, in place of sleeping, and adds how long to this; none: it sleeps.
+    /// From now on the session spins until an answer arrives, and adds the time to this counter; `None`: it sleeps.
     fn set_spinning(&mut self, _spinning: Option<Spinning>) {}
-    /// How the connection is encrypted, in words (version, cipher suite); none: it is not.
+    /// How the connection is encrypted, in words (version, cipher suite); none if it is not.
     fn encryption(&self) -> Option<String> {
         None
     }
-    /// A handle with which another thread ends the session, also while it waits; none where that is not possible.
+    /// A handle with which another thread can end the session, also while it waits; none if that is not possible.
     fn interrupter(&self) -> Option<Interrupter> {
         None
     }
-    /// Runs a statement whose rows follow over the connection, as [`crate::BulkLoad::Stream`] says; `feed` writes
-    /// them. The number of rows that were taken.
+    /// Runs a statement whose rows follow over the connection, see [`crate::BulkLoad::Stream`]; `feed` writes them.
+    /// Returns the number of accepted rows.
     fn load(&mut self, _sql: &str, _feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
         Err(SqlError::own(SqlErrorKind::Other, "rows cannot be sent behind a statement to this database"))
     }
@@ -131,18 +130,17 @@ pub enum Code {
     State(SqlState),
 }
 
-/// Five digits and capital letters, of which the first two are the class.
+/// Five digits and capital letters; the first two are the class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SqlState([u8; 5]);
 
 impl SqlState {
-    /// The state that these bytes are, none where they are not one.
+    /// The SQLSTATE with these bytes; none if they are not a valid one.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let is_one = bytes.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
         bytes.try_into().ok().filter(|_| is_one).map(Self)
     }
 
-    /// Five ASCII characters, as the server sent them.
     pub fn as_str(&self) -> &str {
         // Always ASCII, by construction.
         std::str::from_utf8(&self.0).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Prepared data directories: made once, named by a hash of what they are made of.
+//! Prepared data directories: created once, named by a hash of everything that they depend on.
 
 use super::directories::{copy_tree, not_private};
 use super::room::{Room, held_below};
@@ -10,23 +10,23 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use tare_files::{Access, PrivateFolder};
 
-/// Name of the file that says what an entry is.
+/// Name of the file that describes an entry.
 const KEY: &str = "KEY";
-/// How the name of an entry in the making ends.
+/// Suffix of the name of an entry that is being created.
 const PARTIAL: &str = ".partial";
-/// The most that is read of a KEY, bytes.
+/// Limit on the size of a KEY, bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// What a cached directory is made of, one `name: value` line each.
+/// Everything that a cached directory depends on, one `name: value` line each.
 pub(crate) struct CacheKey {
-    /// How its name begins: the engine's name, and what it is if not a whole data set.
+    /// The prefix of its name: the engine's name, and a suffix if it is not a complete data set.
     begin: String,
     text: String,
 }
 
 impl CacheKey {
     pub(crate) fn new(engine: &str, parts: &[(&str, &str)]) -> Self {
-        // Escaped, so that a value with a line break cannot pass for two parts.
+        // Escaped, so that a value with a line break cannot look like two parts.
         let lines = parts.iter().map(|(name, value)| format!("{name}: {}\n", value.escape_default()));
         Self { begin: engine.to_owned(), text: lines.collect() }
     }
@@ -44,12 +44,13 @@ impl CacheKey {
     }
 }
 
-/// The data directory of `key` in `cache`, made by `make` when it is not there. `make` gets a directory in which it
-/// makes `data`. A lock keeps two processes from making it twice, and it appears under its name only when complete
-/// and on disk: a process killed half-way leaves a part that the next one removes.
+/// The data directory of `key` in `cache`; `make` creates it if it does not exist. `make` gets a directory in which
+/// it creates `data`. A lock prevents two processes from creating it at the same time, and it gets its name only when
+/// complete and on disk: a process that is killed leaves a partial entry, which the next one removes.
 ///
-/// A server is started on it, and what it holds can make that server do anything. So the cache must be a private
-/// folder, and an entry must be this user's and hold the very files that were made: one that is not is made anew.
+/// A server is started on this directory, and its content can make that server do anything. Therefore the cache must
+/// be a private folder, and an entry must belong to this user and hold exactly the files that were created: any other
+/// entry is created anew.
 pub(crate) fn cached(
     cache: &Path,
     key: &CacheKey,
@@ -80,12 +81,12 @@ pub(crate) fn cached(
     Ok(complete.join("data"))
 }
 
-/// Whether [`cached`] would find the entry of `key` whole.
+/// Whether [`cached`] would find a complete entry for `key`.
 pub(crate) fn is_cached(cache: &Path, key: &CacheKey) -> bool {
     is_complete(&cache.join(key.directory_name()), key)
 }
 
-/// Removes what makers that were killed left half-made. One at work has its lock and is left alone.
+/// Removes incomplete entries of killed processes. A process at work holds its lock, and its entry is kept.
 pub fn remove_half_made(cache: &Path) -> Result<Vec<PathBuf>, EngineError> {
     let Some(folder) = PrivateFolder::open(cache, Access::Closed).map_err(not_private)? else {
         return Ok(Vec::new());
@@ -118,7 +119,7 @@ fn remove(path: &Path) -> Result<(), EngineError> {
     removed.map_err(|source| EngineError::io("remove", path, source))
 }
 
-/// Whether the entry is what was made for this key: by its name, its owner and its files.
+/// Whether the entry is what was created for this key, judged by its name, its owner and its files.
 fn is_complete(directory: &Path, key: &CacheKey) -> bool {
     let Ok(Some(folder)) = PrivateFolder::open(directory, Access::Closed) else { return false };
     let Ok(Some(text)) = folder.read(KEY, LARGEST) else { return false };
@@ -128,20 +129,20 @@ fn is_complete(directory: &Path, key: &CacheKey) -> bool {
         || (found.has_whole_seconds && text.starts_with(found.head.as_bytes()) && text.ends_with(whole.as_bytes()))
 }
 
-/// What the file KEY of an entry says: what it is made of, who made it, and which files it had then.
+/// The content of an entry's KEY file: what it was made from, who created it, and which files it then had.
 struct Identity {
     head: String,
-    /// Of paths, lengths and times of last change.
+    /// Hash of paths, lengths and modification times.
     content: String,
-    /// Of paths, lengths and times of last change in whole seconds: archives, in which a cache may have moved, keep no
-    /// finer ones.
+    /// Hash of paths, lengths and modification times in whole seconds: a cache may have been moved in an archive,
+    /// which keeps no finer times.
     by_seconds: String,
-    /// Whether the files have no finer times.
+    /// Whether no file has a modification time finer than a second.
     has_whole_seconds: bool,
 }
 
 impl Identity {
-    /// None when something else than files and folders of this user's is in it.
+    /// None if it contains anything but files and folders of this user.
     fn of(key: &CacheKey, data: &Path) -> Option<Self> {
         let owner = rustix::process::geteuid().as_raw();
         let mut files = Vec::new();
@@ -166,9 +167,9 @@ impl Identity {
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Listed {
-    /// Its path and kind; of a file also its length and the second of its last change.
+    /// Its path and kind; for a file also its length and the second of its modification time.
     line: String,
-    /// The rest of that time; of a folder 0.
+    /// The nanoseconds of that time; 0 for a folder.
     nanoseconds: i64,
 }
 
@@ -203,12 +204,13 @@ fn make_partial(
     })?;
     let sync = || rustix::fs::syncfs(File::open(partial)?).map_err(std::io::Error::from);
     sync().map_err(|source| EngineError::io("sync", partial, source))?;
-    // Last: an entry with a KEY is whole.
+    // Last: an entry with a KEY is complete.
     folder.write(KEY, identity.text().as_bytes()).map_err(not_private)
 }
 
-/// Makes `data` in `partial`, a copy of what `install` makes in the cache where `key` is not there yet. A server's own
-/// initialisation is the longest part of preparing small data, and comes to the same for all of them.
+/// Creates `data` in `partial` as a copy of an initialised directory, which `install` creates in the cache if it has
+/// no entry for `key` yet. The server's own initialisation takes most of the time of preparing a small data set, and
+/// its result is the same for all data sets.
 pub(crate) fn initialised(
     cache: &Path,
     key: &CacheKey,
@@ -318,7 +320,7 @@ mod tests {
             assert_eq!(fs::read_to_string(data.join("file")).unwrap(), "good");
             assert_eq!(fs::read_dir(&data).unwrap().count(), 1);
         }
-        // What only root can make: a file of another user's that looks the same.
+        // Only root can create this: a file of another user that looks the same.
         let foreign = usize::from(rustix::process::geteuid().is_root());
         if foreign == 1 {
             std::os::unix::fs::chown(data.join("file"), Some(65534), None).unwrap();

@@ -1,4 +1,4 @@
-//! Directories that live as long as a server: run directories and private copies of data.
+//! Directories with the lifetime of a server: run directories and private copies of data.
 
 use super::room::{Room, held_below, share};
 use crate::{DataDirectory, EngineError};
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use tare_files::{Access, FilesError, PrivateFolder};
 
 const MIB: u64 = 1 << 20;
-/// Part of a file that is copied before anything else is looked at, bytes: a fraction of a second on a slow disk.
+/// Bytes of a file that are copied before the next check for an interruption: a fraction of a second on a slow disk.
 const COPIED_AT_ONCE: u64 = 64 * MIB;
-/// The most that is read of what data or a build say of themselves, bytes: CMake's cache has half a megabyte.
+/// Limit on the size of a file that describes data or a build, bytes: CMake's cache has half a megabyte.
 const LARGEST_NOTE: u64 = 16 * MIB;
 /// Longest path of a Unix socket, without the terminating NUL (`sun_path` has 108 bytes).
 const SOCKET_PATH_LIMIT: usize = 107;
@@ -32,8 +32,8 @@ pub(crate) struct PrivateDirectory {
 }
 
 impl PrivateDirectory {
-    /// Makes it with mode 0700, where no one else can put another one in its place: it is used by its name. An existing
-    /// one is taken when it is empty, private and ours.
+    /// Creates it with mode 0700 in a place where no other user can replace it, because it is used by its name. An
+    /// existing directory is accepted if it is empty, private and owned by this user.
     pub(crate) fn create(path: &Path) -> Result<Self, EngineError> {
         match DirBuilder::new().mode(0o700).create(path) {
             Ok(()) => {}
@@ -81,7 +81,7 @@ pub(crate) enum DataInUse {
 }
 
 impl DataInUse {
-    /// Makes the private copy where one is asked for.
+    /// Creates the private copy if one was requested.
     pub(crate) fn make(data: &DataDirectory) -> Result<Self, EngineError> {
         match data {
             DataDirectory::InPlace(path) => {
@@ -90,7 +90,7 @@ impl DataInUse {
                 Ok(Self::InPlace(path))
             }
             DataDirectory::CopyOf { prepared, at } => {
-                // Owned from the first byte on, so that a copy that fails half-way is removed.
+                // Owned from the first byte on, so that an incomplete copy is removed.
                 let copy = PrivateDirectory::create(at)?;
                 copy_tree(prepared, copy.path(), &mut Room::new(copy.path(), held_below(prepared)))?;
                 Ok(Self::Private(copy))
@@ -106,15 +106,16 @@ impl DataInUse {
     }
 }
 
-/// The text of a file that a data directory, or the tree of a server's program, says something of itself in: a study
-/// of anyone may name one, which is looked at before it is trusted. None for what is no file, or too large to be one.
+/// The text of a small descriptive file in a data directory or in the tree of a server program. The path may come
+/// from a study of an unknown author, so it is checked before it is read. None if it is not a regular file or too
+/// large.
 pub(crate) fn small_file(path: &Path) -> Option<String> {
     let bytes = tare_files::read_named_file(path, LARGEST_NOTE).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Copies the files and directories below `from` into the existing directory `to`. The copy shares blocks where the
-/// file system can. Sockets, links and the like do not belong to a stopped server's data.
+/// Copies the files and directories below `from` into the existing directory `to`. The copy shares blocks if the file
+/// system supports it. Sockets, links and the like are no part of a stopped server's data and are skipped.
 pub(crate) fn copy_tree(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineError> {
     let list = fs::read_dir(from).map_err(|source| EngineError::io("list the data directory", from, source))?;
     for entry in list {
@@ -134,7 +135,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(
     Ok(())
 }
 
-/// Copies a file with its mode, in parts: no one waits for the rest of a large one that is no longer wanted.
+/// Copies a file with its mode, in parts, so that an interruption need not wait for the rest of a large file.
 fn copy_file(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineError> {
     let failed = |error| EngineError::io("copy data to", to, error);
     let mut source = File::open(from).map_err(|error| EngineError::io("open the data file", from, error))?;
@@ -153,13 +154,13 @@ fn copy_file(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineEr
     }
 }
 
-/// What a server's own memory of pages gets for a data directory, bytes.
+/// The size of a server's buffer pool for a data directory, bytes.
 pub(crate) fn memory_for(data: &Path) -> u64 {
     memory_for_bytes(tree_bytes(data))
 }
 
-/// Twice the files, so that neither reading nor growth evicts; at least 256 MiB; in steps of 128 MiB; at most half of
-/// the memory.
+/// Twice the size of the files, so that neither reading nor growth evicts pages; at least 256 MiB; in steps of 128
+/// MiB; at most half of the memory.
 pub(crate) fn memory_for_bytes(data_bytes: u64) -> u64 {
     let wanted = (2 * data_bytes).max(256 * MIB).next_multiple_of(128 * MIB);
     let memory = rustix::system::sysinfo();
@@ -167,7 +168,7 @@ pub(crate) fn memory_for_bytes(data_bytes: u64) -> u64 {
     wanted.min((half / (128 * MIB)).max(1) * 128 * MIB)
 }
 
-/// Bytes of the files below `path`, for sizing caches; what cannot be read counts as nothing.
+/// Total size of the files below `path`, bytes, for sizing caches; unreadable entries count as 0.
 pub(crate) fn tree_bytes(path: &Path) -> u64 {
     let Ok(list) = fs::read_dir(path) else { return 0 };
     list.flatten()
@@ -179,7 +180,7 @@ pub(crate) fn tree_bytes(path: &Path) -> u64 {
         .sum()
 }
 
-/// The path of a socket, checked against what its address can hold.
+/// The path of a socket, checked against the limit of socket addresses.
 pub(crate) fn socket_path(run_directory: &Path, name: &str) -> Result<PathBuf, EngineError> {
     let path = run_directory.join(name);
     let length = path.as_os_str().as_bytes().len();
@@ -189,8 +190,8 @@ pub(crate) fn socket_path(run_directory: &Path, name: &str) -> Result<PathBuf, E
     Ok(path)
 }
 
-/// Has the files below a directory leave the page cache. What this program's processes read is in their account: a
-/// server whose own memory is limited would read it without ever having to fetch it.
+/// Evicts the files below a directory from the page cache. Pages that this program read are charged to its own
+/// control group: a server with a memory limit would use them without being charged for them.
 pub(crate) fn leave_page_cache(directory: &Path) -> Result<(), EngineError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -203,7 +204,7 @@ pub(crate) fn leave_page_cache(directory: &Path) -> Result<(), EngineError> {
             leave_page_cache(&path)?;
         } else if kind.is_file() {
             let file = File::open(&path).map_err(failed(&path))?;
-            // Only what is written can leave.
+            // Only clean pages can be evicted.
             file.sync_all().map_err(failed(&path))?;
             fadvise(&file, 0, None, Advice::DontNeed).map_err(|source| failed(&path)(source.into()))?;
         }

@@ -1,4 +1,4 @@
-//! Prepared data: kept, copied, brought back; directories that belong to one server.
+//! Prepared data: the cache, working copies, and directories that belong to one server.
 
 pub(crate) mod cache;
 pub(crate) mod directories;

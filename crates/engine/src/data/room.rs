@@ -1,4 +1,5 @@
-//! Copies of files: blocks shared where the file system can, else room looked for before the first byte is written.
+//! Space for copies of files: blocks are shared if the file system supports it; otherwise free space is checked
+//! before the first byte is written.
 
 use crate::EngineError;
 use rustix::io::Errno;
@@ -8,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use tare_files::check_room;
 
-/// What is about to be copied, held against what its file system has left: once, and only where blocks are not shared.
+/// Checks the size of a copy against the free space of its file system: once, and only if blocks are not shared.
 pub(crate) struct Room<'a> {
     place: &'a Path,
     needed: u64,
@@ -30,13 +31,13 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Bytes that a file takes on its disk, without its holes.
+/// Bytes that a file occupies on disk, without its holes.
 pub(crate) fn held(found: &Metadata) -> u64 {
-    // Of 512 bytes whatever the file system's own are (stat(2)).
+    // In units of 512 bytes, whatever the block size of the file system (stat(2)).
     found.blocks() * 512
 }
 
-/// Bytes that the files below a folder take on their disk; what cannot be read counts as nothing.
+/// Bytes that the files below a folder occupy on disk; unreadable entries count as 0.
 pub(crate) fn held_below(folder: &Path) -> u64 {
     let Ok(list) = fs::read_dir(folder) else { return 0 };
     list.flatten()
@@ -48,7 +49,7 @@ pub(crate) fn held_below(folder: &Path) -> u64 {
         .sum()
 }
 
-/// Lets both files share all blocks; false where the file system cannot.
+/// Makes both files share all blocks; false if the file system cannot.
 pub(crate) fn share(source: &File, target: &File) -> io::Result<bool> {
     match rustix::fs::ioctl_ficlone(target, source) {
         Ok(()) => Ok(true),

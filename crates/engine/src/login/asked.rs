@@ -1,47 +1,47 @@
-//! What is known of a login, from whichever source.
+//! Login parameters, from any source.
 
 use crate::TlsMode;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What is known of how to reach a server and as whom. What is not said here, the user's own files may say.
+/// How to reach a server, and with which account. The user's own files supply what is missing here.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Login {
     pub socket: Option<PathBuf>,
-    /// Name or address of its machine, where it is reached by TCP.
+    /// Name or address of the server's machine, for TCP.
     pub host: Option<String>,
-    /// Number under which it listens there; none: the engine's usual one.
+    /// Port; none: the engine's default.
     pub port: Option<u16>,
-    /// Account on the server; none: the engine's usual one.
+    /// Account on the server; none: the engine's default.
     pub user: Option<String>,
-    /// What proves the account; never shown.
+    /// Authenticates the account; never printed.
     pub password: Option<String>,
     pub database: Option<String>,
     pub tls: Option<TlsMode>,
     pub tls_ca: Option<PathBuf>,
-    /// This side's own certificate, where the server asks for one.
+    /// The client certificate, if the server asks for one.
     pub tls_cert: Option<PathBuf>,
-    /// Its private key; none: it stands in the same file.
+    /// Its private key; none: it is in the same file.
     pub tls_key: Option<PathBuf>,
-    /// MySQL's server: the file with the key that its passwords may be encrypted with.
+    /// For MySQL: a file with the server's public key, which encrypts passwords.
     pub server_public_key: Option<PathBuf>,
-    /// Whether the key that the server sends may be used for it.
+    /// Whether to use the key that the server sends instead.
     pub get_server_public_key: Option<bool>,
-    /// The option file to read in place of the usual one.
+    /// The option file to read instead of the usual one.
     pub option_file: Option<PathBuf>,
     pub service: Option<String>,
 }
 
 impl fmt::Debug for Login {
-    // By hand, so that no log shows the password.
+    // Implemented by hand, so that no log shows the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} at {:?} {:?} port {:?}", self.user, self.socket, self.host, self.port)
     }
 }
 
 impl Login {
-    /// Takes from `other` what is not said here. A place is one thing: a socket of one is not mixed with a host of the
-    /// other.
+    /// Takes from `other` what is missing here. Socket and host are taken together: the socket of one is never
+    /// combined with the host of the other.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         let placed = self.socket.is_some() || self.host.is_some();

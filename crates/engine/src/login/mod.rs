@@ -1,5 +1,5 @@
-//! How a server that runs already is reached: what the user says, and what the user's own files say. Passwords are read
-//! here and nowhere else, and go nowhere but into the connection.
+//! How to reach a running server, from the user's input and the user's own files. Passwords are read only here, and
+//! are passed only to the connection.
 
 mod asked;
 mod option_file;

@@ -1,4 +1,4 @@
-//! MySQL's and MariaDB's option files: `[client]` of `~/.my.cnf`, or of a file that was named.
+//! MySQL's and MariaDB's option files: the client groups of `~/.my.cnf` or of a given file.
 
 use super::Login;
 use super::text::{Closed, given, in_home, read};
@@ -6,7 +6,7 @@ use crate::contract::option_file::{OptionLine, my_cnf_line};
 use crate::{EngineError, TlsMode};
 use std::path::Path;
 
-/// What the option file says of a login. Sections of clients, in the order of the file; a later value wins.
+/// The login parameters in an option file: from the client groups (`sections`), in file order; a later value wins.
 pub(crate) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<Login, EngineError> {
     let Some(path) = asked.map(given).or_else(|| in_home(".my.cnf")) else { return Ok(Login::default()) };
     match read(&path, Closed::ToWriters)? {
@@ -18,7 +18,7 @@ pub(crate) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<
     }
 }
 
-/// Never says a value in its reasons: it may be the password.
+/// Its error messages never contain a value, which may be the password.
 fn parse(text: &str, sections: &[&str]) -> Result<Login, String> {
     let (mut login, mut wanted) = (Login::default(), false);
     for (number, line) in text.lines().enumerate() {
@@ -26,7 +26,7 @@ fn parse(text: &str, sections: &[&str]) -> Result<Login, String> {
             OptionLine::Group(ours) => wanted = ours,
             OptionLine::Option(name, value) if wanted => set(&mut login, &name, value)
                 .map_err(|expected| format!("line {}: {name} needs {expected}", number + 1))?,
-            // What it includes may belong to others: only the file itself was looked at.
+            // Included files may belong to other users: permissions were checked only for the file itself.
             OptionLine::Option(..) | OptionLine::File(..) | OptionLine::Folder(..) | OptionLine::Empty => {}
         }
     }
@@ -49,7 +49,7 @@ fn set(login: &mut Login, name: &str, value: Option<String>) -> Result<(), &'sta
             let mode = value.and_then(|mode| mode.parse().ok());
             login.tls = Some(mode.ok_or("DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY")?);
         }
-        // MariaDB's words for the same.
+        // MariaDB's options for the same.
         "ssl" if is_on(value.as_deref()) => {
             login.tls.get_or_insert(TlsMode::Required);
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub(super) const MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
 const SYSTEM: &str = "/etc/postgresql-common/pg_service.conf";
 
-/// What the service of this name says: `PGSERVICEFILE` or `~/.pg_service.conf`, then the system's file.
+/// The parameters of this service, from `PGSERVICEFILE` or `~/.pg_service.conf`, then from the system's file.
 pub(crate) fn of_service(name: &str) -> Result<Login, EngineError> {
     let own = variable("PGSERVICEFILE").map(PathBuf::from).or_else(|| in_home(".pg_service.conf"));
     let system =
@@ -62,11 +62,11 @@ fn parse(text: &str, wanted: &str) -> Result<Option<Login>, String> {
     Ok(found.then_some(login))
 }
 
-/// The certificate of the authority that libpq looks for.
+/// Where libpq looks for the root certificate.
 const ROOT_CERTIFICATE: &str = ".postgresql/root.crt";
 
-/// As libpq has it: authorities that are given, or stand in the usual place, are asked, also by who asked for no more
-/// than encryption; `system` stands for those of the system, with which the name must fit.
+/// Applies libpq's rules: authorities that are given, or exist in the usual place, are also used for verification if
+/// only encryption was requested; `system` means those of the system, for which the host name must match.
 pub(crate) fn as_libpq_reads(mut login: Login) -> Login {
     if login.tls.is_some() && login.tls_ca.is_none() {
         login.tls_ca = in_home(ROOT_CERTIFICATE).filter(|path| path.exists());
@@ -80,7 +80,7 @@ pub(crate) fn as_libpq_reads(mut login: Login) -> Login {
     login
 }
 
-/// The password of the first line that fits; `PGPASSFILE`, or else `~/.pgpass`. A Unix socket counts as localhost.
+/// The password of the first matching line of `PGPASSFILE` or `~/.pgpass`. A Unix socket counts as localhost.
 pub(crate) fn password_of(host: &str, port: u16, database: &str, user: &str) -> Result<Option<String>, EngineError> {
     let Some(path) = variable("PGPASSFILE").map(PathBuf::from).or_else(|| in_home(".pgpass")) else { return Ok(None) };
     let text = read(&path, Closed::ToAll)?.unwrap_or_default();
@@ -96,7 +96,7 @@ fn password_in(text: &str, wanted: [&str; 4]) -> Option<String> {
     })
 }
 
-/// Fields between colons; a backslash takes the next character as it is.
+/// Fields between colons; a backslash escapes the next character.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut chars = line.chars();

@@ -1,4 +1,4 @@
-//! What a login comes to.
+//! Turns login parameters into a connection target.
 
 use crate::{
     Address, Charset, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, PasswordKey, Tls, TlsIdentity,
@@ -6,15 +6,15 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
-/// The connection that a login comes to, with what the user's own files say of `engine`'s servers.
+/// The connection target of a login, completed from the user's own files for `engine`.
 ///
 /// # Errors
-/// A file that cannot be read, is open to others, or was requested and is not there; no place of a server.
+/// A file is unreadable, accessible to other users, or requested but missing; no server address is known.
 pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, EngineError> {
     let found = engine.login_files(&login)?;
     let asked_port = login.port;
     let all = login.or(found);
-    // An authority that is given is there to be asked, as MySQL has it.
+    // A given authority implies verification, as in MySQL's client.
     let mode = all.tls.unwrap_or(if all.tls_ca.is_some() { TlsMode::VerifyCa } else { TlsMode::Off });
     // One file may hold both.
     let identity = match (all.tls_cert, all.tls_key) {
@@ -22,7 +22,7 @@ pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, Eng
         (Some(both), None) | (None, Some(both)) => Some(TlsIdentity { certificate: both.clone(), key: both }),
         (Some(certificate), Some(key)) => Some(TlsIdentity { certificate, key }),
     };
-    // A file takes precedence, as MySQL's client has it.
+    // A file takes precedence, as in MySQL's client.
     let password_key = match (all.server_public_key, all.get_server_public_key) {
         (Some(path), _) => PasswordKey::File(path),
         (None, Some(true)) => PasswordKey::OfServer,
@@ -30,7 +30,7 @@ pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, Eng
     };
     let address = match (all.socket, all.host) {
         (Some(path), _) => Address::Socket(engine.socket_at(path, all.port)),
-        // As libpq has it; no host has such a name.
+        // As in libpq: a host that begins with a slash is the folder of a socket.
         (None, Some(folder)) if folder.starts_with('/') => Address::Socket(engine.socket_at(folder.into(), all.port)),
         (None, Some(host)) => Address::Tcp(host, all.port.unwrap_or_else(|| engine.default_port())),
         (None, None) => usual_address(engine, asked_port, all.port)?,
@@ -45,8 +45,8 @@ pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, Eng
     })
 }
 
-/// Where a client of such servers goes that was told nothing: the first usual socket that is there. A port that was
-/// asked for is one of TCP where it is not part of a socket's name.
+/// Where a client connects without an address: the first usual socket that exists. A requested port means TCP, unless
+/// it is part of a socket's name.
 fn usual_address(engine: &dyn Engine, asked: Option<u16>, port: Option<u16>) -> Result<Address, EngineError> {
     let searched = engine.usual_sockets(port);
     match (asked, searched.iter().find(|path| path.exists())) {
@@ -63,7 +63,7 @@ pub(crate) fn sockets_of_mysql() -> Vec<PathBuf> {
         .to_vec()
 }
 
-/// PostgreSQL's name of a socket is its port.
+/// A socket of PostgreSQL is named after its port.
 pub(crate) fn socket_of_postgres(folder: &Path, port: Option<u16>) -> PathBuf {
     folder.join(format!(".s.PGSQL.{}", port.unwrap_or(5432)))
 }
@@ -74,7 +74,7 @@ mod tests {
     use crate::{Mariadb, Postgresql, Sqlite};
 
     fn address(engine: &dyn Engine, login: Login) -> Result<String, EngineError> {
-        // Nothing of the one who runs the tests.
+        // Nothing from the environment of the user who runs the tests.
         let user = Some("me".to_owned());
         target_of(Login { user, password: Some(String::new()), ..login }, engine).map(|t| t.address.to_string())
     }

@@ -1,22 +1,22 @@
-//! Reading a file of the user's own that may hold a password.
+//! Reads a file of the user that may contain a password.
 
 use crate::EngineError;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tare_files::FilesError;
 
-/// The most that is read, bytes: a file of settings is no larger.
+/// Limit on the size of the file, bytes: a file of settings is no larger.
 const LARGEST: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
-    /// Others may read it and neither they nor a group may write to it: what it says decides who gets the password.
+    /// Only its owner may write to it; others may read it. Its content decides which server gets the password.
     ToWriters,
-    /// Others may do nothing with it, as for PostgreSQL's file of passwords.
+    /// Other users may neither read nor write it, as PostgreSQL requires for its password file.
     ToAll,
 }
 
-/// The text of a file; none where there is none of that name.
+/// The text of a file; none if it does not exist.
 pub(super) fn read(path: &Path, closed: Closed) -> Result<Option<String>, EngineError> {
     let wrong = |reason: String| EngineError::LoginFile { path: path.to_owned(), reason };
     let unreadable = |error: FilesError| wrong(format!("cannot be read: {error}"));
@@ -39,18 +39,18 @@ pub(super) fn read(path: &Path, closed: Closed) -> Result<Option<String>, Engine
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// A file in the user's home; `~/` at the beginning of a path that was given means the same.
+/// A file in the user's home; `~/` at the beginning of a given path means the same.
 pub(super) fn in_home(name: &str) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())?;
     Some(home.join(name))
 }
 
-/// A path as it was given, with `~/` at its beginning spelt out.
+/// A given path, with a leading `~/` expanded.
 pub(super) fn given(path: &Path) -> PathBuf {
     path.strip_prefix("~").ok().and_then(|rest| in_home(&rest.display().to_string())).unwrap_or_else(|| path.to_owned())
 }
 
-/// A variable that holds a path or a name; empty is as good as none.
+/// A variable that holds a path or a name; an empty one counts as unset.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -1,4 +1,4 @@
-//! What the environment says of a connection, in the variables that the clients of each server read.
+//! Login parameters from the environment variables that the clients of each server read.
 
 use super::Login;
 use super::service::MODES;
@@ -6,12 +6,13 @@ use super::text::variable;
 use crate::EngineError;
 use std::path::PathBuf;
 
-/// libpq's: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY.
+/// The variables of libpq: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT,
+/// PGSSLKEY.
 pub(crate) fn of_variables_of_libpq() -> Result<Login, EngineError> {
     libpq(&variable)
 }
 
-/// Those of MySQL's and MariaDB's clients: MYSQL_UNIX_PORT, MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_PWD.
+/// The variables of MySQL's and MariaDB's clients: MYSQL_UNIX_PORT, MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_PWD.
 pub(crate) fn of_variables_of_mysql() -> Result<Login, EngineError> {
     mysql(&variable)
 }
@@ -33,7 +34,7 @@ fn libpq(read: &dyn Fn(&str) -> Option<String>) -> Result<Login, EngineError> {
     })
 }
 
-/// A host is reached by TCP, also where the variable of a socket is set.
+/// With a host the connection uses TCP, even if the variable of a socket is set.
 fn mysql(read: &dyn Fn(&str) -> Option<String>) -> Result<Login, EngineError> {
     let host = read("MYSQL_HOST").filter(|host| host != "localhost");
     let socket = read("MYSQL_UNIX_PORT").map(PathBuf::from).filter(|_| host.is_none());

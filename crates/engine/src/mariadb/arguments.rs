@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use tare_files::LogFile;
 
-/// Options that tare sets itself: another value would make the instance less private or unreachable.
+/// Options that tare sets itself: with another value the instance would be less private or unreachable.
 pub(super) const RESERVED: [&str; 15] = [
     "mysqlx",
     "datadir",
@@ -29,7 +29,7 @@ pub(super) const RESERVED: [&str; 15] = [
     "daemonize",
 ];
 
-/// Options that decide what the files of a data directory look like.
+/// Options that determine the format of the files in a data directory.
 const SHAPING: [&str; 13] = [
     "innodb_page_size",
     "innodb_data_file_path",
@@ -46,16 +46,16 @@ const SHAPING: [&str; 13] = [
     "lower_case_table_names",
 ];
 
-/// The name of an option as the server's variables write it.
+/// The name of an option as the server's variables spell it.
 pub(crate) fn variable_name(option: &str) -> String {
     let name = option.trim_start_matches('-').replace('-', "_").to_lowercase();
     name.strip_prefix("loose_").map(str::to_owned).unwrap_or(name)
 }
 
-/// InnoDB spreads its buffer pool over all nodes that its cpuset allows, whatever policy it inherited.
+/// Makes InnoDB spread its buffer pool over all nodes that its cpuset allows, whatever policy it inherited.
 pub(crate) const SPREADS: &str = "innodb_numa_interleave";
 
-/// The option by which these have it done; `by_default` where none of them says it.
+/// The option, if `options` turn it on; `by_default` decides if none of them mentions it.
 pub(crate) fn spreads_memory(options: &BTreeMap<String, String>, by_default: bool) -> Option<&'static str> {
     let mut said = options.iter().filter_map(|(name, value)| {
         let name = variable_name(name);
@@ -68,7 +68,7 @@ pub(crate) fn spreads_memory(options: &BTreeMap<String, String>, by_default: boo
     said.next_back().unwrap_or(by_default).then_some(SPREADS)
 }
 
-/// The options among these that shape files.
+/// The options among these that determine the format of files.
 pub(super) fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     options
         .iter()
@@ -90,15 +90,15 @@ pub(crate) fn given(engine: &'static str, options: &BTreeMap<String, String>) ->
     options.iter().map(argument).collect()
 }
 
-/// What mariadbd-safe has to be told besides: it sends what the server says to a log of its own, and before it starts a
-/// server again it kills those with the same name.
+/// Further arguments of mariadbd-safe: by default it redirects the server's output to a log of its own, and kills
+/// servers of the same name before it restarts one.
 pub(super) fn of_safe_script(log: &LogFile) -> Vec<OsString> {
     let mut to_log = OsString::from("--log-error=");
     to_log.push(std::path::absolute(log.path_by_handle()).unwrap_or_else(|_| log.path()));
     vec!["--skip-syslog".into(), "--skip-kill-mysqld".into(), to_log]
 }
 
-/// Where one instance keeps its things.
+/// The files and folders of one instance.
 pub(super) struct Places<'a> {
     pub data: &'a Path,
     pub run: &'a Path,
@@ -106,7 +106,7 @@ pub(super) struct Places<'a> {
     pub temporary: &'a Path,
 }
 
-/// The whole command line; `listens` for TCP. What the caller gave comes last and wins over the defaults.
+/// The whole command line; `listens` is the TCP address. The caller's options come last and override the defaults.
 pub(super) fn all(
     kind: &Kind,
     places: &Places<'_>,
@@ -145,31 +145,31 @@ pub(super) fn all(
     Ok(arguments)
 }
 
-/// As root the server insists on being told that this is meant. It must not switch to another user: the kernel would
-/// forget to kill it with its parent.
+/// The server runs as root only with this explicit option. It must not switch to another user: a change of user
+/// clears the parent-death signal.
 pub(crate) fn run_as() -> Option<OsString> {
     rustix::process::geteuid().is_root().then(|| "--user=root".into())
 }
 
-/// What a benchmark needs and no result should hinge on; everything else keeps the server's own default.
+/// Settings that a benchmark needs and on which no result should depend; the rest keeps the server's defaults.
 fn defaults(data: &Path) -> Vec<(&'static str, String)> {
     vec![
         ("innodb-buffer-pool-size", memory_for(data).to_string()),
-        // Otherwise the last run's pages are loaded in the background during the measurement.
+        // Otherwise the pages of the last run are loaded in the background during the measurement.
         ("innodb-buffer-pool-load-at-startup", "OFF".to_owned()),
         ("innodb-buffer-pool-dump-at-shutdown", "OFF".to_owned()),
-        // Hundreds of clients with a statement for each of many tables.
+        // For hundreds of clients with a statement for each of many tables.
         ("max-connections", "4096".to_owned()),
         ("max-prepared-stmt-count", "1048576".to_owned()),
     ]
 }
 
-/// Data directories without tables take this much besides their redo log (MariaDB 10.11, MySQL 9.7: 40 and 70 MB).
+/// Size of a data directory without tables and without its redo log, bytes (MariaDB 10.11, MySQL 9.7: 40 and 70 MB).
 const EMPTY_BYTES: u64 = 64 << 20;
-/// The redo log, where no one sets it (both servers' default).
+/// Default size of the redo log of both servers, bytes.
 const REDO_BYTES: u64 = 96 << 20;
 
-/// What a server with these options takes.
+/// What a server with these options needs.
 pub(crate) fn footprint(options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint {
     let bytes = |name: &str| bytes_of(options, name);
     let logs = options.iter().find(|(name, _)| variable_name(name) == "innodb_log_files_in_group");

@@ -1,4 +1,4 @@
-//! Finding the server program and the script that makes its data directories.
+//! Finds the server program and the script that creates its data directories.
 
 use super::layout::Layout;
 use crate::programs::ask::{self_told, start};
@@ -10,17 +10,17 @@ pub(super) const NAME: &str = "mariadb";
 
 pub(super) const INSTALL: &str = "sudo apt-get install mariadb-server";
 pub(crate) const PRODUCT: &str = "MariaDB";
-/// The server's program: the second name is that of versions before 10.5, and of every MySQL.
+/// File names of the server program: the second is used by versions before 10.5 and by every MySQL.
 pub(super) const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
-/// What makes a data directory, of versions from 10.5 on and before.
+/// Scripts that create a data directory, of versions from 10.5 on and of older ones.
 const SCRIPTS: [&str; 2] = ["mariadb-install-db", "mysql_install_db"];
 
-/// The server program: `explicit`, else `mariadbd` in PATH and the usual places.
+/// The server program: `explicit`, otherwise `mariadbd` in PATH and the usual places.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let path = match named(explicit, NAME) {
         Some(path) => given(path).ok_or_else(|| missing(PROGRAMS[0], vec![path.to_owned()])),
         None => search(PROGRAMS[0], &[]).or_else(|missing| {
-            // A MySQL has this name too.
+            // MySQL's server has this name too.
             let mut others = places(&[]).into_iter().map(|place| place.join(PROGRAMS[1]));
             others.find(|path| is_program(path) && version_of(path).is_ok()).ok_or(missing)
         }),
@@ -33,13 +33,13 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     Ok(Binary { build, ..Binary::identified(path, PRODUCT, version, libraries)? })
 }
 
-/// A path that someone named: what is there, if anything is.
+/// A given path, if it is a file.
 pub(crate) fn given(path: &Path) -> Option<PathBuf> {
     path.is_file().then(|| path.to_owned())
 }
 
-/// The script that makes data directories, and what runs it. It is one of the same installation or build: that
-/// of another version makes tables that this one cannot use, or none.
+/// The script that creates data directories, and its interpreter. It is from the same installation or build: a script
+/// of another version creates tables that this server cannot use, or none.
 pub(super) fn install_script(server: &Path) -> Result<(PathBuf, Interpreter), EngineError> {
     let places: Vec<PathBuf> = match server.parent() {
         Some(bin) => ["", "../bin", "../scripts"].iter().map(|place| bin.join(place)).collect(),
@@ -60,15 +60,15 @@ pub(super) fn install_script(server: &Path) -> Result<(PathBuf, Interpreter), En
     Ok((script, runs))
 }
 
-/// What runs a script, by the line that it begins with.
+/// The interpreter in a script's first line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Interpreter {
     pub program: PathBuf,
-    /// What it is told before the script's name.
+    /// Its arguments before the script's name.
     pub arguments: Vec<String>,
 }
 
-/// The words behind `#!`: so a script that lost its permission to run runs too.
+/// The words after `#!`: so a script without execute permission can run too.
 fn interpreter(script: &[u8]) -> Interpreter {
     let first = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = String::from_utf8_lossy(first);
@@ -77,13 +77,13 @@ fn interpreter(script: &[u8]) -> Interpreter {
     Interpreter { program, arguments: words.map(str::to_owned).collect() }
 }
 
-/// Whether this is mariadbd-safe, the script of MariaDB that starts the server and stays to start it again.
+/// Whether this is mariadbd-safe, MariaDB's script that starts the server and stays running to restart it.
 pub(super) fn is_safe_script(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "mariadbd-safe" || name == "mysqld_safe")
 }
 
-/// The server that the script starts: it looks alongside itself, as here. Asked for a version the script itself would
-/// start that server on the system's own data directory.
+/// The server that the script starts, found as the script does: in folders relative to itself. The script cannot be
+/// asked for the version, since it would start that server on the system's own data directory.
 fn behind_safe_script(script: &Path) -> Result<PathBuf, EngineError> {
     let bin = script.parent().unwrap_or(Path::new("/"));
     let places = ["", "../sbin", "../libexec"].map(|place| bin.join(place));
@@ -101,7 +101,7 @@ fn missing(program: &str, searched: Vec<PathBuf>) -> EngineError {
     EngineError::BinaryMissing { engine: NAME, program: program.to_owned(), searched, install: INSTALL }
 }
 
-/// The version, and the libraries that the program needs to say it.
+/// The version, and the libraries that the program needs to report it.
 fn version_of(path: &Path) -> Result<(String, Option<String>), EngineError> {
     let told = ProgramReport::by(path)?;
     match told.version {
@@ -117,10 +117,10 @@ fn version_of(path: &Path) -> Result<(String, Option<String>), EngineError> {
     }
 }
 
-/// What a server program says of itself. MariaDB, MySQL and what is built from MySQL have each other's file names.
+/// What a server program reports about itself. Servers of MariaDB, MySQL and its forks can share file names.
 pub(crate) struct ProgramReport {
     pub product: &'static str,
-    /// None: it is none of these servers.
+    /// None if it is none of these servers.
     pub version: Option<String>,
     pub text: String,
     pub libraries: Option<String>,
@@ -142,7 +142,7 @@ impl ProgramReport {
     }
 }
 
-/// Whose server it is that says this of its version.
+/// The product of a server with this version text.
 pub(crate) fn product_of(said: &str) -> &'static str {
     match said {
         said if said.contains(PRODUCT) => PRODUCT,
@@ -151,8 +151,8 @@ pub(crate) fn product_of(said: &str) -> &'static str {
     }
 }
 
-/// Whether a program that says this is one of the clients that come with a server: those say the version of the client
-/// and that of what they were made with, or have the client's name.
+/// Whether this is the version text of a client that comes with a server: clients print their own version and that of
+/// the distribution, or have a client's name.
 fn is_client(text: &str) -> bool {
     let name = text.split_whitespace().next().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
     text.contains(" Distrib ") || text.contains(", client ") || CLIENTS.contains(&name)
@@ -160,7 +160,7 @@ fn is_client(text: &str) -> bool {
 
 const CLIENTS: [&str; 4] = ["mysql", "mariadb", "mysqldump", "mysqladmin"];
 
-/// Major and minor number of a version: data directories are compatible inside one such series.
+/// Major and minor number of a version: data directories are compatible within such a series.
 pub(crate) fn series(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))

@@ -4,7 +4,7 @@ use crate::Session;
 use crate::contract::diagnostics::{self, Diagnostics, LockWait, Unavailable, WaitKind};
 use std::collections::BTreeMap;
 
-/// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: threads without work wait on those.
+/// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: idle threads wait on those.
 const LOCKS: [&str; 4] = ["wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/synch/prlock/%"];
 const WAITS: &str = "performance_schema.events_waits_summary_global_by_event_name";
 /// performance_schema counts time in picoseconds.
@@ -42,8 +42,8 @@ impl Diagnostics for MariadbDiagnostics {
         true
     }
 
-    /// Instruments of locks are off in a server's start, also of those that exist already: switching them on later
-    /// works for all of them (checked on 10.11, on InnoDB's too), so that measured samples run without.
+    /// The instruments of locks are off when a server starts. Switching them on later also covers existing locks
+    /// (checked on 10.11, including InnoDB's), so measured samples run without them.
     fn watch_locks(&mut self) -> Result<String, Unavailable> {
         let variables = self.variables;
         let rows =
@@ -112,11 +112,11 @@ fn counter(row: &[Option<String>]) -> Option<(String, f64)> {
     diagnostics::counter(name, value)
 }
 
-/// By InnoDB's name of the lock, the last word of the instrument's.
+/// Classifies a lock by InnoDB's name for it, the last word of the instrument's name.
 fn kind(instrument: &str) -> WaitKind {
     match instrument.rsplit('/').next() {
         Some("index_tree_rw_lock") => WaitKind::Index,
-        // Of builds that have this instrument.
+        // Only in builds with this instrument.
         Some("buf_block_lock") => WaitKind::Page,
         _ => WaitKind::Lock,
     }

@@ -1,4 +1,4 @@
-//! The SQL of MariaDB and MySQL, tables in InnoDB.
+//! The SQL of MariaDB and MySQL with InnoDB tables.
 
 use crate::contract::dialect::{
     Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan, number,
@@ -6,19 +6,19 @@ use crate::contract::dialect::{
 use crate::{Code, Session, SqlError};
 use std::path::Path;
 
-/// Of a shorter history that stays as it is, an idle server keeps the rest for good. It takes purged transactions off
-/// the list only with every `innodb_purge_rseg_truncate_frequency`th (128th) batch of `innodb_purge_batch_size`, and
-/// its purge coordinator then wakes by itself only where the list changed or has 5,000 (MySQL:
+/// An idle server may keep a history list shorter than this for good. It removes purged transactions from the list
+/// only with every `innodb_purge_rseg_truncate_frequency`th (128th) batch of `innodb_purge_batch_size`, and its purge
+/// coordinator then wakes by itself only if the list has changed or has at least 5,000 entries (MySQL:
 /// `srv_purge_coordinator_suspend`, MariaDB: `purge_coordinator_state::do_purge`, both in srv0srv.cc).
 const HISTORY_PURGED_ON: u64 = 5000;
 
-/// What MariaDB and MySQL have in common, and the view that holds their status counters, which they have not.
+/// The dialect of MariaDB and MySQL, with fields for what differs. `global_status` is the view of status counters.
 #[derive(Debug)]
 pub(crate) struct InnoDb {
     pub global_status: &'static str,
-    /// What stands before a query for its plan as a table.
+    /// The prefix of a query that returns its plan as a table.
     pub explain: &'static str,
-    /// Whether it takes rows of LOAD DATA LOCAL at less cost than prepared INSERTs of a hundred.
+    /// Whether LOAD DATA LOCAL costs less than prepared INSERTs of a hundred rows.
     pub streams_rows: bool,
 }
 
@@ -50,7 +50,7 @@ impl Dialect for InnoDb {
         format!("YEAR({column})")
     }
 
-    /// The type TIMESTAMP ends in 2038, and its first column may change by itself.
+    /// TIMESTAMP ends in 2038, and the first TIMESTAMP column of a table may be updated automatically.
     fn moment(&self) -> &'static str {
         "DATETIME"
     }
@@ -77,14 +77,14 @@ impl Dialect for InnoDb {
         scans
     }
 
-    /// Rows are not written twice that way, nor sent through a client protocol.
+    /// With a pipe no row is written twice or sent through the client protocol.
     fn bulk_load(&self) -> BulkLoad {
         BulkLoad::Pipe
     }
 
-    /// A value that does not fit is an error. What is sorted is sorted alongside the data: the server's own directory
-    /// for that may be small and in memory. Not here: `unique_checks = 0`, for which InnoDB sorts the rows of an empty
-    /// table; they come sorted, and it took 1.6 times the server's CPU (MariaDB 10.11, scale 0.1).
+    /// A value that does not fit is an error. Sort files are put next to the data: the server's own directory for
+    /// them may be small and in memory. `unique_checks = 0` is not set: it makes InnoDB sort the rows of an empty
+    /// table, but the rows arrive sorted, and it took 1.6 times the server's CPU (MariaDB 10.11, scale 0.1).
     fn load_session(&self, scratch: &Path) -> Vec<String> {
         vec![format!("SET SESSION sql_mode = 'STRICT_ALL_TABLES', innodb_tmpdir = {}", quoted(scratch))]
     }
@@ -96,8 +96,8 @@ impl Dialect for InnoDb {
         )
     }
 
-    /// Where the server's `local_infile` allows it. Server CPU for 400,000 rows of OLTP, INSERTs and LOAD DATA LOCAL:
-    /// MySQL 9.7 2.1 and 1.75 s, MariaDB 10.11 1.5 and 1.7 s.
+    /// Used if the server's `local_infile` allows it. Server CPU for 400,000 rows of OLTP, INSERTs and LOAD DATA
+    /// LOCAL: MySQL 9.7 2.1 and 1.75 s, MariaDB 10.11 1.5 and 1.7 s.
     fn streams_rows(&self, session: &mut dyn Session) -> Result<bool, SqlError> {
         Ok(self.streams_rows && number(session, "SELECT @@GLOBAL.local_infile")? == Some(1))
     }
@@ -108,7 +108,7 @@ impl Dialect for InnoDb {
         )
     }
 
-    /// Through the first column of each index: with FORCE INDEX no other one is read.
+    /// Reads through the first column of each index: FORCE INDEX prevents the use of another index.
     fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError> {
         let indexes = "SELECT t.TABLE_NAME, s.INDEX_NAME, s.COLUMN_NAME FROM information_schema.TABLES t \
                        LEFT JOIN information_schema.STATISTICS s ON s.TABLE_SCHEMA = t.TABLE_SCHEMA \
@@ -141,8 +141,7 @@ impl Dialect for InnoDb {
         Ok(pages.map(|(held, data)| PoolPages { held, data, reloads }))
     }
 
-    /// Row versions that are not purged, and pages that are not written. An idle server keeps some of
-    /// both, up to its own limits.
+    /// Row versions not yet purged, and dirty pages. An idle server keeps some of both, up to its own limits.
     fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
         let metric = "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
         let status = self.global_status;
@@ -155,8 +154,8 @@ impl Dialect for InnoDb {
     }
 }
 
-/// A row of EXPLAIN without its estimates: MariaDB has `rows` behind nine columns, MySQL `rows` and `filtered` behind
-/// ten, one of them `partitions`. Which indexes would have been possible says nothing of what is done.
+/// A row of EXPLAIN without its estimates: in MariaDB `rows` follows nine columns; in MySQL `rows` and `filtered`
+/// follow ten, one of them `partitions`. The possible indexes are left out too, since they do not describe the plan.
 fn plan_line(row: &[Option<String>]) -> String {
     let kept: &[usize] = if row.len() > 10 { &[0, 1, 2, 4, 6, 7, 8, 11] } else { &[0, 1, 2, 3, 5, 6, 7, 9] };
     let cells = kept.iter().map(|at| row.get(*at).and_then(Option::as_deref).unwrap_or("-"));

@@ -1,4 +1,4 @@
-//! What stands in the registry for MariaDB and MySQL.
+//! The implementation of [`Engine`] for MariaDB and MySQL.
 
 use super::arguments::variable_name;
 use super::binary::{product_of, series};
@@ -16,7 +16,7 @@ use crate::{
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What the server believes that this connection sends.
+/// The character set in which the server expects the statements of this connection.
 const CHARSET_QUESTION: &str = "SELECT @@character_set_client";
 
 impl<E: OfKind> Engine for E {

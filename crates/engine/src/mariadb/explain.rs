@@ -1,10 +1,10 @@
-//! Reading the reason of a failed start out of the server's log.
+//! Finds the reason of a failed start in the server's log.
 
 use super::arguments::variable_name;
 use crate::EngineError;
 use std::path::Path;
 
-/// The typed error that a log explains, where it does.
+/// The typed error that a log explains, if any.
 pub(crate) fn explain(engine: &'static str, log: &str, data: &Path, expected: &str) -> Option<EngineError> {
     log.lines().find_map(|line| refused_option(engine, line).or_else(|| full_disk(line, data))).or_else(|| {
         let foreign = log.lines().find(|line| is_foreign(line))?;
@@ -17,11 +17,11 @@ pub(crate) fn explain(engine: &'static str, log: &str, data: &Path, expected: &s
     })
 }
 
-/// A line about an option that the server does not know, cannot read or changed to another value.
+/// A line about an option that the server does not know, cannot parse, or changed to another value.
 pub(super) fn refused_option(engine: &'static str, line: &str) -> Option<EngineError> {
     let text = message(line);
     let lower = text.to_lowercase();
-    // `loose-` options are warned about by the server's own rules and are the caller's wish.
+    // For `loose-` options the server only warns, which is what the caller chose.
     let about = ["unknown variable '", "unknown option '", "ambiguous option '"].iter().find_map(|start| {
         let at = lower.find(start)?;
         (!lower.contains("[warning]") && !lower.contains("loose")).then(|| &text[at + start.len()..])
@@ -62,7 +62,7 @@ fn is_foreign(line: &str) -> bool {
     .any(|words| lower.contains(words))
 }
 
-/// A line without its date, time and thread number.
+/// A log line without its date, time and thread number.
 fn message(line: &str) -> &str {
     line.find('[').map_or(line, |at| &line[at..]).trim()
 }

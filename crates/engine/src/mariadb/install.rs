@@ -1,4 +1,4 @@
-//! Making a data directory: the server's own script, then the data set.
+//! Creates a data directory with the server's own script, then adds the data set.
 
 use super::binary::NAME;
 use super::explain::explain;
@@ -17,7 +17,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
+/// Version of this procedure, part of the key: raise it when prepared directories would differ.
 const RECIPE: &str = "1";
 
 fn key(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, String>, dataset: &str) -> CacheKey {
@@ -26,7 +26,7 @@ fn key(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, String>, dataset
     CacheKey::new(kind.name, &parts)
 }
 
-/// The directory before any data set is in it.
+/// The key of the directory before it contains a data set.
 fn key_of_initialised(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, String>, init: &[String]) -> CacheKey {
     let (options, init) = (format!("{shaping:?}"), init.join(" "));
     let mut parts = vec![("recipe", RECIPE), ("binary", binary.identity.as_str()), ("options", options.as_str())];
@@ -68,7 +68,7 @@ pub(super) fn install(
     partial: &Path,
 ) -> Result<(), EngineError> {
     let data = partial.join("data");
-    // Of its own: a server that starts deletes the temporary tables of every other one in the same directory.
+    // A separate directory: a starting server deletes the temporary tables of all others in the same directory.
     let temporary = PrivateDirectory::create(&partial.join("tmp"))?;
     let scratch = ("TMPDIR".to_owned(), temporary.path().to_string_lossy().into_owned());
     let environment = binary.environment(&BTreeMap::from([scratch]));
@@ -76,7 +76,7 @@ pub(super) fn install(
     let mut arguments: Vec<OsString> = runs.arguments.iter().map(OsString::from).collect();
     arguments.push(script.clone().into());
     arguments.extend(of_script(&script, &Layout::of(&binary.path))?);
-    // The script holds words apart by spaces, and the place that it fills is one of them.
+    // The script splits its arguments at spaces, also the data directory: a link gives it a simple name.
     let link = if is_one_word(&data) { None } else { Some(PrivateDirectory::create(&request.run_directory)?) };
     let named = match &link {
         None => data.clone(),
@@ -97,12 +97,12 @@ pub(super) fn install(
     run_installer("mariadb-install-db", &runs.program, arguments, &environment, manners, request, explain)
 }
 
-/// What the script is told: where its tree is, and what it knows of the rest, which differs between versions.
+/// The arguments of the script: where its tree is, and those other options that this version knows.
 fn of_script(script: &Path, layout: &Layout) -> Result<Vec<OsString>, EngineError> {
     let text = fs::read(script).map_err(|source| EngineError::io("read", script, source))?;
     let text = String::from_utf8_lossy(&text);
     let mut arguments: Vec<OsString> = vec!["--no-defaults".into()];
-    // No name of this machine has to be looked up.
+    // `--force` avoids looking up this machine's host name.
     let wanted = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"];
     arguments.extend(wanted.into_iter().filter(|option| text.contains(option)).map(OsString::from));
     let mut path = |name: &str, value: &Path| {
@@ -113,7 +113,7 @@ fn of_script(script: &Path, layout: &Layout) -> Result<Vec<OsString>, EngineErro
     match layout {
         Layout::System => {}
         Layout::Tree(base) => {
-            // The script asks it for options.
+            // The script runs this program to read options.
             check_may_run(&base.join("bin/my_print_defaults"))?;
             path("basedir", base);
         }
@@ -125,13 +125,13 @@ fn of_script(script: &Path, layout: &Layout) -> Result<Vec<OsString>, EngineErro
     Ok(arguments)
 }
 
-/// Whether a shell takes the path for one word, whatever it does with it.
+/// Whether a shell treats the path as one word in every context.
 fn is_one_word(path: &Path) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%=".contains(&byte);
     path.as_os_str().as_bytes().iter().copied().all(plain)
 }
 
-/// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.
+/// Starts a server on the fresh directory, lets the caller fill it, and shuts it down: every copy starts alike.
 fn fill_fresh(
     kind: &'static Kind,
     request: &PrepareRequest,
@@ -146,11 +146,11 @@ fn fill_fresh(
     (kind.begin_fill)(&mut *session)?;
     fill(&server).map_err(|error| EngineError::fill(data, error))?;
     (kind.end_fill)(&mut *session)?;
-    // Root without password is for the socket only, whose directory no one else can enter.
+    // Root without password is for the socket only, whose directory no other user can enter.
     (kind.root_stays_local)(&mut *session)?;
-    // Everything merged and purged: no background work is left over for the trials.
+    // A slow shutdown merges and purges everything: no background work is left for the trials.
     statement(&mut *session, "SET GLOBAL innodb_fast_shutdown = 0")?;
-    // What innodb_buffer_pool_load_at_startup = ON, which is not this program's default, then finds to load.
+    // The page list for innodb_buffer_pool_load_at_startup = ON, which is not this program's default.
     for setting in ["innodb_buffer_pool_dump_pct = 100", "innodb_buffer_pool_dump_at_shutdown = ON"] {
         statement(&mut *session, &format!("SET GLOBAL {setting}"))?;
     }

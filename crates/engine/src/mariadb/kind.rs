@@ -1,4 +1,4 @@
-//! What MariaDB and MySQL do differently, of all that starts, fills and asks a private instance.
+//! What differs between MariaDB and MySQL when a private instance is started, filled and queried.
 
 use super::dialect::InnoDb;
 use crate::{Binary, Engine, EngineError, PrepareRequest, Session};
@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tare_files::LogFile;
 
-/// Makes an empty data directory inside a directory, with the options that shape its files.
+/// Creates an empty data directory inside a directory, with the options that determine the format of its files.
 type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<(), EngineError>;
 
-/// What a data directory says of who made it, in its own words.
+/// The creator of a data directory, as recorded in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MadeBy {
     Version(String),
@@ -20,36 +20,36 @@ pub(crate) enum MadeBy {
 pub(crate) struct Kind {
     pub engine: &'static dyn Engine,
     pub name: &'static str,
-    /// The series from which on the buffer pool is interleaved over all nodes by default; none: in none.
+    /// The first series that interleaves the buffer pool over all nodes by default; none if no series does.
     pub interleaves_from: Option<(u32, u32)>,
     pub start_cost_s: f64,
     pub fresh_cost_s: f64,
-    /// File names of its server programs, where they are, and the command that installs one.
+    /// File names of its server programs, their folders, and the command that installs one.
     pub programs: &'static [&'static str],
     pub places: fn() -> Vec<PathBuf>,
     pub install_command: &'static str,
     pub login_groups: &'static [&'static str],
     pub socket: &'static str,
     pub variables: &'static str,
-    /// A row of name, value, default, source, unit and option file for each of its settings.
+    /// A query with a row of name, value, default, source, unit and option file for each setting.
     pub settings: &'static str,
     pub dialect: &'static InnoDb,
     pub find: fn(Option<&Path>) -> Result<Binary, EngineError>,
-    /// Who made a data directory; none when it does not say.
+    /// The creator of a data directory; none if the directory does not record it.
     pub made_by: fn(&Path) -> Option<MadeBy>,
-    /// Makes the data directory `data` in a directory.
+    /// Creates the data directory `data` inside a directory.
     pub install: Install,
-    /// What its command line has alongside that of the other one; for a server whose lock waits can be read, or not.
+    /// Additional arguments of this kind of server; the flag says whether its lock waits are to be readable.
     pub arguments: fn(&Path, &LogFile, bool) -> Vec<OsString>,
-    /// Before a fresh data directory is filled, of which nothing is kept unless it becomes whole: makes that quicker.
+    /// Speeds up the filling of a fresh data directory, which is discarded unless it is completed.
     pub begin_fill: fn(&mut dyn Session) -> Result<(), EngineError>,
-    /// After it: everything is again as the server has it by default, and proved to be.
+    /// Runs after it: restores the server's defaults and verifies them.
     pub end_fill: fn(&mut dyn Session) -> Result<(), EngineError>,
-    /// Afterwards root can come over the socket only.
+    /// Restricts root to the socket.
     pub root_stays_local: fn(&mut dyn Session) -> Result<(), EngineError>,
-    /// The RSA key (PEM) with which passwords may be encrypted for the server, in its own words; none: it has none.
+    /// The RSA key (PEM) that encrypts passwords for the server, as the server reports it; none if it has none.
     pub password_key: fn(&mut dyn Session) -> Result<Option<String>, EngineError>,
-    /// Makes this account ('name'@'host') with a password.
+    /// Statements that create an account ('name'@'host') with a password.
     pub account: fn(&str, &str) -> Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The files that belong to a server program: those of the tree that it lies in, never those of another build.
+//! The files that belong to a server program: those in its own tree, never those of another build.
 
 use crate::data::directories::small_file;
 use std::collections::BTreeMap;
@@ -7,16 +7,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const SYSTEM: &str = "/usr";
-/// What a tree that CMake made tells of its sources.
+/// The entry of CMake's cache that names the source tree.
 const SOURCE: &str = "CMAKE_HOME_DIRECTORY:INTERNAL=";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// The system's packages: it finds everything where it was built to look.
+    /// A package of the system: it finds everything in the paths for which it was built.
     System,
-    /// An unpacked archive, an installation under a prefix of its own, or packages unpacked somewhere.
+    /// An unpacked archive, an installation under another prefix, or packages unpacked into a folder.
     Tree(PathBuf),
-    /// The tree in which CMake built it; messages and tables lie there or alongside the sources.
+    /// The tree in which CMake built it; messages and tables are there or in the source tree.
     Build { build: PathBuf, source: PathBuf },
 }
 
@@ -29,8 +29,8 @@ impl Layout {
         if base == Path::new(SYSTEM) { Self::System } else { Self::Tree(base.to_owned()) }
     }
 
-    /// What the server must be told: a relocated one looks for its messages, character sets and plugins where it was to
-    /// be installed, and may find those of another version there.
+    /// Paths that the server needs as options: a relocated server looks for its messages, character sets and plugins
+    /// in its configured installation path, where it may find those of another version.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let (base, shares, plugins) = match self {
             Self::System => return Vec::new(),
@@ -65,7 +65,7 @@ impl Layout {
         .collect()
     }
 
-    /// Folders of libraries in the same tree, for a program that the loader finds not all of without them.
+    /// Folders of libraries in the same tree, for a program whose libraries the loader does not find by itself.
     pub(crate) fn libraries(&self) -> Vec<PathBuf> {
         let top = match self {
             Self::System => return Vec::new(),
@@ -76,7 +76,7 @@ impl Layout {
         places.iter().map(|place| top.join(place)).filter(|place| holds_libraries(place)).collect()
     }
 
-    /// How the build was configured, where its tree tells: CMake's cache, or the file of an archive.
+    /// How the build was configured, if its tree records it: CMake's cache, or the INFO_BIN file of an archive.
     pub(crate) fn build_facts(&self) -> BTreeMap<String, String> {
         match self {
             Self::System => BTreeMap::new(),
@@ -96,7 +96,7 @@ fn holds_libraries(place: &Path) -> bool {
     entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().contains(".so"))
 }
 
-/// Lines about the compiler and its flags.
+/// The lines about the compiler and its flags.
 fn facts(file: &Path, separator: char) -> BTreeMap<String, String> {
     let text = small_file(file).unwrap_or_default();
     let wanted = ["CMAKE_BUILD_TYPE", "CMAKE_C_COMPILER", "CMAKE_C_FLAGS", "CMAKE_CXX_COMPILER", "CMAKE_CXX_FLAGS"];

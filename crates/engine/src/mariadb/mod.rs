@@ -1,4 +1,4 @@
-//! MariaDB: a private instance of the installed server, without configuration files and without network.
+//! MariaDB: a private instance of the installed server, without configuration files and network.
 
 pub(crate) mod arguments;
 pub(crate) mod binary;

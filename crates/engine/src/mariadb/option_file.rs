@@ -1,4 +1,4 @@
-//! Option files of MariaDB and MySQL (my.cnf): groups of options, of which a server reads those with its name.
+//! Option files of MariaDB and MySQL (my.cnf): groups of options; a server reads those with its name.
 
 use super::arguments::{RESERVED, variable_name};
 use super::binary::{PRODUCT, series};
@@ -6,7 +6,7 @@ use crate::contract::option_file::{my_cnf_line, read_file};
 use crate::{Binary, EngineError, OptionFile};
 use std::path::Path;
 
-/// Options that say where something is. Those of a private server are in its own directory and in its own tree.
+/// Options with paths. Those of a private server are in its own directory and in its own tree.
 const PLACES: [&str; 15] = [
     "basedir",
     "lc_messages_dir",

@@ -1,4 +1,4 @@
-//! Which options a server program knows, asked of the program itself.
+//! The options that a server program knows, as the program itself lists them.
 
 use super::arguments::variable_name;
 use super::kind::Kind;
@@ -6,7 +6,7 @@ use crate::EngineError;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Whether the program knows the option. `loose-` options are ignored where they are not known, so all know them.
+/// Whether the program knows the option. An unknown `loose-` option is ignored, so these count as known.
 pub(crate) fn knows(kind: &Kind, option: &str, explicit: Option<&Path>) -> Result<bool, EngineError> {
     if is_loose(option) {
         return Ok(true);
@@ -15,7 +15,7 @@ pub(crate) fn knows(kind: &Kind, option: &str, explicit: Option<&Path>) -> Resul
     Ok(is_among(&known, option, |known, name| known.contains(name)))
 }
 
-/// Which of these options of a file the program does not know. Every beginning that only one option has stands for it.
+/// The options of a file that the program does not know. A prefix of an option's name counts as known.
 pub(crate) fn unknown(kind: &Kind, options: &[&str], program: &Path) -> Result<Vec<String>, EngineError> {
     let known = all(kind, Some(program))?;
     let begins = |known: &BTreeSet<String>, name: &str| known.iter().any(|option| option.starts_with(name));
@@ -32,14 +32,14 @@ pub(crate) fn all(kind: &Kind, explicit: Option<&Path>) -> Result<BTreeSet<Strin
     Ok(names(&binary.ask(&["--no-defaults", "--verbose", "--help"])?))
 }
 
-/// Switches can be given with what they are to be before their name.
+/// A switch can have a prefix, such as `skip_` or `enable_`.
 fn is_among(known: &BTreeSet<String>, option: &str, has: impl Fn(&BTreeSet<String>, &str) -> bool) -> bool {
     let name = variable_name(option.trim_start_matches('-'));
     let plain = ["skip_", "disable_", "enable_", "maximum_"].iter().find_map(|word| name.strip_prefix(word));
     has(known, &name) || plain.is_some_and(|plain| has(known, plain))
 }
 
-/// The names in what `--verbose --help` prints: options as `  --name=#`, then a table of variables.
+/// The names in the output of `--verbose --help`: options as `  --name=#`, then a table of variables.
 fn names(help: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut in_table = false;

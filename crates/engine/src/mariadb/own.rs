@@ -1,4 +1,4 @@
-//! MariaDB, of the two.
+//! The kind of server that is MariaDB.
 
 use super::binary::NAME;
 use super::dialect::MARIADB;
@@ -40,17 +40,17 @@ pub(super) static KIND: Kind = Kind {
     find: binary::find,
     made_by: |data| {
         let read = |name| small_file(&data.join(name));
-        // MySQL's own dictionary, which MariaDB cannot read.
+        // The data dictionary of MySQL, which MariaDB cannot read.
         let foreign = data.join("mysql.ibd").exists().then(|| MadeBy::Another("MySQL 8.0 or newer".to_owned()));
         let told = || ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read).map(MadeBy::Version);
         foreign.or_else(told).or_else(|| log_creator(data))
     },
     install: install::install,
     arguments: |binary, log, lock_waits| {
-        // Loose: a server without it is still a server.
+        // Loose: a server built without performance_schema can still start.
         let mut more = Layout::of(binary).arguments();
         more.push(format!("--loose-performance-schema={}", if lock_waits { "ON" } else { "OFF" }).into());
-        // From 11.4 on each start would make a key first, which takes seconds, for sockets on which no one listens in.
+        // From 11.4 on each start would generate a key for seconds, for sockets that need no encryption.
         more.push("--loose-ssl=0".into());
         if binary::is_safe_script(binary) {
             more.extend(arguments::of_safe_script(log));
@@ -64,7 +64,7 @@ pub(super) static KIND: Kind = Kind {
     account: |account, password| vec![format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'")],
 };
 
-/// The version that made InnoDB's log, from the log's head: old versions tell it nowhere else.
+/// The version that created InnoDB's log, from the log's header: old versions record it nowhere else.
 fn log_creator(data: &Path) -> Option<MadeBy> {
     let mut head = [0; 48];
     tare_files::open_named(&data.join("ib_logfile0")).ok()??.read_exact(&mut head).ok()?;
@@ -77,7 +77,7 @@ fn log_creator(data: &Path) -> Option<MadeBy> {
     }
 }
 
-/// Without the accounts of other hosts and of no one, which some versions make. Their table is a view in some.
+/// Drops remote root accounts and anonymous accounts, which some versions create. mysql.user may be a view.
 fn root_stays_local(session: &mut dyn Session) -> Result<(), EngineError> {
     let sql = "SELECT User, Host FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost')";
     for row in rows(session, sql)? {

@@ -1,4 +1,4 @@
-//! Starting a private instance and being its handle.
+//! Starts a private instance.
 
 use super::arguments::{self, Places, variable_name};
 use super::explain::{explain, refused_option};
@@ -17,10 +17,10 @@ use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// The account of a TCP instance; the socket's is root without password.
+/// The account for TCP; over the socket it is root without password.
 const TCP_USER: &str = "tare";
 
-/// Starts it and reads everything back that was requested.
+/// Starts it and reads back every requested setting.
 pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = (kind.find)(request.binary.as_deref())?;
     let stage = ServerDirectories::set_up(request)?;
@@ -58,8 +58,7 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Priva
     Ok(server)
 }
 
-/// Nothing may be silently changed: the log must not say that an option was adjusted, each must read back, and
-/// the database must be there.
+/// Nothing may be changed silently: no adjusted option in the log, each option reads back, the database exists.
 fn verify(
     kind: &Kind,
     server: &PrivateServer,
@@ -70,16 +69,16 @@ fn verify(
         return Err(refused);
     }
     for (option, asked) in &request.options {
-        // Options without a variable (plugin-load-add) were accepted by the server, more cannot be known.
+        // The server accepted options without a variable (plugin-load-add); more cannot be checked.
         let Some(found) = variable(kind, session, &variable_name(option))? else { continue };
-        // Of the log it says only that there is one, of what was requested also where.
+        // The variable log_bin only says whether there is a log, while the option may give its path.
         let is_log = variable_name(option) == "log_bin" && found == "ON";
         if !asked.is_empty() && !is_log && !same_value(asked, &found) {
             let reason = format!("asked for {asked}, the server has {found}; ask for a value that it takes as it is");
             return Err(EngineError::OptionRefused { engine: kind.name, option: option.clone(), reason });
         }
         if variable_name(option) == "large_pages" && same_value("ON", &found) {
-            // It stays ON when there are none.
+            // The variable stays ON without any large page.
             let pool = variable(kind, session, "innodb_buffer_pool_size")?;
             let wanted = pool.and_then(|pool| pool.parse().ok()).unwrap_or(1);
             huge_pages::verify(kind.name, option, server.pid(), wanted)?;
@@ -88,7 +87,7 @@ fn verify(
     server.connect().map(drop)
 }
 
-/// A global variable's value; None when there is none of this name.
+/// A global variable's value; `None` if there is no variable of this name.
 pub(crate) fn variable(kind: &Kind, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') {
         return Ok(None);
@@ -97,7 +96,7 @@ pub(crate) fn variable(kind: &Kind, session: &mut dyn Session, name: &str) -> Re
     single(session, &sql)
 }
 
-/// The directory says which version made it; another series is refused before the server can change anything.
+/// The directory records the version that created it; another series is refused before the server changes anything.
 pub(crate) fn check_version(kind: &Kind, data: &Path, binary: &Binary) -> Result<(), EngineError> {
     let (found, fits) = match (kind.made_by)(data) {
         None => return Ok(()),
@@ -115,8 +114,8 @@ pub(crate) fn check_version(kind: &Kind, data: &Path, binary: &Binary) -> Result
     Err(EngineError::OtherVersion { directory, found, expected: binary.version.clone() })
 }
 
-/// Other users of the machine, and other machines, can reach a port, so its account has a random password, made over
-/// the socket.
+/// Other users of the machine, and other machines, can reach a port, so its account has a random password. The
+/// account is created over the socket.
 fn tcp_target(
     kind: &Kind,
     session: &mut dyn Session,
@@ -130,7 +129,7 @@ fn tcp_target(
     let mut statements = (kind.account)(&account, &password);
     statements.push(format!("GRANT ALL ON *.* TO {account}"));
     for sql in statements {
-        // The text has the password in it.
+        // The statement contains the password.
         session.run(&sql).map_err(|source| EngineError::Sql { statement: format!("making {account}"), source })?;
     }
     let address = Address::Tcp(listens.ip().to_string(), listens.port());

@@ -11,12 +11,12 @@ pub(super) const NAME: &str = "mysql";
 
 pub(super) const INSTALL: &str = "scripts/get-mysql (which installs nothing), or name one of yours as engine.binary";
 
-/// The server program: `explicit`, else a `mysqld` that is no MariaDB in PATH and the usual places.
+/// The server program: `explicit`, otherwise a `mysqld` that is not MariaDB's, in PATH and the usual places.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let explicit = named(explicit, NAME);
     let found = match explicit {
         Some(path) => given(path),
-        // MariaDB's packages have a program of this name too.
+        // MariaDB's packages contain a program of this name too.
         None => {
             searched().iter().map(|place| place.join("mysqld")).find(|path| is_program(path) && asked(path).is_ok())
         }
@@ -37,7 +37,7 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     Ok(Binary { build, ..Binary::identified(path, product, version, libraries)? })
 }
 
-/// The usual places, and where `scripts/get-mysql` unpacks it: in the folder in which this program was built.
+/// The usual places, and where `scripts/get-mysql` unpacks it: in the `target` folder of this program's build.
 pub(super) fn searched() -> Vec<PathBuf> {
     let built = std::env::current_exe().ok();
     let target = built.as_deref().and_then(|program| program.ancestors().find(|folder| folder.ends_with("target")));
@@ -45,7 +45,7 @@ pub(super) fn searched() -> Vec<PathBuf> {
     places(&[]).into_iter().chain(unpacked).collect()
 }
 
-/// Whose it is, its version, and the libraries that it needs to say so.
+/// The product, its version, and the libraries that the program needs to report them.
 fn asked(path: &Path) -> Result<(&'static str, String, Option<String>), EngineError> {
     let unusable = |reason: String| EngineError::BinaryUnusable { path: path.to_owned(), reason };
     let told = ProgramReport::by(path)?;
@@ -65,7 +65,7 @@ fn asked(path: &Path) -> Result<(&'static str, String, Option<String>), EngineEr
 /// The first version with --initialize.
 const OLDEST: [u32; 3] = [5, 7, 6];
 
-/// Whether it is known to be older than what is started here.
+/// Whether the version is known to be older than this program supports.
 fn is_too_old(version: &str) -> bool {
     let numbers = version.split(['.', '-']).map_while(|number| number.parse().ok());
     let numbers: Vec<u32> = numbers.take(OLDEST.len()).collect();
@@ -87,7 +87,7 @@ mod tests {
         assert!(error.contains("get-mysql"), "{error}");
         assert!(find(Some(Path::new("/bin/echo"))).unwrap_err().to_string().contains("not a MySQL server"));
         let folder = tempfile::tempdir().unwrap();
-        // Named as MariaDB's is.
+        // With the file name of MariaDB's server.
         let path = folder.path().join("mariadbd");
         let answer = "mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28)";
         std::fs::write(&path, format!("#!/bin/sh\necho '{answer}'\n")).unwrap();

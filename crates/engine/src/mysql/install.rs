@@ -1,4 +1,4 @@
-//! Making a data directory: the server does it itself. And what it does without while it is filled.
+//! Creates a data directory, which the server does itself, and the settings that apply only while it is filled.
 
 use super::binary::NAME;
 use crate::data::directories::PrivateDirectory;
@@ -35,29 +35,31 @@ pub(super) fn install(
     let environment = server.environment(&BTreeMap::new());
     let manners = StopPolicy::default();
     run_installer("mysqld --initialize", &server.path, arguments, &environment, manners, request, explain)?;
-    // The number by which servers know each other: one that finds none makes its own.
+    // The UUID that identifies a server: a server without the file generates its own.
     let number = data.join("auto.cnf");
     std::fs::remove_file(&number).map_err(|source| EngineError::io("remove", &number, source))
 }
 
-// What a private instance does without while its fresh data directory is filled. A filling that is killed leaves data
-// that no server takes, and that no one keeps: the directory gets its name in the cache when it is whole.
+// What a private instance can do without while its fresh data directory is filled. A filling that is killed leaves
+// data that no server accepts, but such data are never used: the directory gets its name in the cache only when it is
+// complete.
 
-/// The answer is none where a server knows no other way than to log.
+/// Returns no row from a server that cannot disable its redo log.
 const IS_LOGGED: &str = "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
                          WHERE VARIABLE_NAME = 'Innodb_redo_log_enabled'";
 const LOG_AGAIN: &str = "ALTER INSTANCE ENABLE INNODB REDO_LOG";
 
-/// Rows may come over the connection, and none is written twice. MySQL 9.7, server CPU with and without the redo log:
-/// 400,000 rows of OLTP 1.8 and 1.5 s, dbt3 at scale 0.05 2.5 and 2.1 s; in time more, as its writers wait for the log.
+/// Allows rows over the connection, and stops writing each row twice. MySQL 9.7, server CPU with and without redo log:
+/// 400,000 rows of OLTP 1.8 and 1.5 s, dbt3 at scale 0.05 2.5 and 2.1 s. The elapsed time differs more, because its
+/// writers wait for the log.
 pub(super) fn begin_fill(session: &mut dyn Session) -> Result<(), EngineError> {
     statement(session, "SET GLOBAL local_infile = ON")?;
-    // Versions before 8.0.21 know no such statement, and are filled all the same.
+    // Versions before 8.0.21 have no such statement; they are filled with the redo log.
     let _ = session.run("ALTER INSTANCE DISABLE INNODB REDO_LOG");
     Ok(())
 }
 
-/// From here on, and in every later start, the data survive a crash.
+/// From here on, and after every later start, the data survive a crash.
 pub(super) fn end_fill(session: &mut dyn Session) -> Result<(), EngineError> {
     if single(session, IS_LOGGED)?.is_some_and(|logged| logged == "OFF") {
         statement(session, LOG_AGAIN)?;

@@ -18,7 +18,7 @@ static DIALECT: InnoDb = InnoDb {
     streams_rows: true,
 };
 
-/// The engine `mysql`: MySQL 5.7 or newer, tried with 9.7.
+/// The engine `mysql`: MySQL 5.7 or newer, tested with 9.7.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mysql;
 
@@ -57,7 +57,7 @@ static KIND: Kind = Kind {
     },
 };
 
-/// The last version in the history that MySQL keeps since 8.4, or the file before that.
+/// The last version in the history that MySQL keeps since 8.4, or in the file that older versions write.
 fn made_by(data: &Path) -> Option<MadeBy> {
     if data.join("aria_log_control").exists() {
         return Some(MadeBy::Another("MariaDB".to_owned()));
@@ -68,7 +68,7 @@ fn made_by(data: &Path) -> Option<MadeBy> {
     Some(MadeBy::Version(history["upgrade_history"].as_array()?.last()?["version"].as_str()?.to_owned()))
 }
 
-/// From 8.0 on a server says it, and this one over its Unix socket.
+/// From 8.0 on a server reports its key; here over its Unix socket.
 fn password_key(session: &mut dyn Session) -> Result<Option<String>, EngineError> {
     let sql = "SHOW GLOBAL STATUS LIKE 'Caching_sha2_password_rsa_public_key'";
     Ok(rows(session, sql)?.into_iter().next().and_then(|row| row.into_iter().nth(1)?).filter(|key| !key.is_empty()))
@@ -76,9 +76,9 @@ fn password_key(session: &mut dyn Session) -> Result<Option<String>, EngineError
 
 fn arguments(binary: &Path, _log: &LogFile, lock_waits: bool) -> Vec<OsString> {
     let mut all = Layout::of(binary).arguments();
-    // No second protocol with a port of its own; files may be read from the pipes of a filling.
+    // No X protocol with a port of its own; files may be read from the pipes that fill tables.
     all.extend(["--loose-mysqlx=OFF", "--secure-file-priv="].map(OsString::from));
-    // The threads behind connections are told by performance_schema only. Nothing else of it runs, unless asked for.
+    // Only performance_schema maps connections to threads. The rest of it is off, unless lock waits are requested.
     all.extend(["--performance-schema=ON", "--performance-schema-instrument=%=OFF"].map(OsString::from));
     if !lock_waits {
         all.push("--performance-schema-consumer-global-instrumentation=OFF".into());

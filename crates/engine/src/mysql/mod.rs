@@ -1,5 +1,6 @@
-//! MySQL (and what is built from it, as Percona Server): a private instance without configuration files, X plugin or
-//! network. What it shares with MariaDB stands in `mariadb`; which of the two a program is, it says itself.
+//! MySQL (and servers built from it, such as Percona Server): a private instance without configuration files, X
+//! plugin or network. Code shared with MariaDB is in `mariadb`; the program's own version text decides which of the
+//! two it is.
 
 mod binary;
 mod install;

@@ -1,4 +1,4 @@
-//! The command line of a private cluster, and whether its options came through.
+//! The command line of a private cluster, and the check that its options took effect.
 
 use super::binary::{NAME, option_name};
 use crate::EngineError;
@@ -9,10 +9,10 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// The number in the name of the socket of a cluster that listens there alone.
+/// The port number in the socket name of a cluster that listens only on its socket.
 pub(super) const PORT: u16 = 5432;
 
-/// Options that tare sets itself: another value would make the cluster less private or unreachable.
+/// Options that tare sets itself: with another value the cluster would be less private or unreachable.
 pub(super) const RESERVED: [&str; 11] = [
     "data_directory",
     "config_file",
@@ -27,7 +27,7 @@ pub(super) const RESERVED: [&str; 11] = [
     "log_destination",
 ];
 
-/// The whole command line; `listens` for TCP. What the caller gave comes last and wins over the defaults.
+/// The whole command line; `listens` is the TCP address. The caller's options come last and override the defaults.
 pub(super) fn all(
     data: &Path,
     run: &Path,
@@ -39,13 +39,13 @@ pub(super) fn all(
     set("listen_addresses", &listens.map_or(String::new(), |at| at.ip().to_string()));
     set("port", &listens.map_or(PORT, |at| at.port()).to_string());
     set("unix_socket_permissions", "0700");
-    // What the distribution's way of starting would do with the log.
+    // The distribution's own way of starting may redirect the log.
     set("logging_collector", "off");
     set("shared_buffers", &format!("{}kB", memory_for(data) >> 10));
-    // What parallel queries share must not outlive a server that is killed, as POSIX shared memory does: System V's
+    // Memory shared by parallel queries must not outlive a killed server, as POSIX shared memory does: System V's
     // ends with the namespace that a server gets when tare is root, files end with the data directory.
     set("dynamic_shared_memory_type", if rustix::process::geteuid().is_root() { "sysv" } else { "mmap" });
-    // Hundreds of clients.
+    // For hundreds of clients.
     set("max_connections", "1000");
     for (name, value) in options {
         let option = option_name(name);
@@ -58,7 +58,7 @@ pub(super) fn all(
     Ok(arguments)
 }
 
-/// Whether `setting`, as the server has it in its own `unit`, is what `asked` means.
+/// Whether `setting`, as the server reports it in its own `unit`, means the same as `asked`.
 pub(super) fn is_as_asked(asked: &str, setting: &str, unit: Option<&str>) -> bool {
     if same_value(asked, setting) {
         return true;
@@ -73,7 +73,7 @@ pub(super) fn is_as_asked(asked: &str, setting: &str, unit: Option<&str>) -> boo
     }
 }
 
-/// A unit of the server's own: `ms`, `kB`, and with a number in front `8kB`.
+/// The size of a unit of the server: `ms`, `kB`, or with a number in front `8kB`.
 fn number_of_unit(unit: &str, number: &dyn Fn(&str) -> Option<(f64, f64)>) -> Option<f64> {
     match unit.starts_with(|c: char| c.is_ascii_digit()) {
         true => number(unit).map(|(count, factor)| count * factor),
@@ -81,7 +81,7 @@ fn number_of_unit(unit: &str, number: &dyn Fn(&str) -> Option<(f64, f64)>) -> Op
     }
 }
 
-/// Bytes or seconds of a unit of the server's.
+/// Bytes or seconds of one of the server's units.
 fn factor(unit: &str) -> Option<f64> {
     Some(match unit {
         "B" => 1.0,

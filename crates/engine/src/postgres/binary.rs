@@ -1,21 +1,21 @@
-//! Finding the server program and what it knows.
+//! Finds the server program and the options that it knows.
 
 use crate::programs::ask::{self_told, start};
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
 use std::path::{Path, PathBuf};
 
-/// The engine `postgresql`: PostgreSQL 12 or newer, tried with 15.
+/// The engine `postgresql`: PostgreSQL 12 or newer, tested with 15.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Postgresql;
 
 pub(super) const NAME: &str = "postgresql";
 
 pub(super) const INSTALL: &str = "sudo apt-get install postgresql-15";
-/// Where Debian puts every version.
+/// Where Debian installs every version.
 const VERSIONED: &str = "/usr/lib/postgresql";
 
-/// The server program: `explicit`, else `postgres` in PATH and the usual places, or the newest of Debian's.
+/// The server program: `explicit`, otherwise `postgres` in PATH and the usual places, or the newest of Debian's.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let explicit = named(explicit, NAME);
     let places = if explicit.is_none() { all_places() } else { Vec::new() };
@@ -45,8 +45,8 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     Binary::identified(path, "PostgreSQL", version, libraries)
 }
 
-/// A server that was built and not installed finds neither its catalogue nor its libraries, or those of an older
-/// installation at the place that it was configured for.
+/// Refuses a server that was built but not installed: it finds neither its catalogue nor its libraries, or finds
+/// those of an older installation in its configured path.
 fn not_in_a_build_tree(path: &Path) -> Result<(), EngineError> {
     if !path.ends_with("src/backend/postgres") {
         return Ok(());
@@ -68,7 +68,7 @@ fn libraries_beside(server: &Path) -> Vec<PathBuf> {
     base.into_iter().flat_map(|base| [base.join("lib"), base.join("lib64")]).filter(|place| place.is_dir()).collect()
 }
 
-/// Where servers are, the newest of Debian's first.
+/// Folders of servers, the newest of Debian's first.
 pub(super) fn all_places() -> Vec<PathBuf> {
     [versioned(), places(&[])].concat()
 }
@@ -96,7 +96,7 @@ pub(super) fn next_to(server: &Path, program: &str) -> Result<PathBuf, EngineErr
     Err(EngineError::BinaryMissing { engine: NAME, program: program.to_owned(), searched, install: INSTALL })
 }
 
-/// Major version: data directories are compatible inside one.
+/// Major version: data directories are compatible within one.
 pub(super) fn major(version: &str) -> Option<u32> {
     version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
@@ -105,7 +105,7 @@ pub(super) fn option_name(option: &str) -> String {
     option.trim_start_matches('-').replace('-', "_").to_lowercase()
 }
 
-/// Whether the program knows the option; names with a point belong to extensions, and all are known.
+/// Whether the program knows the option; names with a dot belong to extensions and count as known.
 pub(super) fn knows_option(option: &str, explicit: Option<&Path>) -> Result<bool, EngineError> {
     let name = option_name(option);
     if name.contains('.') {
@@ -115,7 +115,7 @@ pub(super) fn knows_option(option: &str, explicit: Option<&Path>) -> Result<bool
 }
 
 pub(super) fn option_names(explicit: Option<&Path>) -> Result<Vec<String>, EngineError> {
-    // One line an option, its name first.
+    // One line per option, its name first.
     let described = find(explicit)?.ask(&["--describe-config"])?;
     Ok(described.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned).collect())
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tare_cpuset::ThreadRef;
 
 const PROTOCOL: u32 = 3 << 16;
-/// Messages that a login can take: method, proofs, some dozen settings, notices.
+/// Limit on the messages of a login: method, SCRAM messages, some dozen settings, notices.
 const LOGIN_MESSAGES: usize = 200;
 const IN_BINARY: [u8; 2] = [0, 1];
 const IN_TEXT: [u8; 2] = [0, 0];
@@ -19,7 +19,7 @@ const IN_TEXT: [u8; 2] = [0, 0];
 #[derive(Debug)]
 pub(super) struct Connection<S> {
     messages: Messages<S>,
-    /// What the server said of itself when it let us in.
+    /// The version that the server reported during login.
     version: String,
     backend: i32,
     statements: Vec<Vec<u32>>,
@@ -34,7 +34,7 @@ impl Connection<Stream> {
 }
 
 impl<S: Channel> Connection<S> {
-    /// Encrypts where that is wanted, greets, logs in and enters the database.
+    /// Sets up encryption if required, sends the startup message, logs in and enters the database.
     pub(super) fn open(mut stream: S, target: &ConnectTarget) -> Result<Self, SqlError> {
         let is_clear = !secure(&mut stream, target)? && !stream.is_private();
         let (user, database) = (target.user.as_str(), target.database.as_deref());
@@ -63,7 +63,7 @@ impl<S: Channel> Connection<S> {
         &self.version
     }
 
-    /// Binds the parameters and asks for all rows, in the format that is given.
+    /// Binds the parameters and requests all rows, in the given format.
     #[inline]
     fn send_execute(&mut self, statement: StatementId, params: &[Param<'_>], format: [u8; 2]) -> Result<(), SqlError> {
         let types = self.statements.get(statement.0).ok_or_else(SqlError::unknown_statement)?;
@@ -92,14 +92,14 @@ impl<S: Channel> Connection<S> {
         });
         written?;
         if format == IN_TEXT {
-            // The types of the columns come with the rows: which of them are padded with blanks.
+            // Describes the portal: the column types show which columns are padded with blanks.
             self.out.extend_from_slice(&[b'D', 0, 0, 0, 6, b'P', 0]);
         }
         self.out.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4]);
         self.send()
     }
 
-    /// Reads to the end of an answer, whose rows are text.
+    /// Reads to the end of an answer with rows in text format.
     fn rows(&mut self) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         let (mut rows, mut padded, mut limits) = (Vec::new(), Vec::new(), AnswerLimits::of(self.limit));
         self.answer(|kind, body| {
@@ -128,7 +128,8 @@ impl<S: Channel> Connection<S> {
         self.send()
     }
 
-    /// Reads to the end of an answer. Rows are counted and not looked into: their number, or else that of changed ones.
+    /// Reads to the end of an answer and counts the rows without parsing them. Returns their number, or the number of
+    /// changed rows if none were returned.
     #[inline]
     fn discard(&mut self) -> Result<u64, SqlError> {
         let (mut total, mut rows, mut limits) = (0, 0, AnswerLimits::of(self.limit));
@@ -149,7 +150,7 @@ impl<S: Channel> Connection<S> {
         Ok(total)
     }
 
-    /// Every message until the server is ready again; the first error is what comes of it.
+    /// Reads every message until the server is ready again; the first error is the result.
     #[inline]
     fn answer(&mut self, mut take: impl FnMut(u8, &[u8]) -> Result<(), SqlError>) -> Result<(), SqlError> {
         loop {
@@ -157,7 +158,7 @@ impl<S: Channel> Connection<S> {
                 (b'Z', _) => return Ok(()),
                 (b'E', body) => {
                     let error = message::error(body);
-                    // A server that ends the connection says no more.
+                    // A server that closes the connection sends nothing more.
                     return Err(match self.until_ready() {
                         Ok(()) => error,
                         Err(_) => SqlError { kind: SqlErrorKind::Lost, ..error },
@@ -203,7 +204,7 @@ impl<S: Channel> Connection<S> {
                         &mut self.out,
                     )?;
                 }
-                // Notices and negotiations of a newer protocol.
+                // Notices, and the negotiation of a newer protocol version.
                 _ => {}
             }
             if !self.out.is_empty() {
@@ -308,7 +309,7 @@ impl<S: Channel> Session for Connection<S> {
         Ok(Some(self.backend))
     }
 
-    /// The main thread of the connection's own process, which the server named when it let us in.
+    /// The main thread of the connection's own process, whose number the server sent during login.
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         let is_local = self.messages.stream.is_local();
         Ok(is_local.then_some(self.backend).and_then(|pid| ThreadRef::of_tid(pid).ok()))
@@ -319,7 +320,7 @@ fn name(statement: usize) -> String {
     format!("s{statement}")
 }
 
-/// As [`name`], without making a string.
+/// As [`name`], without allocating a string.
 #[inline]
 fn put_name(out: &mut Vec<u8>, mut statement: usize) {
     out.push(b's');
@@ -345,7 +346,7 @@ fn blank_padded(body: &[u8]) -> Option<Vec<bool>> {
     let mut padded = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
         let end = rest.iter().position(|byte| *byte == 0)?;
-        // Table and column, then the type, then sizes and format.
+        // Table OID and column number, then the type, then sizes and format.
         let fields = rest.get(end + 1..end + 19)?;
         padded.push(be_u32(&fields[6..10]) == message::BLANK_PADDED);
         rest = &rest[end + 19..];
@@ -356,7 +357,7 @@ fn blank_padded(body: &[u8]) -> Option<Vec<bool>> {
 fn text_row(body: &[u8], padded: &[bool]) -> Option<Vec<Option<String>>> {
     let (count, mut rest) = body.split_first_chunk::<2>()?;
     let count = usize::from(u16::from_be_bytes(*count));
-    // Each value has at least its length.
+    // Each value has at least a length field.
     let mut row = Vec::with_capacity(count.min(rest.len() / 4));
     for column in 0..count {
         let (length, after) = rest.split_first_chunk::<4>()?;

@@ -1,4 +1,4 @@
-//! What a cluster says of itself: its statistics views, and in what its connections wait.
+//! What a cluster reports about itself: its statistics views, and the wait events of its connections.
 
 use super::binary::NAME;
 use super::wait_events::WaitEvents;
@@ -6,14 +6,14 @@ use crate::Session;
 use crate::contract::diagnostics::{self, Diagnostics, LockWait, Silent, Unavailable};
 use std::collections::BTreeMap;
 
-/// One row each, of which every number is a counter or a gauge.
+/// Views of one row each, in which every number is a counter or a gauge.
 const VIEWS: [(&str, &str); 3] = [
     ("database", "SELECT * FROM pg_stat_database WHERE datname = current_database()"),
     ("bgwriter", "SELECT * FROM pg_stat_bgwriter"),
     ("wal", "SELECT * FROM pg_stat_wal"),
 ];
 
-/// Over sessions of its own: one for questions, one for the thread that looks at waits.
+/// Uses sessions of its own: one for queries, one for the thread that samples wait events.
 pub(super) struct PostgresDiagnostics {
     session: Box<dyn Session>,
     looks: Option<Box<dyn Session>>,
@@ -44,7 +44,7 @@ impl Diagnostics for PostgresDiagnostics {
     fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
         let mut all = BTreeMap::new();
         for (view, sql) in VIEWS {
-            // A name and a value a row, whatever columns this version has; pg_stat_wal is there from 14 on.
+            // A name and a value per row, whatever columns this version has; pg_stat_wal exists from 14 on.
             let sql = format!("SELECT key, value FROM ({sql}) AS v, json_each_text(row_to_json(v))");
             let Ok(rows) = self.session.query(&sql) else { continue };
             all.extend(rows.iter().filter_map(|row| counter(view, row)));
@@ -62,7 +62,7 @@ impl Diagnostics for PostgresDiagnostics {
 
 fn counter(view: &str, row: &[Option<String>]) -> Option<(String, f64)> {
     let [Some(name), Some(value)] = row else { return None };
-    // Numbers that name something and count nothing.
+    // Identifiers, not counters.
     if name.ends_with("id") {
         return None;
     }

@@ -13,12 +13,12 @@ impl Dialect for PostgresDialect {
         format!("${number}")
     }
 
-    /// As sysbench has it.
+    /// As sysbench defines it.
     fn identity(&self) -> Identity {
         Identity { definition: "SERIAL NOT NULL", is_key: false }
     }
 
-    /// A sequence does not hear of numbers that were given.
+    /// A sequence does not advance when rows are inserted with explicit numbers.
     fn number_on(&self, table: &str, column: &str) -> Option<String> {
         Some(format!(
             "SELECT setval(pg_get_serial_sequence('{table}', '{column}'), (SELECT MAX({column}) FROM {table}))"
@@ -29,7 +29,7 @@ impl Dialect for PostgresDialect {
         error.code.is_some_and(|code| code.is_state("23505"))
     }
 
-    /// How text compares belongs to the whole cluster, which is made with the locale C: by bytes.
+    /// The collation is that of the whole cluster, which is created with the locale C: by bytes.
     fn table_suffix(&self, _collation: Collation, _key_columns: usize) -> &'static str {
         ""
     }
@@ -38,8 +38,8 @@ impl Dialect for PostgresDialect {
         format!("CAST(EXTRACT(YEAR FROM {column}) AS INTEGER)")
     }
 
-    /// A scan by the executor goes around the shared buffers where the table is large (a ring of 256 KiB):
-    /// pg_prewarm reads into them, the primary key's own index too.
+    /// A sequential scan of a large table bypasses most of the shared buffers (a ring of 256 KiB): pg_prewarm reads
+    /// into them, also the primary key's own index.
     fn scans(&self, table: &str, _unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan> {
         let primary_key = format!("{table}_pkey");
         let names = [table, &primary_key].into_iter().chain(indexes.iter().map(|index| index.name));
@@ -76,12 +76,12 @@ impl Dialect for PostgresDialect {
         Ok(pages.map(|(held, data)| PoolPages { held, data, reloads: false }))
     }
 
-    /// Else it comes in a sample.
+    /// Otherwise the next checkpoint may fall into a sample.
     fn begin_settling(&self) -> &'static [&'static str] {
         &["CHECKPOINT"]
     }
 
-    /// Workers of autovacuum, and tables that it is going to take, by its own rule (the manual's 24.1.6).
+    /// Running autovacuum workers, and the tables that autovacuum will process by its rule (the manual's 24.1.6).
     fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
         let workers = "SELECT COUNT(*) FROM pg_stat_activity \
                        WHERE backend_type = 'autovacuum worker' AND datname = current_database()";

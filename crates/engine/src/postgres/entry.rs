@@ -1,4 +1,4 @@
-//! What stands in the registry for this engine.
+//! The implementation of [`Engine`] for PostgreSQL.
 
 use super::binary::{NAME, Postgresql};
 use super::connection::Connection;
@@ -16,7 +16,7 @@ use crate::{
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A cluster without tables, with its first write-ahead log (PostgreSQL 15: 40 MB).
+/// Size of a cluster without tables, with its first write-ahead log, bytes (PostgreSQL 15: 40 MB).
 const EMPTY_BYTES: u64 = 40 << 20;
 
 /// Where Debian's and PostgreSQL's own packages put sockets.
@@ -66,7 +66,7 @@ impl Engine for Postgresql {
         if path.is_dir() { socket_of_postgres(&path, port) } else { path }
     }
 
-    /// Release notes of PostgreSQL 18: initdb turns them on by default, and older ones do not.
+    /// From PostgreSQL 18 on initdb enables them by default (release notes); older versions do not.
     fn data_checksums(&self, binary: &Binary, init_options: &[String]) -> Option<bool> {
         let asked = init_options.iter().rev().find_map(|option| match option.as_str() {
             "--data-checksums" | "-k" => Some(true),
@@ -128,7 +128,7 @@ impl Engine for Postgresql {
         Ok(Box::new(Connection::to(target)?))
     }
 
-    /// The service that was requested or that `PGSERVICE` names; then the file of passwords, where none is known yet.
+    /// The requested service or the one in `PGSERVICE`; then the password file, if no password is known yet.
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
         let service = asked.service.clone().or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty());
         let found = service.map_or_else(|| Ok(Login::default()), |name| of_service(&name))?;
@@ -137,7 +137,7 @@ impl Engine for Postgresql {
         if all.password.is_some() {
             return Ok(found);
         }
-        // libpq takes a socket in another folder than the usual one by the folder's name.
+        // For a socket outside the usual folder, libpq looks up the folder's name in the password file.
         let host = all.host.as_deref().filter(|host| *host != SOCKETS).unwrap_or("localhost");
         let (database, user) = (all.database.as_deref().unwrap_or(DEFAULT_DATABASE), all.user.as_deref());
         let user = user.unwrap_or_else(|| self.default_user());
@@ -156,7 +156,7 @@ impl Engine for Postgresql {
             let page_kib: u64 = pool.unit.as_ref()?.strip_suffix("kB")?.parse().ok()?;
             Some((pool.value.parse::<u64>().ok()? * page_kib) << 10)
         });
-        // Without the view, which only the superuser of some versions has, the build stays unknown.
+        // Only the superuser of some versions may read this view; otherwise the build stays unknown.
         let build = "SELECT name, setting FROM pg_config WHERE name IN ('CONFIGURE', 'CC', 'CFLAGS', 'LDFLAGS')";
         for row in owner.query(build).unwrap_or_default() {
             if let [Some(name), Some(value)] = row.as_slice() {

@@ -1,4 +1,4 @@
-//! Making a data directory: initdb, then the data set.
+//! Creates a data directory with initdb, then adds the data set.
 
 use super::binary;
 use super::binary::NAME;
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
+/// Version of this procedure, part of the key: raise it when prepared directories would differ.
 const RECIPE: &str = "1";
 
 fn key(binary: &Binary, dataset: &str) -> CacheKey {
-    // No option shapes the files: those that do are initdb's.
+    // No server option affects the format of the files: only options of initdb do.
     CacheKey::new(NAME, &[("recipe", RECIPE), ("binary", &binary.identity), ("dataset", dataset)])
 }
 
@@ -37,11 +37,11 @@ pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Res
     })
 }
 
-/// Text compares by bytes; over the private socket everybody is let in, over TCP with a password.
+/// Text compares by bytes; over the private socket everyone is trusted, over TCP a password is required.
 fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(), EngineError> {
     let program = binary::next_to(&server.path, "initdb")?;
     let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "--username".into(), ROOT.into()];
-    // What is made is synced as a whole at the end.
+    // Everything is synced at once at the end.
     let rest = ["--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"];
     arguments.extend(rest.map(OsString::from));
     let environment = server.environment(&BTreeMap::new());
@@ -49,18 +49,18 @@ fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(),
     run_installer("initdb", &program, arguments, &environment, MANNERS, request, explain)
 }
 
-/// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.
+/// Starts a server on the fresh directory, lets the caller fill it, and shuts it down: every copy starts alike.
 fn fill_fresh(request: &PrepareRequest, data: &Path, fill: &mut Fill<'_>) -> Result<(), EngineError> {
     let mut server = server::start(&StartRequest::to_fill(request, data, BTreeMap::new()))?;
     statement(&mut *server.connect()?, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;
     server.use_database(DEFAULT_DATABASE);
     let mut session = server.connect()?;
     for extension in ["pg_prewarm", "pg_buffercache"] {
-        // Not every build has them; what needs one says so then.
+        // Not every build has these extensions; a statement that needs one fails then.
         let _ = session.run(&format!("CREATE EXTENSION {extension}"));
     }
     fill(&server).map_err(|error| EngineError::fill(data, error))?;
-    // Everything cleaned, counted and written: no background work is left over for the trials.
+    // Vacuumed, analysed and written: no background work is left for the trials.
     session.set_timeout(None).map_err(|source| EngineError::Sql { statement: "time-out".to_owned(), source })?;
     statement(&mut *session, "VACUUM (ANALYZE)")?;
     statement(&mut *session, "CHECKPOINT")?;

@@ -1,4 +1,4 @@
-//! What is said before the first statement: encryption where it is wanted, then who each side is.
+//! Messages before the first statement: encryption if required, then authentication of both sides.
 
 use super::message::{put, put_text};
 use crate::transport::session::{lost, malformed};
@@ -7,17 +7,17 @@ use crate::{ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use std::io;
 
-/// A message of eight bytes with the number 80877103 where others have a version: "SSLRequest".
+/// SSLRequest: a message of eight bytes with the number 80877103 in place of a protocol version.
 const REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
-/// Encrypts where the target wants it; whether it did. On Unix sockets no PostgreSQL does, whatever is asked for.
+/// Encrypts if the target requires it; returns whether it did. PostgreSQL never encrypts Unix sockets.
 pub(super) fn secure<S: Channel>(stream: &mut S, target: &ConnectTarget) -> Result<bool, SqlError> {
     let mode = target.tls.mode;
     if mode == TlsMode::Off || stream.is_private() {
         return Ok(false);
     }
     stream.write_all(&REQUEST).map_err(lost)?;
-    // One byte and no more: what comes behind it must come encrypted.
+    // Read one byte only: everything after it must be encrypted.
     let mut answer = [0];
     stream.read_exact(&mut answer).map_err(lost)?;
     match (answer[0], mode) {
@@ -32,8 +32,9 @@ pub(super) fn secure<S: Channel>(stream: &mut S, target: &ConnectTarget) -> Resu
     }
 }
 
-/// A refusal of a connection that was not encrypted may be about that: pg_hba.conf has lines for encrypted connections
-/// alone, and the SQLSTATE of a client that no line lets in is invalid_authorization_specification.
+/// A refusal of an unencrypted connection may be due to the missing encryption: pg_hba.conf can have lines for
+/// encrypted connections only, and the SQLSTATE for a client that matches no line is
+/// invalid_authorization_specification.
 #[cold]
 pub(super) fn maybe_for_want_of_tls(mut error: SqlError) -> SqlError {
     if error.code.is_some_and(|code| code.is_state("28000")) {
@@ -45,17 +46,17 @@ pub(super) fn maybe_for_want_of_tls(mut error: SqlError) -> SqlError {
     error
 }
 
-/// How far both sides have proved who they are.
+/// How far both sides have authenticated themselves.
 #[derive(Default)]
 pub(super) struct Proof {
-    /// SCRAM, once it has begun. From then on nothing else will do: it proves the server too.
+    /// SCRAM, once it has begun: then no other method is accepted, because SCRAM also authenticates the server.
     pub scram: Option<ScramSha256>,
     /// Whether the server has proved that it knows the password.
     pub is_server_proved: bool,
     pub is_let_in: bool,
 }
 
-/// Answers one request of the server for a proof, into `out`.
+/// Appends to `out` the answer to one authentication request of the server.
 pub(super) fn authenticate(
     step: u32,
     rest: &[u8],
@@ -74,7 +75,7 @@ pub(super) fn authenticate(
             return Err(SqlError::own(SqlErrorKind::Other, message));
         }
         (0, _) => proof.is_let_in = true,
-        // In clear only where no one can listen.
+        // In clear text only where no one can eavesdrop.
         (3, None) if is_private => put(out, b'p', |out| put_text(out, password)),
         (10, None) if rest.split(|byte| *byte == 0).any(|method| method == SCRAM_SHA_256.as_bytes()) => {
             let new = proof.scram.insert(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));

@@ -1,4 +1,4 @@
-//! The messages of the protocol, version 3: a byte that says what it is, four bytes of length, and what it says.
+//! The messages of protocol version 3: a type byte, four bytes of length, and the body.
 
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::Channel;
@@ -6,11 +6,12 @@ use crate::{Code, Param, SqlError, SqlErrorKind, SqlState};
 use std::io::{self, Write};
 
 const HEADER: usize = 5;
-/// No message of a benchmark is larger; more means that the stream is out of step.
+/// Limit on the size of a message, bytes. No message of a benchmark is larger; a larger length means that the stream
+/// is out of step.
 const LIMIT: usize = 64 << 20;
-/// Before the login is done nothing is larger than this.
+/// The limit until the login is complete, bytes.
 const LOGIN_LIMIT: usize = 64 << 10;
-/// Bytes of an error's text that are kept; servers say less.
+/// Limit on the text of an error that is kept, bytes; servers send less.
 const TEXT: usize = 4096;
 const PIECE: usize = 64 << 10;
 
@@ -27,18 +28,18 @@ impl<S: Channel> Messages<S> {
         Self { stream, input: ReadBuffer::new(), held: 0, limit: LOGIN_LIMIT }
     }
 
-    /// The login is done: rows may be large.
+    /// Raises the limit after login: rows may be large.
     pub(super) fn logged_in(&mut self) {
         self.limit = LIMIT;
     }
 
-    /// The next message: what it is, and what it says.
+    /// The next message: its type and its body.
     #[inline]
     pub(super) fn receive(&mut self) -> io::Result<(u8, &[u8])> {
         self.input.consume(std::mem::take(&mut self.held));
         let header = self.input.peek(&mut self.stream, HEADER)?;
         let (kind, length) = (header[0], u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize);
-        // The length counts itself.
+        // The length includes its own four bytes.
         if !(4..=self.limit).contains(&length) {
             return Err(bad_length(length, self.limit));
         }
@@ -54,7 +55,7 @@ fn bad_length(length: usize, limit: usize) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// Appends a message whose body is written by `body`.
+/// Appends a message with the body that `body` writes.
 #[inline]
 pub(super) fn put(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(kind);
@@ -71,7 +72,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-/// An ErrorResponse: fields of a letter and a text each.
+/// Parses an ErrorResponse: fields of a letter and a text each.
 #[cold]
 pub(super) fn error(body: &[u8]) -> SqlError {
     let field = |letter: u8| {
@@ -83,7 +84,7 @@ pub(super) fn error(body: &[u8]) -> SqlError {
     SqlError { kind: state.map_or(SqlErrorKind::Other, kind), code: state.map(Code::State), message }
 }
 
-/// What a SQLSTATE means for the caller (Appendix A of PostgreSQL's manual).
+/// What the caller can do about a SQLSTATE (Appendix A of PostgreSQL's manual).
 fn kind(state: SqlState) -> SqlErrorKind {
     match state.as_str() {
         // serialization_failure, deadlock_detected, lock_not_available
@@ -97,7 +98,7 @@ fn kind(state: SqlState) -> SqlErrorKind {
     }
 }
 
-/// The rows that a CommandComplete tells: "INSERT 0 5", "UPDATE 5", "SELECT 5", and none of "BEGIN".
+/// The row count in a CommandComplete: "INSERT 0 5", "UPDATE 5", "SELECT 5"; 0 for "BEGIN".
 #[inline]
 pub(super) fn rows_of(tag: &[u8]) -> u64 {
     let digits = tag.strip_suffix(&[0]).unwrap_or(tag).rsplit(|byte| *byte == b' ').next().unwrap_or_default();
@@ -109,7 +110,7 @@ pub(super) fn rows_of(tag: &[u8]) -> u64 {
         .unwrap_or(0)
 }
 
-/// Sends what is written into it as pieces of COPY data.
+/// Sends what is written into it as CopyData messages.
 pub(super) struct Pieces<'a, S> {
     stream: &'a mut S,
     out: Vec<u8>,
@@ -155,7 +156,7 @@ const INT4: u32 = 23;
 const TEXT_TYPE: u32 = 25;
 const BPCHAR: u32 = 1042;
 const VARCHAR: u32 = 1043;
-/// CHAR(n): blanks at its end are no part of its value, but are sent.
+/// CHAR(n): trailing blanks are no part of its value, but are sent.
 pub(super) const BLANK_PADDED: u32 = BPCHAR;
 
 /// Whether a parameter of this type is sent in binary.
@@ -167,7 +168,7 @@ pub(super) fn is_binary(param: &Param<'_>, oid: u32) -> bool {
     }
 }
 
-/// Appends its length and its bytes.
+/// Appends the length and the bytes of a parameter.
 #[inline]
 pub(super) fn put_param(out: &mut Vec<u8>, param: &Param<'_>, oid: u32) -> Result<(), SqlError> {
     match (param, oid) {

@@ -1,7 +1,7 @@
-//! PostgreSQL: a private cluster without configuration of the system's, a process a connection.
+//! PostgreSQL: a private cluster without the system's configuration, and with one process per connection.
 //!
-//! Its own client and not the `postgres` crate, for the reason that stands in `wire`; what is kept of that project is
-//! its SCRAM.
+//! It uses its own client instead of the `postgres` crate, for the reason given in `wire`; only the SCRAM
+//! implementation is from that project.
 
 mod arguments;
 mod binary;

@@ -1,4 +1,4 @@
-//! Option files of PostgreSQL (postgresql.conf): a name and a value a line.
+//! Option files of PostgreSQL (postgresql.conf): one name and value per line.
 
 use super::arguments::RESERVED;
 use super::binary::option_name;
@@ -6,7 +6,7 @@ use crate::contract::option_file::{OptionLine, read_file, unquoted};
 use crate::{EngineError, OptionFile};
 use std::path::{Path, PathBuf};
 
-/// Options that say where something is, or that run a program of the machine's own.
+/// Options with paths, or that run a program of this machine.
 const PLACES: [&str; 11] = [
     "log_directory",
     "log_filename",

@@ -1,4 +1,4 @@
-//! Starting a private cluster and being its handle.
+//! Starts a private cluster.
 
 use super::arguments::PORT;
 use super::binary::{NAME, Postgresql};
@@ -15,15 +15,15 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// The account that may do everything, over the private socket.
+/// The superuser account, for the private socket.
 pub(super) const ROOT: &str = "postgres";
 const ANY_DATABASE: &str = "postgres";
 /// The account of a cluster that listens on a port.
 const TCP_USER: &str = "tare";
-/// SIGTERM would wait for the clients to go; as root it runs nothing.
+/// SIGTERM would wait for the clients to disconnect. PostgreSQL refuses to run as root.
 pub(super) const MANNERS: StopPolicy = StopPolicy { stop: Signal::INT, refuses_root: true };
 
-/// Starts it and reads everything back that was requested.
+/// Starts it and reads back every requested setting.
 pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = binary::find(request.binary.as_deref())?;
     let stage = ServerDirectories::set_up(request)?;
@@ -59,9 +59,9 @@ pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError
     Ok(server)
 }
 
-/// Each option must read back, and the database must be there.
+/// Each option must read back, and the database must exist.
 fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineError> {
-    // As the sessions have it: a database or a role may have settings of its own.
+    // Read in an ordinary session, since a database or a role may have settings of its own.
     let mut session = server.connect()?;
     for (option, asked) in &request.options {
         let name = binary::option_name(option);
@@ -74,7 +74,7 @@ fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineEr
                 format!("asked for {asked}, the server has {found}{unit}; ask for a value that it takes as it is");
             return Err(EngineError::OptionRefused { engine: NAME, option: option.clone(), reason });
         }
-        // It reads back as `try` whether it had any or not.
+        // It reads back as `try` with and without huge pages.
         if name == "huge_pages" && found != "off" {
             huge_pages::verify(NAME, option, server.pid(), 1)?;
         }
@@ -82,7 +82,7 @@ fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineEr
     Ok(())
 }
 
-/// An option's value as `SHOW` prints it; None when there is none of this name.
+/// An option's value as `SHOW` prints it; `None` if there is no option of this name.
 pub(super) fn setting(session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
     let sql = format!("SELECT current_setting('{}', true)", quoted(&binary::option_name(name)));
     single(session, &sql)
@@ -92,8 +92,8 @@ fn quoted(text: &str) -> String {
     text.replace('\'', "''")
 }
 
-/// Who comes to a cluster that listens on an address of the network: everybody over the private socket, as on others,
-/// and one account with its password. The option that names the file.
+/// Writes the login rules of a cluster that listens on a network address: everyone over the private socket, as on
+/// other clusters, and one account with its password. Returns the option that names the file.
 fn write_logins(run: &Path) -> Result<OsString, EngineError> {
     let path = run.join("logins.conf");
     let of = |family: &str| format!("host all {TCP_USER} {family}/0 scram-sha-256\n");
@@ -104,8 +104,8 @@ fn write_logins(run: &Path) -> Result<OsString, EngineError> {
     Ok(option)
 }
 
-/// Other users of the machine, and other machines, can reach a port, so its account has a random password, made over
-/// the socket.
+/// Other users of the machine, and other machines, can reach a port, so its account has a random password. The
+/// account is created over the socket.
 fn tcp_target(
     session: &mut dyn Session,
     listens: SocketAddr,
@@ -114,7 +114,7 @@ fn tcp_target(
     let password = random_password()?;
     let make = format!("CREATE ROLE {TCP_USER} LOGIN SUPERUSER PASSWORD '{password}'");
     for sql in [format!("DROP ROLE IF EXISTS {TCP_USER}"), make] {
-        // The text has the password in it.
+        // The statement contains the password.
         let failed = |source| EngineError::Sql { statement: format!("making the role {TCP_USER}"), source };
         session.run(&sql).map_err(failed)?;
     }
@@ -122,7 +122,7 @@ fn tcp_target(
     Ok(ConnectTarget { address, user: TCP_USER.to_owned(), password, ..target })
 }
 
-/// The directory says which version made it; another one is refused before a start.
+/// The directory records the version that created it; another major version is refused before a start.
 pub(super) fn check_version(data: &Path, server: &Binary) -> Result<(), EngineError> {
     let Some(found) = small_file(&data.join("PG_VERSION")) else {
         let reason = "is no data directory of PostgreSQL: expected a file PG_VERSION in it".to_owned();
@@ -138,7 +138,7 @@ pub(super) fn check_version(data: &Path, server: &Binary) -> Result<(), EngineEr
     }
 }
 
-/// The typed error that a log explains, where it does.
+/// The typed error that a log explains, if any.
 pub(super) fn explain(log: &str, data: &Path, expected: &str) -> Option<EngineError> {
     let fatal = |line: &&str| line.contains("FATAL:") || line.contains("ERROR:") || line.contains("could not");
     log.lines().filter(fatal).find_map(|line| {

@@ -1,5 +1,5 @@
-//! In what a cluster's connections wait, looked at many times a second: PostgreSQL counts no time of its waits, and
-//! says of each process what it waits for now.
+//! Samples the wait events of a cluster's connections many times per second: PostgreSQL does not measure the duration
+//! of waits, and only reports what each process waits for now.
 
 use crate::Session;
 use crate::contract::diagnostics::{LONGEST_NAME, LockWait, MOST_WAITS, Unavailable, WaitKind};
@@ -8,11 +8,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Waits for the client are no waits of the server, and activity is that of background processes.
+/// Waits for the client are no waits of the server, and 'Activity' is for background processes.
 const LOOK: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_activity \
                     WHERE state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend' \
                     AND wait_event_type NOT IN ('Client', 'Activity') GROUP BY 1, 2";
-/// Pauses between two looks, milliseconds: of different lengths, so that nothing that comes regularly is always seen.
+/// Pauses between two samples, milliseconds: of different lengths, so that no periodic event is always or never seen.
 const PAUSES_MS: [u64; 7] = [7, 12, 5, 10, 14, 8, 11];
 
 /// Waits by type and name, and how often each was seen.
@@ -20,7 +20,7 @@ const PAUSES_MS: [u64; 7] = [7, 12, 5, 10, 14, 8, 11];
 struct EventCounts(BTreeMap<(String, String), u64>);
 
 impl EventCounts {
-    /// A server may say ever new ones at each look: those are left out.
+    /// A server may report new names in every sample: beyond the limits they are ignored.
     fn add(&mut self, event: (String, String), count: u64) {
         let (class, name) = &event;
         if class.len().max(name.len()) > LONGEST_NAME || (self.0.len() >= MOST_WAITS && !self.0.contains_key(&event)) {
@@ -31,7 +31,7 @@ impl EventCounts {
     }
 }
 
-/// A thread that looks until it is stopped.
+/// A thread that samples until it is stopped.
 pub(super) struct WaitEvents {
     stop: Sender<()>,
     looking: JoinHandle<Result<Looked, Unavailable>>,
@@ -44,7 +44,7 @@ struct Looked {
 }
 
 impl WaitEvents {
-    /// Begins to look, over a session that no one else uses.
+    /// Starts sampling, over a session that nothing else uses.
     pub(super) fn begin(mut session: Box<dyn Session>) -> Result<Self, Unavailable> {
         let (stop, stopped) = channel();
         let look = move || {
@@ -67,7 +67,7 @@ impl WaitEvents {
         Ok(Self { stop, looking: looking.map_err(|e| Unavailable(format!("no thread to look at waits: {e}")))? })
     }
 
-    /// Ends it; the waits since it began.
+    /// Stops sampling. Returns the waits since the start.
     pub(super) fn end(self) -> Result<Vec<LockWait>, Unavailable> {
         let _ = self.stop.send(());
         let looked =
@@ -76,7 +76,7 @@ impl WaitEvents {
         let wait = |((class, name), count): ((String, String), u64)| {
             LockWait::told(kind(&class, &name), &format!("{class}/{name}"), count, count as f64 * each_s)
         };
-        // None seen is an answer too.
+        // An empty result is valid too: this entry with count 0 represents it.
         let mut seen = looked.seen.0;
         seen.entry(("Lock".to_owned(), "transactionid".to_owned())).or_default();
         Ok(seen.into_iter().filter_map(wait).collect())
@@ -88,14 +88,14 @@ fn event(row: &[Option<String>]) -> Option<((String, String), u64)> {
     Some(((class.clone(), name.clone()), count.parse().ok()?))
 }
 
-/// By the tables of wait events in PostgreSQL's documentation, "The Cumulative Statistics System".
+/// Classified by the tables of wait events in PostgreSQL's documentation, "The Cumulative Statistics System".
 fn kind(class: &str, name: &str) -> WaitKind {
     match (class, name) {
-        // What waits for another transaction waits for a row that it changed.
+        // A process that waits for another transaction waits for a row that it changed.
         ("Lock", "transactionid" | "tuple") => WaitKind::Row,
-        // The second name is that of versions before 13.
+        // The second is the name in versions before 13.
         ("LWLock", "BufferContent" | "buffer_content") => WaitKind::Page,
-        // One process writes the log for all that wait for this lock; a standby's answer is part of a commit too.
+        // One process writes the log for all waiting ones; waiting for a standby's answer is part of a commit too.
         ("LWLock", "WALWrite") | ("IPC", "SyncRep") => WaitKind::Log,
         ("IO", name) if name.to_ascii_lowercase().starts_with("wal") => WaitKind::Log,
         ("IO", _) => WaitKind::File,

@@ -1,11 +1,11 @@
-//! The address space of a server process: randomised, fixed, or one of a fixed set of layouts; set before exec and read
-//! back from the running process.
+//! The address space of a server process: randomised, fixed, or one of a fixed set of layouts. Set before exec and
+//! read back from the running process.
 //!
-//! One fixed layout is one sample of all that there can be, and may be a lucky one. A *layout* is as repeatable, and
-//! there are many: without randomisation the kernel puts everything that is mapped (libraries, allocator arenas, buffer
-//! pools, stacks of threads) below `STACK_TOP - (RLIMIT_STACK + stack_guard_gap)`, the limit being taken as at least
-//! 128 MiB (`mmap_base` in arch/x86/mm/mmap.c and mm/util.c). A chosen soft limit therefore moves all of it by a known
-//! number of pages. The program itself and its brk heap stay where they are without randomisation.
+//! One fixed layout is a single sample of all possible layouts, and may be a lucky one. A *layout* is just as
+//! repeatable, and there are many: without randomisation the kernel puts all mappings (libraries, allocator arenas,
+//! buffer pools, thread stacks) below `STACK_TOP - (RLIMIT_STACK + stack_guard_gap)`, where the limit counts as at
+//! least 128 MiB (`mmap_base` in arch/x86/mm/mmap.c and mm/util.c). A chosen soft limit therefore moves all of them
+//! by a known number of pages. The program itself and its brk heap stay where they are without randomisation.
 
 use crate::EngineError;
 use procfs::process::{MMapPath, MemoryMaps, Process};
@@ -19,27 +19,27 @@ use std::thread::Builder;
 use tare_cpuset::ThreadRefused;
 use tare_cpuset::observe::parse;
 
-/// The smallest gap that the kernel leaves for the stack, and so the smallest limit that moves anything.
+/// The smallest gap that the kernel leaves for the stack, and so the smallest limit that moves mappings, bytes.
 const LEAST_GAP: u64 = 128 << 20;
-/// Layouts are spread over so many pages ...
+/// The layouts are spread over this many pages ...
 const SPREAD_PAGES: u64 = 1 << 15;
-/// ... by this odd number, so that no two are the same and neighbours differ in low and in high bits.
+/// ... in steps of this odd number of pages, so that all are different and neighbours differ in low and in high bits.
 const STRIDE_PAGES: u64 = 10_007;
-/// The kernel's stack_guard_gap unless its command line says otherwise, pages.
+/// Default of the kernel's stack_guard_gap, pages.
 const GUARD_PAGES: u64 = 256;
-/// The flag of a personality that leaves randomisation out.
+/// The personality flag that disables randomisation.
 const NO_RANDOMIZE: u32 = libc::ADDR_NO_RANDOMIZE.cast_unsigned();
-/// The personality that is none: it asks for the present one.
+/// The argument of personality(2) that only queries the current personality.
 const ASK: u32 = u32::MAX;
 
-/// How the address space of a server is laid out.
+/// The layout of a server's address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aslr {
-    /// Randomised: each start draws a layout.
+    /// Randomised: a new layout for each start.
     On,
-    /// Not randomised: always the same one.
+    /// Not randomised: always the same layout.
     Off,
-    /// Not randomised, and shifted as this number says: always the same one of many, from 1 to [`Aslr::LAYOUTS`].
+    /// Not randomised, shifted by an amount that depends on this number, from 1 to [`Aslr::LAYOUTS`]: repeatable.
     Layout(u16),
 }
 
@@ -47,19 +47,19 @@ impl Aslr {
     pub const LAYOUTS: u16 = (SPREAD_PAGES - 1) as u16;
     pub const LEVELS: &str = "on, off or layout:N with N from 1 to 32767";
 
-    /// The soft stack limit that makes the layout, bytes.
+    /// The soft stack limit that produces this layout, bytes.
     fn stack_limit(self) -> Option<u64> {
         let Self::Layout(number) = self else { return None };
         Some(LEAST_GAP + u64::from(number) * STRIDE_PAGES % SPREAD_PAGES * page())
     }
 
-    /// Whether this kernel and this user can have it. Nothing is changed but in a thread that ends at once.
+    /// Whether this kernel supports it and this user may set it. Changes only a thread that ends at once.
     pub fn available(self) -> Result<(), String> {
         let kernel = fs::read_to_string("/proc/sys/kernel/randomize_va_space").unwrap_or_default();
         if self == Self::On && kernel.trim() == "0" {
             return Err("randomisation is off for the whole machine: sudo sysctl kernel.randomize_va_space=2".into());
         }
-        // The flag belongs to a thread, so a thread can try it.
+        // The flag belongs to a thread, so the test runs in a thread of its own.
         let tried = std::thread::scope(|scope| {
             let trial = Builder::new().spawn_scoped(scope, || self.set_randomisation());
             Ok::<_, ThreadRefused>(trial?.join())
@@ -77,7 +77,7 @@ impl Aslr {
         }
     }
 
-    /// Sets it for the calling process, to take effect at its next exec. Only makes system calls.
+    /// Sets it for the calling process; it takes effect at the next exec. Only makes system calls.
     pub(crate) fn set(self) -> io::Result<()> {
         self.set_randomisation()?;
         if let Some(limit) = self.stack_limit() {
@@ -96,8 +96,8 @@ impl Aslr {
         Ok(())
     }
 
-    /// Reads it back from the running server: exec of a program with file capabilities drops the flag, and a wrapper
-    /// script may change flag and limit. Returns the proof in words.
+    /// Reads it back from the running server: exec of a program with file capabilities clears the flag, and a wrapper
+    /// script may change the flag and the limit. Returns the evidence in words.
     pub fn verify(self, pid: u32) -> Result<String, EngineError> {
         let path = PathBuf::from(format!("/proc/{pid}/personality"));
         let text = fs::read_to_string(&path).map_err(|source| EngineError::io("read", &path, source))?;
@@ -148,18 +148,18 @@ impl FromStr for Aslr {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Positions {
     pub exe: u64,
-    /// Start of the brk heap; 0 without one.
+    /// Start of the brk heap; 0 if there is none.
     pub heap: u64,
-    /// End of the highest mapping below the stack: libraries, arenas and buffer pools lie below it.
+    /// End of the highest mapping below the stack: libraries, arenas and buffer pools are below it.
     pub mmap_top: u64,
-    /// Where the stack began; 0 when the kernel does not tell this user.
+    /// Where the stack began; 0 if the kernel does not report it to this user.
     pub stack_start: u64,
     /// End of the stack's mapping.
     pub stack_top: u64,
 }
 
 impl Positions {
-    /// Reads them; none when the process is gone or belongs to someone else.
+    /// Reads them; none if the process has ended or belongs to someone else.
     pub fn of(pid: u32) -> Option<Self> {
         let process = Process::new(pid.cast_signed()).ok()?;
         let maps: MemoryMaps = parse(&format!("/proc/{pid}/maps")).ok()?;
@@ -175,8 +175,8 @@ impl Positions {
         })
     }
 
-    /// The parts as covariates: what decides about cache sets, page colours and huge pages is not the address but its
-    /// low bits. Pages are numbers of a page within 2 MiB, the offset is in bytes within a page.
+    /// The positions as covariates. Cache sets, page colours and huge pages depend on the low bits of an address
+    /// only, so a page is given by its number within 2 MiB, and the offset in bytes within a page.
     pub fn covariates(&self) -> [(&'static str, f64); 5] {
         let within = |address: u64| (address / page() % ((2 << 20) / page()).max(1)) as f64;
         [
@@ -189,10 +189,10 @@ impl Positions {
     }
 }
 
-/// Sets the personality of the calling thread, and of what it execs; the one that it had. Only makes a system call.
+/// Sets the personality of the calling thread and of what it execs. Returns the previous one. One system call.
 fn personality(persona: u32) -> io::Result<u32> {
-    // SAFETY: the call takes a number and reads or writes no memory of this process; a personality decides about what
-    // is mapped from the next exec on, and not about what is mapped already.
+    // SAFETY: the call takes a number and reads or writes no memory of this process; a personality affects what is
+    // mapped from the next exec on, not what is mapped already.
     match unsafe { libc::personality(persona.into()) } {
         -1 => Err(io::Error::last_os_error()),
         before => Ok(before.cast_unsigned()),
@@ -203,7 +203,7 @@ fn page() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// `stack_guard_gap=` of the kernel's command line (admin-guide/kernel-parameters), else its default.
+/// `stack_guard_gap=` from the kernel's command line (admin-guide/kernel-parameters), otherwise its default, pages.
 fn guard_pages() -> u64 {
     let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
     let given = line.split_whitespace().find_map(|word| word.strip_prefix("stack_guard_gap=")?.parse().ok());

@@ -1,4 +1,4 @@
-//! The memory allocator of a server: the C library's, or another one preloaded.
+//! The memory allocator of a server: the C library's, or a preloaded one.
 
 use crate::EngineError;
 use procfs::process::{MMapPath, MemoryMaps};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use tare_cpuset::observe::parse;
 
-/// Where distributions put shared libraries: Debian's multiarch folders first.
+/// Folders in which distributions put shared libraries, Debian's multiarch folders first.
 const FOLDERS: [&str; 8] = [
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -19,10 +19,10 @@ const FOLDERS: [&str; 8] = [
     "/usr/lib",
     "/usr/local/lib",
 ];
-/// What the file names of preloaded allocators begin with.
+/// Beginnings of the file names of preloaded allocators.
 const KNOWN: [&str; 4] = ["libjemalloc", "libtcmalloc", "libmimalloc", "libhoard"];
 
-/// The memory allocator that the server is linked or preloaded with.
+/// The memory allocator that the server is linked with, or that is preloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allocator {
     System,
@@ -33,7 +33,7 @@ pub enum Allocator {
 }
 
 impl Allocator {
-    /// The library to preload; none for the server's own.
+    /// The library to preload; none for the server's own allocator.
     pub fn library(&self) -> Result<Option<PathBuf>, String> {
         let (file, package) = match self {
             Self::System => return Ok(None),

@@ -1,5 +1,5 @@
-//! What a child process is before it becomes another program: its environment, its control group, its death signal, its
-//! address space, and who it seems to run as.
+//! What a child process sets up before exec: its environment, its control group, its death signal, its address space,
+//! and its apparent user.
 
 use super::process_tree::Doors;
 use crate::Aslr;
@@ -12,8 +12,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use tare_cpuset::HeldAffinity;
 
-/// Variables that a server may inherit. Everything else is a secret, someone else's (LD_PRELOAD) or changes the size
-/// of its stack from one shell to the next.
+/// Variables that a server may inherit. Any other variable may be a secret, may not be meant for the server
+/// (LD_PRELOAD), or changes the size of its stack from one shell to the next.
 pub(super) const INHERITED: [&str; 12] = [
     "PATH",
     "HOME",
@@ -29,7 +29,7 @@ pub(super) const INHERITED: [&str; 12] = [
     "RUST_BACKTRACE",
 ];
 
-/// Lets the command's process inherit only what servers need. Call it before any variable is added.
+/// Lets the command's process inherit only what servers need. Call it before adding any variable.
 pub(crate) fn clean_environment(command: &mut Command) {
     command.env_clear();
     command
@@ -38,28 +38,28 @@ pub(crate) fn clean_environment(command: &mut Command) {
         }));
 }
 
-/// Makes the kernel kill the command's process when the thread that starts it ends, however it ends.
+/// Makes the kernel kill the command's process when the thread that starts it ends, for whatever reason.
 pub fn dies_with_parent(command: &mut Command) {
     before_exec(command, Before::default());
 }
 
-/// What a child chooses for itself before it becomes another program.
+/// What a child sets up for itself before exec.
 #[derive(Debug, Default)]
 pub(crate) struct Before {
     pub aslr: Option<Aslr>,
     pub hide_root: bool,
-    /// The entries of its control groups.
+    /// The open files through which it joins its control groups.
     pub doors: Doors,
 }
 
-/// What the child does between fork and exec: enter its control group, die with its parent, and choose its address
-/// space, which exec passes on.
+/// What the child does between fork and exec: join its control group, request to die with its parent, and set up its
+/// address space, which is kept across exec.
 pub(crate) fn before_exec(command: &mut Command, before: Before) {
     let parent = getpid();
     let Before { aslr, hide_root, doors } = before;
     let cpus = doors.memory.first().and_then(|_| HeldAffinity::of_this_thread().ok());
     let prepare = move || {
-        // While it is root still. Refused, it is found by its mark.
+        // While it is still root. If this fails, the process is found by the mark in its environment.
         if let Some(door) = &doors.group {
             let _ = rustix::io::write(door, b"0");
         }
@@ -72,13 +72,13 @@ pub(crate) fn before_exec(command: &mut Command, before: Before) {
         if let Some(cpus) = &cpus {
             cpus.take_up()?;
         }
-        // First of the rest: who a process is, is part of whether it dies with its parent.
+        // Before the death signal is set: a change of credentials clears it.
         if hide_root {
             enter_namespace_without_root()?;
         }
         set_parent_process_death_signal(Some(Signal::KILL))?;
         if getppid() != Some(parent) {
-            // The parent died before the line above: no one would ever end this process.
+            // The parent died before the line above: nothing would ever end this process.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         aslr.map_or(Ok(()), Aslr::set)
@@ -88,17 +88,17 @@ pub(crate) fn before_exec(command: &mut Command, before: Before) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// `nobody` has this number everywhere, and a name, which some servers want.
+/// 65534 is the number of `nobody` everywhere; some servers require that their user has a name.
 const NUMBERS: &[u8] = b"65534 0 1\n";
 
-/// Enters a user namespace in which root is called `nobody`, for servers that refuse to run as root. Only makes system
-/// calls and allocates nothing.
+/// Enters a user namespace in which root is called `nobody`, for servers that refuse to run as root. Only makes
+/// system calls and allocates nothing.
 ///
-/// To the kernel outside it is still root, without its powers: it owns, and can enter, what root made for it alone, and
-/// nothing has to be given to another user. Its System V shared memory is a world of its own, which ends with it: a
-/// killed server leaves none behind.
+/// Outside the namespace it is still root, but without root's capabilities: it owns, and can enter, what root created
+/// for itself alone, so no file has to be given to another user. Its System V shared memory is in a namespace of its
+/// own, which ends with it: a killed server leaves none behind.
 fn enter_namespace_without_root() -> io::Result<()> {
-    // SAFETY: without `UnshareFlags::FILES` the table of open files stays what it is, and so does every descriptor that
+    // SAFETY: without `UnshareFlags::FILES` the table of open files stays as it is, and so does every descriptor that
     // this program holds; users and System V memory are no part of what Rust's types promise.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWIPC) }?;
     write(c"/proc/self/setgroups", b"deny")?;

@@ -1,5 +1,5 @@
-//! A server whose end is wanted is ended, and anyone who waits for it goes on. One that fills the disk with its log is
-//! ended too, and its log cut, with the reason as its last line.
+//! Ends a server when this program is interrupted, so that every wait for it returns. A server that fills the disk
+//! with its log is ended too; its log is cut, with the reason as its last line.
 
 use super::process_tree::ProcessTree;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,8 +15,8 @@ use tare_files::LogFile;
 
 static FLAG: OnceLock<&'static AtomicBool> = OnceLock::new();
 
-/// Anyone who handles the signals of this process says once which flag they set. From then on its servers are ended as
-/// soon as the flag is up, and whatever waits for one returns.
+/// Registers, once, the flag that the signal handlers of this process set. From then on its servers are ended as soon
+/// as the flag is set, and every wait for one returns.
 pub fn interrupted_by(flag: &'static AtomicBool) {
     let _ = FLAG.set(flag);
 }
@@ -25,24 +25,24 @@ pub fn interrupted() -> bool {
     FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
-/// What a server may write into its log in one life.
+/// Limit on what a server may write into its log during its lifetime, bytes.
 const LIMIT: u64 = 64 << 20;
-/// Time between two looks: a few calls of the kernel each, next to nothing alongside what is measured.
+/// Time between two checks: each takes a few system calls, which is negligible next to what is measured.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// How long a killed process is waited for.
+/// Time limit for a killed process to end.
 const GONE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 /// Watches a server and its log until it is dropped.
 pub(crate) struct Guard {
     more: Option<Sender<OwnedFd>>,
-    /// Held while the server is ended and its log cut.
+    /// Held while the server is being ended and its log cut.
     ending: Arc<Mutex<()>>,
 }
 
 impl Guard {
-    /// Watches `child`, which began a family, and what is added to `log` behind byte `from`. Where the kernel has no
-    /// handles of processes, nothing is watched.
+    /// Watches `child`, the root of a process tree, and what is added to `log` after byte `from`. On a kernel without
+    /// pidfds nothing is watched.
     pub(crate) fn start(log: &LogFile, from: u64, child: &Child, tree: ProcessTree) -> Self {
         let Ok(handle) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
             return Self { more: None, ending: Arc::default() };
@@ -57,7 +57,7 @@ impl Guard {
                 match more.recv_timeout(LOOK_EVERY) {
                     Ok(handle) => writers.push(handle),
                     Err(RecvTimeoutError::Disconnected) => return,
-                    // Its data are a copy, and a trial that is interrupted leaves no record: nothing is lost.
+                    // Its data are a copy, and an interrupted trial leaves no record: nothing is lost.
                     Err(RecvTimeoutError::Timeout) if interrupted() => {
                         end(&writers, &tree);
                         return;
@@ -72,19 +72,19 @@ impl Guard {
                 }
             }
         };
-        // Without the thread nothing is watched; the server runs all the same.
+        // Without the thread nothing is watched, but the server runs.
         let started = std::thread::Builder::new().name("tare-guard".to_owned()).spawn(watch);
         Self { more: started.ok().map(|_| sender), ending }
     }
 
-    /// Another process writes into it too.
+    /// Also watches another process that writes into the log.
     pub(crate) fn also(&self, process: &OwnedFd) {
         if let (Some(sender), Ok(handle)) = (&self.more, process.as_fd().try_clone_to_owned()) {
             let _ = sender.send(handle);
         }
     }
 
-    /// Returns when no one is just about to cut the log.
+    /// Waits while the log is being cut.
     pub(crate) fn settle(&self) {
         drop(self.ending.lock());
     }
@@ -112,6 +112,6 @@ fn cut(log: &LogFile, from: u64) {
         let (path, mib) = (log.path(), LIMIT >> 20);
         writeln!(file, "\ntare: the server wrote more than {mib} MiB into {}, and was killed for it", path.display())
     };
-    // Anyone who reads the log finds at least what the server wrote.
+    // If this fails, the log still holds what the server wrote.
     let _ = cut();
 }

@@ -1,9 +1,9 @@
-//! Whether a server has the huge pages that it was asked to use: servers go on without, and say so at most in a log.
+//! Checks that a server has its requested huge pages: servers continue without them, and at most log that.
 
 use crate::EngineError;
 use tare_cpuset::observe::proc_text;
 
-/// Fails an option that asks for huge pages when `pid` has less than `wanted_bytes` of them mapped.
+/// Fails with the option that requested huge pages if `pid` has fewer than `wanted_bytes` of them mapped.
 pub(crate) fn verify(engine: &'static str, option: &str, pid: u32, wanted_bytes: u64) -> Result<(), EngineError> {
     let path = format!("/proc/{pid}/smaps");
     let maps = proc_text(&path).map_err(|e| EngineError::io("read", path.as_ref(), e))?;
@@ -20,8 +20,8 @@ pub(crate) fn verify(engine: &'static str, option: &str, pid: u32, wanted_bytes:
     Err(EngineError::OptionRefused { engine, option: option.to_owned(), reason })
 }
 
-/// Bytes of the mappings in `smaps` whose pages are larger than the machine's ordinary ones. Transparent huge pages are
-/// not among them: the kernel may give and take those at any time.
+/// Bytes of the mappings in `smaps` with pages larger than the base page size. Transparent huge pages are not
+/// counted: the kernel may add and remove those at any time.
 fn huge_bytes(maps: &str, page_bytes: u64) -> u64 {
     let mut size_kib = 0;
     let mut sum_kib = 0;

@@ -1,4 +1,4 @@
-//! A server with everything that lives and ends with it.
+//! A server with everything that exists only as long as it runs.
 
 use super::leftovers::Registration;
 use super::process_tree::ProcessTree;
@@ -24,7 +24,7 @@ pub(crate) const ERROR_LINES: usize = 20;
 /// Pause between two attempts to connect during start.
 const CONNECT_EVERY: Duration = Duration::from_millis(10);
 
-/// The directories of a server that is about to be spawned, already listed for [`crate::reap_leftovers`].
+/// The directories of a server that is about to be spawned, already registered for [`crate::reap_leftovers`].
 pub(crate) struct ServerDirectories {
     data: DataInUse,
     run: PrivateDirectory,
@@ -63,7 +63,7 @@ impl ServerDirectories {
         self.data.path()
     }
 
-    /// Starts `program` as the request has it, in these directories.
+    /// Starts `program` in these directories as `request` says.
     pub(crate) fn spawn(
         mut self,
         program: &Path,
@@ -89,15 +89,15 @@ impl ServerDirectories {
     }
 }
 
-/// A spawned server. Fields drop in order: first the process ends, then its directories go, then its listing.
+/// A spawned server. Fields drop in order: the process ends, then its directories go, then its registration.
 pub(crate) struct Instance {
     pub process: ServerProcess,
     stage: Option<ServerDirectories>,
 }
 
 impl Instance {
-    /// Connects again and again until it works, the process dies or the time is over. `explain` reads the reason out
-    /// of the log of a process that died or never answered.
+    /// Retries connecting until it succeeds, the process dies or the time limit expires. `explain` finds the reason
+    /// in the log of a process that died or never answered.
     pub(crate) fn wait_ready(
         &mut self,
         engine: &'static str,
@@ -119,11 +119,11 @@ impl Instance {
                     self.verify(request, socket)?;
                     return Ok(session);
                 }
-                // An answer that no waiting changes.
+                // Waiting does not change this answer.
                 Err(error) if alive && error.is_login_refused() => return Err(error),
                 Err(error) => error.to_string(),
             };
-            // It was ended for that: what it says of its end is no reason.
+            // An interruption ended it: its last log lines are not the reason.
             EngineError::unless_interrupted()?;
             if !alive || late {
                 if let Some(explained) = explain(&self.process.log_text()) {
@@ -140,10 +140,10 @@ impl Instance {
         }
     }
 
-    /// What was asked of the process itself, read back from the one that answers, which has exec'd for the last time: a
-    /// wrapper script may change any of it.
+    /// Reads back what was requested of the process itself. It does so from the process that answers, which has
+    /// called exec for the last time: a wrapper script may change any of it.
     fn verify(&mut self, request: &StartRequest, socket: Option<&Path>) -> Result<(), EngineError> {
-        // No one else can listen there: the socket is in a fresh directory that only this user may enter.
+        // No other user can listen there: the socket is in a fresh directory that only this user may enter.
         if let Some(answering) = socket.and_then(listener_pid).filter(|other| *other != self.process.pid()) {
             self.process.adopt(answering)?;
             if let Some(registration) = self.stage.as_mut().and_then(|stage| stage.registration.as_mut()) {
@@ -160,7 +160,7 @@ impl Instance {
         }
     }
 
-    /// Ends the process, then removes what lived with it.
+    /// Ends the process, then removes its directories.
     pub(crate) fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
         let outcome = self.process.stop(timeout)?;
         self.stage = None;
@@ -174,17 +174,17 @@ fn listener_pid(socket: &Path) -> Option<u32> {
     u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
 }
 
-/// Runs a statement of this program's own.
+/// Runs one of this program's own statements.
 pub(crate) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
     session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
 }
 
-/// The answer to a query of this program's own.
+/// The rows of one of this program's own queries.
 pub(crate) fn rows(session: &mut dyn Session, sql: &str) -> Result<Vec<Vec<Option<String>>>, EngineError> {
     session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
 }
 
-/// The first value of its first row; none where there is no row, or NULL.
+/// The first value of the first row; none if there is no row, or if it is NULL.
 pub(crate) fn single(session: &mut dyn Session, sql: &str) -> Result<Option<String>, EngineError> {
     Ok(rows(session, sql)?.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
 }
@@ -198,7 +198,7 @@ pub(crate) fn random_password() -> Result<String, EngineError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A port that was free a moment ago; when someone else takes it first the server dies and says so.
+/// A port that was free a moment ago; if another process takes it first, the server dies with an error about it.
 pub(crate) fn free_port(at: IpAddr) -> Result<u16, EngineError> {
     let listener = TcpListener::bind((at, 0)).and_then(|listener| listener.local_addr());
     listener
@@ -206,8 +206,8 @@ pub(crate) fn free_port(at: IpAddr) -> Result<u16, EngineError> {
         .map_err(|e| EngineError::io("find a free port on", Path::new(&at.to_string()), e))
 }
 
-/// Runs it with the arguments that the study adds, listed where the next start finds it after a kill. `explain` reads
-/// the reason of a failure out of the log.
+/// Runs an installer with the further arguments of the study, registered so that the next start finds it after a
+/// kill. `explain` finds the reason of a failure in the log.
 pub(crate) fn run_installer(
     name: &'static str,
     program: &Path,
@@ -222,7 +222,7 @@ pub(crate) fn run_installer(
     let launch = Launch { program, arguments, environment, aslr: None, preload: None, log, manners, tree };
     let state = request.state_directory.as_deref();
     let mut registration = state.map(|state| Registration::begin(state, Vec::new(), &launch.tree)).transpose()?;
-    // Dropped first: it is listed until all of it has ended.
+    // Declared last, so dropped first: the registration lasts until all of its processes have ended.
     let mut process = ServerProcess::spawn(&launch)?;
     if let Some(registration) = &mut registration {
         registration.started(process.pid())?;
@@ -235,7 +235,7 @@ pub(crate) fn run_installer(
     if let Some(error) = explain(&process.log_text()) {
         return Err(error);
     }
-    // Some end with a page of advice; what went wrong stands above it.
+    // Some installers end with a page of advice; the error is above it.
     let is_error = |line: &&str| line.to_uppercase().contains("ERROR");
     let errors: Vec<String> = process.log_text().lines().filter(is_error).map(str::to_owned).collect();
     let tail = if errors.is_empty() { process.log_tail(ERROR_LINES) } else { errors };
@@ -252,7 +252,7 @@ pub(crate) struct PrivateServer {
     pub engine: &'static dyn Engine,
     pub instance: Instance,
     pub target: ConnectTarget,
-    /// As who may do everything: for the engine's own questions.
+    /// The connection with all privileges, for the engine's own queries.
     pub administration: ConnectTarget,
     pub version: String,
     pub data: PathBuf,
@@ -264,7 +264,7 @@ impl PrivateServer {
         self.target.database = Some(database.to_owned());
     }
 
-    /// Why the data directory that it filled is not whole.
+    /// The error for a data directory that could not be completed.
     pub(crate) fn unfinished(&self, request: &PrepareRequest, reason: &str) -> EngineError {
         let (engine, tail) = (self.engine.name(), self.log_tail(ERROR_LINES));
         let (waited, reason, log) = (request.timeout, reason.to_owned(), request.log.path());

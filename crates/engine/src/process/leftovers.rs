@@ -1,8 +1,8 @@
-//! What is left when this program is killed with SIGKILL, and its removal by the next start.
+//! What remains when this program is killed with SIGKILL, and how the next start removes it.
 //!
-//! While a server lives, one JSON file in the state directory names its owner (the process that started it), the
-//! server process, what marks all that it starts, and the directories that go with it. A process is identified by
-//! number *and* start time *and* boot, so a number that the kernel gave to someone else is never killed.
+//! While a server runs, one JSON file in the state directory names its owner (the process that started it), the
+//! server process, the mark of every process that it starts, and its directories. A process is identified by number
+//! *and* start time *and* boot, so a number that the kernel has reused is never killed.
 
 use super::process_tree::{Identity, ProcessTree};
 use crate::EngineError;
@@ -15,9 +15,9 @@ use std::time::Duration;
 use tare_cpuset::observe;
 use tare_files::{Access, PrivateFolder};
 
-/// The most that is read of a registration, bytes.
+/// Limit on the size of a registration, bytes.
 const LARGEST: u64 = 1 << 20;
-/// How often a directory's removal is tried, and the pause before the next time.
+/// How often removing a directory is tried, and the pause before the next attempt.
 const REMOVALS: u32 = 10;
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(20);
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -26,20 +26,20 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 struct Record {
     boot_id: String,
     owner: Identity,
-    /// What was spawned; none while it is about to be.
+    /// The spawned process; none until it has been spawned.
     server: Option<Identity>,
-    /// The server, where a wrapper was spawned that stays.
+    /// The server, if the spawned process is a wrapper that keeps running.
     behind: Option<Identity>,
     directories: Vec<PathBuf>,
-    /// Of the server and all that it starts; none where an older version wrote this.
+    /// The tree of the server; none in a file from an older version.
     #[serde(default, alias = "family")]
     tree: Option<ProcessTree>,
 }
 
 impl Record {
-    /// What may still run, the wrapper first: it would start the server again. A server that did not answer yet when
-    /// its owner was killed is known by its family, or by the process group that began with its wrapper and a directory
-    /// of this record on its command line.
+    /// Processes that may still run, the wrapper first, because it would restart the server. A server that had not
+    /// answered yet when its owner was killed is found by its mark, or by the process group of its wrapper together
+    /// with a directory of this record on its command line.
     fn processes(&self) -> Vec<Identity> {
         let Some(spawned) = self.server else { return Vec::new() };
         let is_ours = |process: &Process| {
@@ -57,7 +57,7 @@ impl Record {
     }
 }
 
-/// Lists a server in the state directory until dropped.
+/// The registration of a server in the state directory, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Registration {
     folder: PrivateFolder,
@@ -66,7 +66,7 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Lists the directories before they are made; [`Registration::started`] adds the server.
+    /// Registers the directories before they are created; [`Registration::started`] adds the server.
     pub(crate) fn begin(
         state_directory: &Path,
         directories: Vec<PathBuf>,
@@ -86,13 +86,13 @@ impl Registration {
         Ok(registration)
     }
 
-    /// Adds the spawned server. Between the spawn and this the kernel's parent-death signal is what ends it.
+    /// Adds the spawned server. Between the spawn and this call only the kernel's parent-death signal would end it.
     pub(crate) fn started(&mut self, pid: u32) -> Result<(), EngineError> {
         self.record.server = Identity::of(pid as i32);
         self.write()
     }
 
-    /// Adds the server that answers behind a wrapper. The kernel ends the wrapper with its parent, and not this one.
+    /// Adds the server that answers behind a wrapper. The kernel kills only the wrapper with its parent.
     pub(crate) fn answered(&mut self, pid: u32) -> Result<(), EngineError> {
         self.record.behind = Identity::of(pid as i32);
         self.write()
@@ -123,15 +123,15 @@ pub(crate) fn boot_id() -> String {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reaped {
-    /// The server (and its wrapper) that was still running and was killed.
+    /// The servers (and wrappers) that were still running and were killed.
     pub killed: Vec<u32>,
     pub removed: Vec<PathBuf>,
 }
 
-/// Kills servers whose owner died without stopping them and removes their directories. Servers of a living owner are
-/// left alone, so two runs can share a state directory. A missing state directory means that there is nothing to do.
+/// Kills servers whose owner died without stopping them, and removes their directories. Servers of a living owner are
+/// left alone, so two runs can share a state directory. A missing state directory is no error.
 pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError> {
-    // What it lists is killed and removed: no one else may have had a hand in it.
+    // Whatever it lists is killed and removed, so no other user may have been able to write to it.
     let Some(folder) = PrivateFolder::open(state_directory, Access::Closed).map_err(not_private)? else {
         return Ok(Vec::new());
     };
@@ -153,7 +153,7 @@ pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError
             stays |= !gone;
             removed.extend(gone.then(|| directory.clone()));
         }
-        // What could not be removed stays listed: the next start tries again.
+        // What could not be removed stays registered: the next start tries again.
         if !stays {
             let _ = folder.remove(name);
         }
@@ -162,7 +162,7 @@ pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError
     Ok(reaped)
 }
 
-/// Whether it is gone. A server that was killed a moment ago may still have put a file there.
+/// Whether the directory is gone. A server that was just killed may still be creating a file in it.
 fn remove(directory: &Path) -> bool {
     for _ in 0..REMOVALS {
         if fs::remove_dir_all(directory).is_ok() {
@@ -177,7 +177,7 @@ fn is_state_file(name: &str) -> bool {
     name.starts_with("server-") && name.ends_with(".json")
 }
 
-/// None for what is no registration, or another's.
+/// None if it is not a registration, or not readable.
 fn read(folder: &PrivateFolder, name: &str) -> Option<Record> {
     serde_json::from_slice(&folder.read(name, LARGEST).ok()??).ok()
 }
@@ -229,7 +229,7 @@ mod tests {
         let directories = vec![left.clone()];
         let owner = dead_owner();
         plant(state.path(), &Record { boot_id: boot_id(), owner, server: None, behind: None, directories, tree: None });
-        // No directory: refused like one that a dying server still fills.
+        // Not a directory: its removal fails like that of one that a dying server is still filling.
         fs::write(&left, "").unwrap();
         assert_eq!(reap_leftovers(state.path()).unwrap()[0].removed, Vec::<PathBuf>::new());
         fs::remove_file(&left).unwrap();

@@ -1,4 +1,4 @@
-//! Folders for files that programs of a trial write, removed by the next start after a kill.
+//! Folders for files that the programs of a trial write; the next start removes them after a kill.
 
 use super::leftovers::Registration;
 use super::process_tree::ProcessTree;
@@ -7,17 +7,17 @@ use crate::data::directories::PrivateDirectory;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
-/// A private folder at a name that no one can guess and take, listed in the state directory before it is made. It goes
-/// with its content when dropped; after a kill of this process, by the next start.
+/// A private folder with an unguessable name, registered in the state directory before it is created. It is removed
+/// with its content when dropped, or after a kill of this process by the next start.
 #[derive(Debug)]
 pub struct ListedFolder {
-    // Fields drop in order: what is listed no longer is gone.
+    // Fields drop in order: the registration is removed only after the folder.
     folder: PrivateDirectory,
     _listed: Option<Registration>,
 }
 
 impl ListedFolder {
-    /// A new one below `base`. Where nothing says where the state directory is, it is listed nowhere.
+    /// A new folder below `base`. If the state directory is unknown, the folder is not registered.
     pub fn create(base: &Path) -> Result<Self, EngineError> {
         let state = tare_noise::default_state_dir().ok();
         Self::create_listed(base, state.as_deref())
@@ -30,13 +30,13 @@ impl ListedFolder {
         Ok(Self { folder: PrivateDirectory::create(&path)?, _listed: listed })
     }
 
-    /// Its absolute path, links resolved.
+    /// Its absolute path, symbolic links resolved.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Every new state of the standard library's hasher has keys from the system's random numbers.
+/// The hasher of a new `RandomState` has keys from the system's random numbers.
 fn unguessable(base: &Path) -> PathBuf {
     let random = RandomState::new().build_hasher().finish();
     base.join(format!("tare-files-{}-{random:016x}", std::process::id()))
@@ -57,7 +57,7 @@ mod tests {
         reap_leftovers(state.path()).unwrap();
         assert!(path.exists(), "the folder of a living owner was removed");
 
-        // As after SIGKILL: nothing is dropped, and the number and start time are no one's.
+        // As after SIGKILL: nothing is dropped, and no process has this number and start time.
         std::mem::forget(made);
         let listed = fs::read_dir(state.path()).unwrap().next().unwrap().unwrap().path();
         let text = fs::read_to_string(&listed).unwrap();

@@ -3,10 +3,10 @@
 use std::io::{Read, Seek, SeekFrom};
 use tare_files::LogFile;
 
-/// At most so much of a log is looked at.
+/// Limit on how much of a log is read, bytes.
 const READ_BYTES: u64 = 256 * 1024;
 
-/// Log text since byte `from`, its end when it is long; empty when there is none.
+/// Log text since byte `from`, only the end if it is long; empty if there is no log.
 pub(crate) fn text_since(log: &LogFile, from: u64) -> String {
     let Ok(Some(mut file)) = log.read() else { return String::new() };
     let length = file.metadata().map(|m| m.len()).unwrap_or(0);

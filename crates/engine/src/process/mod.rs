@@ -1,4 +1,4 @@
-//! The life of a server process: started, watched, stopped, and what kill -9 leaves.
+//! The life of a server process: start, watch, stop, and cleaning up after kill -9.
 
 pub(crate) mod address_space;
 pub(crate) mod allocator;

@@ -1,8 +1,8 @@
-//! A server and all that it starts, however far that goes: into a session of its own, behind a parent that ends.
+//! A server and all processes that it starts, also those in a session of their own or whose parent has ended.
 //!
-//! A control group holds them all, where this process may make one. Everywhere else they are found by a variable in
-//! their environment, and those that have cleared it by having become this process's own children when their parent
-//! ended (`PR_SET_CHILD_SUBREAPER`).
+//! A control group holds them all, if this process may create one. Otherwise they are found by a variable in their
+//! environment; those that have cleared it are found because they become children of this process when their parent
+//! ends (`PR_SET_CHILD_SUBREAPER`).
 
 use procfs::process::{Process, Stat};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper};
@@ -18,24 +18,24 @@ use std::time::{Duration, Instant};
 use tare_cpuset::observe;
 use tare_noise::{ControlGroup, MemoryConfines, MemoryGroup};
 
-/// The variable that marks what a server starts. Its value always has the same length, so that every server has its
-/// stack at the same place.
+/// The environment variable that marks what a server starts. Its value always has the same length, so that it shifts
+/// the stack of every server by the same amount.
 const MARK: &str = "TARE_SERVER";
-/// How long what forks again and again is hunted.
+/// How long to keep killing processes that fork again and again.
 const HUNT: Duration = Duration::from_secs(5);
-/// How long a helper may take to notice that its server has ended.
+/// How long a helper process may take to notice that its server has ended.
 const NOTICE: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Default)]
 pub(crate) struct Doors {
     pub group: Option<File>,
-    /// Of those that confine its memory; the CPUs of one for nodes are all, so those of the process are taken up again.
+    /// The groups that confine its memory. Joining one for nodes resets the affinity, which the child restores.
     pub memory: Vec<File>,
-    /// Of the one that limits its caches and bandwidth.
+    /// The group that limits its caches and memory bandwidth.
     pub limits: Option<File>,
 }
 
-/// All processes of one server. It can be written down, and taken up by another process after a kill.
+/// All processes of one server. It can be stored, and used by another process after a kill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessTree {
     /// 16 hexadecimal digits.
@@ -43,56 +43,56 @@ pub(crate) struct ProcessTree {
     group: Option<ControlGroup>,
     #[serde(default)]
     confined: Vec<MemoryGroup>,
-    /// Where it enters the group that limits it: that group is the caller's.
+    /// The `tasks` file of the group that limits it; the caller owns that group.
     #[serde(skip)]
     limits: Option<PathBuf>,
 }
 
 impl ProcessTree {
-    /// A new one, of which nothing is there yet.
+    /// A new tree, without any process yet.
     pub(crate) fn planned() -> Self {
         let tree = Self::without_group();
         Self { group: ControlGroup::planned(&tree.mark), ..tree }
     }
 
-    /// A new one whose memory is confined, whatever policy it gives itself.
+    /// A new tree with confined memory, whatever memory policy the server sets itself.
     pub(crate) fn confined(confines: &MemoryConfines) -> Result<Self, String> {
         let tree = Self::without_group();
         let confined = MemoryGroup::planned(&tree.mark, confines)?;
-        // A process is in one group of version 2.
+        // With cgroup version 2 a process is in one group only.
         let alone = confined.iter().any(MemoryGroup::holds_alone);
         let group = if alone { None } else { ControlGroup::planned(&tree.mark) };
         Ok(Self { group, confined, ..tree })
     }
 
-    /// A family without a control group, found by its mark alone.
+    /// A tree without a control group; its processes are found by their mark alone.
     pub(crate) fn without_group() -> Self {
-        // Every new state of the standard library's hasher has keys from the system's random numbers.
+        // The hasher of a new `RandomState` has keys from the system's random numbers.
         let mark = format!("{:016x}", std::hash::RandomState::new().build_hasher().finish());
         Self { mark, group: None, confined: Vec::new(), limits: None }
     }
 
-    /// The same, limited by the group that is entered in this file.
+    /// The same tree, limited by the group with this `tasks` file.
     pub(crate) fn limited(self, limits: Option<PathBuf>) -> Self {
         Self { limits, ..self }
     }
 
-    /// Whether this variable of an environment is its mark.
+    /// Whether this environment variable is its mark.
     pub(crate) fn has(&self, variable: &str) -> bool {
         variable.strip_prefix(MARK).and_then(|rest| rest.strip_prefix('=')) == Some(&self.mark)
     }
 
-    /// Marks the command, and returns the doors through which its process must go before exec: by writing `0` there.
+    /// Marks the command. Returns the files to which its process must write `0` before exec, to join the groups.
     ///
     /// # Errors
-    /// When the group that limits it cannot be entered.
+    /// When the file of the group that limits it cannot be opened.
     pub(crate) fn begin(&self, command: &mut Command) -> io::Result<Doors> {
         command.env(MARK, &self.mark);
         let group = self.group.as_ref().and_then(|group| group.make().ok());
-        // Where it fails, what is read back of the server is not what was asked for.
+        // If this fails, reading the setting back from the server reports it.
         let memory: Vec<File> = self.confined.iter().filter_map(|confined| confined.make().ok()).collect();
         if group.is_none() && memory.is_empty() {
-            // Refused only by kernels before 3.4.
+            // Fails only on kernels before 3.4.
             let _ = set_child_subreaper(Some(getpid()));
         }
         let open = |tasks: &PathBuf| File::options().write(true).open(tasks);
@@ -112,7 +112,7 @@ impl ProcessTree {
             match mark_of(stat.pid) {
                 Some(found) if self.has(&found) => drop(pids.insert(stat.pid)),
                 Some(_) => {}
-                // None of ours is ever started into a session of its own.
+                // This program starts no child in a session of its own: one in another session was adopted.
                 None if is_adopted(stat, &all, own) => drop(pids.insert(stat.pid)),
                 None => {}
             }
@@ -121,7 +121,7 @@ impl ProcessTree {
         pids.into_iter().filter_map(Identity::of).collect()
     }
 
-    /// Ends all that run, and returns them. What they fork meanwhile is ended too.
+    /// Ends all running processes, including those that are forked meanwhile. Returns them.
     pub(crate) fn kill(&self) -> Vec<Identity> {
         let deadline = Instant::now() + HUNT;
         let mut ended = Vec::new();
@@ -131,9 +131,9 @@ impl ProcessTree {
             if found.is_empty() || Instant::now() >= deadline {
                 return ended;
             }
-            // The control group may have been quicker: what counts is what is gone.
+            // The control group may have killed some first: count every process that is gone.
             let gone: Vec<Identity> = found.into_iter().filter(|member| member.kill() || !member.lives()).collect();
-            // Those that may be sent no signal are not hunted for.
+            // Processes that may not be signalled are not tried again.
             if gone.is_empty() {
                 return ended;
             }
@@ -141,15 +141,15 @@ impl ProcessTree {
         }
     }
 
-    /// Ends all, and takes the control group away.
+    /// Ends all processes and removes the control groups.
     pub(crate) fn end(&self) -> Vec<Identity> {
         let ended = self.kill();
         self.groups().for_each(ControlGroup::remove);
         ended
     }
 
-    /// What outlives a server that has ended in good order, in words: not what is in the process group `expected`, for
-    /// that ends with it as a rule.
+    /// Descriptions of processes that outlive a server after a clean shutdown. Processes of the group `expected` are
+    /// left out, because that group ends with the server.
     pub(crate) fn outliving(&self, expected: i32) -> Vec<String> {
         let deadline = Instant::now() + NOTICE;
         let strangers = || {
@@ -166,7 +166,7 @@ impl ProcessTree {
     }
 }
 
-/// The mark in the environment of a process, and whose server it is of.
+/// The mark in the environment of a process, with the variable's name; it identifies the server.
 pub(crate) fn mark_of(pid: i32) -> Option<String> {
     let environment = observe::environment(pid).ok()?;
     let name = MARK.as_bytes();
@@ -176,11 +176,11 @@ pub(crate) fn mark_of(pid: i32) -> Option<String> {
     Some(String::from_utf8_lossy(found).into_owned())
 }
 
-/// Whether it came to this process when its parent ended, or descends from one that did.
+/// Whether the process, or an ancestor, became a child of this process when its parent ended.
 fn is_adopted(stat: &Stat, all: &BTreeMap<i32, Stat>, own: i32) -> bool {
     let session = all.get(&own).map(|stat| stat.session);
     let mut at = stat;
-    // A list that changes while it is read may hold anything, a circle too.
+    // A process list that changes while it is read may contain anything, even a cycle.
     for _ in 0..all.len() {
         if at.ppid == own {
             return Some(at.session) != session;
@@ -193,22 +193,22 @@ fn is_adopted(stat: &Stat, all: &BTreeMap<i32, Stat>, own: i32) -> bool {
     false
 }
 
-/// How long a killed process may take to be gone.
+/// Time limit for a killed process to end.
 const GONE: Duration = Duration::from_secs(10);
 
-/// A process of this boot by number *and* start time: a number that the kernel gave to someone else is another process.
+/// A process of this boot, identified by number *and* start time: a reused number is another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub pid: i32,
-    /// Field 22 of `/proc/<pid>/stat`: clock ticks between boot and its start.
+    /// Field 22 of `/proc/<pid>/stat`: start time in clock ticks after boot.
     pub start_ticks: u64,
 }
 
 impl Identity {
-    /// The process of this number, unless it has ended.
+    /// The process with this number, unless it has ended.
     pub(crate) fn of(pid: i32) -> Option<Self> {
         let stat = Process::new(pid).and_then(|process| process.stat()).ok()?;
-        // A zombie runs nothing any more.
+        // A zombie has ended.
         (stat.state != 'Z').then_some(Self { pid, start_ticks: stat.starttime })
     }
 
@@ -216,10 +216,10 @@ impl Identity {
         Self::of(self.pid) == Some(self)
     }
 
-    /// Kills it unless the number belongs to someone else by now, and waits until it is gone.
+    /// Kills it unless its number belongs to another process by now, and waits until it is gone.
     pub(crate) fn kill(self) -> bool {
         let Some(pid) = Pid::from_raw(self.pid) else { return false };
-        // Opened before the check: from then on the descriptor means one process only.
+        // Opened before the check: from then on the descriptor refers to one process only.
         let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
         if !self.lives() || pidfd_send_signal(&handle, Signal::KILL).is_err() {
             return false;

@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 use tare_cpuset::observe::proc_text;
 use tare_files::LogFile;
 
-/// How often a process is looked at while something is waited for.
+/// How often a process is checked during a wait.
 const POLL: Duration = Duration::from_millis(5);
-/// How long a killed process that is not our child may take to be gone.
+/// Time limit for a killed process that is not our child to end.
 const GONE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Launch<'a> {
@@ -37,13 +37,13 @@ pub(crate) struct Launch<'a> {
     pub preload: Option<&'a Path>,
     pub log: &'a LogFile,
     pub manners: StopPolicy,
-    /// What it and all that it starts belong to: new, and listed where a kill of this process must not lose it.
+    /// Holds it and all that it starts. Must be new, and registered if a kill of this process must not lose it.
     pub tree: ProcessTree,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StopPolicy {
-    /// The signal that shuts it down in good order.
+    /// The signal that shuts it down cleanly.
     pub stop: Signal,
     pub refuses_root: bool,
 }
@@ -56,23 +56,23 @@ impl Default for StopPolicy {
 
 /// A running server process; killed when dropped, and by the kernel when the thread that spawned it ends.
 ///
-/// What was spawned may be a wrapper that stays, as mariadbd-safe does: then the server is the process that answers.
+/// The spawned process may be a lasting wrapper, such as mariadbd-safe: the server is the process that answers.
 pub(crate) struct ServerProcess {
     child: Child,
     status: Option<ExitStatus>,
-    /// The server, where the spawned process is only its wrapper.
+    /// The server, if the spawned process is only its wrapper.
     behind: Option<Behind>,
     log: LogFile,
     log_start: u64,
-    /// Ends the server when that is wanted, or its log grows without bounds; stops watching when dropped.
+    /// Ends the server when this program is interrupted or when its log grows too large; stops watching when dropped.
     guard: Guard,
     manners: StopPolicy,
-    /// None when all of it has ended.
+    /// None after all of its processes have ended.
     tree: Option<ProcessTree>,
     outlived: Vec<String>,
 }
 
-/// A process that is not our child: its descriptor never means another one.
+/// A process that is not our child: the pidfd never refers to another one.
 struct Behind {
     pid: u32,
     handle: OwnedFd,
@@ -91,7 +91,7 @@ impl Behind {
 }
 
 impl ServerProcess {
-    /// Starts the process with its output going to the log.
+    /// Starts the process with its output redirected to the log.
     pub(crate) fn spawn(launch: &Launch<'_>) -> Result<Self, EngineError> {
         let log_error = |source| EngineError::io("open the log", &launch.log.path(), source);
         let output = launch.log.append().map_err(|e| log_error(e.into()))?;
@@ -104,7 +104,7 @@ impl ServerProcess {
             .stdin(Stdio::null())
             .stdout(output.try_clone().map_err(log_error)?)
             .stderr(output)
-            // A group of its own: Ctrl-C in the terminal reaches tare, which then stops the server in good order.
+            // A process group of its own: Ctrl-C in the terminal reaches tare, which then stops the server cleanly.
             .process_group(0);
         if let Some(library) = launch.preload {
             command.env("LD_PRELOAD", library);
@@ -136,12 +136,12 @@ impl ServerProcess {
         })
     }
 
-    /// The server: what was spawned, or what answers behind it.
+    /// The process id of the server: of the spawned process, or of the one that answers behind it.
     pub(crate) fn pid(&self) -> u32 {
         self.behind.as_ref().map_or(self.child.id(), |behind| behind.pid)
     }
 
-    /// Process `answering` is the server; what was spawned is its wrapper and stays.
+    /// Records that process `answering` is the server, and the spawned process only its wrapper.
     pub(crate) fn adopt(&mut self, answering: u32) -> Result<(), EngineError> {
         let gone = |source| EngineError::io("watch the server", Path::new(&format!("/proc/{answering}")), source);
         let pid = Pid::from_raw(answering.cast_signed()).ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
@@ -151,7 +151,7 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Whether it still runs; also collects its exit status when it does not.
+    /// Whether it still runs; also collects its exit status if it does not.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.ended(), Ok(None)) && self.behind.as_ref().is_none_or(Behind::is_alive)
     }
@@ -164,7 +164,7 @@ impl ServerProcess {
         }
     }
 
-    /// The signal that it listens to, then SIGKILL when `timeout` is over.
+    /// Sends the shutdown signal, then SIGKILL when `timeout` has expired.
     pub(crate) fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
         if !self.is_alive() {
             self.kill();
@@ -172,13 +172,13 @@ impl ServerProcess {
         }
         let sent = match &self.behind {
             Some(behind) => behind.signal(self.manners.stop),
-            // The child has not been waited for, so its number cannot belong to anyone else.
+            // The child has not been waited for, so its number cannot belong to another process.
             None => kill_process(Pid::from_child(&self.child), self.manners.stop),
         };
         match sent {
-            // Already gone is as good as told.
+            // It has ended already, which is the purpose of the signal.
             Ok(()) | Err(Errno::SRCH) => {}
-            // Nothing that it was not told is worth waiting for.
+            // Without the signal there is no shutdown to wait for.
             Err(source) => return Err(EngineError::Unstoppable { pid: self.pid(), source: source.into() }),
         }
         let outcome = if self.wait(timeout)? { StopOutcome::Graceful } else { StopOutcome::Killed };
@@ -189,7 +189,7 @@ impl ServerProcess {
         Ok(outcome)
     }
 
-    /// Waits until the server ends; false when it has not after `timeout`, or the end of this program is wanted.
+    /// Waits until the server ends; false if it has not ended after `timeout`, or if this program is interrupted.
     pub(crate) fn wait(&mut self, timeout: Duration) -> Result<bool, EngineError> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -205,12 +205,12 @@ impl ServerProcess {
         }
     }
 
-    /// Whether it ended by itself and well.
+    /// Whether it ended by itself and successfully.
     pub(crate) fn succeeded(&mut self) -> bool {
         matches!(self.ended(), Ok(Some(status)) if status.success())
     }
 
-    /// What the server had started and left running when it ended in good order; it was ended then.
+    /// Processes that the server had started and that still ran after its clean shutdown; they were ended then.
     pub(crate) fn outlived(&self) -> &[String] {
         &self.outlived
     }
@@ -229,7 +229,7 @@ impl ServerProcess {
         self.log.path()
     }
 
-    /// How the spawned process ended, if it has. What it leaves in its group ends with it.
+    /// The exit status of the spawned process, if it has ended. Also ends what remains of its process group.
     fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_some() {
             return Ok(self.status);
@@ -239,13 +239,13 @@ impl ServerProcess {
         if waitid(WaitId::Pid(child), look)?.is_none() {
             return Ok(None);
         }
-        // Before it is waited for: until then the number of its group cannot become someone else's.
+        // Before it is waited for: until then the number of its group cannot be reused.
         let _ = kill_process_group(child, Signal::KILL);
         self.status = Some(self.child.wait()?);
         Ok(self.status)
     }
 
-    /// Looks for what the server leaves behind, and says it in the log too.
+    /// Looks for processes that outlive the server, and also notes them in the log.
     fn note_outliving(&mut self) {
         let Some(tree) = &self.tree else { return };
         self.outlived = tree.outliving(Pid::from_child(&self.child).as_raw_nonzero().get());
@@ -255,17 +255,17 @@ impl ServerProcess {
                 writeln!(log, "tare: {left}, which the server had started, outlived it and was ended")
             })
         };
-        // It is in the record as well.
+        // An error is ignored: the record contains them as well.
         let _ = add();
     }
 
-    /// Ends the process and all that it started: the wrapper first, or it would start the server again.
+    /// Ends the process and everything that it started: the wrapper first, or it would restart the server.
     fn kill(&mut self) {
         if matches!(self.ended(), Ok(None)) {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
             match self.child.kill() {
                 Ok(()) => self.status = self.child.wait().ok(),
-                // Its control group may still end it; else it ends with the thread that started it.
+                // Its control group may still end it; otherwise it ends with the thread that started it.
                 Err(_) => drop(self.tree.as_ref().map(ProcessTree::kill)),
             }
         }
@@ -297,7 +297,7 @@ fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
     EngineError::BinaryUnusable { path: program.to_owned(), reason }
 }
 
-/// Reads back whether the running process has `library` mapped: the loader only warns about one that it cannot load.
+/// Checks that the running process has `library` mapped: the loader only warns if it cannot load one.
 pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError> {
     let path = format!("/proc/{pid}/maps");
     let maps = proc_text(&path).map_err(|source| EngineError::io("read", path.as_ref(), source))?;
@@ -334,7 +334,7 @@ mod tests {
         }
     }
 
-    /// Waits for what must come; a minute is only there to fail in place of hanging.
+    /// Waits for a condition that must become true; after a minute it fails instead of hanging.
     fn until(mut holds: impl FnMut() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !holds() {
@@ -380,14 +380,14 @@ mod tests {
         });
         let stat = || procfs::process::Process::new(pid as i32).and_then(|process| process.stat());
         until(|| stat().map_or(true, |stat| stat.state == 'Z'));
-        // What the forgotten process would have done.
+        // In place of the forgotten process.
         launch.tree.end();
     }
 
     #[test]
     fn a_server_that_may_be_sent_no_signal_is_told_about_at_once() {
         if !geteuid().is_root() {
-            return; // Who may send one is root's to give up.
+            return; // Only root can give up the right to send signals.
         }
         let (_folder, log, none) = scratch();
         let launch = launch("/bin/sh", "sleep 600", &log, &none);
@@ -396,7 +396,7 @@ mod tests {
             let without_rights = scope.spawn(|| {
                 let mut process = ServerProcess::spawn(&launch).unwrap();
                 let nobody = rustix::process::Uid::from_raw(65_534);
-                // Of this thread alone, which ends with it.
+                // Only for this thread, which ends afterwards.
                 rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
                 (process.pid(), process.stop(Duration::from_secs(30)).unwrap_err())
             });
@@ -404,7 +404,7 @@ mod tests {
         });
         assert!(matches!(error, EngineError::Unstoppable { pid: of, .. } if of == pid), "{error}");
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-        // This thread has its rights still.
+        // This thread still has its rights.
         launch.tree.end();
         assert!(Identity::of(pid.cast_signed()).is_none());
     }
@@ -413,7 +413,7 @@ mod tests {
     fn a_server_inherits_what_it_needs_and_no_secret() {
         let (_folder, log, _) = scratch();
         let asked = BTreeMap::from([("ASKED".to_owned(), "for".to_owned())]);
-        // What cargo and the scripts around it give a test stands for all that is not listed.
+        // The variables that cargo and its scripts set for a test represent all variables outside the list.
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let others: Vec<String> = names.filter(|name| !INHERITED.contains(&name.as_str())).collect();
         assert!(!others.is_empty(), "nothing here that a server must not inherit");

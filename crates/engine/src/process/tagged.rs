@@ -1,4 +1,4 @@
-//! Programs that are no servers, marked and listed as servers are: a kill of this process leaves nothing of them.
+//! Programs other than servers, marked and registered like servers: a kill of this process leaves none behind.
 
 use super::before_exec::dies_with_parent;
 use super::leftovers::Registration;
@@ -6,11 +6,10 @@ use super::process_tree::{ProcessTree, mark_of};
 use crate::EngineError;
 use std::process::Command;
 
-/// A mark for one program and all that it starts, listed in the state directory until this is dropped. Ending them is
-/// for the one who has this; after a kill of this process, for the next start.
+/// A mark for one program and all that it starts, registered in the state directory until this is dropped. The owner
+/// of this value ends them; after a kill of this process, the next start does.
 ///
-/// It is a mark in the environment alone: entering a control group takes milliseconds in which a program that is timed
-/// would wait.
+/// It is only a mark in the environment: joining a control group would delay a timed program by milliseconds.
 #[derive(Debug)]
 pub struct TaggedProcesses {
     tree: ProcessTree,
@@ -18,7 +17,7 @@ pub struct TaggedProcesses {
 }
 
 impl TaggedProcesses {
-    /// A new one, of which nothing runs yet. Where nothing says where the state directory is, it is listed nowhere.
+    /// A new mark, without any process yet. If the state directory is unknown, it is not registered.
     pub fn list() -> Result<Self, EngineError> {
         let tree = ProcessTree::without_group();
         let state = tare_noise::default_state_dir().ok();
@@ -26,14 +25,14 @@ impl TaggedProcesses {
         Ok(Self { tree, _listed: listed })
     }
 
-    /// Marks the command. Its process dies with the thread that starts it; what that starts does not.
+    /// Marks the command. Its process dies with the thread that starts it; processes that it starts do not.
     pub fn begin(&self, command: &mut Command) {
-        // Without a group there is no door to go through.
+        // Without a group there is no file to write to.
         drop(self.tree.begin(command));
         dies_with_parent(command);
     }
 
-    /// Whether a process is a server's, or of another program than this one's.
+    /// Whether a process belongs to a server, or to a program with another mark.
     pub fn is_anothers(&self, pid: i32) -> bool {
         mark_of(pid).is_some_and(|mark| !self.tree.has(&mark))
     }

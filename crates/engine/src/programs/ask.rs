@@ -1,4 +1,4 @@
-//! Asking a program something (`--version`, `--help`): it may be any program, so time and output are limited.
+//! Runs a program for its answer (`--version`, `--help`). It may be any program, so time and output are limited.
 
 use crate::process::before_exec::{Before, before_exec, clean_environment};
 use crate::process::guard::interrupted;
@@ -19,11 +19,11 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRefused;
 
-/// How long an answer may take; of a server on a cold disk a second, as a rule.
+/// Time limit for an answer; a server on a cold disk usually takes a second.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Time between two looks whether it is still wanted.
+/// Time between two checks for an interruption.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Bytes of an answer; the longest known, `mysqld --verbose --help`, has 160 KiB.
+/// Limit on the size of an answer, bytes; the longest known, `mysqld --verbose --help`, has 160 KiB.
 const LIMIT: usize = 4 << 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub(crate) struct Question<'a> {
     pub program: &'a Path,
     pub arguments: &'a [&'a str],
     pub libraries: Option<&'a str>,
-    /// Whether what it says on standard error belongs to the answer.
+    /// Whether its standard error is part of the answer.
     pub with_errors: bool,
 }
 
@@ -44,19 +44,19 @@ impl<'a> Question<'a> {
 
 static LISTED: OnceLock<PathBuf> = OnceLock::new();
 
-/// Programs that this process asks something are listed in this state directory, so that the next start ends what a
-/// kill of this one leaves of them.
+/// Registers in this state directory the programs that this process runs for an answer, so that after a kill of this
+/// process the next start ends them.
 pub fn list_questions_in(state_directory: &Path) {
     let _ = LISTED.set(state_directory.to_owned());
 }
 
-/// A question, and the file that was asked: device, inode, bytes, seconds and nanoseconds of its last change.
+/// A question, and the program file's device, inode, bytes, seconds and nanoseconds of its last change.
 type QuestionOf = (PathBuf, [i128; 5], Vec<String>, Option<String>, bool);
 
-/// Answers that this process has had: planning a study asks the same of a server for every option that it sets.
+/// Earlier answers in this process: planning a study asks the same of a server for every option that it sets.
 static ANSWERED: Mutex<BTreeMap<QuestionOf, String>> = Mutex::new(BTreeMap::new());
 
-/// None where there is no such file.
+/// None if there is no such file.
 fn key(question: &Question<'_>) -> Option<QuestionOf> {
     let file = question.program.metadata().ok()?;
     let file =
@@ -65,18 +65,18 @@ fn key(question: &Question<'_>) -> Option<QuestionOf> {
     Some((question.program.to_owned(), file, arguments, question.libraries.map(str::to_owned), question.with_errors))
 }
 
-/// What the program prints until it ends: what it started is ended with it. As long as its file stays the same it is
-/// asked once by this process.
+/// What the program prints until it ends; processes that it started are ended with it. While its file stays the same,
+/// this process runs it only once per question.
 ///
 /// # Errors
-/// [`EngineError::BinaryUnusable`] when it cannot be run, takes too long or says too much.
+/// [`EngineError::BinaryUnusable`] when it cannot be run, takes too long or prints too much.
 pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     let known = || ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
     let asked = key(question);
     if let Some(answer) = asked.as_ref().and_then(|asked| known().get(asked).cloned()) {
         return Ok(answer);
     }
-    // A plan may have thousands to ask: the next one is not even started.
+    // A plan may have thousands of questions: after an interruption the next program is not even started.
     let answer = EngineError::unless_interrupted().and_then(|()| ask_anew(question))?;
     known().extend(asked.map(|asked| (asked, answer.clone())));
     Ok(answer)
@@ -86,7 +86,7 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let asked = question.arguments.join(" ");
     let unusable = |reason: String| EngineError::BinaryUnusable { path: question.program.to_owned(), reason };
     let unheard = |error: io::Error| unusable(format!("cannot be run: {error}"));
-    // A name without a folder is looked for in PATH alone.
+    // A name without a folder is searched in PATH alone.
     let here = question.program.file_name() == Some(question.program.as_os_str()) && question.program.is_file();
     let mut command = Command::new(question.program);
     let (stdout, writer) = io::pipe().map_err(unheard)?;
@@ -98,12 +98,12 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     clean_environment(&mut command);
     command.envs(question.libraries.map(|libraries| ("LD_LIBRARY_PATH", libraries)));
     let tree = ProcessTree::planned();
-    // Who only plans may have no state directory.
+    // A user who only plans may have no state directory.
     let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &tree).ok());
     let doors = tree.begin(&mut command).map_err(unheard)?;
     before_exec(&mut command, Before { doors, ..Before::default() });
     let (answer, answered) = channel();
-    // It reads to the end of the pipe, which comes with `command` when nothing is started.
+    // The thread reads to the end of the pipe. If nothing is started, dropping `command` closes the other end.
     let reader = Builder::new().spawn(move || drop(answer.send(read(stdout)))).map_err(ThreadRefused::from);
     let reader = reader.map_err(|refused| unheard(io::Error::other(refused)))?;
     let mut child = command.spawn().map_err(|error| {
@@ -113,11 +113,11 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
             false => unheard(error),
         }
     })?;
-    // With it go the ends of the pipe that would keep it open.
+    // This closes the writing ends of the pipe, which would keep it open.
     drop(command);
     let group = Pid::from_child(&child);
     let told = wait(&answered);
-    // What it started goes with it: a program behind a script would keep the pipe open.
+    // Processes that it started are ended too: a program behind a script would keep the pipe open.
     if kill_process_group(group, Signal::KILL) != Err(Errno::PERM) {
         let _ = child.wait();
     }
@@ -139,7 +139,7 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     }
 }
 
-/// What comes before the deadline, or before no one wants it any more.
+/// Waits for the answer until the deadline, or until this program is interrupted.
 fn wait<T>(answered: &Receiver<T>) -> Result<T, RecvTimeoutError> {
     let deadline = Instant::now() + DEADLINE;
     loop {
@@ -163,7 +163,7 @@ impl Binary {
     }
 }
 
-/// What a program says of itself, and the folders of libraries that it needs for that: without them, where it can.
+/// What a program reports about itself, and the library folders that it needs for that, if it needs any.
 pub(crate) fn self_told(
     path: &Path,
     arguments: &[&str],
@@ -180,7 +180,7 @@ pub(crate) fn self_told(
     Ok((text, Some(libraries)))
 }
 
-/// As much of an answer as an error shows.
+/// The beginning of an answer, as long as an error message shows.
 pub(crate) fn start(text: &str) -> String {
     text.trim().chars().take(200).collect()
 }

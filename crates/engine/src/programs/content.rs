@@ -1,4 +1,4 @@
-//! Which program a process runs: its content, not its name.
+//! Identifies the program that a process runs by its content, not by its name.
 
 use crate::data::working::{Stamp, keeps_times};
 use crate::process::guard::interrupted;
@@ -12,19 +12,20 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tare_files::{Access, PrivateFolder, crash};
 
-/// The most that is read of what is remembered, bytes.
+/// Limit on the size of a remembered hash, bytes.
 const LARGEST: u64 = 1 << 12;
-/// A file that was changed less long ago may be changed again within the same tick of its file system's clock.
+/// A file that changed more recently may change again within the same tick of its file system's clock.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// SHA-1 of the program that a process runs, in hexadecimal digits; none where it may not be read. Two builds with the
-/// same digits are one build, whatever their files are called. What was read once is remembered in `cache`, a private
-/// folder, until the file changes or the machine starts again; on a file system that does not tell every change, never.
+/// SHA-1 of the program that a process runs, in hexadecimal digits; none if it may not be read. Two builds with the
+/// same digits are one build, whatever their file names. The hash is remembered in `cache`, a private folder, until
+/// the file changes or the machine restarts; it is never remembered on a file system that does not record every
+/// change.
 pub fn program_sha1(pid: u32, cache: &Path) -> Option<String> {
     remembered_sha1(File::open(format!("/proc/{pid}/exe")).ok()?, cache)
 }
 
-/// The same of a program that is open, from its beginning.
+/// The same for an open program file, read from its beginning.
 pub fn remembered_sha1(mut file: File, cache: &Path) -> Option<String> {
     let found = file.metadata().ok()?;
     let now = Stamp::of(&found);
@@ -39,7 +40,7 @@ pub fn remembered_sha1(mut file: File, cache: &Path) -> Option<String> {
     let same = file.metadata().is_ok_and(|found| Stamp::of(&found) == now);
     if let Some(folder) = memory.filter(|_| same && is_settled(&now)) {
         let known = Known { boot_id: boot_id(), stamp: now, sha1: sha1.clone() };
-        // Where it cannot be kept, the next trial reads the program again. Which trial writes it is a matter of time.
+        // If it cannot be stored, the next trial reads the program again. Which trial stores it depends on timing.
         let _ = serde_json::to_vec(&known).map(|text| crash::uncounted(|| folder.write(&name, &text)));
     }
     Some(sha1)
@@ -58,7 +59,7 @@ fn is_settled(stamp: &Stamp) -> bool {
     SystemTime::now().duration_since(UNIX_EPOCH + since).is_ok_and(|age| age > SETTLED)
 }
 
-/// SHA-1 of what is left of a file, in hexadecimal digits; a signal ends a file without an end.
+/// SHA-1 of the rest of a file, in hexadecimal digits. An interruption ends the reading, also of an endless file.
 pub fn file_sha1(file: &mut File) -> io::Result<String> {
     let mut hash = Sha1::new();
     let mut piece = vec![0; 1 << 18];
@@ -84,7 +85,7 @@ mod tests {
         Sha1::digest(fs::read(program).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// What is said of a program while a process runs it.
+    /// The hash of a program while a process runs it.
     fn said_of(program: &Path, cache: &Path) -> String {
         let mut process = Command::new(program).arg("60").spawn().unwrap();
         let said = program_sha1(process.id(), cache);
@@ -102,8 +103,8 @@ mod tests {
 
     #[test]
     fn a_program_that_was_changed_in_place_is_read_again_and_one_that_was_not_is_remembered() {
-        // Next to the programs of the tests where this user may: a scratch folder may be on a file system that does not
-        // tell every change.
+        // Next to the test programs if this user may write there: a scratch folder may be on a file system that does
+        // not record every change.
         let in_build = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap());
         let folder = in_build.or_else(|_| tempfile::tempdir()).unwrap();
         let (program, cache) = (folder.path().join("sleep"), folder.path().join("cache"));
@@ -121,7 +122,7 @@ mod tests {
         let text = fs::read_to_string(&remembered).unwrap();
         fs::write(&remembered, text.replace(&first, "remembered")).unwrap();
         assert_eq!(said_of(&program, &cache), "remembered");
-        // As long as before, and with the old time of modification.
+        // The same length as before, and the old modification time.
         let modified = fs::metadata(&program).unwrap().modified().unwrap();
         let mut content = fs::read(&program).unwrap();
         *content.last_mut().unwrap() ^= 1;

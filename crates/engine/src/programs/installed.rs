@@ -1,4 +1,4 @@
-//! Which server programs this machine has.
+//! Finds the server programs that are installed on this machine.
 
 use super::program::is_program;
 use crate::{Binary, Engine};
@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders inside a folder that is searched as a whole.
+/// Depth to which a given folder is searched.
 const DEPTH: usize = 7;
-/// Entries that are looked at there, so that a home or a root ends in time.
+/// Limit on the entries that are looked at there, so that a search of a home or root folder ends in time.
 const ENTRIES: usize = 200_000;
 
-/// The builds of an engine in the usual places, the one that a study takes first, then those `under` these folders.
+/// The builds of an engine in the usual places, the default of studies first, then those `under` these folders.
 pub fn installed(engine: &dyn Engine, under: &[PathBuf]) -> Vec<Binary> {
     let mut found: Vec<Binary> = engine.binary(None).into_iter().collect();
     let usual = engine.places();

@@ -1,4 +1,4 @@
-//! Server programs: found, told apart, asked about themselves.
+//! Server programs: finding, distinguishing and querying them.
 
 pub(crate) mod ask;
 pub(crate) mod content;

@@ -1,4 +1,4 @@
-//! A server program that was found, and what tells it from every other one.
+//! A server program, and what distinguishes it from every other one.
 
 use super::symbols::build_id;
 use crate::EngineError;
@@ -9,17 +9,18 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Where distributions put servers and a user's PATH usually does not look.
+/// Where distributions put servers, usually outside a user's PATH.
 const MORE_PLACES: [&str; 5] =
     ["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mariadb/bin", "/usr/local/mysql/bin"];
-/// Where the loader looks for libraries first.
+/// The loader searches these folders for libraries first.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// The file of this very program. Where another one, or none, has its name by now, as after an upgrade, it is the
-/// kernel's link to it. The kernel calls a program that is gone `NAME (deleted)`, and anyone may have put a file there.
+/// The file of the running program. If its name now belongs to another file or to none, as after an upgrade, the
+/// kernel's link /proc/self/exe. The kernel calls a deleted program `NAME (deleted)`, and any user may have put a
+/// file there.
 ///
 /// # Errors
-/// Where /proc does not say what runs.
+/// When /proc does not report the running program.
 pub fn own_program() -> io::Result<PathBuf> {
     let running = Path::new("/proc/self/exe");
     let file = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino()));
@@ -30,21 +31,21 @@ pub fn own_program() -> io::Result<PathBuf> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {
     pub path: PathBuf,
-    /// Whose it is, by what it says itself: MariaDB, MySQL, Percona Server, PostgreSQL, SQLite.
+    /// The product that it reports itself: MariaDB, MySQL, Percona Server, PostgreSQL, SQLite.
     pub product: &'static str,
     pub version: String,
-    /// The linker's number of this very build, in hexadecimal digits; none where it has none.
+    /// The linker's build id of exactly this build, in hexadecimal digits; none if it has none.
     pub build_id: Option<String>,
-    /// How it was compiled, where the tree that it lies in tells: names and values as that says them.
+    /// How it was compiled, if its build or installation tree records that: names and values as recorded.
     pub build: BTreeMap<String, String>,
-    /// Version, path, size and modification time: changes when the program does.
+    /// Version, path, size and modification time: changes whenever the program does.
     pub identity: String,
-    /// Folders of its own libraries, joined by colons, where the system's are not enough for it.
+    /// Folders of its own libraries, joined by colons, if it needs more than the system's.
     pub libraries: Option<String>,
 }
 
 impl Binary {
-    /// The program at this path, without links, of which this much is known.
+    /// The program at this path, without symbolic links.
     pub(crate) fn identified(
         path: PathBuf,
         product: &'static str,
@@ -64,7 +65,7 @@ impl Binary {
     }
 }
 
-/// Directories where programs are: these, then those of the PATH, then where servers usually lie.
+/// Folders in which to look for programs: `first`, then those in PATH, then the usual folders of servers.
 pub(crate) fn places(first: &[PathBuf]) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     first.iter().cloned().chain(env::split_paths(&path)).chain(MORE_PLACES.iter().map(PathBuf::from)).collect()
@@ -72,13 +73,13 @@ pub(crate) fn places(first: &[PathBuf]) -> Vec<PathBuf> {
 
 static PREFERRED: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
 
-/// Programs that are taken where no one names one, by the names of their engines: what a user's own file says. The
-/// first call counts.
+/// Sets the default program of each engine, by the engine's name, from the user's own settings file. Only the first
+/// call has an effect.
 pub fn prefer_programs(programs: BTreeMap<String, PathBuf>) {
     let _ = PREFERRED.set(programs);
 }
 
-/// The program that someone named, else the preferred one of this engine.
+/// The given program, otherwise the preferred one of this engine.
 pub(crate) fn named<'a>(explicit: Option<&'a Path>, engine: &str) -> Option<&'a Path> {
     explicit.or_else(|| PREFERRED.get()?.get(engine).map(PathBuf::as_path))
 }
@@ -87,7 +88,7 @@ pub(crate) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// A file that would be a program, if it had kept its permission to run: unpacking a jar or a zip drops it.
+/// Reports a file without execute permission, which unpacking a jar or zip archive drops.
 pub(crate) fn check_may_run(path: &Path) -> Result<(), EngineError> {
     if path.is_file() && !is_program(path) {
         let reason = format!("may not be run: chmod +x {}", path.display());

@@ -1,4 +1,4 @@
-//! Where the names of a program's functions and data are: in itself, or in a file apart that its build id names.
+//! Finds the symbols of a program: in itself, or in a separate file named after its build id.
 
 use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID, SHT_SYMTAB};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
@@ -8,17 +8,17 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Where distributions put names apart from programs.
+/// Where distributions put separate symbol files.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
 
-/// Bytes that are read of one program: tables of a million names are less.
+/// Limit on the bytes that are read of one program: tables of a million names are smaller.
 const MOST: u64 = 128 << 20;
-/// What a name takes in addition to its letters.
+/// Bytes that a name needs in addition to its characters.
 const NAME: u64 = 64;
-/// Bytes of a build id: twenty, as a rule.
+/// Lengths of a build id, bytes: usually twenty.
 const IDS: Range<usize> = 2..65;
 
-/// A program or library of anyone: no size and no offset in it is believed, and sections that overlap are read once.
+/// An untrusted program or library: its sizes and offsets are not trusted, overlapping sections are read once.
 #[derive(Debug)]
 pub struct ProgramFile {
     file: ReadCache<File>,
@@ -26,7 +26,7 @@ pub struct ProgramFile {
 }
 
 impl ProgramFile {
-    /// None of what is no regular file: a pipe is not waited for.
+    /// None if it is not a regular file: a pipe would block.
     pub fn open(path: &Path) -> Option<Self> {
         let file = tare_files::open_named(path).ok()??;
         Some(Self { file: ReadCache::new(file), left: Cell::new(MOST) })
@@ -56,13 +56,13 @@ impl<'a> ReadRef<'a> for &'a ProgramFile {
     }
 }
 
-/// The file that holds all names of a program or library: itself where it was not stripped, else the file that a
-/// package of debug symbols or debuginfod brought. None where only the names are known that it exports.
+/// The file with all symbols of a program or library: itself if it was not stripped, otherwise the file from a
+/// package of debug symbols or from debuginfod. None if only the exported symbols are known.
 pub fn symbol_file(program: &Path) -> Option<PathBuf> {
     symbol_file_below(Path::new(DEBUG), debuginfod_cache().as_deref(), program)
 }
 
-/// Where debuginfod-find keeps what it fetched (debuginfod-find(1)).
+/// Where debuginfod-find keeps its downloads (debuginfod-find(1)).
 fn debuginfod_cache() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let below = || Some(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?.join("debuginfod_client"));
@@ -92,15 +92,15 @@ fn has_table<Header: FileHeader<Endian = Endianness>>(file: &ProgramFile) -> Opt
     Some(sections.iter().any(|section| section.sh_type(endian) == SHT_SYMTAB))
 }
 
-/// The GNU build id of a program, in hexadecimal digits; none for scripts, and where the linker gave none.
+/// The GNU build id of a program, in hexadecimal digits; none for scripts, and if the linker added none.
 pub fn build_id(program: &Path) -> Option<String> {
-    // Only the notes are read: a server with symbols and debug information has hundreds of megabytes.
+    // Only the notes are read: a server with symbols and debug information can have hundreds of megabytes.
     let file = ProgramFile::open(program)?;
     let id = noted::<FileHeader64<Endianness>>(&file).or_else(|| noted::<FileHeader32<Endianness>>(&file))?;
     Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The build id among the notes of a program of one word size.
+/// The build id in the notes of a program of one word size.
 fn noted<Header: FileHeader<Endian = Endianness>>(file: &ProgramFile) -> Option<Vec<u8>> {
     let header = Header::parse(file).ok()?;
     let endian = header.endian().ok()?;
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(symbol_file(Path::new("/usr/bin/mariadb-install-db")), None);
     }
 
-    /// A note of anyone's would be the name of a file.
+    /// An arbitrary note would otherwise become part of a file name.
     #[test]
     fn a_build_id_of_another_length_is_none() {
         let folder = tempfile::tempdir().unwrap();

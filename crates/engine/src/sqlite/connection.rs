@@ -1,4 +1,4 @@
-//! The server's side of one connection: its own SQLite connection, its own thread.
+//! The server's side of one connection, with a SQLite connection and a thread of its own.
 
 use super::diagnostics::{WAITS_REQUEST, Waits};
 use super::planted::Session;
@@ -14,26 +14,26 @@ use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Rows are sent when so many bytes of them have gathered.
+/// Rows are sent when this many bytes of them have been collected.
 const FLUSH_BYTES: usize = 64 * 1024;
-/// The longest body before the password was right.
+/// Limit on the size of a body until the password has been accepted, bytes.
 const LONGEST_GREETING: usize = 1024;
-/// A client that prepares more has a leak.
+/// Limit on prepared statements: a client that prepares more has a leak.
 const MAX_STATEMENTS: usize = 1 << 20;
 
-/// Serves requests until the client goes away. An error is a client that breaks the protocol, or the stream.
+/// Serves requests until the client disconnects. Fails if the client breaks the protocol, or if the stream fails.
 pub(super) fn serve<'c>(
     stream: &mut Stream,
     database: &'c Connection,
     password: &str,
     waits: &'c Waits,
 ) -> io::Result<()> {
-    // Anyone on the network can connect where it listens there.
+    // With TCP anyone on the network can connect.
     stream.set_deadline(Some(Instant::now() + HANDSHAKE));
     serve_who_logs_in(stream, database, password, waits)
 }
 
-/// As [`serve`]: the password comes before the stream's deadline.
+/// As [`serve`]: the password must arrive before the stream's deadline.
 fn serve_who_logs_in<'c>(
     stream: &mut Stream,
     database: &'c Connection,
@@ -77,7 +77,7 @@ fn broken(what: &str) -> io::Error {
 
 enum Failure {
     Sql(SqlError),
-    /// The client cannot be told.
+    /// The error cannot be sent to the client.
     Stream(io::Error),
 }
 
@@ -90,17 +90,17 @@ impl From<rusqlite::Error> for Failure {
 struct Statements<'c> {
     database: &'c Connection,
     prepared: Vec<Statement<'c>>,
-    /// Held from the first prepared statement on.
+    /// Set from the first prepared statement on.
     session: Option<Session<'c>>,
-    /// What met BUSY, from when it first did; none when it was done since.
+    /// The statement that met BUSY, with the wait since it first did; none once it has completed.
     busy: Option<(Retried, Waiting<'c>)>,
 }
 
-/// What is tried again after BUSY, with other values perhaps.
+/// A statement that is retried after BUSY, perhaps with other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Retried {
     Prepared(u32),
-    /// By its first letters: those of BEGIN and of a statement differ.
+    /// Identified by its first letters, which differ between BEGIN and a statement.
     Text([u8; 8]),
 }
 
@@ -117,7 +117,7 @@ impl Retried {
     }
 }
 
-/// Gathers an answer and sends it, usually with one write.
+/// Collects an answer and sends it, usually with one write.
 struct Answer<'w> {
     stream: Stream,
     out: Vec<u8>,
@@ -151,7 +151,7 @@ impl<'w> Answer<'w> {
                     statements.busy.get_or_insert_with(|| (which, self.waits.busy_time.begin()));
                 }
                 if error.kind == SqlErrorKind::Retry && !statements.database.is_autocommit() {
-                    // What cannot go on is undone here, as MariaDB does on a deadlock.
+                    // A transaction that cannot continue is rolled back here, as MariaDB does on a deadlock.
                     let _ = statements.database.execute_batch("ROLLBACK");
                 }
                 protocol::put_error(&mut self.out, &error);
@@ -161,7 +161,7 @@ impl<'w> Answer<'w> {
         self.send()
     }
 
-    /// Does what is asked; the number is the END frame's.
+    /// Executes a request and returns the number of the END frame.
     #[inline]
     fn number(&mut self, request: Request<'_>, statements: &mut Statements<'w>) -> Result<u64, Failure> {
         let database = statements.database;
@@ -200,7 +200,7 @@ impl<'w> Answer<'w> {
     fn step(&mut self, statement: &mut Statement<'_>, database: &Connection) -> Result<u64, Failure> {
         let columns = statement.column_count();
         if columns == 0 {
-            // The counter of changed rows keeps the last statement's value where nothing can change (BEGIN, CREATE).
+            // Where nothing can change (BEGIN, CREATE), the counter of changed rows keeps the last statement's value.
             let before = database.total_changes();
             let changed = statement.raw_execute()?;
             return Ok(if database.total_changes() == before { 0 } else { changed as u64 });
@@ -221,7 +221,7 @@ impl<'w> Answer<'w> {
         Ok(count)
     }
 
-    /// A row a lock: name, count, nanoseconds waited.
+    /// Answers with a row per lock: name, count, nanoseconds waited.
     fn wait_table(&mut self) -> u64 {
         let table = self.waits.table();
         for (name, count, wait_ns) in &table {
@@ -234,7 +234,7 @@ impl<'w> Answer<'w> {
         table.len() as u64
     }
 
-    /// A row of one number, as a PRAGMA answers.
+    /// Answers with a row of one number, as a PRAGMA does.
     fn one_number(&mut self, number: u64) -> u64 {
         frame(&mut self.out, ROW, |out| put_value(out, ValueRef::Integer(number.cast_signed())));
         1
@@ -308,7 +308,7 @@ mod tests {
 
     const LOGIN: Duration = Duration::from_millis(300);
 
-    /// What comes of a connection on which a client says this, and then nothing.
+    /// The result of a connection on which a client sends these bytes, and then nothing.
     fn said(bytes: &[u8]) -> io::Result<()> {
         let (mut client, server) = UnixStream::pair().unwrap();
         let (tell, told) = mpsc::channel();
@@ -332,7 +332,7 @@ mod tests {
         let large = (protocol::LIMIT as u32).to_le_bytes();
         assert!(said(&large).unwrap_err().to_string().contains("more than a greeting"));
         assert!(said(&[hello("wrong"), hello("right")].concat()).unwrap_err().to_string().contains("another password"));
-        // Half of a greeting.
+        // An incomplete greeting.
         assert_eq!(said(&large[..2]).unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -1,5 +1,5 @@
-//! What the embedded engine says of itself: its own wait table. SQLite keeps its counters for each connection, so there
-//! are none of the whole server.
+//! The diagnostics of the embedded engine: its own wait table. SQLite has only counters per connection, so there are
+//! none for the whole server.
 
 use super::planted::Planted;
 use super::pragmas::{NAME, Refused};
@@ -11,33 +11,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
-/// SQLite's write lock, in that table.
+/// The name of SQLite's write lock in that table.
 const BUSY: &str = "sqlite/busy";
 
 #[derive(Debug, Default)]
 pub(super) struct Waits {
-    /// Statements answered with BUSY: the client waits for SQLite's write lock, and tries again.
+    /// Statements answered with BUSY: the client waits for SQLite's write lock and retries.
     pub busy: AtomicU64,
-    /// From such an answer until the same statement of the same connection was done.
+    /// Time from such an answer until the same statement of the same connection completed.
     pub busy_time: Waited,
-    /// What tests plant; nothing in a program that is not built for tests.
+    /// Delays planted for tests; empty in a program that is not built for tests.
     pub planted: Planted,
 }
 
 impl Waits {
-    /// Takes what is meant for it out of `options`.
+    /// Removes the options for planted delays from `options`.
     pub(super) fn new(options: &mut BTreeMap<String, String>) -> Result<Self, Refused> {
         Ok(Self { planted: Planted::take(options)?, ..Self::default() })
     }
 
-    /// name, count, wait in nanoseconds.
+    /// Rows of name, count, wait in nanoseconds.
     pub(super) fn table(&self) -> Vec<(&'static str, u64, u64)> {
         let busy = (BUSY, self.busy.load(Ordering::Relaxed), self.busy_time.ns());
         [busy].into_iter().chain(self.planted.waits()).collect()
     }
 }
 
-/// Over a session of its own; the waits at the start of watching, as the server's count from its own start.
+/// Uses a session of its own. Keeps the waits at the start of watching, because the server counts from its own start.
 pub(super) struct SqliteDiagnostics {
     session: Box<dyn Session>,
     before: Vec<LockWait>,

@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 pub(super) struct SqliteDialect;
 
 impl Dialect for SqliteDialect {
-    /// A transaction that reads first cannot write after another one has committed, so one that is going to write says
-    /// so at once.
+    /// A transaction that reads first cannot write after another one has committed, so a transaction that is going to
+    /// write takes the write lock at its beginning.
     fn begin(&self, writes: bool) -> &'static str {
         if writes { "BEGIN IMMEDIATE" } else { "BEGIN" }
     }
 
-    /// A transaction that writes is alone from its beginning.
+    /// A transaction that writes has the write lock from its beginning.
     fn locks_rows(&self) -> &'static str {
         ""
     }
 
-    /// There is one writer.
+    /// SQLite allows one writer at a time.
     fn fills_in_parallel(&self) -> bool {
         false
     }
@@ -28,7 +28,7 @@ impl Dialect for SqliteDialect {
         true
     }
 
-    /// Only these words make it the row's own number, which is what a clustered primary key is elsewhere.
+    /// Only this definition makes the column the rowid, which corresponds to a clustered primary key elsewhere.
     fn identity(&self) -> Identity {
         Identity { definition: "INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", is_key: true }
     }
@@ -38,8 +38,8 @@ impl Dialect for SqliteDialect {
         matches!(error.code, Some(Code::Number(1555 | 2579)))
     }
 
-    /// The rows lie in their primary key, as in InnoDB. A single INTEGER key does that by itself. Text compares by
-    /// bytes unless it is told otherwise.
+    /// The rows are stored in their primary key, as in InnoDB; with a single INTEGER key they always are. Text
+    /// compares by bytes by default.
     fn table_suffix(&self, _collation: Collation, key_columns: usize) -> &'static str {
         if key_columns > 1 { " WITHOUT ROWID" } else { "" }
     }
@@ -48,12 +48,12 @@ impl Dialect for SqliteDialect {
         format!("CAST(STRFTIME('%Y', {column}) AS INTEGER)")
     }
 
-    /// Otherwise two uses of a view may sum in different orders, and a sum of reals differ from itself.
+    /// Otherwise two uses of a view may add in different orders, and a sum of reals may differ from itself.
     fn materialized(&self) -> &'static str {
         "MATERIALIZED "
     }
 
-    /// A count of a column is a count of its rows, for none is NULL, but COUNT(*) is taken from the smallest index.
+    /// Counting a column counts the rows, because none is NULL; COUNT(*) would be computed from the smallest index.
     fn scans(&self, table: &str, unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan> {
         let rows = |sql| Scan { sql, counts: Counted::Rows };
         let mut scans = vec![rows(format!("SELECT COUNT({unindexed}) FROM {table} NOT INDEXED"))];
@@ -79,7 +79,7 @@ impl Dialect for SqliteDialect {
         Ok(found.len())
     }
 
-    /// Each step under the one that it is a part of; SQLite gives no estimates here.
+    /// The steps as a tree, each indented under its parent; SQLite prints no estimates here.
     fn plan(&self, session: &mut dyn Session, sql: &str) -> Result<Option<String>, SqlError> {
         let mut depths: BTreeMap<String, usize> = BTreeMap::new();
         let mut lines = Vec::new();
@@ -92,8 +92,8 @@ impl Dialect for SqliteDialect {
         Ok(Some(lines.join("\n")))
     }
 
-    /// Pages of the write-ahead log that are not in the database yet. Asking moves them there; without such a log there
-    /// are none.
+    /// Pages of the write-ahead log that are not in the database yet. The query itself moves them there. Without such
+    /// a log there are none.
     fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
         let rows = session.query("PRAGMA wal_checkpoint(TRUNCATE)")?;
         let figure = |at: usize| rows.first()?.get(at)?.as_deref()?.parse::<i64>().ok();
@@ -102,7 +102,7 @@ impl Dialect for SqliteDialect {
         Ok(vec![Backlog { what: "wal_pages", amount: left, done: Done::AtMost(0) }])
     }
 
-    /// LIKE ignores case unless it is told not to.
+    /// LIKE ignores case by default.
     fn query_session(&self) -> &'static [&'static str] {
         &["PRAGMA case_sensitive_like = ON"]
     }

@@ -1,4 +1,4 @@
-//! Starting the embedded engine's server and being its handle.
+//! Starts the server of the embedded engine.
 
 use super::diagnostics::SqliteDiagnostics;
 use super::failure::Failure;
@@ -24,8 +24,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
-/// differently.
+/// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would differ.
 const RECIPE: &str = "1";
 const PROGRAM: &str = "tare";
 
@@ -38,8 +37,7 @@ pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     Binary::identified(path, "SQLite", rusqlite::version().to_owned(), None)
 }
 
-/// The same, of which a path that someone named is asked whether it is a build of this program: any other would be
-/// found out by a server that does not start.
+/// The same, but checks that a given path is a build of this program: any other would only fail to start.
 pub(super) fn asked(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let Some(path) = explicit else { return binary(None) };
     let unusable = |reason| EngineError::BinaryUnusable { path: path.to_owned(), reason };
@@ -57,7 +55,7 @@ pub(super) fn asked(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     )))
 }
 
-/// Of these options those that shape the files.
+/// The options among these that determine the format of the file.
 fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let shapes = |name: &String| pragmas::SHAPING.contains(&name.to_lowercase().as_str());
     options.iter().filter(|(name, _)| shapes(name)).map(|(n, v)| (n.to_lowercase(), v.clone())).collect()
@@ -65,7 +63,7 @@ fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 
 fn key(shaping: &BTreeMap<String, String>, dataset: &str) -> CacheKey {
     let options = format!("{shaping:?}");
-    // The library's version and not the executable's identity: a rebuilt tare makes the same files.
+    // The library's version and not the executable's identity: a rebuilt tare creates the same files.
     let parts = [("recipe", RECIPE), ("version", rusqlite::version()), ("options", &options), ("dataset", dataset)];
     CacheKey::new(NAME, &parts)
 }
@@ -95,7 +93,7 @@ pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError
     start_server(request)
 }
 
-/// SQLite reads the files of all its versions: only whether there is one can be said.
+/// SQLite reads the files of all its versions, so only the presence of one is checked.
 pub(super) fn check_data(data: &Path) -> Result<(), EngineError> {
     if data.join(DATABASE_FILE).is_file() {
         return Ok(());
@@ -134,7 +132,7 @@ fn start_server(request: &StartRequest) -> Result<PrivateServer, EngineError> {
     Ok(PrivateServer { engine: &Sqlite, instance, target, administration, version, data })
 }
 
-/// The PRAGMA of this name as a new connection has it.
+/// The value of the PRAGMA with this name in a new connection.
 pub(super) fn setting(session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Ok(None);
@@ -162,7 +160,7 @@ impl Engine for Sqlite {
         &dialect::SqliteDialect
     }
 
-    /// Pages are the page cache's: what a connection keeps for itself is a few megabytes.
+    /// Uses the page cache of the system: a connection's own cache has a few megabytes.
     fn footprint(&self, _options: &BTreeMap<String, String>, _data_bytes: u64) -> Footprint {
         Footprint::default()
     }

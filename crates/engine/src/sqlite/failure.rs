@@ -1,4 +1,4 @@
-//! Why a server process cannot serve, as a line of its log: the process that started it reads it back from there.
+//! Why a server process cannot serve, as a line of its log, which the process that started it reads.
 
 use super::pragmas::{NAME, Refused};
 use crate::EngineError;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const MARK: &str = "cannot serve: ";
 
-/// What the one who started the server can do something about.
+/// Failures about which the process that started the server can do something.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Failure {
@@ -20,7 +20,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// The failure that an error is, where it is one of these.
+    /// The failure for an error, if it is one of these.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         if let Some(Refused { option, reason }) = error.downcast_ref() {
             return Some(Self::OptionRefused { option: option.clone(), reason: reason.clone() });
@@ -36,9 +36,9 @@ impl Failure {
         }
     }
 
-    /// What [`Failure::in_log`] reads back.
+    /// The log line that [`Failure::in_log`] reads.
     pub(super) fn line(&self) -> String {
-        // Names and texts are always JSON.
+        // Serialising these names and texts to JSON cannot fail.
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
     }
 
@@ -46,7 +46,7 @@ impl Failure {
         log.lines().find_map(|line| serde_json::from_str(line.strip_prefix(MARK)?).ok())
     }
 
-    /// What it is to the one who started the server, whose data are in this directory.
+    /// The error for the process that started the server; `data` is the server's data directory.
     pub(super) fn into_error(self, data: &Path) -> EngineError {
         match self {
             Self::OptionRefused { option, reason } => EngineError::OptionRefused { engine: NAME, option, reason },

@@ -1,17 +1,16 @@
-//! What is different in this SQLite: its count of allocated bytes is off, and its SQL can sleep.
+//! Two changes to this SQLite: it does not count allocated bytes, and its SQL has a `sleep` function.
 //!
-//! The count takes one lock of the whole process at every allocation, which makes the connections of an embedded server
-//! wait for each other. SQLite's own advice for compiling it says the same.
+//! The count takes a process-wide lock at every allocation, which makes the connections of an embedded server wait
+//! for each other. SQLite's own documentation on compile-time options recommends to disable it.
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, Error, Result, ffi};
 use std::time::Duration;
 
-/// The longest sleep, so that a server ends in its time.
+/// Limit on a sleep, seconds, so that a server ends in time.
 const LONGEST_S: f64 = 10.0;
 
-/// Adds `sleep(seconds)`, which MariaDB and MySQL have too: a statement with a known service time, by which the
-/// measuring itself is checked.
+/// Adds `sleep(seconds)`, as in MariaDB and MySQL: a known service time, used to check the measurement itself.
 pub(super) fn add_functions(connection: &Connection) -> Result<()> {
     connection.create_scalar_function("sleep", 1, FunctionFlags::SQLITE_UTF8, |context| {
         let seconds: f64 = context.get(0)?;
@@ -24,7 +23,7 @@ pub(super) fn add_functions(connection: &Connection) -> Result<()> {
     })
 }
 
-/// Switches the count off. Before the first connection of the process; later it fails.
+/// Disables the count. Must run before the first connection of the process; later it fails.
 pub(super) fn switch_statistics_off() -> std::result::Result<(), String> {
     let off: std::ffi::c_int = 0;
     // SAFETY: SQLITE_CONFIG_MEMSTATUS takes exactly one int. The call itself refuses when the library is in use, and
@@ -33,7 +32,7 @@ pub(super) fn switch_statistics_off() -> std::result::Result<(), String> {
     if code == ffi::SQLITE_OK { Ok(()) } else { Err(format!("sqlite3_config(MEMSTATUS, off) returned {code}")) }
 }
 
-/// Reads back, with a connection open, that nothing is counted.
+/// Verifies, with a connection open, that nothing is counted.
 pub(super) fn verify_statistics_are_off() -> std::result::Result<(), String> {
     // SAFETY: takes nothing, returns a number, and may be called at any time.
     match unsafe { ffi::sqlite3_memory_used() } {
@@ -58,7 +57,7 @@ mod tests {
         assert!(refused.to_string().contains("expected 0 to 10 seconds"), "{refused}");
     }
 
-    /// This process never asked in time, unlike a server: the count goes on, and both calls say so.
+    /// Unlike a server, this process did not disable the count in time: it continues, and both calls report so.
     #[test]
     fn a_count_that_goes_on_is_seen_and_cannot_be_switched_off_later() {
         let connection = Connection::open_in_memory().unwrap();

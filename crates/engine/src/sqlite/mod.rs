@@ -1,10 +1,10 @@
-//! SQLite as a server: the same executable as a separate process, with a thread a connection, so that placement,
+//! SQLite as a server: the same executable as a separate process, with one thread per connection, so that placement,
 //! restarts and pairing mean the same as for any server.
 //!
-//! A result is sent to the client row by row as a server would send it, also when the client discards it: what is
-//! measured includes carrying the bytes. A transaction that meets BUSY is rolled back by the server before it answers,
-//! and ROLLBACK outside a transaction is no error; both as MariaDB does on a deadlock, so that a workload can simply
-//! begin again.
+//! A result is sent to the client row by row, as another server would send it, even if the client discards it: the
+//! measurement includes transferring the bytes. The server rolls back a transaction that meets BUSY before it
+//! answers, and ROLLBACK outside a transaction is no error; both as MariaDB does on a deadlock, so that a workload
+//! can simply begin again.
 
 mod connection;
 mod diagnostics;

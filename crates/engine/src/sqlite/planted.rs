@@ -1,7 +1,7 @@
-//! What is planted for tests (feature `planted-lock`). A lock taken in every statement and held for some microseconds
-//! for each pair of connections, as one that guards work on all pairs of sessions: its share grows so much that a
-//! ranking must name it first on a machine with two busy PUs as on one with hundreds. And causes of one size each
-//! ([`causes`]).
+//! Planted delays for tests (feature `planted-lock`). One is a lock that every statement takes and holds for some
+//! microseconds per pair of connections, like a lock around work on all pairs of sessions: its share grows so fast
+//! that a ranking must name it first, on a machine with two busy PUs as well as on one with hundreds. The others are
+//! causes of a fixed size each ([`causes`]).
 
 mod causes;
 
@@ -15,15 +15,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-/// Option (hidden) whose value is the microseconds for each pair of connections (n connections: n * n) that a statement
-/// holds the lock.
+/// Hidden option: microseconds per pair of connections (n connections: n * n) that a statement holds the lock.
 const OPTION: &str = "tare_planted_lock_us";
-/// What stands before the name of an option in the text that reads it back.
+/// The prefix of an option's name in the statement that reads it back.
 const REQUEST: &str = "PRAGMA ";
-/// Turns (a power of two, as a mask needs no call) of a loop between two looks at the clock or the lock: those calls
-/// would not be its own time in a profile.
+/// Iterations (a power of two, because a mask needs no call) of a loop between two checks of the clock or the lock:
+/// in a profile those calls would not count as the function's own time.
 const LOOK_EVERY: u32 = 16;
-/// Turns (a power of two) of the waiting loop before the PU is offered to someone else: the holder may need it.
+/// Iterations (a power of two) of the waiting loop before it yields the PU: the holder may need it.
 const SPINS: u32 = 2_048;
 
 #[derive(Debug, Default)]
@@ -64,7 +63,7 @@ impl Planted {
         Ok(Self { lock, ..planted })
     }
 
-    /// Called before each statement; waits where that was planted.
+    /// Called before each statement; waits if a delay was planted.
     #[inline]
     pub(super) fn statement(&self, database: &Connection) -> Begun {
         if let Some(lock) = &self.lock {
@@ -77,13 +76,13 @@ impl Planted {
         self.causes.done(database, begun);
     }
 
-    /// A connection that works: until the guard is dropped it makes the lock longer for all.
+    /// Registers an active connection: until the guard is dropped it makes every hold of the lock longer.
     pub(super) fn session(&self) -> Session<'_> {
         self.sessions.fetch_add(1, Ordering::Relaxed);
         Session(self)
     }
 
-    /// Microseconds of an option that this text asks for, where it was given.
+    /// Microseconds of the option that this statement reads, if it was given.
     pub(super) fn asked(&self, sql: &str) -> Option<u64> {
         match sql.strip_prefix(REQUEST)? {
             OPTION => self.lock.as_ref().map(|lock| lock.hold.as_micros() as u64),
@@ -91,7 +90,7 @@ impl Planted {
         }
     }
 
-    /// name, count, wait in nanoseconds.
+    /// Rows of name, count, wait in nanoseconds.
     pub(super) fn waits(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
         let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
         let lock = self.lock.as_ref().map(|lock| ("tare_planted_lock", read(&lock.count), read(&lock.wait_ns)));
@@ -108,8 +107,8 @@ impl Drop for Session<'_> {
     }
 }
 
-/// Waits for the lock, holds it, lets it go. Its name is what a profile shows; it waits and works in itself, so that
-/// its own share of the samples grows with the waiting.
+/// Waits for the lock, holds it and releases it. Profiles show this name; waiting and holding call no other function,
+/// so that its own share of the samples grows with the waiting.
 #[inline(never)]
 fn tare_planted_lock(planted: &Lock, sessions: u32) {
     let asked = Instant::now();
@@ -159,7 +158,7 @@ mod tests {
                 });
             }
         });
-        // 60 times 100 us for each of four pairs, one after the other, no matter who has it.
+        // 60 times 100 us for each of four pairs, one after the other, whichever thread holds it.
         assert!(began.elapsed() >= Duration::from_millis(24));
         let (name, count, wait_ns) = planted.waits().next().unwrap();
         assert_eq!((name, count), ("tare_planted_lock", 60));

@@ -12,7 +12,8 @@ pub struct Sqlite;
 pub(super) const NAME: &str = "sqlite";
 
 /// Set unless the options say otherwise. WAL lets readers and a writer run at once; with it, `synchronous = normal`
-/// does not sync at each commit; mapped files are read without a copy; BUSY comes at once and is the client's to retry.
+/// does not sync at each commit; mapped files are read without a copy; BUSY is returned at once, and the client
+/// retries.
 const DEFAULTS: [(&str, &str); 6] = [
     ("journal_mode", "wal"),
     ("synchronous", "normal"),
@@ -22,10 +23,10 @@ const DEFAULTS: [(&str, &str); 6] = [
     ("busy_timeout", "0"),
 ];
 
-/// Options that decide what the file looks like; they must come before the first write, that is before WAL.
+/// Options that determine the format of the file; they must be set before the first write, that is, before WAL.
 pub(super) const SHAPING: [&str; 3] = ["page_size", "auto_vacuum", "encoding"];
 
-/// An option that was not taken: its name and why.
+/// An option that was refused: its name and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("option refused: {option}: {reason}")]
 pub(super) struct Refused {
@@ -43,8 +44,9 @@ pub(super) fn apply(connection: &Connection, options: &BTreeMap<String, String>)
     all.into_iter().try_for_each(|(name, value)| set(connection, name, value))
 }
 
-/// Shaping options come first, and of these the page size: setting another one makes the file. Patience with other
-/// connections comes last: entering WAL may have to wait for one.
+/// The order of setting: first the options that determine the file format, beginning with the page size, because
+/// setting another one creates the file. `busy_timeout` comes last: entering WAL may have to wait for another
+/// connection.
 fn turn(name: &str) -> u8 {
     match name {
         "page_size" => 0,
@@ -98,7 +100,7 @@ fn is_known(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
     Ok(count > 0)
 }
 
-/// A PRAGMA's value as text; None when it has none.
+/// A PRAGMA's value as text; `None` if it has none.
 fn read(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     let text = |row: &rusqlite::Row<'_>| {
         Ok(match row.get_ref(0)? {
@@ -114,7 +116,7 @@ fn read(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>>
     }
 }
 
-/// The number by which SQLite reports a word.
+/// The number that SQLite reports for a word.
 fn number_of<'a>(name: &str, value: &'a str) -> &'a str {
     let words: &[&str] = match name {
         "synchronous" => &["off", "normal", "full", "extra"],

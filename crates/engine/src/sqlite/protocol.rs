@@ -1,7 +1,7 @@
 //! The frames between client and server of the embedded engine.
 //!
-//! A frame is four bytes of length (little endian) and a body whose first byte says what it is. A request is one
-//! frame; an answer is any number of ROW frames and one END, ERROR or READY frame.
+//! A frame is four bytes of length (little endian) and a body whose first byte is its type. A request is one frame;
+//! an answer is any number of ROW frames and one END, ERROR or READY frame.
 //!
 //! | request | body |
 //! | --- | --- |
@@ -22,7 +22,7 @@ use crate::{Code, Param, SqlError, SqlErrorKind};
 use std::str;
 
 pub(super) const HEADER: usize = 4;
-/// Longest body; more means that the stream is out of step.
+/// Limit on the size of a body, bytes; a larger length means that the stream is out of step.
 pub(super) const LIMIT: usize = 64 << 20;
 
 pub(super) const END: u8 = 1;
@@ -51,14 +51,14 @@ pub(super) enum Request<'a> {
     Thread,
 }
 
-/// The length of a body, None when it is over the limit or nothing.
+/// The length of a body; `None` if it is 0 or over the limit.
 #[inline]
 pub(super) fn body_length(header: [u8; HEADER]) -> Option<usize> {
     let length = u32::from_le_bytes(header) as usize;
     (1..=LIMIT).contains(&length).then_some(length)
 }
 
-/// Appends a frame whose body is written by `body`.
+/// Appends a frame with the body that `body` writes.
 #[inline]
 pub(super) fn frame(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
@@ -89,7 +89,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Reads a body; None when it is no request.
+    /// Parses a body; `None` if it is no request.
     #[inline]
     pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
         let (kind, rest) = body.split_first()?;
@@ -107,7 +107,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Appends an execute frame straight from the parameters.
+/// Appends an execute frame directly from the parameters.
 #[inline]
 pub(super) fn put_execute(out: &mut Vec<u8>, statement: u32, params: &[Param<'_>]) {
     frame(out, EXECUTE, |out| {
@@ -129,7 +129,7 @@ pub(super) fn put_execute(out: &mut Vec<u8>, statement: u32, params: &[Param<'_>
 pub(super) struct Params<'a>(&'a [u8]);
 
 impl<'a> Params<'a> {
-    /// The next parameter; None when there is none, an error when the rest is not one.
+    /// The next parameter; `None` at the end, an error if the remaining bytes are not a parameter.
     #[inline]
     pub(super) fn next(&mut self) -> Result<Option<Param<'a>>, SqlError> {
         if self.0.is_empty() {
@@ -180,7 +180,7 @@ pub(super) fn row(mut bytes: &[u8]) -> Result<Vec<Option<String>>, SqlError> {
         row.push(match take_value(&mut bytes).ok_or_else(|| malformed("a row that cannot be read"))? {
             Value::Null => None,
             Value::Integer(number) => Some(number.to_string()),
-            // As SQLite writes it: a real number shows that it is one.
+            // As SQLite writes it: a real number always shows a decimal point or an exponent.
             Value::Real(number) => Some(format!("{number:?}")),
             Value::String(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         });
@@ -201,7 +201,7 @@ pub(super) fn put_error(out: &mut Vec<u8>, error: &SqlError) {
         SqlErrorKind::Other => 3,
         SqlErrorKind::DiskFull => 4,
     };
-    // SQLite's result code 0 is success: no error has it.
+    // SQLite's result code 0 means success, so no error uses it.
     let code = match error.code {
         Some(Code::Number(number)) => number,
         Some(Code::State(_)) | None => 0,
@@ -228,7 +228,6 @@ pub(super) fn error(bytes: &[u8]) -> SqlError {
     SqlError { kind, code, message: String::from_utf8_lossy(message).into_owned() }
 }
 
-/// The stream is out of step.
 #[cold]
 pub(super) fn malformed(what: &str) -> SqlError {
     SqlError::own(SqlErrorKind::Lost, format!("the other side sent {what}"))

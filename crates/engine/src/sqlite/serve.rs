@@ -61,13 +61,13 @@ pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
 }
 
 fn run(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
-    // First of all: a signal from now on is kept until it is looked at below.
+    // Before anything else: a signal from now on is kept until it is read below.
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     library::switch_statistics_off()?;
     let mut options: BTreeMap<String, String> = args.options.iter().cloned().collect();
     let waits = Waits::new(&mut options)?;
     let database = Database { path: args.data.join(DATABASE_FILE), options };
-    // Held open throughout, so that the database's log survives the moments without a client.
+    // Kept open all the time, so that the database's log survives periods without a client.
     let keeper = database.open()?;
     library::verify_statistics_are_off()?;
     let password =
@@ -96,7 +96,7 @@ struct Database {
 impl Database {
     /// A connection with every option set and read back.
     fn open(&self) -> Result<Connection, Box<dyn Error>> {
-        // Each connection stays on its own thread: SQLite's lock around it is not needed.
+        // Each connection stays on its own thread, so SQLite's lock around it is not needed.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         pragmas::apply(&connection, &self.options)?;
@@ -134,7 +134,7 @@ impl Shared {
         };
         clients.iter().for_each(|client| client.stream.shutdown());
         for Client { interrupt, thread, .. } in clients {
-            // Again and again: an interrupt just before a statement that was already received has no effect on it.
+            // Repeated, because an interrupt just before a statement that was already received has no effect on it.
             while thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
                 if let Some(interrupt) = &interrupt {
                     interrupt.interrupt();
@@ -148,7 +148,7 @@ impl Shared {
         let connection = self.database.open()?;
         match self.clients().get_mut(&number) {
             Some(client) => client.interrupt = Some(connection.get_interrupt_handle()),
-            // Everybody was sent away in the meantime.
+            // All clients were disconnected in the meantime.
             None => return Ok(()),
         }
         Ok(connection::serve(stream, &connection, &self.password, &self.waits)?)
@@ -166,7 +166,7 @@ impl Listener {
             return Ok(Self::Unix(UnixListener::bind(run_directory.join(SOCKET))?));
         };
         let listener = TcpListener::bind((address, 0))?;
-        // Whole, so that no one reads half a number.
+        // Written as a whole file, so that no one reads half a number.
         let port = listener.local_addr()?.port().to_string();
         tare_files::write_whole(&run_directory.join(PORT), port.as_bytes())?;
         Ok(Self::Tcp(listener))
@@ -187,7 +187,7 @@ fn accept(listener: &Listener, server: &Arc<Shared>) {
             return;
         }
         if let Err(error) = served {
-            // Out of descriptors or threads, as a rule: the next client may have more luck.
+            // Usually the limit on descriptors or threads: the next client may succeed.
             note(format_args!("connection {number} not served: {error}"));
             thread::sleep(Duration::from_millis(10));
         }
@@ -196,7 +196,7 @@ fn accept(listener: &Listener, server: &Arc<Shared>) {
 
 fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> io::Result<()> {
     let client = Client { stream: stream.try_clone()?, interrupt: None, thread: None };
-    // Locked until the thread is noted, so that shutting down either sees the whole client or keeps it from starting.
+    // Locked until the thread is stored, so that a shutdown either sees the whole client or prevents its start.
     let mut clients = server.clients();
     if server.stopping.load(Ordering::SeqCst) {
         return Ok(());

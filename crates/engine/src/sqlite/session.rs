@@ -15,11 +15,11 @@ use tare_cpuset::ThreadRef;
 pub(super) struct SqliteSession<S = Stream> {
     stream: S,
     input: ReadBuffer,
-    /// The frame that was handed out last, to be dropped before the next.
+    /// Length of the last returned frame, to be dropped before the next.
     held: usize,
     out: Vec<u8>,
     limit: Option<Duration>,
-    /// Microseconds by which tests make it slower.
+    /// Microseconds of planted delays, for tests.
     slower_us: [u64; 2],
 }
 
@@ -65,7 +65,7 @@ impl<S: Channel> SqliteSession<S> {
         self.stream.write_all(&self.out).map_err(lost)
     }
 
-    /// The next frame: what it is, and the rest of its body.
+    /// The next frame: its type and the rest of its body.
     #[inline]
     fn receive(&mut self) -> Result<(u8, &[u8]), SqlError> {
         self.input.consume(take(&mut self.held));

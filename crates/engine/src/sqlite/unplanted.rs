@@ -1,4 +1,4 @@
-//! In place of what tests plant, in every program that is not built for tests: nothing.
+//! Replaces planted delays with nothing, in every program that is not built for tests.
 
 use super::pragmas::Refused;
 use rusqlite::Connection;
@@ -10,10 +10,10 @@ pub(super) const CLIENT_REQUESTS: [&str; 0] = [];
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun;
 
-/// No client is made slower, whatever microseconds are asked for.
+/// Ignores the requested microseconds.
 pub(super) fn slow_client(_us: [u64; 2]) {}
 
-/// Stands where tests have a lock, and does nothing.
+/// Has the interface of the planted delays and does nothing.
 #[derive(Debug, Default)]
 pub(super) struct Planted;
 
@@ -47,6 +47,6 @@ impl Planted {
     }
 }
 
-/// Nothing that a connection would have to give back.
+/// A guard without any effect.
 #[derive(Debug)]
 pub(super) struct Session<'w>(PhantomData<&'w Planted>);

@@ -1,9 +1,9 @@
-//! The time of waits of many threads, those that are not over among them: a wait may be longer than a sample.
+//! Total waiting time of many threads, including current waits: a wait may be longer than a sample.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// All waits of one kind, from the start of the server.
+/// All waits of one kind since the start of the server.
 #[derive(Debug)]
 pub(super) struct Waited {
     start: Instant,
@@ -13,12 +13,12 @@ pub(super) struct Waited {
 #[derive(Debug, Default)]
 struct Sums {
     over: Duration,
-    /// Waits that are not, and the sum of their beginnings, each from the start of the server.
+    /// Number of current waits, and the sum of their start times, each measured from the start of the server.
     waiting: u32,
     begun: Duration,
 }
 
-/// One wait, which is over when this is dropped.
+/// One wait, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Waiting<'w> {
     of: &'w Waited,
@@ -40,7 +40,7 @@ impl Waited {
         Waiting { of: self, since }
     }
 
-    /// Nanoseconds of all, up to now.
+    /// Total of all waits until now, nanoseconds.
     pub(super) fn ns(&self) -> u64 {
         let sums = self.sums();
         let not_over = (self.start.elapsed() * sums.waiting).saturating_sub(sums.begun);
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(waited.ns(), 0);
         let (first, second) = (waited.begin(), waited.begin());
         sleep(Duration::from_millis(2));
-        // Two at a time.
+        // Two waits at the same time.
         let before = waited.ns();
         assert!(before >= 4_000_000, "{before}");
         drop(first);

@@ -1,4 +1,4 @@
-//! The layer itself: what a protocol writes leaves encrypted, what arrives is decrypted before the protocol reads it.
+//! The TLS layer: encrypts what a protocol writes, and decrypts what arrives before the protocol reads it.
 
 use super::settings;
 use crate::Tls;
@@ -6,23 +6,23 @@ use rustls::{AlertDescription, CertificateError, ClientConnection, Error};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Bytes that one read of the socket may bring: more than any answer of the OLTP queries has.
+/// Limit on one read of the socket, bytes: more than any answer of the OLTP queries.
 const RECEIVED_BYTES: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(crate) struct Layer {
     connection: ClientConnection,
-    /// What came from the socket; from `start` to `end` no one has looked at it.
+    /// Bytes from the socket; those from `start` to `end` are not processed yet.
     received: Vec<u8>,
     start: usize,
     end: usize,
 }
 
 impl Layer {
-    /// Agrees with the server on how to encrypt. What limits waiting on the socket limits this.
+    /// Performs the TLS handshake. The socket's own time limits apply.
     ///
     /// # Errors
-    /// What the socket said; else why the server, or a file that `tls` names, is not believed.
+    /// The error of the socket; otherwise why the server, or a file that `tls` names, is not trusted.
     pub(crate) fn over(socket: &mut (impl Read + Write), tls: &Tls, host: &str) -> io::Result<Self> {
         let connection = settings::connection(tls, host).map_err(|why| io::Error::other(NotTried(why)))?;
         let mut layer = Self { connection, received: vec![0; RECEIVED_BYTES], start: 0, end: 0 };
@@ -36,7 +36,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Version and cipher suite, as everybody writes them.
+    /// Version and cipher suite, in their usual spelling.
     pub(crate) fn words(&self) -> String {
         let version = self.connection.protocol_version().and_then(|version| version.as_str());
         let suite = self.connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
@@ -46,7 +46,7 @@ impl Layer {
     pub(crate) fn read(&mut self, socket: &mut (impl Read + Write), buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.connection.reader().read(buffer) {
-                // Nothing that is whole has come yet.
+                // No complete record has arrived yet.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.receive(socket)?,
                 read => return read,
             }
@@ -59,7 +59,7 @@ impl Layer {
         Ok(taken)
     }
 
-    /// Waits for the socket only where everything that it brought has been looked at.
+    /// Waits for the socket only if everything that it delivered has been processed.
     fn receive(&mut self, socket: &mut (impl Read + Write)) -> io::Result<()> {
         if self.start == self.end {
             (self.start, self.end) = (0, socket.read(&mut self.received)?);
@@ -69,11 +69,11 @@ impl Layer {
         }
         self.start += self.connection.read_tls(&mut &self.received[self.start..self.end])?;
         if let Err(error) = self.connection.process_new_packets() {
-            // The other side learns why, where it still listens.
+            // Sends an alert with the reason, if the other side still listens.
             let _ = self.send(socket);
             return Err(io::Error::new(ErrorKind::InvalidData, error));
         }
-        // What the layer has to say by itself, such as new keys.
+        // Sends what the layer itself produces, such as new keys.
         self.send(socket)
     }
 
@@ -88,7 +88,7 @@ impl Layer {
     }
 }
 
-/// What keeps this side from even trying: a file that cannot be used.
+/// An error before any attempt to connect: a file that cannot be used.
 #[derive(Debug)]
 pub(super) struct NotTried(pub String);
 
@@ -100,7 +100,7 @@ impl fmt::Display for NotTried {
 
 impl std::error::Error for NotTried {}
 
-/// What TLS itself did not like; none where it was something else.
+/// The reason if TLS itself failed; none for other errors.
 #[cold]
 pub(crate) fn tls_words(error: &io::Error) -> Option<String> {
     let inner = error.get_ref()?;
@@ -113,7 +113,7 @@ pub(crate) fn tls_words(error: &io::Error) -> Option<String> {
 fn of(error: &Error) -> String {
     use CertificateError as Certificate;
     match error {
-        // The second is what comes of another authority with the same name.
+        // BadSignature is the result for another authority with the same name.
         Error::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
             "the server's certificate is signed by no trusted authority: give its authority's own as tls_ca (ssl-ca, \
              sslrootcert)"

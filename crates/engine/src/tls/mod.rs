@@ -1,4 +1,4 @@
-//! TLS: the layer between a protocol and its socket, whom it believes, and what is said when it does not.
+//! TLS: the layer between a protocol and its socket, whom it trusts, and its error messages.
 
 mod layer;
 mod settings;

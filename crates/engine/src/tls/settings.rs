@@ -1,4 +1,4 @@
-//! From what a user asked for to a connection: modes, authorities, the client's own certificate.
+//! Turns the user's TLS settings into a connection: modes, authorities, the client's own certificate.
 
 use crate::{Tls, TlsMode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -14,16 +14,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bits of a key file's mode with which others may read or change it: those of everybody, and writing by the group.
+/// Bits of a key file's mode that let other users read or change it: any access for others, writing for the group.
 const OPEN_TO_OTHERS: u32 = 0o027;
 
-/// The most that is read of a file with certificates or a key, bytes: all authorities of a system are a quarter of one.
+/// Limit on the size of a certificate or key file, bytes: all authorities of a system take a quarter of a megabyte.
 const LARGEST: u64 = 4 << 20;
 
-/// A connection of which nothing has been said yet.
+/// A connection before its handshake.
 ///
 /// # Errors
-/// The file that cannot be used and why, or that no authority is known; in words.
+/// In words: the file that cannot be used and why, or that no authority is known.
 pub(super) fn connection(tls: &Tls, host: &str) -> Result<ClientConnection, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let believe = Believe { chain: chain(tls, &provider)?, algorithms: provider.signature_verification_algorithms };
@@ -43,7 +43,7 @@ pub(super) fn connection(tls: &Tls, host: &str) -> Result<ClientConnection, Stri
     ClientConnection::new(Arc::new(config), name).map_err(|error| error.to_string())
 }
 
-/// Who must have signed the server's certificate; none where any server will do.
+/// Whose signature the server's certificate needs; none if any server is accepted.
 fn chain(tls: &Tls, provider: &Arc<CryptoProvider>) -> Result<Option<Chain>, String> {
     let names = match tls.mode {
         TlsMode::Off | TlsMode::Preferred | TlsMode::Required => return Ok(None),
@@ -58,7 +58,7 @@ fn chain(tls: &Tls, provider: &Arc<CryptoProvider>) -> Result<Option<Chain>, Str
                 roots.add(certificate.clone()).map_err(|error| format!("{}: {error}", path.display()))?;
             }
         }
-        // Where names do not count, any certificate that one of the system's authorities ever signed would do.
+        // Without a check of the name, any certificate that a system authority ever signed would be accepted.
         None if !names => {
             let what = "verify-ca needs the certificate of the trusted authority";
             return Err(format!("{what}: give it as tls_ca (ssl-ca, sslrootcert)"));
@@ -85,7 +85,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// The client's private key, which must be private.
+/// The client's private key, which other users must not be able to read.
 fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let wrong = |what: String| format!("key file {}: {what}", path.display());
     let absent = || wrong("there is no such file".to_owned());
@@ -101,20 +101,20 @@ fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
 
 #[derive(Debug)]
 pub(super) struct Believe {
-    /// Who must have signed it; none: it may be any.
+    /// The authorities that must have signed the server's certificate; none: any certificate is accepted.
     pub chain: Option<Chain>,
     pub algorithms: WebPkiSupportedAlgorithms,
 }
 
-/// A certificate that someone signed who is believed.
+/// The check that a trusted authority signed a certificate.
 #[derive(Debug)]
 pub(super) struct Chain {
-    /// The judge of signatures, times and names.
+    /// Verifies signatures, times and names.
     pub verifier: Arc<WebPkiServerVerifier>,
-    /// Certificates of the user's own file: a server that has one of them itself, as those that sign their own have, is
-    /// believed too, which the judge does not do.
+    /// Certificates from the user's own file. A server whose own certificate is one of them is trusted too, as with
+    /// self-signed certificates; `verifier` does not accept those.
     pub own: Vec<CertificateDer<'static>>,
-    /// Whether it must be for the host that was requested.
+    /// Whether the certificate must be for the requested host.
     pub names: bool,
 }
 
@@ -137,7 +137,7 @@ impl ServerCertVerifier for Believe {
         let is_own = chain.own.iter().any(|own| own == certificate);
         let verdict = chain.verifier.verify_server_cert(certificate, between, name, ocsp, now);
         let judged = match is_own {
-            // When it is valid is looked at first, and holds of the user's own too.
+            // The verifier checks the validity period first, and it applies to the user's own certificates too.
             true if is_out_of_time(&verdict) => verdict,
             true if !chain.names => Ok(ServerCertVerified::assertion()),
             true => rustls::client::verify_server_name(&ParsedCertificate::try_from(certificate)?, name)
@@ -145,7 +145,7 @@ impl ServerCertVerifier for Believe {
             false => verdict,
         };
         match judged {
-            // The name is what is looked at last.
+            // The name is checked last, so everything else is valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !chain.names => Ok(ServerCertVerified::assertion()),
@@ -161,8 +161,8 @@ impl ServerCertVerifier for Believe {
     ) -> Result<HandshakeSignatureValid, Error> {
         match self.chain {
             Some(_) => verify_tls12_signature(message, certificate, signed, &self.algorithms),
-            // Anyone who takes any certificate learns nothing from a signature made with it, and those of version 1,
-            // which the manuals of both servers make, could not be read for it.
+            // If any certificate is accepted, verifying a signature made with it adds nothing; and certificates of
+            // version 1, which the manuals of both servers create, could not be parsed for it.
             None => Ok(HandshakeSignatureValid::assertion()),
         }
     }
@@ -192,7 +192,7 @@ mod tests {
     use rustls::pki_types::pem::PemObject;
     use std::time::Duration;
 
-    /// Signed by itself, for localhost, valid for a day from [`BEGINS_S`] on.
+    /// Self-signed, for localhost, valid for a day from [`BEGINS_S`] on.
     const OWN: &str = "\
 -----BEGIN CERTIFICATE-----
 MIIBiTCCAS+gAwIBAgIUKXAsliTG+QClcfwH4ndaUDpjcK4wCgYIKoZIzj0EAwIw

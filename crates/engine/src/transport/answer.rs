@@ -1,15 +1,15 @@
-//! How long an answer may go on and how much of it is kept: a server can send rows for ever.
+//! Limits on the duration and the size of an answer: a server could send rows for ever.
 
 use crate::contract::session::RESULT_LIMIT;
 use crate::{SqlError, SqlErrorKind};
 use std::time::{Duration, Instant};
 
-/// Rows and results (a power of two) between two looks at the clock, so that a measured statement pays for none.
+/// Rows and results (a power of two) between two checks of the clock, so that a measured statement needs none.
 const LOOK_EVERY: u64 = 1 << 16;
-/// Results that one statement may have: one, but for procedures.
+/// Limit on the results of one statement: usually one, but procedures return several.
 const RESULTS: u32 = 1_000;
 
-/// What a piece of memory takes alongside what is in it, bytes.
+/// Overhead of a memory allocation, bytes.
 const ALLOCATION: usize = 24;
 
 #[derive(Debug)]
@@ -38,12 +38,12 @@ impl AnswerLimits {
         if self.results < RESULTS { Ok(()) } else { Err(refused(format!("more than {RESULTS} results"))) }
     }
 
-    /// A row is kept. What it takes in memory counts, which is not what the server said of it: NULLs and short values
-    /// take more than they had on their way, and so does what is no UTF-8.
+    /// Counts a row that is kept, by the memory that it takes. That can be more than its size on the wire: NULLs,
+    /// short values and invalid UTF-8 take more.
     pub(crate) fn kept(&mut self, row: &Vec<Option<String>>) -> Result<(), SqlError> {
         let text = |value: &Option<String>| value.as_ref().map_or(0, |text| text.capacity() + ALLOCATION);
         let values: usize = row.iter().map(text).sum();
-        // The list of rows has grown by doubling.
+        // The list of rows grows by doubling.
         self.bytes += values + row.capacity() * size_of::<Option<String>>() + ALLOCATION + 2 * size_of_val(row);
         if self.bytes > RESULT_LIMIT {
             return Err(refused(format!("a result of more than {} MiB", RESULT_LIMIT >> 20)));
@@ -51,7 +51,7 @@ impl AnswerLimits {
         self.part()
     }
 
-    /// From the first look on the clock runs.
+    /// The clock runs from the first check on.
     #[cold]
     fn look(&mut self) -> Result<(), SqlError> {
         let now = Instant::now();
@@ -65,7 +65,7 @@ impl AnswerLimits {
     }
 }
 
-/// The rest of the answer is still to come: the session cannot be used any more.
+/// The rest of the answer is still outstanding, so the session cannot be used any more.
 #[cold]
 fn refused(what: String) -> SqlError {
     SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
@@ -84,7 +84,7 @@ mod tests {
         let row = vec![Some("x".repeat(1000)), None, None];
         let (kept, error) = (0usize..).find_map(|number| limits.kept(&row).err().map(|e| (number, e))).unwrap();
         assert!(kept * 1000 < RESULT_LIMIT && error.message.contains("256 MiB"), "{error}");
-        // What has no bytes on its way has some here.
+        // NULLs without bytes on the wire take memory here.
         let mut limits = AnswerLimits::of(None);
         let nulls: Vec<Option<String>> = vec![None; 65_535];
         let kept = (0usize..).find(|_| limits.kept(&nulls).is_err()).unwrap();

@@ -1,8 +1,8 @@
-//! Bytes that arrived and were not consumed yet: one read a response where the kernel has it whole.
+//! Received bytes that are not consumed yet: one read per response, if the kernel has all of it.
 
 use std::io::{self, ErrorKind, Read};
 
-/// First size: the largest response of the OLTP queries (100 rows of 120 bytes) fits several times.
+/// Initial size, bytes: the largest response of the OLTP queries (100 rows of 120 bytes) fits several times.
 const INITIAL_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl ReadBuffer {
         Self { bytes: vec![0; INITIAL_BYTES], start: 0, end: 0 }
     }
 
-    /// The first `length` unconsumed bytes, read from `source` as far as they are missing.
+    /// The first `length` unconsumed bytes; reads the missing ones from `source`.
     #[inline]
     pub(crate) fn peek(&mut self, source: &mut impl Read, length: usize) -> io::Result<&[u8]> {
         if self.end - self.start < length {
@@ -30,7 +30,7 @@ impl ReadBuffer {
         self.start == self.end
     }
 
-    /// Drops bytes that were peeked at.
+    /// Drops bytes that were peeked.
     #[inline]
     pub(crate) fn consume(&mut self, length: usize) {
         self.start = self.end.min(self.start + length);
@@ -48,8 +48,7 @@ impl ReadBuffer {
         }
         while self.end - self.start < length {
             if self.end == self.bytes.len() {
-                // Grows with what really arrives, not with what a length promises.
-                // And never beyond it.
+                // Grows as data arrive: not at once to the announced length, and never beyond it.
                 self.bytes.resize((2 * self.end).min((self.start + length).max(INITIAL_BYTES)), 0);
             }
             match source.read(&mut self.bytes[self.end..]) {
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Hands out its bytes in pieces, as a socket may.
+    /// Returns its bytes in pieces, as a socket may.
     struct Pieces {
         bytes: Vec<u8>,
         at: usize,

@@ -1,4 +1,4 @@
-//! The bytes between a client and a server, and limits on how many and how long.
+//! The bytes between a client and a server, and limits on their number and duration.
 
 pub(crate) mod answer;
 pub(crate) mod buffer;

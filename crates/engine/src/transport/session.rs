@@ -1,4 +1,4 @@
-//! Opening a session on a server, whatever the two speak, and what is said where it is lost.
+//! Opens a session on a server, whatever the protocol, and the errors of a lost session.
 
 use super::stream::{Stream, lost_words};
 use crate::contract::session::{HANDSHAKE, SILENCE};
@@ -6,7 +6,7 @@ use crate::{ConnectTarget, EngineError, Session, SqlError, SqlErrorKind};
 use std::io;
 use std::time::Instant;
 
-/// The connection is gone, or was never there.
+/// The connection is lost, or could not be opened.
 #[cold]
 pub(crate) fn lost(error: io::Error) -> SqlError {
     SqlError::own(SqlErrorKind::Lost, lost_words(&error))

@@ -1,4 +1,4 @@
-//! A connected socket with what limits waiting on it: silence, deadlines, and whether waiting is still wanted.
+//! A connected socket with limits on its waits: silence, deadlines, and interruption of this program.
 
 use super::spin::{Spin, Spinning};
 use crate::Address;
@@ -15,13 +15,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest part of a wait in which no one looks whether it is still wanted. A wait without end is ended by who made
-/// it so: looking would arm a timer a statement.
+/// The longest part of a wait between two checks for an interruption. A wait without limit is ended by whoever set
+/// it: checks would need a timer for every statement.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// When a host that says nothing is called again; so does the kernel when a first call was lost.
+/// When to call again a host that does not answer, the same time after which the kernel repeats a lost first packet.
 const TCP_AGAIN: Duration = Duration::from_secs(1);
 
-/// One end of a connection. An enum and not a trait object, so that a query pays a branch and no indirect call.
+/// One end of a connection. An enum and not a trait object, so that a query costs a branch and no indirect call.
 #[derive(Debug)]
 pub(crate) enum End {
     Unix(UnixStream),
@@ -34,21 +34,21 @@ pub(crate) struct Socket {
     deadline: Option<Instant>,
     silence: Option<Duration>,
     answer: Answer,
-    /// Of one that does not sleep until something can be read.
+    /// Set if it spins instead of sleeping until something can be read.
     spin: Option<Spin>,
 }
 
-/// How long the other side has been answering what was sent last. A measured statement takes a read or two and pays
-/// for no look at the clock.
+/// How long the other side has been sending the current answer. A measured statement takes a read or two and needs no
+/// check of the clock.
 #[derive(Debug, Default)]
 struct Answer {
     reads: u32,
-    /// What the waits took that were longer than a look.
+    /// Total time of the waits that were longer than one check interval.
     waited: Duration,
     since: Option<Instant>,
 }
 
-/// Reads of one answer from which on the clock is looked at: it comes slowly, or is long.
+/// Reads of one answer after which the clock is checked: the answer is slow, or long.
 const READS: u32 = 64;
 
 impl Answer {
@@ -68,7 +68,7 @@ impl Socket {
         Self { end, deadline: None, silence: None, answer: Answer::default(), spin: None }
     }
 
-    /// Connects before `deadline`, by which everything that is read must have come too, until it is set anew.
+    /// Connects before `deadline`. The deadline also applies to all later reads, until another one is set.
     pub(crate) fn connect(address: &Address, deadline: Instant) -> io::Result<Self> {
         let end = match address {
             Address::Socket(path) => End::Unix(connect_unix(path, deadline)?),
@@ -94,7 +94,7 @@ impl Socket {
         self.deadline = deadline;
     }
 
-    /// How long the next read or write may wait; none: for ever.
+    /// How long the next read or write may wait; none: without limit.
     #[inline]
     fn patience(&self) -> io::Result<Option<Duration>> {
         let Some(deadline) = self.deadline else { return Ok(self.silence) };
@@ -104,7 +104,7 @@ impl Socket {
 }
 
 impl End {
-    /// Every request is one small write that must leave at once.
+    /// Disables Nagle's algorithm: every request is one small write that must leave at once.
     pub(crate) fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Self::Tcp(stream))
@@ -114,8 +114,8 @@ impl End {
     pub(crate) fn is_local(&self) -> bool {
         match self {
             Self::Unix(_) => true,
-            // The kernel takes the address of the interface that the route leaves by: the same on both ends only when
-            // there is no way to go.
+            // The kernel uses the address of the outgoing interface: it equals the peer's address only if the
+            // connection does not leave this machine.
             Self::Tcp(stream) => match (stream.local_addr(), stream.peer_addr()) {
                 (Ok(own), Ok(other)) => own.ip() == other.ip(),
                 _ => false,
@@ -123,7 +123,7 @@ impl End {
         }
     }
 
-    /// The process that listens there; only sockets of this machine's file system say so.
+    /// The process that listens at the other end; only Unix sockets report it.
     pub(crate) fn server_pid(&self) -> Option<i32> {
         match self {
             Self::Unix(stream) => {
@@ -143,9 +143,9 @@ impl End {
 
     /// Waits until something can be read, or the other side has closed.
     ///
-    /// Sleeping in the read itself would end a Unix socket's every sleep twice: the kernel also wakes a reader when the
-    /// other side takes what was sent (room to write), and only a poll can say that it waits for nothing but data. On a
-    /// shared PU that second wake-up costs more than this call.
+    /// Sleeping in the read itself would wake a reader of a Unix socket twice: the kernel also wakes it when the
+    /// other side takes what was sent (space for writing), and only poll can wait for data alone. On a shared PU that
+    /// second wake-up costs more than this call.
     #[inline]
     fn wait_readable(&self, patience: Option<Duration>, waited: &mut Duration) -> io::Result<()> {
         let mut fds = [match self {
@@ -167,8 +167,8 @@ impl End {
         }
     }
 
-    /// Reads as soon as something can be read, or the other side has closed, and looks again and again until then. Also
-    /// how long nothing was found: from before the first look to the last one that found nothing.
+    /// Polls without sleeping until something can be read, or the other side has closed. Also returns how long
+    /// nothing was found: from before the first attempt to the last one that found nothing.
     fn read_without_sleep(&self, buffer: &mut [u8], patience: Option<Duration>) -> (io::Result<usize>, Duration) {
         let (began, mut spun) = (Instant::now(), Duration::ZERO);
         loop {
@@ -208,7 +208,7 @@ fn endless(limit: Duration) -> io::Error {
     io::Error::other(format!("the server's answer has not ended after {:.0} s", limit.as_secs_f64()))
 }
 
-/// The standard library's connect waits for ever for a server whose queue is full, as a stopped one's is.
+/// The standard library's connect waits for ever for a server whose queue is full, for example one that is stopped.
 fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let address = SocketAddrUnix::new(path)?;
@@ -252,8 +252,9 @@ fn addresses(host: &str, port: u16, deadline: Instant) -> io::Result<Vec<SocketA
     resolved(deadline, move || (host.as_str(), port).to_socket_addrs().map(Iterator::collect))
 }
 
-/// What `ask` finds before the deadline. The system waits for a name server that does not answer as long as
-/// resolv.conf(5) says, for each server and each domain that is searched: a thread does, which then ends.
+/// What `ask` returns before the deadline. For a name server that does not answer, the system waits as long as
+/// resolv.conf(5) says, for each server and each searched domain: therefore a thread of its own waits, which ends
+/// afterwards.
 fn resolved(
     deadline: Instant,
     ask: impl FnOnce() -> io::Result<Vec<SocketAddr>> + Send + 'static,
@@ -269,7 +270,7 @@ fn resolved(
     }
 }
 
-/// What is left of a wait, unless nothing is, or no one wants it to go on.
+/// What is left of a wait; an error if nothing is left, or if this program is interrupted.
 #[cold]
 fn go_on(left: Duration) -> io::Result<Duration> {
     if interrupted() {
@@ -319,7 +320,7 @@ impl Write for Socket {
                 End::Tcp(stream) => stream.write(buffer),
             };
             match (written, left) {
-                // The other side takes nothing.
+                // The other side is not reading.
                 (Err(error), Some(patience)) if error.kind() == ErrorKind::WouldBlock => {
                     left = Some(go_on(patience.saturating_sub(LOOK_EVERY))?);
                 }

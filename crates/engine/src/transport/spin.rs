@@ -1,28 +1,28 @@
-//! How long connections have spun: read their sockets again and again, in place of sleeping until an answer arrives.
+//! How long connections have spun, that is, polled their sockets instead of sleeping until an answer arrives.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long a connection spins before it says so: those of a load share one count.
+/// How long a connection spins before it adds its time: the connections of a load share one counter.
 const SAY_AFTER: Duration = Duration::from_millis(1);
 
-/// How long all connections that were handed it have spun together.
+/// Total time that all connections with a clone of this value have spun.
 #[derive(Debug, Clone, Default)]
 pub struct Spinning(Arc<AtomicU64>);
 
 impl Spinning {
-    /// Within a millisecond for each connection.
+    /// Exact to within a millisecond for each connection.
     pub fn spun(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
 }
 
-/// The part of one connection.
+/// The share of one connection.
 #[derive(Debug)]
 pub(super) struct Spin {
     all: Spinning,
-    /// What is not in the sum yet.
+    /// Time that is not in the total yet.
     unsaid: Duration,
 }
 

@@ -1,5 +1,4 @@
-//! A connection's byte stream: a Unix or TCP socket, encrypted or not, behind one type, and a handle that ends it from
-//! another thread.
+//! A connection's byte stream: a Unix or TCP socket, encrypted or not, and a handle that ends it from elsewhere.
 
 use super::socket::{End, Socket};
 use super::spin::Spinning;
@@ -14,35 +13,35 @@ use std::time::{Duration, Instant};
 
 /// What a protocol needs from the stream below it.
 pub(crate) trait Channel: Read + Write + Send {
-    /// How long the other side may say nothing in the middle of an exchange; none: for ever.
+    /// How long the other side may be silent in the middle of an exchange; none: without limit.
     fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()>;
-    /// When everything that is read must have come, however much keeps coming; none: never.
+    /// When everything must have been read, however much the other side keeps sending; none: never.
     fn set_deadline(&mut self, deadline: Option<Instant>);
-    /// Whether it spins until something can be read, in place of sleeping.
+    /// Whether it spins until something can be read, instead of sleeping.
     fn set_spinning(&mut self, spinning: Option<Spinning>);
     /// Whether the other end is a process of this machine.
     fn is_local(&self) -> bool {
         true
     }
-    /// The process that listens at the other end, where the kernel says so.
+    /// The process that listens at the other end, if the kernel reports it.
     fn server_pid(&self) -> Option<i32> {
         None
     }
-    /// Whether what is sent stays inside this machine's kernel or is encrypted, so that no one can listen.
+    /// Whether what is sent stays inside this machine's kernel or is encrypted, so that no one can eavesdrop.
     fn is_private(&self) -> bool;
-    /// Encrypts all that follows, as `tls` says; the server must be `host` where that is to be proved.
+    /// Encrypts everything that follows, as `tls` says; if names are verified, the server must be `host`.
     fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()>;
-    /// How it is encrypted, in words; none: it is not.
+    /// How it is encrypted, in words; none if it is not.
     fn encryption(&self) -> Option<String>;
     fn interrupter(&self) -> Option<Interrupter>;
 }
 
-/// Ends a session from another thread: anyone who waits on it gets an error at once, and it cannot be used any more.
+/// Ends a session from another thread: a thread that waits on it gets an error at once, and the session is lost.
 #[derive(Clone)]
 pub struct Interrupter(Arc<End>);
 
 impl Interrupter {
-    /// Ends the session; that it has ended already is no error.
+    /// Ends the session; it is no error if it has ended already.
     pub fn interrupt(&self) {
         self.0.shutdown();
     }
@@ -54,7 +53,7 @@ impl fmt::Debug for Interrupter {
     }
 }
 
-/// A socket, with a layer of encryption where there is one: a query without pays a branch.
+/// A socket with an optional layer of encryption: without one a query costs only a branch.
 #[derive(Debug)]
 pub(crate) struct Stream {
     socket: Socket,
@@ -62,7 +61,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Connects before `deadline`, by which everything that is read must have come too, until it is set anew.
+    /// Connects before `deadline`. The deadline also applies to all later reads, until another one is set.
     pub(crate) fn connect(address: &Address, deadline: Instant) -> io::Result<Self> {
         Ok(Self { socket: Socket::connect(address, deadline)?, tls: None })
     }
@@ -75,7 +74,7 @@ impl Stream {
         Ok(Self { socket: Socket::new(End::tcp(stream)?), tls: None })
     }
 
-    /// A second handle of one that is not encrypted: a layer is one end's alone.
+    /// A second handle of an unencrypted stream: a TLS layer cannot be shared.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         match self.tls {
             None => Ok(Self { socket: Socket::new(self.socket.end().try_clone()?), tls: None }),
@@ -151,7 +150,7 @@ impl Write for Stream {
     }
 }
 
-/// What tests read and write in place of a socket.
+/// What tests use in place of a socket.
 #[cfg(test)]
 pub(crate) trait Scripted: Read + Write + Send {}
 
@@ -182,7 +181,7 @@ pub(crate) fn lost_words(error: &io::Error) -> String {
         ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
             "the server closed the connection".to_owned()
         }
-        // What a socket's own time-out looks like, and ours.
+        // The error of a socket's own time-out, and of ours.
         ErrorKind::WouldBlock | ErrorKind::TimedOut => "the server did not answer in time".to_owned(),
         _ => tls_words(error).unwrap_or_else(|| format!("connection lost: {error}")),
     }
@@ -196,21 +195,21 @@ mod tests {
 
     const EXCHANGES: u64 = 50;
 
-    /// How often this thread went to sleep by itself.
+    /// How often this thread has gone to sleep voluntarily.
     fn sleeps() -> u64 {
         let myself = rustix::thread::gettid().as_raw_nonzero().get();
         let status = Process::myself().and_then(|process| process.task_from_tid(myself)).and_then(|task| task.status());
         status.unwrap().voluntary_ctxt_switches.unwrap()
     }
 
-    /// How often this thread goes to sleep while it is answered as often, after a millisecond each.
+    /// How often this thread sleeps during exchanges with a peer that answers each request after a millisecond.
     fn sleeps_of_exchanges(spinning: Option<Spinning>) -> u64 {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let answers = thread::spawn(move || {
             let mut theirs = theirs;
             for _ in 0..EXCHANGES {
                 theirs.read_exact(&mut [0; 100]).unwrap();
-                // The request is taken: this is when a reader that only sleeps in its read is woken for nothing.
+                // The request is taken: at this moment a reader that sleeps in its read is woken without data.
                 thread::sleep(Duration::from_millis(1));
                 theirs.write_all(&[1; 100]).unwrap();
             }
@@ -238,7 +237,7 @@ mod tests {
         let (spinning, began) = (Spinning::default(), Instant::now());
         let slept = sleeps_of_exchanges(Some(spinning.clone()));
         assert!(slept < EXCHANGES / 5, "{slept} sleeps for {EXCHANGES} answers");
-        // All of it, also what was less than is said at once: the connection has ended.
+        // The whole time, including the rest below the reporting threshold: the connection has ended.
         let (spun, least) = (spinning.spun(), Duration::from_millis(EXCHANGES));
         assert!(spun >= least && spun <= began.elapsed(), "{spun:?}");
     }
@@ -258,7 +257,7 @@ mod tests {
         let mut stream = Stream::unix(ours);
         stream.set_deadline(Some(Instant::now()));
         assert_eq!(stream.write(&[0]).unwrap_err().kind(), ErrorKind::TimedOut);
-        // No one reads: first it fills the socket, then it waits.
+        // No one reads: the write first fills the socket, then waits.
         stream.set_deadline(None);
         stream.set_silence(Some(Duration::from_millis(300))).unwrap();
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! Reading numbers and strings out of a packet; None when it is too short.
+//! Reads numbers and strings from a packet; `None` if it is too short.
 
 use std::str;
 

@@ -1,15 +1,15 @@
-//! Columns of a prepared statement, and its rows, whose values come in binary.
+//! The columns of a prepared statement, and its rows, whose values are in binary format.
 
 use super::bytes::Bytes;
 
-/// What is needed of a column to read its values.
+/// The properties of a column that are needed to read its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Column {
     code: u8,
     is_unsigned: bool,
 }
 
-/// Names of catalog, schema, table and column that stand before what is looked for.
+/// The names of catalog, schema, table and column (some twice) before the fixed-length fields.
 const NAMES: usize = 6;
 const UNSIGNED: u16 = 1 << 5;
 
@@ -25,7 +25,7 @@ impl Column {
         Some(Self { code, is_unsigned: fixed.u16()? & UNSIGNED != 0 })
     }
 
-    /// The next value, as the text protocol would have it.
+    /// The next value, formatted as in the text protocol.
     fn value(self, bytes: &mut Bytes<'_>) -> Option<String> {
         let whole = |bytes: &mut Bytes<'_>, size: usize| {
             let number = bytes.take(size)?.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
@@ -49,7 +49,7 @@ impl Column {
     }
 }
 
-/// A date, or a date and a time; what is left out is 0.
+/// A date, or a date and a time; omitted parts are 0.
 fn moment(mut bytes: Bytes<'_>, is_date: bool) -> Option<String> {
     let [mut year, mut rest, mut micros] = [0, 0, 0];
     if !bytes.0.is_empty() {
@@ -71,7 +71,7 @@ fn moment(mut bytes: Bytes<'_>, is_date: bool) -> Option<String> {
     Some(format!("{date} {hour:02}:{minute:02}:{second:02}{fraction}"))
 }
 
-/// A length of time, which may have days and may be negative.
+/// A duration, which may include days and may be negative.
 fn span(mut bytes: Bytes<'_>) -> Option<String> {
     if bytes.0.is_empty() {
         return Some("00:00:00".to_owned());
@@ -87,7 +87,7 @@ fn span(mut bytes: Bytes<'_>) -> Option<String> {
 pub(super) fn binary_row(payload: &[u8], columns: &[Column]) -> Option<Vec<Option<String>>> {
     let mut bytes = Bytes(payload);
     bytes.u8().filter(|header| *header == 0)?;
-    // Two bits of the map belong to no column.
+    // The first two bits of the map belong to no column.
     let nulls = bytes.take((columns.len() + 9) / 8)?;
     let mut row = Vec::with_capacity(columns.len());
     for (number, column) in columns.iter().enumerate() {

@@ -35,18 +35,18 @@ impl Connection<Stream> {
 }
 
 impl<S: Channel> Connection<S> {
-    /// Greets, encrypts where that is wanted, logs in and enters the database.
+    /// Reads the greeting, sets up encryption if required, logs in and enters the database.
     pub(crate) fn open(stream: S, target: &ConnectTarget) -> Result<Self, SqlError> {
         let mut packets = Packets::new(stream);
         let payload = packets.receive().map_err(lost)?;
-        // A server with too many connections greets with an error.
+        // A server with too many connections sends an error instead of a greeting.
         if payload.first() == Some(&0xff) {
             return Err(response::error(payload));
         }
         let greeting = Greeting::parse(payload).map_err(|what| malformed(&what))?;
         let encrypted = secure(&mut packets, &greeting, target)?;
         packets.send_reply(&mut greeting.answer(target, encrypted)).map_err(lost)?;
-        // Over a socket it is the password, as a rule.
+        // On a private connection a refusal is usually due to the password.
         let in_clear = !encrypted && !packets.stream().is_private();
         authenticate(&mut packets, target, greeting.nonce())
             .map_err(|error| if in_clear { maybe_for_want_of_tls(error, &greeting) } else { error })?;
@@ -57,12 +57,12 @@ impl<S: Channel> Connection<S> {
         Ok(Self { packets, version, caches_metadata, statements, out, limit: None })
     }
 
-    /// Version as the server writes it in its greeting, without the prefix that old replicas needed.
+    /// The version in the server's greeting, without the prefix that old replicas needed.
     pub(crate) fn version(&self) -> &str {
         self.version.strip_prefix("5.5.5-").unwrap_or(&self.version)
     }
 
-    /// Reads so many column definitions; none where one of them makes no sense.
+    /// Reads this many column definitions; none if one of them is invalid.
     fn columns(&mut self, count: u64) -> Result<Option<Vec<Column>>, SqlError> {
         let mut columns = Some(Vec::new());
         for _ in 0..count {
@@ -87,7 +87,7 @@ impl<S: Channel> Connection<S> {
         self.packets.send_command(&mut self.out).map_err(lost)
     }
 
-    /// Reads the first packet of an answer, and over the column definitions where they follow.
+    /// Reads the first packet of an answer, and skips the column definitions if they follow.
     #[inline]
     fn first(&mut self) -> Result<First, SqlError> {
         let first = response::first(self.packets.receive().map_err(lost)?, self.caches_metadata)?;
@@ -99,7 +99,7 @@ impl<S: Channel> Connection<S> {
         Ok(first)
     }
 
-    /// Reads an answer to its end: rows are counted, not looked into.
+    /// Reads an answer to its end: counts the rows without parsing them.
     #[inline]
     pub(super) fn discard(&mut self) -> Result<u64, SqlError> {
         let (mut total, mut limits) = (0, AnswerLimits::of(self.limit));
@@ -216,7 +216,7 @@ impl<S: Channel> Session for Connection<S> {
         }
     }
 
-    /// With LOCAL a value that does not fit is a warning, and a row whose key is there already is left out.
+    /// With LOCAL, a value that does not fit or an existing key is only a warning. Here it is an error.
     fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
         let taken = self.load_local(sql, feed)?;
         let warnings = self.query("SHOW WARNINGS LIMIT 1")?;
@@ -248,8 +248,8 @@ impl<S: Channel> Session for Connection<S> {
         self.packets.stream().interrupter()
     }
 
-    /// With a pool of threads a connection has no thread of its own between statements: an error that says so. MySQL
-    /// without its performance_schema does not know the number.
+    /// With a thread pool a connection has no thread of its own between statements, which is an error here. MySQL
+    /// without performance_schema does not report the number.
     fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
         let rows = self.query(if self.version.contains("MariaDB") {
             "SELECT TID, @@thread_handling FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
@@ -291,7 +291,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Read;
 
-    /// A server that says what it is told to, whatever it is asked; its packets are numbered as they must be.
+    /// A server that sends these packets, whatever it is asked, with correct sequence numbers.
     struct Script {
         packets: std::vec::IntoIter<Vec<u8>>,
         current: Vec<u8>,

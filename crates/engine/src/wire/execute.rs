@@ -10,14 +10,14 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 const TYPE_LONGLONG: u8 = 8;
 const TYPE_VAR_STRING: u8 = 253;
 
-/// A prepared statement and the types of the parameters that the server knows already.
+/// A prepared statement and the parameter types that the server already knows.
 #[derive(Debug)]
 pub(super) struct Statement {
     id: u32,
     parameters: usize,
-    /// Types sent with the last execution; they are left out when the same come again.
+    /// Types sent with the last execution; they are omitted if they are the same again.
     sent_types: Vec<u8>,
-    /// What its rows consist of; none where the server's words cannot be read.
+    /// The columns of its rows; none if the server's definitions cannot be parsed.
     pub(super) columns: Option<Vec<Column>>,
 }
 
@@ -26,7 +26,7 @@ impl Statement {
         Self { id: prepared.id, parameters: usize::from(prepared.parameters), sent_types: Vec::new(), columns }
     }
 
-    /// Writes the packet into `out`, with room for its header.
+    /// Writes the packet into `out`, with space for its header.
     #[inline]
     pub(super) fn encode(&mut self, out: &mut Vec<u8>, params: &[Param<'_>]) -> Result<(), SqlError> {
         if params.len() != self.parameters {

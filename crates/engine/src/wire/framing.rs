@@ -1,4 +1,4 @@
-//! Packets over a stream: three bytes of length, one of sequence, then the payload.
+//! Packets over a stream: three bytes of length, one byte of sequence number, then the payload.
 
 use crate::Tls;
 use crate::transport::buffer::ReadBuffer;
@@ -9,20 +9,21 @@ use std::mem::take;
 pub(super) const HEADER: usize = 4;
 /// A payload of this length is continued in the next packet.
 const FULL: usize = 0xff_ffff;
-/// No response of a benchmark is larger; a length above it means that the stream is out of step.
+/// Limit on the size of a payload, bytes. No response of a benchmark is larger; a larger length means that the stream
+/// is out of step.
 const LIMIT: usize = 64 << 20;
-/// Before the login is done nothing is larger than this.
+/// The limit until the login is complete, bytes.
 const HANDSHAKE_LIMIT: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(super) struct Packets<S> {
     stream: S,
     input: ReadBuffer,
-    /// Header and payload of the packet being received, to be dropped before the next one.
+    /// Length of the current packet, header included; it is dropped before the next one.
     held: usize,
-    /// Payload of a packet that came in several pieces.
+    /// Payload of a packet that arrived in several pieces.
     joined: Vec<u8>,
-    /// Number of the next packet, of either side.
+    /// Sequence number of the next packet, of either side.
     sequence: u8,
     limit: usize,
 }
@@ -40,10 +41,10 @@ impl<S: Channel> Packets<S> {
         &mut self.stream
     }
 
-    /// Encrypts all that follows.
+    /// Encrypts everything that follows.
     ///
     /// # Errors
-    /// As the stream says; also when more has come than was requested, which no one could tell from what is encrypted.
+    /// The stream's errors; also unrequested bytes, which would be indistinguishable from encrypted ones.
     pub(super) fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()> {
         self.input.consume(take(&mut self.held));
         if !self.input.is_empty() {
@@ -53,7 +54,7 @@ impl<S: Channel> Packets<S> {
         self.stream.encrypt(tls, host)
     }
 
-    /// The login is done: results may be large.
+    /// Raises the limit after login: results may be large.
     pub(super) fn logged_in(&mut self) {
         self.limit = LIMIT;
     }
@@ -70,7 +71,7 @@ impl<S: Channel> Packets<S> {
         }
         self.held = HEADER + length;
         let payload = &self.input.peek(&mut self.stream, HEADER + length)?[HEADER..];
-        // A server that ends a connection says so at any time, with a number of its own.
+        // A server that closes a connection sends an error at any time, with its own sequence number.
         if number != self.sequence && payload.first() != Some(&0xff) {
             return Err(out_of_order(self.sequence, number));
         }
@@ -107,7 +108,7 @@ impl<S: Channel> Packets<S> {
         self.send_reply(packet)
     }
 
-    /// As [`Packets::send_command`], inside an exchange: the sequence goes on.
+    /// As [`Packets::send_command`], but within an exchange: continues the sequence.
     #[inline]
     pub(super) fn send_reply(&mut self, packet: &mut [u8]) -> io::Result<()> {
         self.input.consume(take(&mut self.held));

@@ -7,12 +7,12 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 const CLIENT_MYSQL: u32 = 1;
-/// An UPDATE counts the rows that it found, as with every other engine, and not only those that it left different: a
-/// load of the same seed writes the same values once more.
+/// An UPDATE counts the rows that it found, as in every other engine, and not only those that it changed: a load with
+/// the same seed writes the same values again.
 const FOUND_ROWS: u32 = 1 << 1;
 const LONG_FLAG: u32 = 1 << 2;
 const CONNECT_WITH_DB: u32 = 1 << 3;
-/// LOAD DATA LOCAL. A server that asks for a file of ours gets none: see `local`.
+/// LOAD DATA LOCAL. A server that requests a file of this machine gets none: see `local`.
 const LOCAL_FILES: u32 = 1 << 7;
 const PROTOCOL_41: u32 = 1 << 9;
 const SSL: u32 = 1 << 11;
@@ -22,9 +22,9 @@ const MULTI_RESULTS: u32 = 1 << 17;
 const PS_MULTI_RESULTS: u32 = 1 << 18;
 const PLUGIN_AUTH: u32 = 1 << 19;
 const DEPRECATE_EOF: u32 = 1 << 24;
-/// What a server must be able to do: every MariaDB since 10.2 and MySQL since 5.7.5.
+/// Capabilities that a server must have: every MariaDB since 10.2 and MySQL since 5.7.5 has them.
 const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | DEPRECATE_EOF;
-/// MariaDB's extended capability 4: column metadata of a prepared statement is sent again only when it changed.
+/// MariaDB's extended capability 4: column metadata of a prepared statement is sent again only if it changed.
 const CACHE_METADATA: u32 = 1 << 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +33,12 @@ pub(super) struct Greeting {
     capabilities: u32,
     extended: u32,
     nonce: Vec<u8>,
-    /// Whether accounts use the newer method unless they say otherwise.
+    /// Whether the server's default authentication method is caching_sha2_password.
     prefers_sha2: bool,
 }
 
 impl Greeting {
-    /// Parses protocol version 10; an error in words when the packet is not one.
+    /// Parses protocol version 10; an error in words if the packet is invalid.
     pub(super) fn parse(payload: &[u8]) -> Result<Self, String> {
         let mut bytes = Bytes(payload);
         match bytes.u8() {
@@ -70,17 +70,17 @@ impl Greeting {
         nonce.truncate(20);
         let prefers_sha2 = bytes.until_nul() == Some(CACHING_SHA2);
         let capabilities = u32::from(low) | u32::from(high) << 16;
-        // Only MariaDB leaves the first bit unset, and only it gives the reserved bytes a meaning.
+        // Only MariaDB leaves the first bit unset, and only it uses the reserved bytes.
         let extended = if capabilities & CLIENT_MYSQL == 0 { extended } else { 0 };
         Some(Self { version, capabilities, extended, nonce, prefers_sha2 })
     }
 
-    /// What the server drew for this login.
+    /// The server's random bytes for this login.
     pub(super) fn nonce(&self) -> &[u8] {
         &self.nonce
     }
 
-    /// Whether results of prepared statements come without their columns once these are known.
+    /// Whether results of prepared statements omit column definitions that the client already knows.
     pub(super) fn caches_metadata(&self) -> bool {
         self.extended & CACHE_METADATA != 0
     }
@@ -89,12 +89,12 @@ impl Greeting {
         self.capabilities & SSL != 0
     }
 
-    /// Asks for encryption: the beginning of the answer, which follows whole when everything is encrypted.
+    /// The SSL request: the beginning of the answer, which is sent again in full after encryption has started.
     pub(super) fn tls_request(&self, target: &ConnectTarget) -> Vec<u8> {
         self.opening(target, true)
     }
 
-    /// The answer: who we are, what we can do, the scrambled password. Begins with room for the header.
+    /// The answer: user, capabilities, scrambled password. Begins with space for the header.
     pub(super) fn answer(&self, target: &ConnectTarget, encrypted: bool) -> Vec<u8> {
         let mut out = self.opening(target, encrypted);
         let (user, password, database) = (&target.user, &target.password, target.database.as_deref());
@@ -113,7 +113,7 @@ impl Greeting {
         out
     }
 
-    /// What both begin with: room for the header, what we can do, the largest packet, how text is written.
+    /// The common beginning of both packets: space for the header, capabilities, largest packet, character set.
     fn opening(&self, target: &ConnectTarget, encrypted: bool) -> Vec<u8> {
         let mut flags = NEEDED | FOUND_ROWS | LONG_FLAG | TRANSACTIONS | MULTI_RESULTS | PS_MULTI_RESULTS | LOCAL_FILES;
         flags |= if target.database.is_some() { CONNECT_WITH_DB } else { 0 };
@@ -133,7 +133,7 @@ pub(super) const NATIVE_PASSWORD: &str = "mysql_native_password";
 
 pub(super) const CACHING_SHA2: &str = "caching_sha2_password";
 
-/// `SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password)))`; nothing for an empty password.
+/// `SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password)))`; empty for an empty password.
 pub(super) fn scramble(password: &str, nonce: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -144,7 +144,7 @@ pub(super) fn scramble(password: &str, nonce: &[u8]) -> Vec<u8> {
     once.iter().zip(mixed).map(|(a, b)| a ^ b).collect()
 }
 
-/// `SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce)`; nothing for an empty password.
+/// `SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce)`; empty for an empty password.
 pub(super) fn scramble_sha2(password: &str, nonce: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! LOAD DATA LOCAL: rows that follow a statement as packets of the client's.
+//! LOAD DATA LOCAL: rows that the client sends as packets after a statement.
 
 use super::connection::Connection;
 use super::framing::{HEADER, Packets};
@@ -8,13 +8,13 @@ use crate::transport::session::{lost, malformed};
 use crate::transport::stream::Channel;
 use std::io::{self, Write};
 
-/// The server asks for the rows behind the statement.
+/// The server's request for the rows.
 const WANTS_ROWS: u8 = 0xfb;
 const PIECE: usize = 64 << 10;
 
 impl<S: Channel> Connection<S> {
-    /// Runs a LOAD DATA LOCAL; the number of rows that were taken. They come from `feed`: the name of the file that the
-    /// server asks for is not even looked at, and after any other statement such a question is an error.
+    /// Runs a LOAD DATA LOCAL. Returns the number of accepted rows. The rows come from `feed`: the file name that the
+    /// server requests is ignored, and after any other statement such a request is an error.
     pub(super) fn load_local(
         &mut self,
         sql: &str,
@@ -29,7 +29,7 @@ impl<S: Channel> Connection<S> {
         }
         let mut pieces = Pieces { packets: &mut self.packets, out: vec![0; HEADER] };
         let fed = feed(&mut pieces).and_then(|()| pieces.flush());
-        // An empty packet ends them. That they ended early cannot be said.
+        // An empty packet ends the rows. The protocol cannot say that they ended early.
         self.packets.send_reply(&mut [0; HEADER]).map_err(lost)?;
         let taken = self.discard()?;
         fed.map(|()| taken).map_err(lost)
@@ -39,7 +39,7 @@ impl<S: Channel> Connection<S> {
 /// Sends what is written into it as packets.
 struct Pieces<'a, S> {
     packets: &'a mut Packets<S>,
-    /// The next one, which begins with room for its header.
+    /// The next packet, which begins with space for its header.
     out: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl<S: Channel> Write for Pieces<'_, S> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // An empty one would end the rows.
+        // An empty packet would end the rows.
         if self.out.len() > HEADER {
             self.packets.send_reply(&mut self.out)?;
             self.out.truncate(HEADER);

@@ -1,8 +1,9 @@
-//! Proving who one is: everything between the client's answer to the greeting and the server's OK.
+//! Authentication: everything between the client's answer to the greeting and the server's OK.
 //!
-//! `caching_sha2_password` has two ways. The server knows a hash of the password if the account has logged in before:
-//! then the scramble is enough. Otherwise it wants the password itself, over a Unix socket or TLS as it is, else
-//! encrypted with its public key: one that is known, for anyone in between can send a key of his own.
+//! `caching_sha2_password` has two paths. If the account has logged in before, the server has cached a hash of the
+//! password, and the scramble is enough. Otherwise the server requires the password itself: in clear text over a Unix
+//! socket or TLS, otherwise encrypted with the server's public key. That key must be known beforehand, because a host
+//! in between could send a key of its own.
 
 use super::bytes::Bytes;
 use super::framing::{HEADER, Packets};
@@ -18,20 +19,20 @@ use std::fmt::Display;
 use std::path::Path;
 use tare_files::read_named_file;
 
-/// Packets that a login can take: a switch, a hint, a key, an end.
+/// Limit on the packets of a login: a method switch, a status, a key, an end.
 const STEPS: usize = 8;
 
-/// The server's half-way answers of `caching_sha2_password`.
+/// The server's intermediate answers in `caching_sha2_password`.
 const FAST_IS_ENOUGH: u8 = 3;
 const PASSWORD_IS_NEEDED: u8 = 4;
 const WANT_KEY: u8 = 2;
 
-/// Who gave a key that was no file.
+/// The source of a key that is not from a file.
 const SERVER: &str = "the server";
-/// Bytes of the longest file with a key.
+/// Limit on the size of a file with a key, bytes.
 const KEY_FILE: u64 = 64 << 10;
 
-/// Logs in. `nonce` is the greeting's.
+/// Logs in. `nonce` is from the greeting.
 pub(super) fn authenticate<S: Channel>(
     packets: &mut Packets<S>,
     target: &ConnectTarget,
@@ -83,7 +84,7 @@ fn with_nul(password: &str) -> Vec<u8> {
     [password.as_bytes(), &[0]].concat()
 }
 
-/// The password, mixed with the nonce, that only the owner of the key can read.
+/// The password, mixed with the nonce, encrypted so that only the owner of the key can read it.
 fn encrypted(password: &str, nonce: &[u8], key: &[u8], source: impl Display) -> Result<Vec<u8>, SqlError> {
     let no_key =
         || SqlError::own(SqlErrorKind::Other, format!("{source} gave no RSA public key of 2048 to 8192 bits as PEM"));
@@ -104,13 +105,13 @@ fn encrypted(password: &str, nonce: &[u8], key: &[u8], source: impl Display) -> 
     Ok(sealed)
 }
 
-/// The key in a file that the user named.
+/// The key in a file given by the user.
 fn of_file(path: &Path) -> Result<Vec<u8>, SqlError> {
     let wrong = |e| SqlError::own(SqlErrorKind::Other, format!("server_public_key (server-public-key-path): {e}"));
     read_named_file(path, KEY_FILE).map_err(wrong)
 }
 
-/// As MySQL's own client: "Authentication requires secure connection".
+/// Corresponds to the error of MySQL's own client: "Authentication requires secure connection".
 #[cold]
 fn kept_secret() -> SqlError {
     let message = "the server asks for the password itself, and the connection is not encrypted: any server that \
@@ -128,11 +129,11 @@ fn unsupported(method: &str) -> SqlError {
     SqlError::own(SqlErrorKind::Other, message)
 }
 
-/// Both servers' ways to refuse who should have come encrypted: ER_ACCESS_DENIED_ERROR for an account that REQUIREs it,
-/// ER_SECURE_TRANSPORT_REQUIRED for everybody.
+/// Errors with which both servers refuse unencrypted clients: ER_ACCESS_DENIED_ERROR for an account with REQUIRE,
+/// ER_SECURE_TRANSPORT_REQUIRED for every account.
 const REFUSALS: [Code; 2] = [Code::Number(1045), Code::Number(3159)];
 
-/// Encrypts where the target wants it; whether it did.
+/// Encrypts if the target requires it; returns whether it did.
 pub(super) fn secure<S: Channel>(
     packets: &mut Packets<S>,
     greeting: &Greeting,
@@ -141,7 +142,7 @@ pub(super) fn secure<S: Channel>(
     let mode = target.tls.mode;
     let is_wanted = match mode {
         TlsMode::Off => false,
-        // No one listens inside the kernel.
+        // A private connection stays inside the kernel, where no one can eavesdrop.
         TlsMode::Preferred => !packets.stream().is_private() && greeting.offers_tls(),
         TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyFull => true,
     };
@@ -158,7 +159,7 @@ pub(super) fn secure<S: Channel>(
     Ok(true)
 }
 
-/// A refusal of someone who came in clear to a server that can encrypt may be about that.
+/// A server that supports TLS may have refused a client because its connection was not encrypted.
 #[cold]
 pub(super) fn maybe_for_want_of_tls(mut error: SqlError, greeting: &Greeting) -> SqlError {
     if error.code.is_some_and(|code| REFUSALS.contains(&code)) && greeting.offers_tls() {

@@ -1,12 +1,12 @@
-//! What a server answers: OK, an error, or the start of a result set.
+//! A server's answers: OK, an error, or the start of a result set.
 
 use super::bytes::Bytes;
 use crate::transport::session::malformed;
 use crate::{Code, SqlError, SqlErrorKind};
 
-/// Columns that a result can have (MAX_FIELDS of both servers).
+/// Limit on the columns of a result (MAX_FIELDS of both servers).
 const COLUMNS: u64 = 4096;
-/// Bytes of an error's text that are kept; servers say less.
+/// Limit on the text of an error that is kept, bytes; servers send less.
 const TEXT: usize = 4096;
 /// Set in the last packet of a result when another result follows (stored procedures).
 const MORE_RESULTS: u16 = 8;
@@ -14,7 +14,7 @@ const MORE_RESULTS: u16 = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
     Done(Done),
-    /// Rows follow, after `columns` column definitions when `metadata`.
+    /// Rows follow, after `columns` column definitions if `metadata` is set.
     Rows {
         columns: u64,
         metadata: bool,
@@ -28,7 +28,7 @@ pub(super) struct Done {
     pub more: bool,
 }
 
-/// Reads the first packet of an answer. `caches_metadata` as negotiated.
+/// Reads the first packet of an answer. `caches_metadata` was negotiated at login.
 #[inline]
 pub(super) fn first(payload: &[u8], caches_metadata: bool) -> Result<First, SqlError> {
     match payload.first() {
@@ -47,7 +47,7 @@ pub(super) fn first(payload: &[u8], caches_metadata: bool) -> Result<First, SqlE
     }
 }
 
-/// Whether the packet ends a result set: a row can begin with 0xFE too, and then fills a whole packet.
+/// Whether the packet ends a result set: a row can begin with 0xFE too, but then it fills a whole packet.
 #[inline]
 pub(super) fn ends_rows(payload: &[u8]) -> bool {
     payload.first() == Some(&0xfe) && payload.len() < 0xff_ffff
@@ -65,7 +65,7 @@ pub(super) fn done(payload: &[u8]) -> Result<Done, SqlError> {
     read().ok_or_else(cut_short)
 }
 
-/// What a prepared statement needs to be known by.
+/// The server's reply to preparing a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Prepared {
     pub id: u32,
@@ -105,24 +105,24 @@ pub(super) fn text_row(payload: &[u8], columns: u64) -> Result<Vec<Option<String
 pub(super) fn error(payload: &[u8]) -> SqlError {
     let mut bytes = Bytes(payload.get(1..).unwrap_or_default());
     let Some(code) = bytes.u16() else { return cut_short() };
-    // "#" and five characters of SQL state, left out by errors before authentication.
+    // "#" and five characters of SQL state, omitted in errors before authentication.
     if bytes.0.first() == Some(&b'#') {
         bytes.take(6);
     }
     let message = String::from_utf8_lossy(&bytes.0[..bytes.0.len().min(TEXT)]).into_owned();
-    // ER_GET_ERRNO, ER_ERROR_ON_WRITE and more have the operating system's number in their text only.
+    // ER_GET_ERRNO, ER_ERROR_ON_WRITE and others have the operating system's error only in their text.
     let kind = if message.contains("No space left on device") { SqlErrorKind::DiskFull } else { kind(code) };
     SqlError { kind, code: Some(Code::Number(code.into())), message }
 }
 
-/// What an error code means for the caller. Retry and NotPreparable are sysbench's lists.
+/// What the caller can do about an error code. Retry and NotPreparable are sysbench's lists.
 fn kind(code: u16) -> SqlErrorKind {
     match code {
         // ER_CHECKREAD, ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK
         1020 | 1205 | 1213 => SqlErrorKind::Retry,
         // ER_UNSUPPORTED_PS
         1295 => SqlErrorKind::NotPreparable,
-        // ER_DISK_FULL, and ER_RECORD_FILE_FULL, which is what InnoDB makes of a full disk
+        // ER_DISK_FULL, and ER_RECORD_FILE_FULL, with which InnoDB reports a full disk
         1021 | 1114 => SqlErrorKind::DiskFull,
         // ER_SERVER_SHUTDOWN, aborted and broken connections, ER_CONNECTION_KILLED
         1053 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 => SqlErrorKind::Lost,

@@ -1,29 +1,30 @@
-//! The thread that serves a connection to a server which does not say it: the one that runs while the connection has
-//! work for it. MySQL with `performance_schema=OFF` is such a server: its `information_schema` numbers no threads.
+//! Finds the server thread of a connection if the server does not report it: the one that runs while the connection
+//! has work for it. MySQL with `performance_schema=OFF` is such a server: its `information_schema` has no thread
+//! numbers.
 
 use crate::{SqlError, SqlErrorKind};
 use procfs::process::Process;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Some milliseconds of a server's CPU time, and no table.
+/// A query that takes some milliseconds of the server's CPU time and reads no table.
 pub(super) const WORK: &str = "SELECT BENCHMARK(20000, SHA2('tare', 256))";
 
-/// A server that is busy for others too may need some; after these it is not known.
+/// Limit on the rounds: a server that is also busy for other clients may need several.
 const ROUNDS: usize = 20;
-/// The thread runs at least so long in a round, nanoseconds ...
+/// Least time that the thread runs in a round, nanoseconds ...
 const ENOUGH_NS: u64 = 1_000_000;
-/// ... and so many times as long as any other.
+/// ... and how many times as long as any other thread.
 const DOMINANCE: u64 = 4;
 
-/// Connections of this process ask one after the other: two at once would each see the thread of the other run.
+/// Connections of this process take turns: of two at the same time, each would see the other's thread run.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The thread of process `pid` that stands out by its time on a CPU in two rounds of `work` on end; none where no
-/// thread does, or the kernel keeps no such times.
+/// The thread of process `pid` that dominates by CPU time in two consecutive rounds of `work`; none if no thread
+/// does, or if the kernel does not keep these times.
 ///
 /// # Errors
-/// What `work` returned, or that the threads of the process cannot be listed.
+/// The errors of `work`, or that the threads of the process cannot be listed.
 pub(super) fn thread(pid: i32, mut work: impl FnMut() -> Result<(), SqlError>) -> Result<Option<i32>, SqlError> {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut last = None;
@@ -39,13 +40,13 @@ pub(super) fn thread(pid: i32, mut work: impl FnMut() -> Result<(), SqlError>) -
     Ok(None)
 }
 
-/// Time on a CPU by thread.
+/// CPU time per thread, nanoseconds.
 fn run_times_ns(pid: i32) -> Result<BTreeMap<i32, u64>, SqlError> {
     let failed = |error: procfs::ProcError| {
         SqlError::own(SqlErrorKind::Other, format!("cannot list the threads of process {pid}: {error}"))
     };
     let tasks = Process::new(pid).and_then(|process| process.tasks()).map_err(failed)?;
-    // A thread that ends while the list is read is not the one.
+    // A thread that ends while the list is read is not the one searched.
     Ok(tasks.flatten().filter_map(|task| Some((task.tid, task.schedstat().ok()?.sum_exec_runtime))).collect())
 }
 
@@ -74,7 +75,7 @@ mod tests {
         assert_eq!(standing_out(&before, &BTreeMap::new()), None);
     }
 
-    /// Here the connection is a thread of this process, and its work a loop.
+    /// In this test the connection is a thread of this process, and its work is a loop.
     #[test]
     fn of_several_threads_at_once_each_finds_its_own() {
         let found = |()| {

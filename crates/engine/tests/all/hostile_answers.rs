@@ -1,4 +1,5 @@
-//! Answers that are larger than they look, slower than anyone waits for, or given without proof; files that are none.
+//! Answers that take more memory than their size on the wire, that do not end, or that lack authentication;
+//! certificates that are not regular files.
 
 use crate::hostile_servers::{Fake, answering, hear, message, packet, postgres_answering, session};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -9,7 +10,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Postgresql, SqlErrorKind, Tls, TlsMode};
 
-/// The most that this process had in memory since this was called last, bytes.
+/// Peak memory of this process since the last call, bytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -18,14 +19,14 @@ fn peak() -> u64 {
     kib << 10
 }
 
-/// What comes of it, in time.
+/// The result of `what`, which must be available within this time.
 fn within<T: Send + 'static>(seconds: u64, what: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, ended) = channel();
     std::thread::spawn(move || drop(done.send(what())));
     ended.recv_timeout(Duration::from_secs(seconds)).expect("it goes on for too long")
 }
 
-/// Rows until no one takes them any more.
+/// Sends rows until the client stops reading.
 fn without_end(stream: &mut UnixStream, row: impl Fn(u8) -> Vec<u8>) {
     let mut number = 3;
     while stream.write_all(&row(number)).is_ok() {
@@ -36,7 +37,7 @@ fn without_end(stream: &mut UnixStream, row: impl Fn(u8) -> Vec<u8>) {
 #[test]
 fn a_result_takes_no_more_memory_than_the_limit_however_little_it_is_on_its_way() {
     const MOST: u64 = 450 << 20;
-    // No columns are announced, and each row has as many values as a row can have, of no length.
+    // No columns are announced, and each row has the largest possible number of values, all empty.
     let nulls: Vec<u8> = [&[0xff, 0xff][..], &[0xff; 4 * 65_535]].concat();
     let row = message(b'D', &nulls);
     let mut postgres = postgres_answering(move |stream| {
@@ -49,7 +50,7 @@ fn a_result_takes_no_more_memory_than_the_limit_however_little_it_is_on_its_way(
     let reached = peak();
     assert!(error.kind == SqlErrorKind::Lost && error.message.contains("256 MiB"), "{error}");
     assert!(reached < MOST, "{} MiB", reached >> 20);
-    // What is no UTF-8 is three times as long afterwards.
+    // Invalid UTF-8 becomes three times as long.
     let row = [&[0xfd, 0, 0, 0x10][..], &[0xff; 1 << 20]].concat();
     let fake = answering(move |stream| {
         let _ = stream.write_all(&[packet(1, &[1, 1]), packet(2, b"column")].concat());
@@ -90,7 +91,7 @@ fn an_answer_that_comes_byte_by_byte_or_is_all_notices_is_given_up() {
     }
 }
 
-/// A PostgreSQL that asks for SCRAM and then says this in place of its own proof.
+/// The error for a PostgreSQL server that requests SCRAM and then sends `says` instead of its own proof.
 fn unproved(says: Vec<u8>) -> String {
     let fake = Fake::new(move |mut stream| {
         let asks = message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0");
@@ -110,7 +111,7 @@ fn a_postgresql_that_proves_nothing_is_not_believed() {
     let error = unproved([&b"R\0\0\0\x08\0\0\0\0"[..], ready].concat());
     assert!(error.contains("without the proof") && error.contains("verify-full"), "{error}");
     assert!(unproved(ready.to_vec()).contains("before it let anyone in"));
-    // Over a Unix socket a password goes in clear, but to no one who began to ask for less.
+    // Over a Unix socket a password may be sent in clear text, but not after SCRAM has begun.
     assert!(unproved(b"R\0\0\0\x08\0\0\0\x03".to_vec()).contains("another method"));
 }
 
@@ -127,7 +128,7 @@ fn a_certificate_that_is_a_pipe_or_has_no_end_is_refused_at_once() {
     for ca in [pipe.as_path(), Path::new("/dev/zero")] {
         let fake = Fake::new(|mut stream| {
             let mut greeting = crate::hostile_servers::greeting(false);
-            // It offers TLS.
+            // Offers TLS.
             let at = greeting.iter().position(|byte| *byte == 0xf7).unwrap();
             greeting[at] = 0xff;
             let _ = stream.write_all(&greeting);

@@ -1,4 +1,4 @@
-//! Servers that want the password itself, over a connection that others can listen to.
+//! Servers that require the password itself over a connection without encryption.
 
 use crate::hostile_servers::packet;
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, PasswordKey, Tls};
 
-/// A key of 2048 bits whose private half was thrown away.
+/// A key of 2048 bits whose private half was discarded.
 const KEY: &str = "\
 -----BEGIN PUBLIC KEY-----
 MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAlJtlrJMhU2nH8HY371om
@@ -20,16 +20,16 @@ FwIDAQAB
 -----END PUBLIC KEY-----
 ";
 
-/// What a login is answered with, one packet each.
+/// The server's answer to a login, one packet.
 const WANT_PASSWORD: &[u8] = &[1, 4];
 
-/// A server on TCP that asks for the password itself and answers all that comes with its own key; what came.
+/// A TCP server that requests the password, answers every packet with its own key, and records all packets.
 struct Thief {
     port: u16,
     heard: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-/// MySQL's, whose accounts have caching_sha2_password.
+/// MySQL's greeting, with caching_sha2_password.
 fn greeting() -> Vec<u8> {
     let mut out = vec![10];
     out.extend_from_slice(b"9.7.0\0\x01\0\0\0abcdefgh\0\xff\xf7\xff\x02\0\xff\xdf\x15");
@@ -38,7 +38,7 @@ fn greeting() -> Vec<u8> {
     packet(0, &out)
 }
 
-/// The payload of the next packet; none when the client has gone.
+/// The payload of the next packet; none if the client has disconnected.
 fn payload(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut header = [0; 4];
     stream.read_exact(&mut header).ok()?;
@@ -48,7 +48,7 @@ fn payload(stream: &mut TcpStream) -> Option<Vec<u8>> {
 }
 
 impl Thief {
-    /// One that says `first` once the client has said who it is.
+    /// A server that sends `first` after the client's login packet.
     fn new(first: &'static [u8]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -71,22 +71,22 @@ impl Thief {
         Self { port, heard }
     }
 
-    /// Why a login fails, and what the server got of the client besides its name.
+    /// The error of a login, and what the server received after the login packet.
     fn robbed(&self, engine: &dyn Engine, password_key: PasswordKey) -> (String, Vec<Vec<u8>>) {
         let target = ConnectTarget::to(Address::Tcp("127.0.0.1".into(), self.port), "root");
         let tls = Tls { password_key, ..Tls::default() };
         let target = ConnectTarget { password: "Zx9-secret".into(), tls, ..target };
         let error = engine.connect(&target).err().expect("no one gets in here").to_string();
         assert!(!error.contains("Zx9-secret"), "{error}");
-        // What was sent is there by now or soon.
+        // By now, or soon, everything that was sent has arrived.
         std::thread::sleep(Duration::from_millis(20));
         (error, std::mem::take(&mut *self.heard.lock().unwrap()))
     }
 }
 
-/// What the client sends when it asks for the server's key.
+/// The client's request for the server's key.
 const WANT_KEY: [u8; 1] = [2];
-/// Bytes that the key seals a password to.
+/// Bytes of a password encrypted with the key.
 const SEALED: usize = 256;
 
 #[test]
@@ -99,7 +99,7 @@ fn a_password_goes_to_no_server_whose_key_no_one_named() {
             assert!(error.contains(way), "{way}: {error}");
         }
     }
-    // A key that the server sends although no one asked for it.
+    // A key that the server sends without a request.
     let unasked: &'static [u8] = [&[1], KEY.as_bytes()].concat().leak();
     let (error, heard) = Thief::new(unasked).robbed(&Mysql, PasswordKey::None);
     assert!(heard.is_empty() && error.contains("not known"), "{error}");
@@ -118,7 +118,7 @@ fn a_password_is_sealed_with_the_key_that_was_named_or_asked_for() {
     let (_, heard) = thief.robbed(&Mysql, PasswordKey::OfServer);
     assert_eq!(heard[0], WANT_KEY);
     assert_eq!(heard[1].len(), SEALED);
-    // A file that holds none: nothing is sent, and the server is not asked in its place.
+    // A file without a key: nothing is sent, and the server's key is not requested instead.
     for file in ["/dev/zero", "/nonexistent/key.pem"] {
         let (error, heard) = thief.robbed(&Mysql, PasswordKey::File(file.into()));
         assert!(heard.is_empty() && error.contains(file), "{error}");

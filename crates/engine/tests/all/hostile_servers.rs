@@ -1,4 +1,4 @@
-//! Servers that are not what they should be: each ends in a clear error, in bounded time and memory.
+//! Faulty servers: each must lead to a clear error, in bounded time and memory.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -7,7 +7,7 @@ use tare_engine::{
     Address, ConnectTarget, Engine, EngineError, Mariadb, Postgresql, Session, SqlError, SqlErrorKind, Sqlite,
 };
 
-/// A server that does with each connection what it is told, until the test ends.
+/// A server that runs `serve` for each connection, until the test ends.
 pub struct Fake {
     folder: tempfile::TempDir,
 }
@@ -29,7 +29,7 @@ impl Fake {
         ConnectTarget { password: "secret".into(), ..target }
     }
 
-    /// Why no one can log in, which must be said in time and without the password.
+    /// The error of a login, which must come in time and must not contain the password.
     pub fn refuses(&self, engine: &dyn Engine) -> String {
         let began = Instant::now();
         let error = engine.connect(&self.target()).err().expect("no one can log in here");
@@ -51,7 +51,7 @@ pub fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// MariaDB's, with or without the bit that offers TLS.
+/// MariaDB's greeting, with or without the capability bit for TLS.
 pub fn greeting(tls: bool) -> Vec<u8> {
     let mut out = vec![10];
     out.extend_from_slice(b"5.5.5-10.11.0-MariaDB\0\x01\0\0\0abcdefgh\0\xfe");
@@ -63,13 +63,13 @@ pub fn greeting(tls: bool) -> Vec<u8> {
     packet(0, &out)
 }
 
-/// Reads until nothing more comes for a moment; the other side is gone when nothing came at all.
+/// Reads once; false if the other side has disconnected.
 pub fn hear(stream: &mut UnixStream) -> bool {
     let mut buffer = [0; 4096];
     matches!(stream.read(&mut buffer), Ok(count) if count > 0)
 }
 
-/// A server that lets everybody in and answers the first statement so.
+/// A server that accepts every login and runs `answer` for the first statement.
 pub fn answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Fake {
     Fake::new(move |mut stream| {
         let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
@@ -79,7 +79,7 @@ pub fn answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Fa
             && hear(&mut stream)
         {
             answer(&mut stream);
-            // Until the client goes.
+            // Until the client disconnects.
             let _ = hear(&mut stream);
         }
     })
@@ -89,7 +89,7 @@ pub fn session(fake: &Fake) -> Box<dyn Session> {
     Mariadb.connect(&fake.target()).unwrap()
 }
 
-/// What a query ends in, and that it does within some seconds.
+/// The error of a query, which must come within a minute.
 pub fn fails(fake: &Fake, run: impl Fn(&mut dyn Session) -> Result<(), SqlError>) -> SqlError {
     let mut session = session(fake);
     session.set_timeout(Some(Duration::from_millis(500))).unwrap();
@@ -99,7 +99,7 @@ pub fn fails(fake: &Fake, run: impl Fn(&mut dyn Session) -> Result<(), SqlError>
     error
 }
 
-/// What this process has in memory, bytes.
+/// Resident memory of this process, bytes.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
     text.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
@@ -116,7 +116,7 @@ fn a_server_that_closes_each_connection() {
 
 #[test]
 fn a_server_that_says_nothing() {
-    // Held, so that they stay open.
+    // Stored, so that the connections stay open.
     let held = std::sync::Mutex::new(Vec::new());
     let fake = Fake::new(move |stream| held.lock().unwrap().push(stream));
     std::thread::scope(|scope| {
@@ -220,7 +220,7 @@ fn more_columns_than_there_can_be() {
     assert!(fails(&fake, |session| session.query("SELECT 1").map(drop)).message.contains("columns"));
 }
 
-/// Rows without end, as fast as they are taken.
+/// Rows without end, as fast as the client reads.
 fn endless() -> Fake {
     answering(|stream| {
         let mut start = packet(1, &[1, 1]);
@@ -268,12 +268,12 @@ fn a_session_that_waits_is_ended_from_another_thread() {
     assert!(began.elapsed() < Duration::from_secs(5));
 }
 
-/// A message of PostgreSQL's.
+/// A message of PostgreSQL's protocol.
 pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
 }
 
-/// A PostgreSQL that lets everybody in and answers the first statement so.
+/// A PostgreSQL server that accepts every login and runs `answer` for the first statement.
 pub fn postgres_answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Box<dyn Session> {
     let fake = Fake::new(move |mut stream| {
         let welcome = [message(b'R', &[0; 4]), message(b'Z', b"I")].concat();
@@ -340,13 +340,13 @@ fn a_postgresql_that_says_half_a_message_or_promises_16_mib() {
         let _ = hear(&mut stream) && stream.write_all(&message(b'R', &[0; 4])[..6]).is_ok();
     });
     assert!(fake.refuses(&Postgresql).contains("closed the connection"));
-    // Before the login nothing is so long.
+    // Before login no message may be this long.
     let fake = Fake::new(|mut stream| {
         let _ = hear(&mut stream) && stream.write_all(&[b'R', 1, 0, 0, 0]).is_ok();
         let _ = hear(&mut stream);
     });
     assert!(fake.refuses(&Postgresql).contains("a message of 16777216 bytes"));
-    // Later it may be.
+    // After login it may be.
     let mut session = postgres_answering(|stream| drop(stream.write_all(&[b'D', 1, 0, 0, 0, 0, 1])));
     let error = session.run("SELECT 1").unwrap_err();
     assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");

@@ -1,4 +1,4 @@
-//! Servers that say they speak TLS and are not what they should be: a clear error, in bounded time.
+//! Servers that agree to TLS and then misbehave: each must lead to a clear error, in bounded time.
 
 use crate::hostile_servers::greeting;
 use std::io::{Read, Write};
@@ -9,10 +9,10 @@ use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, Postgresql, Tl
 
 const ENGINES: [&(dyn Engine + Sync); 3] = [&Mariadb, &Mysql, &Postgresql];
 
-/// What a fake does when it is asked for TLS.
+/// What a fake server does after it has agreed to TLS.
 type Answer = dyn Fn(&mut TcpStream) + Send + Sync;
 
-/// The port of a server that does so with every connection, each in a thread of its own.
+/// The port of a server that runs `serve` for every connection, each in a thread of its own.
 fn listening(serve: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -26,14 +26,14 @@ fn listening(serve: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> u16 {
     port
 }
 
-/// A server that agrees to TLS, as its protocol has it, and then does what it is told.
+/// A server that agrees to TLS, as its protocol defines it, and then runs `answer`.
 fn fake(engine: &str, answer: Arc<Answer>) -> ConnectTarget {
     let postgres = engine == "postgresql";
     let port = listening(move |stream| {
         if !postgres && stream.write_all(&greeting(true)).is_err() {
             return;
         }
-        // The request: 8 bytes, or 4 + 32.
+        // The TLS request: 8 bytes for PostgreSQL, 4 + 32 otherwise.
         let mut asked = vec![0; if postgres { 8 } else { 36 }];
         if stream.read_exact(&mut asked).is_ok() && (!postgres || stream.write_all(b"S").is_ok()) {
             answer(stream);
@@ -47,7 +47,7 @@ fn target(port: u16, mode: TlsMode) -> ConnectTarget {
     ConnectTarget { password: "Zx9-secret".into(), tls: Tls { mode, ..Tls::default() }, ..target }
 }
 
-/// Why no one gets in, said in time and without the password.
+/// The error of a login, which must come in time and must not contain the password.
 fn refused(engine: &dyn Engine, target: &ConnectTarget) -> String {
     let began = Instant::now();
     let error = engine.connect(target).err().expect("no one gets in here").to_string();
@@ -56,7 +56,7 @@ fn refused(engine: &dyn Engine, target: &ConnectTarget) -> String {
     error
 }
 
-/// The same of each engine, side by side: some wait until no one has patience any more.
+/// The same for each engine, in parallel: some cases wait until the time limit.
 fn each_refused(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static, words: &[&str]) {
     let answer: Arc<Answer> = Arc::new(answer);
     std::thread::scope(|scope| {
@@ -70,7 +70,7 @@ fn each_refused(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static, words: 
     });
 }
 
-/// Until the client has gone.
+/// Reads until the client disconnects.
 fn hear_out(stream: &mut TcpStream) {
     let _ = std::io::copy(stream, &mut std::io::sink());
 }
@@ -84,7 +84,7 @@ fn a_handshake_that_hangs() {
 fn a_handshake_that_comes_byte_by_byte_for_ever() {
     each_refused(
         |stream| {
-            // A record of handshake with 16,000 bytes to come.
+            // A handshake record that announces 16,000 bytes.
             let mut slow = vec![22, 3, 3, 0x3e, 0x80, 2, 0, 0x3e, 0x7c];
             slow.extend([0; 16_000]);
             for byte in slow {
@@ -113,7 +113,7 @@ fn a_server_that_goes_on_in_clear_or_speaks_something_else() {
         },
         &["speaks TLS"],
     );
-    // An alert of its own, and messages without end.
+    // An alert, and messages without end.
     each_refused(
         |stream| {
             let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, 40]);
@@ -131,7 +131,7 @@ fn a_server_that_goes_on_in_clear_or_speaks_something_else() {
     );
 }
 
-/// Someone in between who adds to what the server said must not be believed once it is encrypted.
+/// Bytes that a host in between adds to the server's clear text must not be treated as encrypted.
 #[test]
 fn what_came_in_clear_is_not_taken_for_what_was_encrypted() {
     let port = listening(|stream| {

@@ -1,4 +1,4 @@
-//! Servers that lie, stall and break off, in one test program.
+//! Servers that send false data, stall or disconnect, in one test program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![allow(clippy::disallowed_methods)]

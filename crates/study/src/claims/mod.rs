@@ -2,8 +2,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `table` | the claims that come with the program; what of it a machine can do, and in how much time |
-//! | `narrow` | an experiment as a study: only the conditions that its claims need |
+//! | `table` | the claims that come with the program; which of them a machine can test, and in how much time |
+//! | `narrow` | turns an experiment into a study with only the conditions that its claims need |
 
 mod narrow;
 mod table;

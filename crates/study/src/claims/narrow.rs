@@ -1,4 +1,4 @@
-//! An experiment as a study: the conditions that its claims need, each once, and one of them twice.
+//! Turns an experiment into a study: each condition that its claims need, once, and one of them twice.
 
 use super::table::study_text;
 use crate::language::document::{Source, StudyError};
@@ -14,17 +14,17 @@ use thiserror::Error;
 pub enum NarrowError {
     #[error("experiment {experiment}: there is no built-in study {study}")]
     NoStudy { experiment: String, study: String },
-    /// What it changes does not fit the study.
+    /// A key that the experiment changes does not fit the study.
     #[error(transparent)]
     Study(#[from] StudyError),
-    /// A claim's level is none.
+    /// A claim names an invalid level.
     #[error("claim {claim}: {factor} = {level}: expected {expected}")]
     Level { claim: String, factor: String, level: String, expected: String },
 }
 
-/// The study of an experiment, with so many blocks. `servers` is the folder in which builds lie, each in a folder of
-/// its name. Ratios of means have the condition that most of them start from measured twice: the machine against
-/// itself, in the same blocks.
+/// The study of an experiment, with `blocks` blocks. `servers` is the folder of the builds, each in a subfolder with
+/// its name. If claims compare means, the condition that most of them use as the base is measured twice in the same
+/// blocks, to compare the machine with itself.
 pub fn narrow(experiment: &Experiment, blocks: usize, servers: &Path) -> Result<Study, NarrowError> {
     let text = study_text(&experiment.study)
         .ok_or_else(|| NarrowError::NoStudy { experiment: experiment.name.clone(), study: experiment.study.clone() })?;
@@ -80,11 +80,11 @@ fn levels_of(experiment: &Experiment) -> Vec<&Levels> {
 fn most_common_start(experiment: &Experiment) -> Option<&Levels> {
     let starts = || experiment.claims.iter().filter(|claim| claim.measure == Measure::Ratio).map(|claim| &claim.a);
     let count = |levels: &Levels| starts().filter(|other| *other == levels).count();
-    // The first of those that are as common.
+    // The first of equally frequent ones.
     starts().rev().max_by_key(|levels| count(levels))
 }
 
-/// A condition's levels as factors. Which build, placement or load it is comes first: what else it sets is on top.
+/// A condition's levels as factors. The build, placement or load comes first, because the other levels refine it.
 fn condition(levels: &Levels, side: &str) -> Vec<Factor> {
     const FIRST: [&str; 4] = ["engine", "build", "workload", "placement"];
     let factor = |name: &str, level: Value| Factor { name: name.to_owned(), levels: vec![level] };
@@ -95,12 +95,12 @@ fn condition(levels: &Levels, side: &str) -> Vec<Factor> {
     std::iter::once(factor(SIDE, side.into())).chain(own).collect()
 }
 
-/// The engine of a build, which its name begins with.
+/// The engine of a build: the beginning of its name.
 fn product(build: &str) -> &str {
     build.split_once('-').map_or(build, |(product, _)| product)
 }
 
-/// The server program of a build: the one of its usual names that is there.
+/// The server program of a build: the first existing one of its usual names.
 fn program(build: &str, servers: &Path) -> Value {
     let bin = servers.join(build).join("bin");
     let names: &[&str] = match product(build) {

@@ -1,4 +1,4 @@
-//! The claims that come with the program: `studies/claims.toml`, and studies that no one else needs.
+//! The claims that come with the program: `studies/claims.toml`, and studies that only claims use.
 
 use crate::language::builtin;
 use crate::language::spec::SIDE;
@@ -24,8 +24,8 @@ pub fn all() -> Result<Vec<Experiment>, String> {
     toml::from_str::<Table>(CLAIMS).map(|table| table.experiments).map_err(|e| format!("studies/claims.toml: {e}"))
 }
 
-/// The experiments that a name stands for: of a claim, with that claim alone; of an experiment; of an article by its
-/// letter, in either case. None where it is none of them.
+/// The experiments for a name: for a claim, its experiment with this claim only; for an experiment, itself; for an
+/// article, named by its letter in either case, all of its experiments. None for any other name.
 pub fn chosen(all: &[Experiment], name: &str) -> Option<Vec<Experiment>> {
     let of_claim = all.iter().find_map(|experiment| {
         let claim = experiment.claims.iter().find(|claim| claim.name == name)?;
@@ -48,8 +48,8 @@ pub(super) fn study_text(name: &str) -> Option<&'static str> {
 
 const GET: &str = "scripts/get-servers";
 
-/// Why none of an experiment's claims can be tested on a machine; none where some may be. `here` says whether the
-/// machine is this one, whose files and kind of processor are known.
+/// Why a machine can test none of an experiment's claims; none if it may test some. `here` says whether the machine
+/// is this one, whose files and processor model are known.
 pub fn missing(experiment: &Experiment, machine: &Machine, servers: &Path, here: bool) -> Option<Cannot> {
     let needs = &experiment.needs;
     if let Some(what) = &needs.unpublished {
@@ -81,14 +81,14 @@ fn is_there(build: &str, servers: &Path) -> bool {
     servers.join(build).join("bin").is_dir()
 }
 
-/// Whether its name is a product and a version, as packages are called.
+/// Whether its name is a product and a version, like that of a package.
 fn is_packaged(build: &str) -> bool {
     let version = build.split_once('-').map(|(_, version)| version);
     version.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
-/// Why claims cannot be tested although others of the experiment can: a condition that the plan leaves out, or two that
-/// come to the same on this machine.
+/// The claims that cannot be tested although others of the experiment can, each with the reason: the plan leaves out
+/// one of its conditions, or two of them are identical on this machine.
 pub fn cannot(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, Cannot> {
     let planned = |levels: &Levels| {
         let is_it = |found: &Levels| found.iter().filter(|(factor, _)| *factor != SIDE).eq(levels);
@@ -106,7 +106,7 @@ pub fn cannot(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, Cannot> 
     all.map(|(name, reason)| (name, Cannot::Condition { reason })).collect()
 }
 
-/// Whether two conditions differ in words of their placement alone, and these come to the same.
+/// Whether two conditions differ only in keys of the placement that resolve to the same placement.
 fn is_same_here(a: &PlannedCondition, b: &PlannedCondition) -> bool {
     let others = |condition: &PlannedCondition| {
         let settings = condition.settings.iter().filter(|(key, _)| !IN_PLANS.iter().any(|own| key.starts_with(own)));
@@ -117,5 +117,5 @@ fn is_same_here(a: &PlannedCondition, b: &PlannedCondition) -> bool {
 }
 
 const IN_PLANS: [&str; 1] = ["placement."];
-/// Keys among them of which each trial draws what it makes.
+/// Placement keys whose effect is drawn at random in each trial.
 const PAIRED: [&str; 2] = ["placement.bind", "placement.pairing"];

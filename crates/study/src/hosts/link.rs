@@ -1,5 +1,5 @@
-//! A way between two processes of this program: a JSON line a message, an empty line a second as a sign of life.
-//! Neither side is believed: every line, and all that waits to be heard or taken, has a limit.
+//! A connection between two processes of this program: one JSON line per message, and an empty line per second as a
+//! keep-alive. Neither side trusts the other: every line, and every queue of messages, has a limit.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 use tare_text::shown_name;
 
 const SIGN_EVERY: Duration = Duration::from_secs(1);
-/// Who was not heard for so long is gone: ten signs of life in a row do not get lost on a way that works.
+/// The other side counts as gone after this time: ten keep-alives in a row do not get lost on a working connection.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Bytes of the longest message: a machine of thousands of CPUs takes some millions, so do the threads of a load.
+/// Limit on a message, bytes: a machine with thousands of CPUs takes some millions, as do the threads of a load.
 const LONGEST: u64 = 32 << 20;
-/// Numbers that the sets of a message, written as `0-65535`, may have together: a machine of 8192 CPUs has some tens of
-/// thousands, and a few bytes of text can be megabytes in memory.
+/// Limit on the numbers in the CPU sets of one message, written as `0-65535`, in total: a machine with 8192 CPUs has
+/// some tens of thousands, and a few bytes of text could expand to megabytes in memory.
 const NUMBERS: u64 = 4 << 20;
-/// Lines that a login may print before the first message, and bytes of them together.
+/// Limits on the output of a login before the first message: lines, and their total length in bytes.
 const GREETING: usize = 200;
 const GREETING_BYTES: usize = 1 << 20;
-/// Messages that may wait for the other side to take them: it is asked for one thing at a time.
+/// Limit on messages that wait for the other side to read them: it gets one request at a time.
 const UNSENT: usize = 64;
-/// Bytes that are shown of what is no message.
+/// Bytes of an invalid message that are shown.
 const SHOWN: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum LinkEnd {
     Closed,
     #[error("nothing was heard for {} s", SILENCE.as_secs())]
     Silent,
-    /// The other side does not take what it is told.
+    /// The other side does not read its messages.
     #[error("{UNSENT} messages wait there and are not read")]
     Deaf,
     #[error("a message of more than {} MiB, or {} million CPUs, came", LONGEST >> 20, NUMBERS >> 20)]
@@ -43,7 +43,7 @@ pub enum LinkEnd {
     Garbled(String),
 }
 
-/// The end of a way that is written to. None when it is closed.
+/// The writing end of the connection; `None` after it was closed.
 #[derive(Clone)]
 pub struct TunnelWriter {
     open: Arc<Mutex<Option<SyncSender<Vec<u8>>>>>,
@@ -51,7 +51,7 @@ pub struct TunnelWriter {
 }
 
 impl TunnelWriter {
-    /// Says it, without waiting for who is to hear it. Who does not take it is given up.
+    /// Queues a message, without waiting for the other side. If the queue is full, the connection is given up.
     pub fn say(&self, message: &impl Serialize) {
         let Ok(mut line) = serde_json::to_vec(message) else { return };
         line.push(b'\n');
@@ -64,7 +64,7 @@ impl TunnelWriter {
         *open = None;
     }
 
-    /// Says nothing more: the other side hears that when it has taken what was said.
+    /// Closes the writing end: the other side sees the end after it has read all messages.
     pub fn close(&self) {
         *self.open() = None;
     }
@@ -78,14 +78,14 @@ pub struct Link<I> {
     heard: Receiver<Result<I, LinkEnd>>,
     last: Arc<Mutex<Instant>>,
     writer: TunnelWriter,
-    /// Ends when everything is written, or cannot be.
+    /// Disconnects when everything has been written, or cannot be.
     written: Receiver<Infallible>,
 }
 
 impl<I: DeserializeOwned + Send + 'static> Link<I> {
-    /// Listens on one pipe and gives signs of life on the other, until they end.
+    /// Reads from one pipe and writes keep-alives to the other, until they end.
     pub fn open(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Self> {
-        // One message at a time: the next one is read when this one was taken.
+        // One message at a time: the next one is read after this one was taken.
         let (sender, heard) = sync_channel(0);
         let last = Arc::new(Mutex::new(Instant::now()));
         let ears = Arc::clone(&last);
@@ -97,7 +97,7 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
         Ok(Self { heard, last, writer, written })
     }
 
-    /// The next message, where one comes in time.
+    /// The next message, if one arrives in time.
     pub fn hear(&self, patience: Duration) -> Result<Option<I>, LinkEnd> {
         if self.writer.is_deaf.load(Ordering::Relaxed) {
             return Err(LinkEnd::Deaf);
@@ -116,14 +116,14 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
         &self.writer
     }
 
-    /// Says nothing more, and waits until all that was said is written: for so long at most.
+    /// Closes the writing end, and waits up to this time until everything has been written.
     pub fn finish(&self, patience: Duration) {
         self.writer.close();
         let _ = self.written.recv_timeout(patience);
     }
 }
 
-/// Writes what is said, and signs of life between. `_writing` ends with it.
+/// Writes the queued messages, with keep-alives in between. `_writing` is dropped at the end.
 fn speak(mut out: impl Write, said: &Receiver<Vec<u8>>, _writing: Sender<Infallible>) {
     loop {
         let line = match said.recv_timeout(SIGN_EVERY) {
@@ -164,10 +164,10 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, Li
                 if heard.send(Ok(message)).is_err() {
                     return;
                 }
-                // It may have waited for long.
+                // The message may have waited for long.
                 now();
             }
-            // What a login shell prints before it starts the program.
+            // Output of a login shell before it starts the program.
             Err(_) if greeting_bytes + line.len() <= GREETING_BYTES && greeting.next().is_some() => {
                 greeting_bytes += line.len();
             }
@@ -188,7 +188,7 @@ fn numbers(text: &[u8]) -> u64 {
             b'-' => first = number.take(),
             _ => {
                 let range = first.take().zip(number.take()).map_or(0, |(first, last)| last.saturating_sub(first));
-                // No set holds more.
+                // No set holds more numbers.
                 total += range.min(1 << 16);
             }
         }
@@ -200,7 +200,7 @@ fn numbers(text: &[u8]) -> u64 {
 pub enum HostError {
     #[error("{program} cannot be started to reach {host}: {source}")]
     NotStarted { host: String, program: String, source: io::Error },
-    /// It cannot be reached, or this program is not there.
+    /// The host cannot be reached, or this program is not installed there.
     #[error(
         "client.host {host} did not answer: {reason}; `{command}` must work without a question, with the same tare there \
          (client.program says where)"
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(link.hear(Duration::from_millis(1)), Err(LinkEnd::Silent));
     }
 
-    /// Says the same message without end, and how often it was read.
+    /// Returns the same message without end, and counts how often it was read.
     struct Endless(&'static [u8], Arc<std::sync::atomic::AtomicUsize>);
 
     impl Read for Endless {
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn who_takes_nothing_holds_no_one_up() {
         let (reader, _writer) = io::pipe().unwrap();
-        // No one reads there: it takes as much as fits into a pipe.
+        // Nothing reads this pipe: it takes only what fits into its buffer.
         let (_kept, full) = io::pipe().unwrap();
         let link: Link<u32> = Link::open(reader, full).unwrap();
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What a trial and the clients on another host say to each other, a JSON line each.
+//! The messages between a trial and its clients on another host, one JSON line each.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use tare_results::schema::{AppliedSetting, Environment};
 use tare_text::Value;
 use tare_topology::Fingerprint;
 
-/// Number of this language: raise it when a message changes.
+/// Version of the messages: raise it when a message changes.
 pub const LANGUAGE: u32 = 3;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct Hello {
     pub reached_from: Option<IpAddr>,
 }
 
-/// How clients reach the server: with a password, so it is never shown.
+/// How clients reach the server. It contains a password, so it is never printed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Target {
     host: String,
@@ -32,12 +32,12 @@ pub struct Target {
     password: String,
     database: Option<String>,
     charset: Charset,
-    /// The server's own key (PEM), where it has one: a password that it asks for is encrypted with it.
+    /// The server's public key (PEM), if it has one: it encrypts a password that the server requests.
     key: Option<String>,
 }
 
 impl Target {
-    /// The target of a server that listens for TCP; none of one that listens at a socket.
+    /// The target of a server that listens on TCP; none for one that listens on a socket.
     pub fn of(target: &ConnectTarget) -> Option<Self> {
         let Address::Tcp(host, port) = &target.address else { return None };
         let ConnectTarget { user, password, database, charset, tls, .. } = target.clone();
@@ -48,7 +48,7 @@ impl Target {
         Some(Self { host: host.clone(), port: *port, user, password, database, charset, key })
     }
 
-    /// The address to connect to. Servers that are started here have no certificates.
+    /// The address to connect to. Servers that this program starts have no certificates.
     pub fn target(self) -> ConnectTarget {
         ConnectTarget {
             address: Address::Tcp(self.host, self.port),
@@ -65,12 +65,12 @@ impl Target {
 pub struct Begin {
     /// Every key of the condition with its value.
     pub settings: BTreeMap<String, Value>,
-    /// CPUs of each client thread there, or of all where they share a set.
+    /// CPUs of each client thread there, or of all of them if they share a set.
     pub cpus: Vec<Vec<usize>>,
     pub target: Target,
     pub counts: TrialSize,
     pub seed: u64,
-    /// Whether the server's host reads probes, for which the clients rest.
+    /// Whether the server's host runs probes, for which the clients pause.
     pub probes: bool,
 }
 
@@ -81,14 +81,14 @@ pub enum Ask {
     Begin(Box<Begin>),
     Go,
     Seen(Box<Surroundings>),
-    /// End, and put everything back.
+    /// Stop, and restore all settings.
     Stop,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failed {
     pub what: String,
-    /// Whether they were told to end, or the host there was.
+    /// Whether the clients were told to stop, or the program there was interrupted.
     pub interrupted: bool,
 }
 
@@ -100,13 +100,13 @@ pub enum FromClient {
     Time(i64),
     Holds(Vec<AppliedSetting>),
     Step(Progress),
-    /// All are connected: the server's number of the thread behind each. It waits for an answer, as all below do.
+    /// All clients are connected; the server's thread number for each. It waits for an answer, as do all below.
     Connected(Vec<Option<i32>>),
     Idle,
     Start,
     Finish,
     BeginCaptures,
     EndCaptures,
-    /// The clients have ended, and everything there is as it was found; nothing follows.
+    /// The clients have ended, and all settings there are restored; no message follows.
     Ended(Box<Result<Driven, Failed>>),
 }

@@ -1,10 +1,10 @@
-//! Another host: the same program there, reached through ssh, and what the two say to each other.
+//! Another host: the same program there, started through ssh, and the messages between the two.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `link` | messages and signs of life over two pipes |
-//! | `message` | what a trial and its clients on another host say |
-//! | `remote` | the program there: started, heard, its clock compared, ended |
+//! | `link` | messages and keep-alives over two pipes |
+//! | `message` | the messages between a trial and its clients on another host |
+//! | `remote` | the program on the other host: start, communication, clock comparison, end |
 mod link;
 pub mod message;
 pub mod remote;

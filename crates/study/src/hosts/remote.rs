@@ -1,4 +1,4 @@
-//! This program on another host: started through ssh, heard and ended with it.
+//! This program on another host: started through ssh, and ended together with the connection.
 
 use super::message::{Ask, FromClient, Hello, LANGUAGE};
 use super::{HostError, Link, LinkEnd};
@@ -10,36 +10,36 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tare_engine::{dies_with_parent, interrupted};
 use tare_text::shown_name;
 
-/// How long it may take until the other side has said who it is.
+/// Time limit for the first message of the other side.
 const GREETING: Duration = Duration::from_secs(60);
-/// How often it is looked whether someone wants everything to end.
+/// How often to check for an interruption.
 pub const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long the program that reaches the other host may take to end by itself.
+/// Time limit for the ssh process to end by itself.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// And where no one wants to wait for it any more.
+/// The same limit after an interruption.
 const AT_ONCE: Duration = Duration::from_millis(300);
-/// How long putting back what a lost half had set may take.
+/// Time limit for restoring the settings of a lost host.
 const AFTERMATH: Duration = Duration::from_secs(20);
-/// Times that the clocks are compared: the quickest answer says most.
+/// Number of clock readings; the one with the shortest round trip is used.
 const READINGS: usize = 15;
-/// Bytes of what ssh and the other side complain of that are kept.
+/// Bytes of the error output of ssh and the other side that are kept.
 const COMPLAINT: usize = 2000;
-/// Characters of a name that another host gives itself.
+/// Limit on the length of a name that another host gives itself, characters.
 const NAME: usize = 255;
 
-/// The word that makes this program the other half of a trial.
+/// The subcommand that runs this program as the clients' side of a trial.
 pub const AGENT: &str = "client-agent";
 
-/// How far the clock of another host is ahead of this one's.
+/// How far the clock of another host is ahead of this host's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClockOffset {
-    /// Seconds that it is ahead; negative where it is behind.
+    /// Offset in seconds; negative if the other clock is behind.
     pub offset_s: f64,
-    /// The offset is known to this, seconds: half of the quickest round trip.
+    /// Uncertainty of the offset, seconds: half of the shortest round trip.
     pub uncertainty_s: f64,
 }
 
-/// This program on another host. Dropped, it is cut off, and ends everything that it began there.
+/// This program on another host. Dropping it cuts the connection; the program there then ends all it started.
 pub struct Remote {
     there: OtherHost,
     child: Child,
@@ -105,10 +105,10 @@ impl Remote {
         self.link.writer().say(message);
     }
 
-    /// What the other side says next, where it does soon.
+    /// The next message of the other side, if one arrives soon.
     ///
     /// # Errors
-    /// [`HostError::Lost`]; what was set there has been put back then, where that could be done.
+    /// [`HostError::Lost`]; the settings of that host have been restored before, if that was possible.
     pub fn hear(&mut self) -> Result<Option<FromClient>, HostError> {
         self.link.hear(LOOK_EVERY).map_err(|end| self.lost(&end))
     }
@@ -140,7 +140,7 @@ impl Remote {
         Ok(best)
     }
 
-    /// Lets it go in good order.
+    /// Closes the connection and waits for the end of ssh.
     pub fn close(mut self) {
         self.link.writer().close();
         end(&mut self.child);
@@ -157,7 +157,7 @@ impl Remote {
 impl Drop for Remote {
     fn drop(&mut self) {
         self.link.writer().close();
-        // Gone already is as good.
+        // Errors are ignored: it may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -182,7 +182,7 @@ fn spawn(there: &OtherHost, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> 
     let words = there.command(arguments).unwrap_or_default();
     let (program, rest) = words.split_first().ok_or(HostError::Interrupted)?;
     let mut command = Command::new(program);
-    // It would wait for a host that does not answer when no one is left here.
+    // Otherwise ssh could wait for a host that does not answer after this program has ended.
     dies_with_parent(&mut command);
     command
         .args(rest)
@@ -193,7 +193,7 @@ fn spawn(there: &OtherHost, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> 
         .map_err(|source| HostError::NotStarted { host: host_of(there), program: program.clone(), source })
 }
 
-/// Puts back what was set on a host that was lost, and says what became of it.
+/// Restores the settings of a host that was lost, and describes the result.
 fn aftermath(there: &OtherHost) -> String {
     match restore(there) {
         Ok(()) => "what it had set there is put back".to_owned(),
@@ -201,7 +201,8 @@ fn aftermath(there: &OtherHost) -> String {
     }
 }
 
-/// Puts back what a half that was killed had set there; one that was only cut off is waited for, and does it itself.
+/// Restores the settings that a killed clients' side had changed there; one that was only disconnected restores them
+/// itself, and is waited for.
 fn restore(there: &OtherHost) -> Result<(), String> {
     let deadline = Instant::now() + AFTERMATH;
     loop {
@@ -228,7 +229,7 @@ fn restore(there: &OtherHost) -> Result<(), String> {
     }
 }
 
-/// Waits a while for the end of a process whose pipe is closed, and makes one.
+/// Waits for a while for the end of a process whose pipe is closed, then kills it.
 fn end(child: &mut Child) -> Option<ExitStatus> {
     let began = Instant::now();
     while began.elapsed() < if interrupted() { AT_ONCE } else { FAREWELL } {
@@ -241,9 +242,9 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
     child.wait().ok()
 }
 
-/// Keeps the last of what ssh and the other side say alongside their messages.
+/// Keeps the end of the error output of ssh and the other side.
 fn listen_to(mut errors: ChildStderr, complaint: Arc<Mutex<String>>) {
-    // Where the system starts no thread, what is said is lost.
+    // If the system cannot start a thread, the output is lost.
     let _ = std::thread::Builder::new().spawn(move || {
         let mut bytes = [0; 1024];
         while let Ok(read @ 1..) = errors.read(&mut bytes) {
@@ -257,7 +258,7 @@ fn listen_to(mut errors: ChildStderr, complaint: Arc<Mutex<String>>) {
 }
 
 fn why(how: Option<&str>, status: Option<ExitStatus>, complaint: &Mutex<String>) -> String {
-    // Its last words are on their way when it has ended.
+    // Its last output may still be in transit after it has ended.
     std::thread::sleep(LOOK_EVERY);
     let said = shown_name(complaint.lock().unwrap_or_else(PoisonError::into_inner).trim()).into_owned();
     let status = status.map(|status| status.to_string());
@@ -265,7 +266,7 @@ fn why(how: Option<&str>, status: Option<ExitStatus>, complaint: &Mutex<String>)
     [how.map(str::to_owned), status, said].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// What another host says, as it may be shown: so many characters, on one line, none of which steers a terminal.
+/// Printable text from another host: at most `most` characters, one line, no terminal control sequences.
 pub fn cut(text: &str, most: usize) -> String {
     let whole: String = text.chars().take(most).collect();
     let dots = if whole.len() < text.len() { "..." } else { "" };

@@ -7,7 +7,7 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-/// All of them, in the order in which a newcomer meets them.
+/// All of them, beginning with those for new users.
 pub const BUILTIN: &[Builtin] = &[
     Builtin { name: "first-look", text: include_str!("../../../../studies/first-look.toml") },
     Builtin { name: "side-by-side", text: include_str!("../../../../studies/side-by-side.toml") },

@@ -1,4 +1,4 @@
-//! What can only be checked when the whole study is known: that every factor exists and every level fits.
+//! Checks that need the whole study: every factor exists and every level is valid.
 
 use super::document::{Place, Places, Source, StudyError};
 use super::fields;
@@ -8,12 +8,12 @@ use std::collections::HashSet;
 use tare_results::MOST_CONDITIONS;
 use tare_text::{Value, nearest};
 
-/// Gives the base's load the keys that the study has for it, now that it is known which load that is; what excludes
-/// each other is a mistake.
+/// Applies the study's keys for loads to the base's load, after it is known which load that is. Keys that exclude
+/// each other are an error.
 pub fn together(source: Source<'_>, places: &Places, study: &mut Study) -> Result<(), StudyError> {
     let mut base = study.base.clone();
     study.apply_load_keys(&mut base).map_err(|(key, expected)| {
-        // Each by itself was one of its values.
+        // Each key had a valid value by itself.
         source.wrong(&places.key(&key), format!("`{key}` stands next to a key that excludes it"), expected)
     })?;
     study.base = base;
@@ -27,7 +27,7 @@ pub fn together(source: Source<'_>, places: &Places, study: &mut Study) -> Resul
     Ok(())
 }
 
-/// A key of another workload than the study's is a mistake, not a silent no-op.
+/// A key of another workload than the study's is an error, not silently ignored.
 pub fn kinds(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     let load = &study.base.workload.load;
     match places.keys.iter().find(|(field, _)| !field.belongs_to(load)) {
@@ -40,7 +40,7 @@ pub fn kinds(source: Source<'_>, places: &Places, study: &Study) -> Result<(), S
     }
 }
 
-/// A key of the workload that changes nothing is a mistake as well, unless the workload itself varies.
+/// A key of the workload that has no effect is an error too, unless the workload itself varies.
 fn dead(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     let varies = |name: &str| study.factors.iter().chain(study.conditions.iter().flatten()).any(|f| f.name == name);
     let load = study.base.workload.load.load();
@@ -53,7 +53,7 @@ fn dead(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyE
     }
 }
 
-/// A level of a factor that changes nothing, where the workload is the same in all conditions.
+/// Reports a level of a factor that has no effect, if the workload is the same in all conditions.
 fn dead_level(factor: &str, settings: &Settings) -> Result<(), String> {
     let load = settings.workload.load.load();
     match load.dead() {
@@ -64,7 +64,7 @@ fn dead_level(factor: &str, settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// Every alternative placement must be one of the study's.
+/// Every alternative placement must be one that the study defines.
 pub fn alternatives(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     for name in &study.first_of {
         if let Err(expected) = study.apply(&mut study.base.clone(), "placement", &name.as_str().into()) {
@@ -75,7 +75,7 @@ pub fn alternatives(source: Source<'_>, places: &Places, study: &Study) -> Resul
     Ok(())
 }
 
-/// Every factor must exist and every level must fit, before anything is started.
+/// Every factor must exist and every level must be valid; checked before anything is started.
 pub fn factors(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     few(source, places, study)?;
     let all = || study.factors.iter().chain(study.conditions.iter().chain(&study.enough).flatten());
@@ -91,7 +91,7 @@ pub fn factors(source: Source<'_>, places: &Places, study: &Study) -> Result<(),
             if let Err(expected) = fits {
                 return Err(unfit(source, &places.level(&factor.name, level), study, &factor.name, level, expected));
             }
-            // Two values are one level when they are written the same and are of one type.
+            // Two values are the same level if they are written alike and have the same type.
             if !seen.insert(format!("{level:?}")) {
                 let what = format!("factor {} has the level {level} twice", factor.name);
                 return Err(source.wrong(&places.level(&factor.name, level), what, "each level once"));
@@ -101,7 +101,7 @@ pub fn factors(source: Source<'_>, places: &Places, study: &Study) -> Result<(),
     narrowing(source, places, study)
 }
 
-/// Alongside `conditions`, a factor that its entries have too chooses among their levels.
+/// With `conditions`, a factor that also appears in the entries selects from their levels.
 fn narrowing(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     for factor in &study.factors {
         let own: Vec<_> = study.conditions.iter().flatten().filter(|own| own.name == factor.name).collect();
@@ -115,7 +115,7 @@ fn narrowing(source: Source<'_>, places: &Places, study: &Study) -> Result<(), S
     Ok(())
 }
 
-/// A ladder climbs one of the study's factors, with counts that are given.
+/// A ladder must name factors of the study, and excludes counts that are chosen for a target half-width.
 pub fn ladder(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     let Some(ladder) = &study.design.ladder else { return Ok(()) };
     let place = places.table("design");
@@ -133,7 +133,7 @@ pub fn ladder(source: Source<'_>, places: &Places, study: &Study) -> Result<(), 
     Ok(())
 }
 
-/// Refuses what makes more conditions than there may be, before each of its levels is looked at.
+/// Refuses a study with too many conditions, before each level is checked.
 fn few(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     let longest = study.factors.iter().map(|factor| ("factors", factor.levels.len())).max_by_key(|(_, count)| *count);
     let listed = ("conditions", study.conditions.len());
@@ -146,7 +146,7 @@ fn few(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyEr
     }
 }
 
-/// A level that does not fit, with the names that there are.
+/// The error for an invalid level, with the valid names.
 fn unfit(
     source: Source<'_>,
     place: &Place,

@@ -1,18 +1,18 @@
-//! `[decide]`: two sides, and how it is settled whether they differ.
+//! `[decide]`: two sides, and the rule that decides whether they differ.
 
 use super::document::{Source, StudyError};
 use std::ops::Range;
 use tare_text::{Key, Keyed, Value, key};
 
-/// Sessions that a verdict beyond them takes.
+/// Least number of sessions for a verdict beyond a single session.
 const FEWEST_SESSIONS: usize = tare_stats::sequential::FEWEST_SESSIONS;
 
-/// What `[decide]` says; none of a key: what `tare ab` does where nothing is said.
+/// The keys of `[decide]`; for a missing key `tare ab` uses its default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Decide {
     /// The baseline, a factor with a level as `tare ab --a` takes it.
     pub a: Option<String>,
-    /// What may be slower or faster, as `tare ab --b` takes it.
+    /// The candidate, as `tare ab --b` takes it.
     pub b: Option<String>,
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
@@ -21,8 +21,7 @@ pub struct Decide {
     pub sessions: Option<usize>,
     /// Whether both sides run at the same time, each on one half of the machine.
     pub duet: bool,
-    /// Whether both servers run at the same time, and their samples take turns; none: where both sides only read and
-    /// threads are bound.
+    /// Whether both servers run at once and their samples alternate; none: if both only read and threads are bound.
     pub interleave: Option<bool>,
     pub controls: Vec<String>,
     pub seed: Option<u64>,
@@ -80,7 +79,7 @@ pub fn minimum_effect(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a fraction above 0 and below 1, such as 0.02 or 2%".to_owned())
 }
 
-/// A number of sessions that something can be said over.
+/// A valid number of sessions: 1, or enough to show their spread.
 pub fn sessions(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|sessions| *sessions == 1 || (FEWEST_SESSIONS..=1000).contains(sessions)).ok_or_else(|| {
         format!(

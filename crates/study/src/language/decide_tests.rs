@@ -1,4 +1,4 @@
-//! `[decide]`, read and written.
+//! Tests of reading and writing `[decide]`.
 
 use super::super::document::Source;
 use super::super::parse::{Overrides, parse};

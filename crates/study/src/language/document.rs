@@ -1,4 +1,4 @@
-//! TOML with positions: just enough over the `toml` crate to say where a mistake is and what was expected there.
+//! TOML with positions: enough on top of the `toml` crate to report where a mistake is and what was expected.
 
 use super::key::Field;
 use std::collections::BTreeMap;
@@ -11,21 +11,21 @@ use toml::de::{DeTable, DeValue};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{origin}:{line}:{column}: {what}")]
 pub struct StudyError {
-    /// File name, built-in study name or the option it came from.
+    /// File name, built-in study name, or the command line option.
     pub origin: String,
-    /// From 1; 0 where there is no line.
+    /// From 1; 0 if there is no line.
     pub line: usize,
-    /// From 1, in characters; 0 where there is no line.
+    /// From 1, in characters; 0 if there is no line.
     pub column: usize,
     pub what: String,
     pub expected: String,
     pub nearest: Option<String>,
 }
 
-/// A text being read, to turn byte offsets into lines and columns.
+/// A text being read, for converting byte offsets to lines and columns.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// File name, built-in study name or the option it came from.
+    /// File name, built-in study name, or the command line option.
     pub origin: &'a str,
     pub text: &'a str,
 }
@@ -33,7 +33,7 @@ pub struct Source<'a> {
 impl Source<'_> {
     pub fn error(&self, span: Range<usize>, what: impl Into<String>, expected: impl Into<String>) -> StudyError {
         let before = self.text.get(..span.start.min(self.text.len())).unwrap_or("");
-        // What has no text, as an option of the command line, has no lines either.
+        // A source without text, such as a command line option, has no lines.
         let has_lines = usize::from(!self.text.is_empty());
         let line = (before.matches('\n').count() + 1) * has_lines;
         let column = (before.rsplit('\n').next().unwrap_or("").chars().count() + 1) * has_lines;
@@ -47,7 +47,7 @@ impl Source<'_> {
         }
     }
 
-    /// An unknown key, with the nearest of the right ones.
+    /// The error for an unknown key, with the nearest valid one.
     pub fn unknown(&self, span: Range<usize>, what: &str, key: &str, known: &[&str]) -> StudyError {
         let mut error = self.error(span, format!("unknown {what} `{key}`"), names(key, known));
         error.nearest = tare_text::nearest(key, known.iter().copied()).map(str::to_owned);
@@ -70,7 +70,7 @@ impl Source<'_> {
         }
     }
 
-    /// A scalar with its type; numbers keep the words in which they are written.
+    /// A scalar with its type; numbers keep their spelling.
     pub fn scalar(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(Value::Text(text.to_string())),
@@ -81,7 +81,7 @@ impl Source<'_> {
         }
     }
 
-    /// A single value; a list becomes its words, each quoted where a shell would need it.
+    /// A single value; a list becomes one text of its words, quoted as for a shell.
     pub fn words(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
         let DeValue::Array(_) = value.get_ref() else { return self.scalar(name, value) };
         let words: Vec<String> = self.list(name, value)?.into_iter().map(|(word, _)| word.to_string()).collect();
@@ -101,7 +101,7 @@ impl Source<'_> {
     }
 }
 
-/// What a name that is none should have been.
+/// The description of the valid names, for an invalid one.
 pub fn one_of(what: &str, wrong: &str, known: &[&str]) -> String {
     let nearest = tare_text::nearest(wrong, known.iter().copied());
     let nearest = nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
@@ -109,10 +109,10 @@ pub fn one_of(what: &str, wrong: &str, known: &[&str]) -> String {
 }
 
 const FEW: usize = 8;
-/// Of more, so many of the nearest.
+/// Number of names that are listed if there are more than [`FEW`].
 const NEAR: usize = 4;
 
-/// The right names, or of many the nearest and where all stand.
+/// The valid names; of many, only the nearest and how to list all.
 fn names(wrong: &str, known: &[&str]) -> String {
     if known.len() <= FEW {
         return format!("one of {}", known.join(", "));
@@ -139,12 +139,12 @@ pub enum Place {
     Option(String),
 }
 
-/// Where everything stands that is looked at when all is known.
+/// The positions of everything that is checked after the whole study was read.
 #[derive(Clone, Default)]
 pub struct Places {
     /// Keys of the base, in the order in which they were set.
     pub keys: Vec<(Field, Place)>,
-    /// Levels, each with the name of its factor, in that order.
+    /// Levels, each with the name of its factor, in the same order.
     pub levels: Vec<(String, Value, Place)>,
     pub tables: BTreeMap<String, Range<usize>>,
 }
@@ -173,7 +173,7 @@ impl Source<'_> {
         }
     }
 
-    /// An unknown name at a place, with the nearest of the right ones.
+    /// The error for an unknown name at a place, with the nearest valid one.
     pub fn unknown_at(&self, place: &Place, what: &str, name: &str, known: &[&str]) -> StudyError {
         match place {
             Place::At(span) => self.unknown(span.clone(), what, name, known),

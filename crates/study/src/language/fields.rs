@@ -1,5 +1,5 @@
-//! The table of all keys of a study, section by section, in the order in which a study is written: parsing, factors,
-//! `--set`, writing, plans and the reference page read it.
+//! The table of all keys of a study, by section, in the order of a written study. It is used by parsing, factors,
+//! `--set`, writing, plans and the reference page.
 
 use super::key::{CAPTURE, Field, WORKLOAD};
 use super::lists;
@@ -10,7 +10,7 @@ use tare_drive::workload::{AnyLoad, MOST_THREADS};
 use tare_engine::{engine_name, engine_names};
 use tare_text::{Key, Value, key};
 
-/// Those that every study has, each with its table; the loads bring theirs, which stand behind `[workload]`.
+/// The keys that every study has, by table; the keys of loads are added after those of `[workload]`.
 const COMMON: &[(&str, &[Key<Settings>])] = &[
     ("engine", ENGINE),
     ("engine", RUNNING),
@@ -71,7 +71,7 @@ const ENGINE: &[Key<Settings>] = &[
     key!(seconds "start_timeout_s" in engine.start_timeout_s, "seconds the server may take to become ready"),
 ];
 
-/// A server that runs already, in place of one that is started.
+/// Keys for a server that is already running, instead of one that is started.
 const RUNNING: &[Key<Settings>] = &[
     Key::<Settings>::path(
         "socket",
@@ -126,7 +126,7 @@ const RUNNING: &[Key<Settings>] = &[
     ),
 ];
 
-/// What every workload has; the loads themselves bring their own keys.
+/// The keys that every workload has; loads add their own.
 const LOAD: &[Key<Settings>] = &[
     Key::words(
         "name",
@@ -188,7 +188,7 @@ const CLIENT: &[Key<Settings>] = &[
         "on: clients read their sockets again and again until the server answers, in place of sleeping, so that nothing \
          has to wake them; each needs a CPU of its own. Loads that open their connections themselves alone, not \
          sysbench, pgbench and command",
-        // What other loads cannot have is no key of their conditions.
+        // A condition has this key only if its load supports it.
         |s| s.workload.load.load().connects().then_some(s.client.spin),
         |s, on| s.client.spin = on,
     ),
@@ -318,7 +318,7 @@ const RECORDED: &[Key<Settings>] = &[
          sample, where /sys/fs/resctrl is mounted and this user may make groups there (root)"),
 ];
 
-/// Made once: every start of the program asks for some dozens of them.
+/// Built once: every start of the program needs some dozens of them.
 static ALL: LazyLock<Vec<Field>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for (section, keys) in COMMON {
@@ -330,12 +330,12 @@ static ALL: LazyLock<Vec<Field>> = LazyLock::new(|| {
     all
 });
 
-/// All keys but `engine.options.*` and the machine settings, which are open-ended, in the order of a written study.
+/// All keys except the open-ended `engine.options.*` and machine settings, in the order of a written study.
 pub fn all() -> impl Iterator<Item = Field> {
     ALL.iter().copied()
 }
 
-/// Every key of every load; one that several loads have stands once.
+/// Every key of every load; a key of several loads is listed once.
 fn of_loads() -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
     for key in AnyLoad::all().iter().flat_map(|load| load.load().keys()) {
@@ -350,7 +350,7 @@ pub fn find(section: &str, key: &str) -> Option<Field> {
     all().find(|f| f.section == section && f.key == key)
 }
 
-/// The field that a factor of this name varies: `engine` and `workload` stand for their `name`.
+/// The field that a factor of this name varies; `engine` and `workload` mean their key `name`.
 pub fn factor(name: &str) -> Option<Field> {
     if matches!(name, "engine" | "workload") {
         return find(name, "name");

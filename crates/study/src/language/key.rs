@@ -1,17 +1,17 @@
-//! What one key of a study is.
+//! A key of a study.
 
 use super::settings::Settings;
 use tare_drive::workload::AnyLoad;
 use tare_text::{Key, KeyInfo, Value};
 
-/// One key of a study. As a factor it is known by `key` alone.
+/// One key of a study. As a factor it is named by `key` alone.
 #[derive(Clone, Copy)]
 pub struct Field {
     pub section: &'static str,
     pub key: &'static str,
-    /// What it means, with type and range of its values.
+    /// Its description, with type and range of its values.
     pub info: KeyInfo,
-    /// Its declaration, where every study has it; none: it is a key of the loads that have one of this name.
+    /// Its declaration if every study has the key; none if it is a key of loads.
     common: Option<&'static Key<Settings>>,
 }
 
@@ -34,7 +34,7 @@ impl Field {
         self.common.is_none()
     }
 
-    /// The present value; none when it is not set, or the settings' load has no such key.
+    /// The current value; none if it is not set, or if the settings' load has no such key.
     pub fn get(&self, settings: &Settings) -> Option<Value> {
         match self.common {
             Some(key) => key.get(settings),
@@ -49,7 +49,7 @@ impl Field {
         }
     }
 
-    /// Whether this is one of its values, for a load that has it.
+    /// Whether the value is valid, for a load that has this key.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         match self.common {
             Some(key) => key.set(&mut Settings::default(), value),
@@ -60,7 +60,7 @@ impl Field {
         }
     }
 
-    /// Its value where nothing is set; none where it has none then.
+    /// Its default value; none if it has none.
     pub fn default(&self) -> Option<Value> {
         match self.common {
             Some(key) => key.get(&Settings::default()),
@@ -77,8 +77,8 @@ impl Field {
     }
 }
 
-/// What is captured is no factor: it must not change what is measured.
+/// Captures are no factor: they must not change what is measured.
 pub const CAPTURE: &str = "capture";
 
-/// The table that says what the clients do.
+/// The table of the clients' load.
 pub const WORKLOAD: &str = "workload";

@@ -1,13 +1,13 @@
-//! From which share of the time on an interference counts.
+//! The share of the time from which an interference counts.
 
 use std::fmt;
 
-/// From which share of the time a rule speaks; none: never.
+/// The share of the time above which a sample counts as disturbed; none: never.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit(pub Option<f64>);
 
 impl Limit {
-    /// The value and the limit, where it is above.
+    /// The value and the limit, if the value is above the limit.
     pub fn exceeded(self, value: Option<&f64>) -> Option<(f64, f64)> {
         let (value, limit) = (*value?, self.0?);
         (value > limit).then_some((value, limit))

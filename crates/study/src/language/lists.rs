@@ -1,8 +1,8 @@
-//! Lists as the value of a key: SQL statements, or a program with its arguments, which is never a line for a shell.
+//! Lists as the value of a key: SQL statements, or a program with its arguments, which is never run by a shell.
 
 use tare_text::Value;
 
-/// Reads a list of statements from its JSON text; any other text but `none` is one statement.
+/// Reads a list of statements from its JSON text; any other text except `none` is one statement.
 pub fn statements(value: &Value) -> Result<Vec<String>, String> {
     let text = value.to_string();
     let statements: Vec<String> = match text.trim() {
@@ -18,7 +18,7 @@ pub fn statements(value: &Value) -> Result<Vec<String>, String> {
 
 const EXPECTED: &str = "a list of statements, for example [\"VACUUM ANALYZE\"], or none";
 
-/// Reads a list of arguments from its JSON text, or words separated by blanks; none where there is no program.
+/// Reads a list of arguments from its JSON text, or from words separated by blanks; none if there is no program.
 pub fn arguments(value: &Value) -> Option<Vec<String>> {
     let text = value.to_string();
     let words: Vec<String> = match text.trim_start().starts_with('[') {
@@ -28,7 +28,7 @@ pub fn arguments(value: &Value) -> Option<Vec<String>> {
     words.first().is_some_and(|program| !program.is_empty()).then_some(words)
 }
 
-/// The list as one text that both read; none where it is empty.
+/// The list as a text that both functions read; none if it is empty.
 pub fn text(list: &[String]) -> Option<Value> {
     (!list.is_empty()).then(|| Value::Text(serde_json::json!(list).to_string()))
 }

@@ -1,4 +1,4 @@
-//! `[machine]`: machine-wide settings as factors; names and levels are those of `tare-noise`.
+//! `[machine]`: machine-wide settings as factors, with the names and levels of `tare-noise`.
 
 use super::process::AS_FOUND;
 use super::settings::Settings;
@@ -9,7 +9,7 @@ pub fn names() -> Vec<&'static str> {
     Setting::ALL.iter().map(|s| s.name()).collect()
 }
 
-/// The key that says that a setting which cannot be had here is done without.
+/// The key that allows a run without those settings that this machine does not support.
 pub const WHERE_POSSIBLE: &str = "where_possible";
 
 pub fn keys() -> Vec<&'static str> {
@@ -20,15 +20,15 @@ pub fn help(name: &str) -> &'static str {
     name.parse::<Setting>().map_or("", Setting::levels)
 }
 
-/// Sets a level; `as-found` takes it back.
+/// Sets a level; `as-found` removes it.
 pub fn set(settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
     let setting: Setting = name.parse().map_err(|e: NoiseError| e.to_string())?;
     settings.machine.retain(|level| level.setting() != setting);
     if level.to_string() != AS_FOUND {
         let level = setting.level(&level.to_string()).map_err(|_| format!("{}, or {AS_FOUND}", setting.levels()))?;
         settings.machine.push(level);
-        // In one order, however they came: the same settings are equal. Another driver of frequencies takes away what
-        // was set before it.
+        // In a fixed order, so that equal settings compare equal. The frequency driver comes first, because changing
+        // it resets the settings that depend on it.
         let of = |setting: Setting| (setting != Setting::IntelPstate, setting.name());
         settings.machine.sort_by_key(|level| of(level.setting()));
     }

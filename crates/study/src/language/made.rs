@@ -1,4 +1,4 @@
-//! A study without a file: what options of a command line make of the keys that a file would set.
+//! A study without a file: command line options in place of the keys of a file.
 
 use super::check;
 use super::document::{Source, StudyError};
@@ -14,22 +14,22 @@ pub type KeyValue = (&'static str, &'static str, Value);
 #[derive(Debug, Clone)]
 pub struct MadeStudy {
     pub name: &'static str,
-    /// The command or option that it comes from, as messages say it.
+    /// The command or option that it comes from, for messages.
     pub origin: &'static str,
-    /// What its report answers; none: what its conditions suggest.
+    /// The question that its report answers; none: the one that its conditions suggest.
     pub question: Option<Question>,
     pub values: Vec<KeyValue>,
-    /// Each with its levels, of which every combination is a condition.
+    /// Factors with their levels; every combination is a condition.
     pub factors: Vec<Factor>,
 }
 
 impl MadeStudy {
-    /// The study, held to all that holds for one of a file.
+    /// The study, checked like one from a file.
     pub fn study(&self, overrides: &Overrides) -> Result<Study, StudyError> {
         self.parser()?.finish(overrides)
     }
 
-    /// What a trial of it needs to know, where keys may be set that mean nothing to the load.
+    /// The settings of a trial; keys without effect on the load are allowed here.
     pub fn settings(&self) -> Result<(Settings, Sampling), StudyError> {
         let Parser { source, mut study, places, .. } = self.parser()?;
         check::together(source, &places, &mut study)?;
@@ -48,15 +48,15 @@ impl MadeStudy {
     }
 }
 
-/// A key as it is declared, with its value where nothing is set.
+/// A key's declaration with its default value.
 #[derive(Debug, Clone)]
 pub struct DeclaredKey {
     pub info: KeyInfo,
-    /// Its value where nothing is set; none where it has none then.
+    /// Its default value; none if it has none.
     pub default: Option<Value>,
 }
 
-/// The declaration of a key; none where there is no such key.
+/// The declaration of a key; none if there is no such key.
 pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
     match sampling(section, key) {
         Some(key) => Some(DeclaredKey { info: key.info(), default: key.get(&Sampling::default()) }),

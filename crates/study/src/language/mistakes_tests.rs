@@ -1,9 +1,9 @@
-//! Every mistake of a study has its place, what was expected there and the nearest right name.
+//! Every mistake in a study is reported with its place, what was expected there, and the nearest valid name.
 
 use super::document::Source;
 use super::parse::{Overrides, parse};
 
-/// Debug output of the error: its place and all of its words.
+/// Line, column and debug output of the error.
 fn refused(text: &str, sets: &[&str]) -> (usize, usize, String) {
     let overrides = Overrides { sets: sets.iter().map(|set| (*set).to_owned()).collect(), ..Overrides::default() };
     let error = parse(Source { origin: "study.toml", text }, &overrides).map(|_| ()).unwrap_err();

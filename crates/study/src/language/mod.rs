@@ -1,18 +1,18 @@
-//! The language of studies: TOML to a checked study and back.
+//! The language of studies: converts TOML to a checked study and back.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `spec`, `settings` | a study, and what one trial needs to know |
-//! | `key`, `fields`, `sampling_field`, `lists` | every key a study may hold |
-//! | `machine`, `process`, `limit` | machine settings, properties of the server process, limits of interference |
+//! | `spec`, `settings` | a study, and the settings of one trial |
+//! | `key`, `fields`, `sampling_field`, `lists` | all keys of a study |
+//! | `machine`, `process`, `limit` | machine settings, properties of the server process, limits on interference |
 //! | `other_host` | clients on another host |
-//! | `running` | a server that runs already |
-//! | `decide` | two sides, and how it is settled whether they differ |
-//! | `refused` | keys that no study holds: passwords, and keys that went |
-//! | `values` | settings as a plan keeps them |
-//! | `target`, `without_effect` | what keys and levels set; what the command line sets in vain |
-//! | `document`, `parse`, `check`, `write`, `builtin` | TOML to study and back, and the built-in ones |
-//! | `made` | a study without a file, from options of a command line |
+//! | `running` | a server that is already running |
+//! | `decide` | two sides, and the rule that decides whether they differ |
+//! | `refused` | keys that are refused with a hint: passwords, and removed keys |
+//! | `values` | settings in the form that a plan stores |
+//! | `target`, `without_effect` | what a key or level sets; command line settings without effect |
+//! | `document`, `parse`, `check`, `write`, `builtin` | TOML to study and back, and the built-in studies |
+//! | `made` | a study without a file, from command line options |
 
 pub mod builtin;
 pub mod check;

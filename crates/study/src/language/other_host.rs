@@ -1,28 +1,28 @@
-//! Another host, and how it is reached.
+//! Another host, and the command that reaches it.
 
 use super::lists;
 use std::net::IpAddr;
 use tare_text::{Value, quoted};
 
-/// The way to another host, where no one says another. It asks for nothing, and notices within a quarter of a minute
-/// that the other side is gone.
+/// The default command to reach another host. It never prompts, and detects within a quarter of a minute that the
+/// other side is gone.
 const SSH: [&str; 8] =
     ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"];
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherHost {
-    /// The host, as ssh names it; none: this one.
+    /// The host, in ssh's notation; none: this host.
     pub host: Option<String>,
-    /// The program that reaches it, with its options; the host and the command to run there follow.
+    /// The program that reaches it, with its options; the host and the remote command are appended.
     pub ssh: Vec<String>,
     pub program: Vec<String>,
 }
 
 impl OtherHost {
-    /// Takes the host as ssh is to be told it.
+    /// Sets the host, in ssh's notation.
     ///
     /// # Errors
-    /// What was expected: no option of ssh's, which would run other programs here.
+    /// What was expected: an option of ssh is refused, because it could run other programs here.
     pub fn set_host(&mut self, value: &Value) -> Result<(), String> {
         let host = value.to_string();
         if host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
@@ -44,7 +44,7 @@ impl OtherHost {
         Ok(())
     }
 
-    /// The words of a command that runs this program with arguments on the host; none where it is this one.
+    /// The words of a command that runs this program with these arguments on the host; none for this host.
     pub fn command(&self, arguments: &[&str]) -> Option<Vec<String>> {
         let host = self.host.clone()?;
         let mut words: Vec<String> = match self.ssh.is_empty() {
@@ -52,7 +52,7 @@ impl OtherHost {
             false => self.ssh.clone(),
         };
         words.push(host);
-        // ssh joins what follows by blanks, and a shell takes it apart again.
+        // ssh joins the remaining words with blanks, and the remote shell splits them again.
         let own = ["tare".to_owned()];
         let program = if self.program.is_empty() { own.as_slice() } else { self.program.as_slice() };
         let there = program.iter().map(String::as_str).chain(arguments.iter().copied());
@@ -61,14 +61,14 @@ impl OtherHost {
     }
 }
 
-/// Where the clients are, and where a server listens for them.
+/// Where the clients run, and where a server listens for them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientSettings {
-    /// The host that they run on; this one where none is said.
+    /// The host that they run on; by default this host.
     pub on: OtherHost,
-    /// The address of this host at which a server that is started listens for them.
+    /// The address of this host at which a started server listens for them.
     pub server_address: Option<IpAddr>,
-    /// Whether they spin until their server answers, in place of sleeping.
+    /// Whether they spin instead of sleeping until their server answers.
     pub spin: bool,
 }
 

@@ -1,4 +1,4 @@
-//! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
+//! Converts TOML to [`Study`]; every mistake is reported with its place, what was expected, and the nearest name.
 
 use super::document::{Place, Places, Source, StudyError};
 use super::key::{Field, WORKLOAD};
@@ -17,16 +17,15 @@ use toml::de::{DeTable, DeValue};
 pub struct Overrides {
     /// `--quick`: the study's own `[quick]` tables.
     pub quick: bool,
-    /// `--article`: the study's `[article]` tables, the size and settings that an article published.
+    /// `--article`: the study's `[article]` tables, with the size and settings of a published article.
     pub article: bool,
     pub engine: Option<String>,
-    /// `--load`: in place of the study's own, whose keys it does not take over where they mean nothing to it.
+    /// `--load`: replaces the study's own load; keys of that load that the new one does not have are dropped.
     pub load: Option<String>,
-    /// What options of their own set, as `--set` would, each with how it was typed. What `--set` says of the same key
-    /// wins.
+    /// Settings from options other than `--set`, each with the option's text. `--set` takes precedence.
     pub options: Vec<(String, String)>,
     pub sets: Vec<String>,
-    /// `--binary`: programs that are the levels of the factor of that name; none where the study's own stand.
+    /// `--binary`: programs that become the levels of the factor of that name; empty: the study's own levels apply.
     pub binaries: Vec<String>,
 }
 
@@ -53,7 +52,7 @@ const SECTIONS: [&str; 20] = [
     "article",
 ];
 
-/// Parses a study and applies what the command line changes.
+/// Parses a study and applies the changes of the command line.
 pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
     let root = source.table()?;
     let mut parser = Parser::new(source);
@@ -80,17 +79,17 @@ pub(super) struct Parser<'a> {
     pub source: Source<'a>,
     pub study: Study,
     pub places: Places,
-    /// The option of the command line that is being read; none: the document is.
+    /// The command line option that is being read; none while the document is read.
     option: Option<String>,
 }
 
 impl<'a> Parser<'a> {
-    /// A study in which nothing is set, from this source.
+    /// An empty study from this source.
     pub fn new(source: Source<'a>) -> Self {
         Self { source, study: Study::default(), places: Places::default(), option: None }
     }
 
-    /// The study with what the command line changes, once all else is set.
+    /// Applies the changes of the command line, after everything else is set, and returns the study.
     pub fn finish(mut self, overrides: &Overrides) -> Result<Study, StudyError> {
         let own_engine = self.study.base.engine.name.clone();
         if let Some(engine) = &overrides.engine {
@@ -136,7 +135,7 @@ impl<'a> Parser<'a> {
                 }
                 "conditions" => self.study.conditions = self.entries("conditions", value)?,
                 "enough" => self.study.enough = self.entries("enough", value)?,
-                // Read even where it is not used, so that a mistake in it does not wait for the first --quick.
+                // Also read if it is not used, so that a mistake in it is reported before the first --quick.
                 "quick" | "article" => {
                     let kept = self.study.clone();
                     self.overlay(value)?;
@@ -168,7 +167,7 @@ impl<'a> Parser<'a> {
         Question::from_words(&words).ok_or_else(wrong)
     }
 
-    /// Sets what `[quick]` or `[article]` says in place of the study's own.
+    /// Applies the keys of `[quick]` or `[article]` over the study's own.
     fn overlay(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
         for (section, table) in self.source.as_table("quick or article", value)? {
             for (key, value) in self.source.as_table(section.get_ref(), table)? {
@@ -224,7 +223,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A list of arguments as one text; one text is taken as it is.
+    /// A list of arguments as one JSON text; a single text is taken as it is.
     fn arguments(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
         let words = match value.get_ref() {
             DeValue::Array(_) => self.source.list(name, value)?,
@@ -234,7 +233,7 @@ impl<'a> Parser<'a> {
         Ok(Value::Text(serde_json::json!(words).to_string()))
     }
 
-    /// Sets one key of one section; the one way in for files, `[quick]` and `--set`.
+    /// Sets one key of one section; used for files, `[quick]` and `--set`.
     pub fn set(
         &mut self,
         section: &str,
@@ -273,7 +272,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Sets a key of the base. Keys of loads may stand before the load is named, so they are kept and given to it then.
+    /// Sets a key of the base. Keys of loads may precede the name of the load, so they are stored and applied later.
     fn set_base(&mut self, field: Field, level: &Value) -> Result<(), String> {
         if field.is_of_load() {
             field.check(level)?;
@@ -384,7 +383,7 @@ impl<'a> Parser<'a> {
         Ok(Factor { name: name.to_owned(), levels: levels.into_iter().map(|(level, _)| level).collect() })
     }
 
-    /// Another load than the study's, without the keys of the study's own.
+    /// Replaces the study's load, and drops the keys of its own load.
     fn in_place_of_own(&mut self, load: &str) -> Result<(), StudyError> {
         self.command_line(&format!("workload.name={load}"), format!("--load {load}"))?;
         let load = &self.study.base.workload.load;
@@ -397,7 +396,7 @@ impl<'a> Parser<'a> {
         self.option.clone().map_or(Place::At(span), Place::Option)
     }
 
-    /// One `path.to.key=value`, as this option of the command line says.
+    /// Applies one `path.to.key=value` from this command line option.
     fn command_line(&mut self, set: &str, option: String) -> Result<(), StudyError> {
         let outer = std::mem::replace(&mut self.source, Source { origin: "--set", text: "" });
         self.option = Some(option.clone());
@@ -413,7 +412,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Gives a factor these levels, in place of its own where the study has it, as an option of the command line says.
+    /// Sets the levels of a factor from a command line option; they replace the levels of the study.
     fn set_factor(&mut self, name: &str, levels: Vec<Value>, option: &str) {
         let place = Place::Option(option.to_owned());
         self.places.levels.retain(|(factor, ..)| factor != name);
@@ -467,7 +466,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The level of design.ladder that says that every trial has a server of its own.
+/// The value of design.ladder with which every trial has a server of its own.
 const NO_LADDER: &str = "none";
 
 fn set_design(design: &mut Design, name: &str, level: &Value) -> Result<Option<()>, String> {

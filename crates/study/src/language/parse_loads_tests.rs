@@ -1,4 +1,4 @@
-//! Which keys a load has, no matter who it is.
+//! Which keys each load has, and how mistakes in them are reported.
 
 use super::document::Source;
 use super::parse::{Overrides, parse};
@@ -37,7 +37,7 @@ fn another_load_takes_over_none_of_the_keys_that_it_does_not_have() {
     let other = of("read_write").unwrap().base.workload.load;
     assert_eq!((other.load().name(), other.load().get("rows")), ("read_write", Some(5_u64.into())));
     assert_eq!(of("tpc").unwrap_err().origin, "--load tpc");
-    // What is set for the load itself is no key of the study's own.
+    // A key set for the new load on the command line is not dropped like the study's own.
     let sets = vec!["workload.rows=5".to_owned()];
     let overrides = Overrides { load: Some("tpcc".to_owned()), sets, ..Overrides::default() };
     assert!(parse(Source { origin: "own", text }, &overrides).unwrap_err().what.contains("`rows`"));

@@ -4,32 +4,32 @@ use tare_engine::{Allocator, Aslr};
 use tare_noise::CacheLimits;
 use tare_text::Value;
 
-/// The level of a machine or process setting that means: leave it, but record it.
+/// The level of a machine or process setting that means: leave it unchanged, but record it.
 pub const AS_FOUND: &str = "as-found";
-/// The variable that makes the environment larger.
+/// The environment variable that enlarges the environment.
 pub const PADDING: &str = "TARE_PADDING";
-/// Bytes of the padding's name, its `=` and the zero at its end.
+/// Bytes of the padding's name, its `=` and the terminating zero.
 pub const PADDING_OVERHEAD: usize = PADDING.len() + 2;
-/// The longest single string that exec takes: MAX_ARG_STRLEN, 32 pages of 4 KiB (execve(2)).
+/// Limit on a single string of exec: MAX_ARG_STRLEN, 32 pages of 4 KiB (execve(2)).
 const LONGEST: usize = 131_072;
 
 /// No server starts with less memory.
 const LEAST_MEMORY: u64 = 16 << 20;
 pub const NO_LIMIT: &str = "none";
-/// The kernel has masks of 32 bits for the ways of a cache.
+/// The kernel's masks for the ways of a cache have 32 bits.
 const MOST_WAYS: u32 = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProcessSettings {
-    /// Address space of the server; none: as found.
+    /// Address space layout of the server; none: as found.
     pub aslr: Option<Aslr>,
     /// Its memory allocator; none: as found.
     pub allocator: Option<Allocator>,
-    /// Bytes that a padding variable adds to its environment; 0: none.
+    /// Bytes that a padding variable adds to its environment; 0: no padding.
     pub environment_bytes: usize,
-    /// Bytes of memory that it may take, page cache included; none: no limit.
+    /// Limit on its memory including its page cache, bytes; none: no limit.
     pub memory_limit_bytes: Option<u64>,
-    /// What its threads have of the L3 caches and of the memory bandwidth.
+    /// Limits on the L3 cache and the memory bandwidth that its threads use.
     pub cache: CacheLimits,
 }
 
@@ -51,7 +51,7 @@ impl ProcessSettings {
         Ok(())
     }
 
-    /// Sets the limit of its memory: bytes, with a unit or without, or none.
+    /// Sets the limit of its memory: bytes, with or without a unit, or none.
     pub fn set_memory_limit(&mut self, level: &Value) -> Result<(), String> {
         let level = level.to_string();
         self.memory_limit_bytes = match tare_engine::bytes(&level) {
@@ -62,13 +62,13 @@ impl ProcessSettings {
         Ok(())
     }
 
-    /// Sets the ways of the L3 caches that its threads fill, or none.
+    /// Sets the number of L3 cache ways that its threads may fill, or none.
     pub fn set_l3_ways(&mut self, level: &Value) -> Result<(), String> {
         self.cache.l3_ways = limit(level, MOST_WAYS, "a number of ways")?;
         Ok(())
     }
 
-    /// Sets the part of the memory bandwidth of its cores, percent, or none.
+    /// Sets the share of the memory bandwidth of its cores, percent, or none.
     pub fn set_memory_bandwidth(&mut self, level: &Value) -> Result<(), String> {
         self.cache.memory_bandwidth_percent = limit(level, 100, "percent")?;
         Ok(())
@@ -83,7 +83,7 @@ impl ProcessSettings {
     }
 }
 
-/// A limit from 1 on, or none.
+/// A limit of at least 1, or none.
 fn limit(level: &Value, most: u32, what: &str) -> Result<Option<u32>, String> {
     let level = level.to_string();
     if level == NO_LIMIT {

@@ -1,6 +1,6 @@
-//! Keys that no study holds, with what to do instead: passwords, and keys of earlier versions.
+//! Keys that are refused with a hint: passwords, and keys of earlier versions.
 
-/// What is wrong with a key that no study holds, and what to do instead; none for any other key.
+/// What is wrong with a refused key, and what to do instead; none for any other key.
 pub fn key(section: &str, key: &str) -> Option<(String, &'static str)> {
     if section == "server" {
         return Some((

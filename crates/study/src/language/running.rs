@@ -1,26 +1,26 @@
-//! A server that runs already: where it is, who is asked for, and how it is restarted. Never a password.
+//! A server that is already running: its address, the account, and how it is restarted. Never a password.
 
 use super::lists;
 use tare_engine::{Login, TlsMode};
 use tare_text::Value;
 
-/// Keys of `[engine]` that lead to a server that someone else runs.
+/// Keys of `[engine]` for a server that someone else runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunningSettings {
-    /// How it is reached and as whom; never with a password.
+    /// Its address and the account; never with a password.
     pub asked: Login,
     /// The command that restarts it before every trial, as a list of arguments; empty: it is not restarted.
     pub restart: Vec<String>,
 }
 
 impl RunningSettings {
-    /// Whether the study is about a server that runs already.
+    /// Whether the study uses a server that is already running.
     pub fn is_asked(&self) -> bool {
         let Login { socket, host, option_file, service, .. } = &self.asked;
         socket.is_some() || host.is_some() || option_file.is_some() || service.is_some()
     }
 
-    /// What the study says of a login, with a password from elsewhere.
+    /// The login parameters of the study, with a password from elsewhere.
     pub fn login(&self, password: Option<String>) -> Login {
         Login { password, ..self.asked.clone() }
     }
@@ -29,7 +29,7 @@ impl RunningSettings {
         value.parsed().map(|mode: TlsMode| self.asked.tls = Some(mode))
     }
 
-    /// Reads a list of arguments from its JSON text, or words separated by blanks.
+    /// Reads a list of arguments from its JSON text, or from words separated by blanks.
     pub fn set_restart(&mut self, value: &Value) -> Result<(), String> {
         self.restart = lists::arguments(value).ok_or(RESTART)?;
         Ok(())

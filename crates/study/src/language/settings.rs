@@ -1,4 +1,4 @@
-//! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
+//! All settings of one trial, typed. A study has one set as its base; a condition is a copy with its levels applied.
 
 use super::limit::Limit;
 use super::other_host::ClientSettings;
@@ -21,7 +21,7 @@ pub struct Settings {
     pub placement: Placement,
     pub process: ProcessSettings,
     pub capture: CaptureSettings,
-    /// Levels of machine-wide settings. What is not named stays as found.
+    /// Levels of machine-wide settings. Settings that are not listed stay as found.
     pub machine: Vec<Level>,
 }
 
@@ -36,32 +36,32 @@ impl Settings {
     }
 }
 
-/// `[engine]`: which database, and how it is started.
+/// `[engine]`: the database, and how it is started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineSettings {
     pub name: String,
-    /// Path of the server binary; none: found on the usual paths.
+    /// Path of the server program; none: found in the usual places.
     pub binary: Option<PathBuf>,
-    /// A stopped server's data directory to start every trial on a copy of; none: made by tare and cached.
+    /// Data directory of a stopped server; every trial starts on a copy of it. None: created by tare and cached.
     pub data: Option<PathBuf>,
-    /// Further arguments of the program that makes an empty data directory.
+    /// Further arguments of the program that creates an empty data directory.
     pub init_options: Vec<String>,
-    /// An option file of the server's, whose options every trial starts with; none: only those of the study.
+    /// An option file of the server, whose options apply to every trial; none: only options of the study apply.
     pub defaults_file: Option<PathBuf>,
-    /// Whether options of that file which the server does not know are left out.
+    /// Whether options of that file that the server does not know are left out.
     pub leaves_out_unknown: bool,
     pub transport: Transport,
-    /// What connections to MariaDB and MySQL say that their text is written in.
+    /// The character set that connections to MariaDB and MySQL announce.
     pub charset: Charset,
-    /// Seconds the server may take to become ready.
+    /// Time limit for the server to become ready, seconds.
     pub start_timeout_s: f64,
     pub options: BTreeMap<String, String>,
-    /// A server that someone else runs, in place of one that is started.
+    /// A server that someone else runs, instead of one that is started.
     pub running: RunningSettings,
 }
 
 impl EngineSettings {
-    /// What a data set is called where this engine makes its directory: further arguments make another one.
+    /// The name of a data set in a directory of this engine: further arguments of its creation become part of it.
     pub fn named(&self, dataset: String) -> String {
         match self.init_options.as_slice() {
             [] => dataset,
@@ -107,26 +107,26 @@ pub struct Sampling {
     pub samples: usize,
     pub warmup_s: f64,
     pub sample_s: f64,
-    /// Samples at the beginning of each trial that are measured, recorded aside, and in no figure.
+    /// Samples at the beginning of each trial that are measured and recorded separately, but not used in any result.
     pub drop_samples: usize,
     pub pause_s: f64,
     /// Seed of the order of trials and of the load.
     pub seed: u64,
-    /// Attempts a trial before it counts as failed for good.
+    /// Limit on the attempts at a trial; after that it has failed.
     pub attempts: u32,
-    /// Half-width of the 95% interval of the mean to reach, as a fraction of it: then `trials` are a pilot, and counts
-    /// are chosen from it. None: as given.
+    /// Target for the half-width of the 95% interval of the mean, as a fraction of the mean: `trials` are then a
+    /// pilot, from which the counts are chosen. None: the counts are as given.
     pub target_half_width: Option<f64>,
-    /// Seconds for all trials of all conditions when counts are chosen.
+    /// Time limit for all trials of all conditions if counts are chosen, seconds.
     pub budget_s: f64,
-    /// Seconds for all of it, data included: the plan is made to fit, and trials end when it is over. None: as long as
-    /// it takes.
+    /// Time limit for the whole run, data included, seconds: the plan is cut to fit, and no trial starts that is not
+    /// expected to end in time. None: no limit.
     pub within_s: Option<f64>,
-    /// Seconds a trial may take; none: four times what it should, and a minute.
+    /// Time limit for a trial, seconds; none: four times the expected time, plus a minute.
     pub trial_timeout_s: Option<f64>,
-    /// Share of the CPU time that the hypervisor may take from a sample.
+    /// Share of the CPU time that the hypervisor may steal during a sample.
     pub steal_limit: Limit,
-    /// Share of the time of the benchmark's CPUs that other processes may take from a sample.
+    /// Share of the time of the benchmark's CPUs that other processes may use during a sample.
     pub foreign_cpu_limit: Limit,
     pub probe: ProbeUse,
     pub probe_share: f64,
@@ -147,7 +147,7 @@ impl Default for Sampling {
             budget_s: 3600.0,
             within_s: None,
             trial_timeout_s: None,
-            // Both are about what restarts of an undisturbed server differ by (3%, Percona): more hides them.
+            // Both are about the spread of restarts of an undisturbed server (3%, Percona): more would hide it.
             steal_limit: Limit(Some(0.03)),
             foreign_cpu_limit: Limit(Some(0.05)),
             probe: ProbeUse::Off,

@@ -1,4 +1,4 @@
-//! A study: what to run, on what, how often.
+//! A study: what to run, on which server, and how often.
 
 use super::decide::Decide;
 use super::key::{self, WORKLOAD};
@@ -17,44 +17,44 @@ pub use tare_results::schema::SIDE;
 pub struct Study {
     pub name: String,
     pub title: String,
-    /// What the first line of its report answers; none: what its conditions suggest.
+    /// The question that the first line of its report answers; none: the one that its conditions suggest.
     pub question: Option<Question>,
     pub base: Settings,
     /// Keys of loads under `[workload]`, in the order in which they were set: a condition with another load than the
-    /// base's takes those that it has.
+    /// base's uses those that its load has.
     pub load_keys: Vec<(String, Value)>,
-    /// `placement.first_of`: names of placements, of which the base takes the first that the machine has.
+    /// `placement.first_of`: names of placements; the base uses the first one that the machine supports.
     pub first_of: Vec<String>,
-    /// The engine of the study's file, where the command line named another one.
+    /// The engine in the study's file, if the command line named another one.
     pub moved_from: Option<String>,
     /// Whether it has its own short settings (`--quick`).
     pub rehearsal: bool,
-    /// Whether it has the size and settings of the article that it stands for.
+    /// Whether it has the size and settings of the article that it reproduces.
     pub as_published: bool,
-    /// `machine.where_possible`: whether settings of the base that this machine cannot have are done without.
+    /// `machine.where_possible`: whether to run without settings of the base that this machine does not support.
     pub where_possible: bool,
-    /// Those that were found not to be had, once the study is fitted to its machine.
+    /// Settings that were left out for that reason, after the study was adapted to its machine.
     pub left_out: Vec<LeftOut>,
-    /// Engine options that the command line names itself: they are never left out.
+    /// Engine options that the command line names: they are never left out.
     pub asked_options: BTreeSet<String>,
-    /// What the command line sets of the base.
+    /// Keys of the base that the command line sets.
     pub asked: Vec<Asked>,
     /// Named placements: name -> keys of `[placement]`.
     pub placements: BTreeMap<String, Vec<(String, Value)>>,
     /// Named builds: name -> keys of `[engine]`, and `options.NAME`.
     pub builds: BTreeMap<String, Vec<(String, Value)>>,
     pub design: Design,
-    /// Factors of the whole study, in file order; alongside `conditions` see [`Study::entries`].
+    /// Factors of the whole study, in file order; for their combination with `conditions` see [`Study::entries`].
     pub factors: Vec<Factor>,
     /// A plain list: each entry is a small full factorial of its own.
     pub conditions: Vec<Vec<Factor>>,
-    /// Runs of warm-up that are enough where the study is cut to a time: each entry has a number of them
-    /// ([`WARMUP_RUNS`]), and all else in it says of which conditions.
+    /// Sufficient numbers of warm-up runs, for a study that is cut to a time: each entry has a number of them
+    /// ([`WARMUP_RUNS`]), and its other keys select the conditions.
     pub enough: Vec<Vec<Factor>>,
     pub sampling: Sampling,
-    /// Two sides that are compared pair by pair until it is settled, in place of factors; none: factors count.
+    /// Two sides that are compared in pairs until the result is decided, instead of factors; none: factors apply.
     pub decide: Option<Decide>,
-    /// Whether a command says itself what is compared, and a rule of it how many trials there are.
+    /// Whether a command sets the conditions itself, and its rule the number of trials.
     pub by_rule: bool,
 }
 
@@ -62,21 +62,21 @@ pub struct Study {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     pub section: String,
-    /// Of an option of the engine `options.NAME`, which no table of keys has.
+    /// For an option of the engine `options.NAME`, which is not in the table of keys.
     pub key: String,
     pub value: String,
-    /// As it stands on the command line.
+    /// The option's text on the command line.
     pub option: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Design {
     pub kind: DesignKind,
-    /// Whether a condition that comes out exactly like an earlier one on this machine is left out.
+    /// Whether to leave out a condition that resolves to the same as an earlier one on this machine.
     pub skip_identical: bool,
-    /// The factor whose levels are measured one after the other within one server lifetime; none: each has its own.
+    /// The factor whose levels are measured in turn in one server lifetime; none: each level has its own server.
     pub ladder: Option<String>,
-    /// Whether no condition warms up for longer than [`Study::enough`] says.
+    /// Whether warm-ups are limited to what [`Study::enough`] says.
     pub warms_up_enough: bool,
 }
 
@@ -85,7 +85,7 @@ pub const PLACEMENT: &str = "placement";
 /// The factor whose levels are names of builds, each a set of keys.
 pub const BUILD: &str = "build";
 
-/// The key of loads that count the runs of their warm-up.
+/// The key of loads with a warm-up that is counted in runs.
 pub const WARMUP_RUNS: &str = "warmup_runs";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, IntoStaticStr, VariantNames)]
@@ -93,7 +93,7 @@ pub const WARMUP_RUNS: &str = "warmup_runs";
 pub enum DesignKind {
     #[default]
     FullFactorial,
-    /// The first level of every factor is the base; the others one at a time.
+    /// The first level of every factor is the base; the other levels vary one at a time.
     OneAtATime,
 }
 
@@ -111,7 +111,7 @@ impl Factor {
 }
 
 impl Study {
-    /// Makes it one in which these conditions are compared and nothing else varies: the first trial of each, as a rule
+    /// Changes the study to compare these conditions and to vary nothing else: it has one trial of each, and a rule
     /// adds the others.
     pub fn compare(&mut self, name: &str, title: String, conditions: Vec<Vec<Factor>>) {
         name.clone_into(&mut self.name);
@@ -121,7 +121,7 @@ impl Study {
         self.by_rule = true;
     }
 
-    /// Sets one factor of `settings` to a level. The error says what was expected.
+    /// Sets one factor of `settings` to a level. The error describes what was expected.
     pub fn apply(&self, settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
         for (target, value) in self.targets(name, level)? {
             target.set(settings, value)?;
@@ -129,7 +129,7 @@ impl Study {
         if name == WORKLOAD { self.apply_load_keys(settings).map_err(|(_, expected)| expected) } else { Ok(()) }
     }
 
-    /// What a level of a factor sets, in this order. The error says what was expected.
+    /// The settings that a level of a factor makes, in this order. The error describes what was expected.
     pub fn targets<'s>(&'s self, name: &str, level: &'s Value) -> Result<Vec<(Target, &'s Value)>, String> {
         let keys = match name {
             PLACEMENT => self.placement(level)?,
@@ -147,7 +147,7 @@ impl Study {
         keys.iter().map(target).collect::<Option<_>>().ok_or_else(|| format!("keys of [{name}]"))
     }
 
-    /// Sets a key of `[machine]`; none where there is no such key.
+    /// Sets a key of `[machine]`; none if there is no such key.
     pub fn set_machine(&mut self, name: &str, level: &Value) -> Result<Option<()>, String> {
         match name {
             machine::WHERE_POSSIBLE => self.where_possible = level.one_of(&["on", "off"])? == "on",
@@ -157,7 +157,7 @@ impl Study {
         Ok(Some(()))
     }
 
-    /// Gives a load that has just been chosen the keys that the study has for it, in the load's own order.
+    /// Applies the study's keys for loads to a load that has just been chosen, in the load's own order.
     pub fn apply_load_keys(&self, settings: &mut Settings) -> Result<(), (String, String)> {
         let load = settings.workload.load.load_mut();
         for known in load.keys() {
@@ -184,8 +184,9 @@ impl Study {
         })
     }
 
-    /// Lists of factors of which every combination is a condition: `[factors]`, or the entries of `[[conditions]]`.
-    /// Alongside entries, a factor of their own name narrows their levels, and any other joins each of them.
+    /// Lists of factors; every combination of a list is a condition: `[factors]`, or the entries of `[[conditions]]`.
+    /// With entries, a factor of `[factors]` that an entry has too narrows its levels, and any other factor is added
+    /// to each entry.
     pub fn entries(&self) -> Vec<Vec<Factor>> {
         if self.conditions.is_empty() {
             return vec![self.factors.clone()];
@@ -204,7 +205,7 @@ impl Study {
         entries.filter(|entry| entry.iter().all(|factor| !factor.levels.is_empty())).collect()
     }
 
-    /// Names that a factor may have, apart from `option.NAME`.
+    /// Valid names of factors, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
         let mut names = vec![PLACEMENT, BUILD, "engine", "workload", SIDE];
         let factors = fields::all().filter(|f| f.section != key::CAPTURE);

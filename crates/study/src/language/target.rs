@@ -1,11 +1,11 @@
-//! What a key of the base sets, and a level of a factor.
+//! The setting that a key of the base, or a level of a factor, changes.
 
 use super::key::Field;
 use super::settings::Settings;
 use super::{fields, machine};
 use tare_text::Value;
 
-/// One setting of a condition, however it is named: as a key of a study's table, or as a factor.
+/// One setting of a condition, named either by a key of a study's table or by a factor.
 #[derive(Clone, PartialEq)]
 pub enum Target {
     Key(Field),
@@ -15,7 +15,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// What `section.key` sets of the base; none where that is nothing of a condition's, as `sampling.trials`.
+    /// What `section.key` of the base sets; none for a key that is not part of a condition (`sampling.trials`).
     pub fn of_key(section: &str, key: &str) -> Option<Self> {
         match section {
             "engine" => Self::of_build_key(key),
@@ -24,7 +24,7 @@ impl Target {
         }
     }
 
-    /// What a key of a named build sets: one of `[engine]`, or `options.NAME`.
+    /// The setting that a key of a named build changes: one of `[engine]`, or `options.NAME`.
     pub fn of_build_key(key: &str) -> Option<Self> {
         match key.strip_prefix("options.") {
             Some(option) => Some(Self::Option(option.to_owned())),
@@ -32,7 +32,7 @@ impl Target {
         }
     }
 
-    /// What a factor sets that is neither a named placement nor a named build.
+    /// The setting that a factor changes, if it is neither a named placement nor a named build.
     pub fn of_factor(name: &str) -> Self {
         match name.strip_prefix("option.") {
             Some(option) => Self::Option(option.to_owned()),
@@ -40,7 +40,7 @@ impl Target {
         }
     }
 
-    /// The error says what was expected.
+    /// The error describes what was expected.
     pub fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
         match self {
             Self::Key(field) => field.set(settings, value),

@@ -1,5 +1,4 @@
-//! Settings as a flat list of typed values, `section.key` by `section.key`, and back: the form in which a plan keeps
-//! them.
+//! Settings as a flat list of typed values with names `section.key`, and back: the form in which a plan stores them.
 
 use super::settings::Settings;
 use super::{fields, machine};
@@ -7,12 +6,12 @@ use std::collections::BTreeMap;
 use tare_text::Value;
 use thiserror::Error;
 
-/// Beginning of the names of engine options, which are open-ended.
+/// Prefix of the names of engine options, which are open-ended.
 const OPTION: &str = "engine.options.";
-/// Beginning of the names of machine settings.
+/// Prefix of the names of machine settings.
 const MACHINE: &str = "machine.";
 
-/// A value that does not fit: the plan was changed, or written by another version.
+/// An invalid value: the plan was edited, or written by another version.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the plan's {name} = {value}: expected {expected}")]
 pub struct ValueError {
@@ -40,7 +39,7 @@ pub fn from_values(values: &BTreeMap<String, Value>) -> Result<Settings, ValueEr
         value: value.to_string(),
         expected,
     };
-    // In the table's order: a load is named before its keys are set.
+    // In the order of the table: the name of a load precedes its keys.
     for field in fields::all() {
         let name = format!("{}.{}", field.section, field.key);
         if let Some(value) = values.get(&name) {

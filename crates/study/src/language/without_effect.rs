@@ -1,14 +1,14 @@
-//! What the command line sets and every condition sets for itself: it would change nothing.
+//! Refuses command line settings that have no effect because every condition sets the same key itself.
 
 use super::document::{Place, Source, StudyError};
 use super::spec::{Asked, BUILD, Factor, PLACEMENT, SIDE, Study};
 use super::target::Target;
 use std::collections::BTreeSet;
 
-/// Keys of `[sampling]` that say how many trials there are.
+/// Keys of `[sampling]` that determine the number of trials.
 const COUNTS: [&str; 4] = ["trials", "target_half_width", "budget_s", "within_s"];
 
-/// Refuses it. Which conditions there are is known once the sides of a comparison are.
+/// Refuses them. Must run after the sides of a comparison are known, because they determine the conditions.
 pub fn without_effect(study: &Study) -> Result<(), StudyError> {
     let varied: BTreeSet<String> = study.entries().into_iter().flatten().map(|factor| factor.name).collect();
     let refused = |asked: &Asked, why: &str, instead: String| {
@@ -36,7 +36,7 @@ pub fn without_effect(study: &Study) -> Result<(), StudyError> {
 
 /// What sets a key of the base in all conditions.
 enum By {
-    /// The base's own placement, whichever of these it is.
+    /// The placement that the base chooses from these.
     FirstOf(Vec<String>),
     Factor(Factor),
 }
@@ -68,7 +68,7 @@ impl By {
         }
     }
 
-    /// What can be done in place of it.
+    /// The suggestion for the error message.
     fn instead(&self, Asked { key, value, .. }: &Asked, study: &Study) -> String {
         let factor = match self {
             Self::FirstOf(names) => return format!("placements.NAME.{key}={value}, NAME one of {}", names.join(", ")),

@@ -1,4 +1,4 @@
-//! [`Study`] -> TOML with every default written out: what a results directory keeps. Parsing it gives the study back.
+//! Writes [`Study`] as TOML with every default, for the results directory. Parsing it returns the same study.
 
 use super::decide::Decide;
 use super::document::{Source, StudyError};
@@ -126,7 +126,7 @@ fn value(scalar: &Scalar) -> Value {
     }
 }
 
-/// Parses the resolved study that a run wrote into a results directory, as it was read there.
+/// Parses the resolved study that a run wrote into this results directory.
 pub fn parse_written(text: &str, directory: &Path) -> Result<Study, StudyError> {
     parse(Source { origin: &directory.join("study.toml").display().to_string(), text }, &Overrides::default())
 }
@@ -153,10 +153,10 @@ mod tests {
             let study = parsed(text);
             let written = to_toml(&study);
             let mut again = parsed(&written);
-            // [quick] is applied or not by the time a study is written; TOML tables of factors keep their order.
+            // [quick] was either applied or dropped when a study is written; TOML tables of factors keep their order.
             assert_eq!(again.factors.len(), study.factors.len(), "{written}");
             again.placements.clone_from(&study.placements);
-            // What was a default is written out, and so set.
+            // A default is written out, and so counts as set.
             again.load_keys.clone_from(&study.load_keys);
             assert_eq!(again, study, "{written}");
         }

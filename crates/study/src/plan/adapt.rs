@@ -1,6 +1,6 @@
-//! A study made fit for where it is run, before it is planned: which of its alternative placements this machine has,
-//! and what of it another engine than its own knows. Both are choices that the study's author and its user have made;
-//! each leaves a note that is shown and kept with the plan.
+//! Adapts a study to where it runs, before it is planned: chooses the placement that this machine supports from its
+//! alternatives, and drops what another engine than the study's own does not support. The study's author and its user
+//! have allowed both; each change adds a note that is shown and kept with the plan.
 
 use super::available::unknown_option;
 use super::each_node;
@@ -14,8 +14,7 @@ use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::schema::LeftOut;
 use tare_topology::Machine;
 
-/// Makes the choices. The study is then a concrete one: nothing is chosen again when it is read back.
-/// Of one that is not trusted no program is asked.
+/// Adapts the study. The result is concrete: reading it back chooses nothing. Runs no program of an untrusted study.
 pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, String> {
     let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
     notes.extend(each_node::spell_out(study, on)?);
@@ -27,7 +26,7 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
             .extend(study.left_out.iter().map(|out| format!("{}={} left out: {}", out.setting, out.level, out.reason)));
     }
     if at == Where::HereUntrusted {
-        // What an engine knows is asked of the program that the study names.
+        // Finding out what an engine knows would run the program that the study names.
         study.moved_from = None;
         return Ok(notes);
     }
@@ -35,25 +34,26 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
         let why = format!("this {from} study runs on {}, which has none", study.base.engine.name);
         notes.extend(leave_out_options(study, &why)?);
     } else if study.as_published && at == Where::Here {
-        // An article's server was of another version than today's.
+        // The article used another version of the server.
         let why = format!("the {} that is installed here has none", study.base.engine.name);
         notes.extend(leave_out_options(study, &why)?);
     }
-    // An article's server is not the one that is installed where someone plans it for another machine.
+    // An article's study that is planned for another machine will run another server than the one installed here.
     if !study.as_published || at == Where::Here {
         check_options(study)?;
     }
     Ok(notes)
 }
 
-/// What a capture of cache lines will say instead of them.
+/// The note for a capture of cache lines that cannot be recorded.
 fn no_lines(study: &Study, offered: bool) -> Option<String> {
     (study.base.capture.lines && !offered)
         .then(|| format!("capture.lines: {NO_SAMPLING}, so that none will be recorded"))
 }
 
-/// An option that the engine does not know is a mistake of the study, said before anything starts. Where the engine or
-/// its program is a factor, a condition alone may be without it; where the program is not here, no one can be asked.
+/// An option that the engine does not know is an error of the study, reported before anything starts. It is not
+/// checked here if the engine or its program is a factor, because a single condition may lack the option; nor if the
+/// program is not installed here.
 fn check_options(study: &Study) -> Result<(), String> {
     let factors = || study.factors.iter().chain(study.conditions.iter().flatten());
     let base = &study.base.engine;
@@ -77,7 +77,7 @@ fn knows(engine: &dyn Engine, option: &str, binary: Option<&PathBuf>) -> Result<
     engine.knows_option(option, binary.map(PathBuf::as_path)).map_err(|e| e.to_string())
 }
 
-/// Settings of the machine that the study wants where possible: the others are done without, and the answer says so.
+/// Leaves out settings of the machine that are not available here, if the study allows it, and records them.
 fn leave_out_of_machine(study: &mut Study) {
     if !std::mem::take(&mut study.where_possible) {
         return;
@@ -94,7 +94,7 @@ fn leave_out_of_machine(study: &mut Study) {
     });
 }
 
-/// What a trial is on a server that runs already: the unit over which intervals are taken.
+/// A note about what a trial, and so the unit of the intervals, is on a server that is already running.
 fn sampling_unit(study: &Study) -> Option<String> {
     let running = &study.base.engine.running;
     let by_factor = study.factors.iter().chain(study.conditions.iter().flatten());
@@ -111,8 +111,8 @@ fn sampling_unit(study: &Study) -> Option<String> {
     Some(format!("this study is about a server that runs already; {unit}"))
 }
 
-/// The base takes the first of its alternative placements that this machine has; where it has none, the first, whose
-/// reason every condition then gives.
+/// Chooses the first of the base's alternative placements that this machine supports; if it supports none, the first,
+/// and every condition then reports the reason.
 fn place(study: &mut Study, on: &Machine) -> Result<Option<String>, String> {
     let names = std::mem::take(&mut study.first_of);
     let mut reasons = Vec::new();
@@ -137,8 +137,9 @@ fn place(study: &mut Study, on: &Machine) -> Result<Option<String>, String> {
     Ok(Some(format!("placement {name}, the first of {} that this machine has{tried}", names.join(", "))))
 }
 
-/// Leaves out what the study's engine does not know, and says so. Where there is no server to ask, as on the computer
-/// where a plan is made, nothing is: conditions that need it say why they cannot be done.
+/// Leaves out options that the study's engine does not know, with a note. If no server is installed here, as on a
+/// computer where only a plan is made, nothing is left out: conditions that need an unknown option then report why
+/// they cannot run.
 fn leave_out_options(study: &mut Study, why: &str) -> Result<Vec<String>, String> {
     let base = &study.base.engine;
     let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;

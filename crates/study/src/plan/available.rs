@@ -1,4 +1,4 @@
-//! Whether this machine has, and this user may set, all that a condition asks for.
+//! Checks whether this machine and this user can run a condition.
 
 use super::builds::Programs;
 use super::needs;
@@ -11,7 +11,7 @@ use tare_engine::{Address, Binary, Charset, Engine, engine_by_name};
 use tare_noise::{Availability, MemoryConfines, MemoryGroups, System};
 use tare_topology::{MemoryPolicy, Side};
 
-/// Whether a condition can be done here. Without `programs`, nothing that the study names is run to find out.
+/// Whether a condition can run here. Without `programs`, no program that the study names is run to find out.
 pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Programs>) -> Result<(), String> {
     machine(settings)?;
     threads(settings)?;
@@ -34,10 +34,9 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
     load.available(settings.workload.threads)
 }
 
-/// Each client has a thread and a connection, and each connection a thread or process of its server, on this machine
-/// or another.
+/// Each client needs a thread and a connection, and each connection a server thread or process, here or elsewhere.
 fn threads(settings: &Settings) -> Result<(), String> {
-    /// A plan is made in a moment: the limits are read once for its thousands of conditions.
+    /// The limits are read once for all conditions, because a plan can have thousands.
     static NOW: OnceLock<Limits> = OnceLock::new();
     let (asked, running) = (settings.workload.threads as u64, &settings.engine.running);
     let elsewhere = running.asked.host.as_ref().is_some_and(|host| !Address::Tcp(host.clone(), 0).is_here());
@@ -83,7 +82,7 @@ fn process(settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// A limit of memory takes a control group, and has to hold the server's own memory of pages.
+/// A memory limit needs a control group, and must be larger than the server's buffer pool.
 fn memory_limit(settings: &Settings, limit_bytes: u64) -> Result<(), String> {
     let pool_bytes = needs::pool_bytes(settings);
     if pool_bytes >= limit_bytes {
@@ -99,7 +98,7 @@ fn memory_limit(settings: &Settings, limit_bytes: u64) -> Result<(), String> {
         .map_err(|why| format!("memory_limit_bytes = {limit_bytes}: {why}; run as root, or leave it out"))
 }
 
-/// What cannot be had of a server that runs already.
+/// Settings that are not available for a server that is already running.
 fn running(settings: &Settings) -> Result<(), String> {
     let (running, placement) = (&settings.engine.running, &settings.placement);
     if settings.client.on.host.is_some() && !settings.workload.load.load().parts().is_empty() {
@@ -128,7 +127,7 @@ fn running(settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// Clients that never rest leave the server no time to settle.
+/// Clients without pauses leave the server no time to settle.
 fn settle(settings: &Settings) -> Result<(), String> {
     let (settle, load) = (&settings.workload.settle, settings.workload.load.load());
     match settle.is_asked() {
@@ -137,7 +136,7 @@ fn settle(settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// A character set can be chosen where the load opens its connections itself, to a server that converts text.
+/// The character set can be set if the load opens its connections itself, to a server that converts text.
 fn charset(settings: &Settings) -> Result<(), String> {
     let (charset, load) = (settings.engine.charset, settings.workload.load.load());
     if charset == Charset::Server {
@@ -153,7 +152,7 @@ fn charset(settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// Clients spin where the load opens its connections itself.
+/// Clients can spin if the load opens its connections itself.
 fn spin(settings: &Settings) -> Result<(), String> {
     let load = settings.workload.load.load();
     match settings.client.spin && !load.connects() {
@@ -162,7 +161,7 @@ fn spin(settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// Further arguments mean something where a program makes the directory.
+/// Further arguments apply only if a program creates the data directory.
 fn init_options(settings: &Settings) -> Result<(), String> {
     let engine = &settings.engine;
     if engine.init_options.is_empty() {
@@ -179,7 +178,7 @@ fn init_options(settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// A data directory of the user's own must be there, and of a version that the server can open.
+/// The user's own data directory must exist, with a version that the server can open.
 fn data(settings: &Settings, binary: &Binary) -> Result<(), String> {
     let Some(path) = &settings.engine.data else { return Ok(()) };
     std::fs::read_dir(path).map_err(|e| format!("the data directory {} cannot be read: {e}", path.display()))?;
@@ -198,7 +197,7 @@ fn options(settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-/// That an engine has no such option, with the one that may be meant.
+/// The error for an unknown option, with the nearest known one.
 pub(super) fn unknown_option(engine: &dyn Engine, option: &str, binary: Option<&Path>) -> String {
     let names = engine.option_names(binary).unwrap_or_default();
     let near = tare_text::nearest(option, names.iter().map(String::as_str));

@@ -1,4 +1,4 @@
-//! Builds as levels of a factor: which engine each is of, and a name that tells it from the others.
+//! Builds as levels of a factor: the engine of each, and a name that distinguishes it from the others.
 
 use super::design::Condition;
 use std::cell::RefCell;
@@ -10,8 +10,8 @@ use tare_engine::{Binary, DEFAULT_DATABASE, engine_by_name, engine_names};
 const BINARY: &str = "binary";
 const ID_DIGITS: usize = 7;
 
-/// Gives every condition whose level is a path the engine that the program there says it is of, and its level a name.
-/// What was found, in words.
+/// Sets the engine of every condition whose level is a path to the one that the program there reports, and replaces
+/// the level by a name. Returns notes about what was found.
 pub fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> {
     for condition in conditions.iter_mut().filter(|condition| condition.levels.contains_key(BINARY)) {
         let engine = &mut condition.settings.engine;
@@ -33,7 +33,7 @@ pub fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> 
     notes
 }
 
-/// The names alone, of programs that may not be asked.
+/// Only renames the levels, for programs that must not be run.
 pub fn name(conditions: &mut [Condition]) {
     rename(conditions, &|_| None);
 }
@@ -80,10 +80,10 @@ fn notes(
     notes
 }
 
-/// Builds whose data, each made by its own program, differ in more than what made them.
+/// A note about builds whose data, each created by its own program, differ in page checksums too.
 fn checksums(conditions: &[Condition], asked: &dyn Fn(&Condition) -> Option<Binary>) -> Option<String> {
     let mut made: [BTreeSet<String>; 2] = Default::default();
-    // As a factor it is what the study asks about.
+    // As a factor it is part of the study's question.
     if conditions.iter().any(|condition| condition.levels.contains_key("init_options")) {
         return None;
     }
@@ -106,7 +106,7 @@ fn checksums(conditions: &[Condition], asked: &dyn Fn(&Condition) -> Option<Bina
     })
 }
 
-/// Directories of the user's own, whose tables stand in place of those that the load would make: what they must hold.
+/// Notes about the user's own data directories, which replace the load's tables: what they must contain.
 fn given_data(conditions: &[Condition]) -> Vec<String> {
     let mut notes = Vec::new();
     for Condition { settings, .. } in conditions {
@@ -128,11 +128,11 @@ fn given_data(conditions: &[Condition]) -> Vec<String> {
 
 struct Build {
     path: String,
-    /// Its product, version and build id, where it could be asked.
+    /// Its product, version and build id, if the program could be queried.
     told: Option<(String, String, Option<String>)>,
 }
 
-/// By version; where that is not enough, also by the shortest part of the path that only one has, or by build id.
+/// Names by version; among equal versions also by the shortest unique part of the path, or by build id.
 fn tell_apart(builds: &[Build]) -> Vec<String> {
     let products: BTreeSet<&str> = builds.iter().filter_map(|b| Some(b.told.as_ref()?.0.as_str())).collect();
     let version = |build: &Build| {
@@ -160,7 +160,7 @@ fn tell_apart(builds: &[Build]) -> Vec<String> {
     if distinct.len() == names.len() { names } else { builds.iter().map(|build| build.path.clone()).collect() }
 }
 
-/// How often there is each.
+/// Counts the occurrences of each value.
 fn counted<T: Ord>(all: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
     let mut counts = BTreeMap::new();
     all.for_each(|one| *counts.entry(one).or_default() += 1);
@@ -172,7 +172,7 @@ fn parts(path: &str) -> impl Iterator<Item = String> {
     normal.map(|part| part.as_os_str().to_string_lossy().into_owned())
 }
 
-/// The shortest component of its path that no other's has; `all` says how many have each.
+/// The shortest component of its path that no other build has; `all` counts the builds with each component.
 fn own_part(build: &Build, all: &BTreeMap<String, usize>) -> Option<String> {
     let own = parts(&build.path).filter(|part| all[part] == 1 && !part.contains(char::is_whitespace));
     own.min_by_key(String::len)
@@ -190,10 +190,10 @@ fn cut(id: &str) -> &str {
     id.get(..ID_DIGITS).unwrap_or(id)
 }
 
-/// The engine that is no server of its own: any program would do for it.
+/// The engine without a server program of its own: any program would be accepted for it.
 const EMBEDDED: &str = "sqlite";
 
-/// An engine, and the path of its program where a study names one.
+/// An engine, and the path of its program if a study names one.
 type ProgramOf = (String, Option<PathBuf>);
 
 #[derive(Debug, Default)]
@@ -202,7 +202,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// The program of an engine, at a path or where such programs usually are.
+    /// The program of an engine, at a path or in the usual places.
     pub fn of(&self, engine: &str, path: Option<&Path>) -> Result<Binary, String> {
         let key = (engine.to_owned(), path.map(Path::to_owned));
         if let Some(known) = self.asked.borrow().get(&key) {
@@ -214,7 +214,7 @@ impl Programs {
         told
     }
 
-    /// The engine that a program is of: `expected` where it fits, else the one that it says itself.
+    /// The engine of a program: `expected` if it matches, otherwise the one that the program reports.
     pub fn engine_of(&self, expected: &str, path: &Path) -> Option<&'static str> {
         let all = engine_names();
         let first = all.iter().copied().filter(|name| *name == expected && *name != EMBEDDED);
@@ -242,7 +242,7 @@ mod tests {
         let (before, after) = ("/opt/before/bin/mariadbd", "/opt/after/bin/mariadbd");
         let same = [of(before, "mariadb", "10.11.5"), of(after, "mariadb", "10.11.5"), of(old, "mariadb", "10.2.11")];
         assert_eq!(names(&same), "10.11.5-before 10.11.5-after 10.2.11");
-        // One path is the other's beginning: only the build id is left.
+        // One path is the beginning of the other: only the build id distinguishes them.
         let inside =
             [of("/opt/x/mysqld", "mysql", "8.4.0"), build("/opt/mysqld", Some(("mysql", "8.4.0", "fedcba98")))];
         assert_eq!(names(&inside), "8.4.0-x 8.4.0-fedcba9");

@@ -1,4 +1,4 @@
-//! What counts are chosen for: every metric that a study is about, under every condition.
+//! The cases for which counts are chosen: every metric that a study is about, under every condition.
 
 use std::collections::BTreeSet;
 use tare_results::metric;
@@ -27,7 +27,7 @@ pub(super) fn cases<'a>(plan: &'a Plan, ok: &[&'a TrialRecord], names: &'a [Stri
     each.collect()
 }
 
-/// The metrics that a study is about; where it has none of those, all.
+/// The metrics that a study is about; if it has none of those, all.
 pub(super) fn metrics(ok: &[&TrialRecord]) -> Vec<String> {
     let all: BTreeSet<&String> = ok.iter().flat_map(|r| &r.samples).flat_map(|s| s.metrics.keys()).collect();
     let primary: Vec<String> = all.iter().filter(|n| metric::describe(n).is_primary()).map(|n| (*n).clone()).collect();

@@ -1,14 +1,14 @@
-//! Commands as levels of a factor: long ones are called by what tells them apart.
+//! Commands as levels of a factor: long ones are named by the parts in which they differ.
 
 use super::design::Condition;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The factor whose levels are command lines.
 const COMMAND: &str = "command";
-/// Letters of a command line that is read at one glance.
+/// Most characters of a command line that is used whole as a name.
 const SHORT: usize = 24;
 
-/// Gives the levels their names. Which is which, in words.
+/// Renames the levels. Returns notes with the command of each name.
 pub fn name(conditions: &mut [Condition]) -> Vec<String> {
     let mut known = BTreeSet::new();
     let levels = conditions.iter().filter_map(|condition| condition.levels.get(COMMAND));
@@ -27,7 +27,7 @@ pub fn name(conditions: &mut [Condition]) -> Vec<String> {
     renamed.map(|(command, name)| format!("{name} is `{command}`")).collect()
 }
 
-/// By what tells them apart; whole where they are short, or where that leaves no name for one.
+/// Names by the parts in which they differ; the whole commands if they are short, or if one would have no name.
 fn named(commands: &[String]) -> Vec<String> {
     let names = tare_text::apart(commands);
     let distinct = names.iter().collect::<BTreeSet<_>>().len() == names.len();

@@ -1,4 +1,4 @@
-//! Factors and their levels -> conditions.
+//! Combines factors and their levels into conditions.
 
 use super::limits;
 use crate::language::fields;
@@ -7,7 +7,7 @@ use crate::language::spec::{DesignKind, Factor, Study, WARMUP_RUNS};
 use tare_results::schema::Levels;
 use tare_text::Value;
 
-/// One combination of levels and the settings it comes to.
+/// One combination of levels, and the resulting settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     /// `factor=level` words in the order of the study.
@@ -19,7 +19,7 @@ pub struct Condition {
 /// All conditions of a study in its order. A study without factors has one, called `base`.
 ///
 /// # Errors
-/// What was expected, when a level does not fit; a parsed study has been checked for that.
+/// What was expected, if a level is invalid; a parsed study has been checked for that.
 pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
     let combinations: Vec<Vec<(String, Value)>> = if study.conditions.is_empty() {
         match study.design.kind {
@@ -35,8 +35,7 @@ pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
 fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, String> {
     limits::check_wanted()?;
     let mut settings = study.base.clone();
-    // A named placement or build, or a workload, is a whole; the single keys alongside it refine it, wherever they
-    // stand.
+    // A named placement or build, or a workload, is applied as a whole; single keys refine it, wherever they are.
     let (whole, parts): (Vec<_>, Vec<_>) =
         levels.iter().partition(|(name, _)| matches!(name.as_str(), "placement" | "workload" | "build"));
     for (name, level) in whole.into_iter().chain(parts) {
@@ -54,7 +53,7 @@ fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, Str
     })
 }
 
-/// No more runs of warm-up than the study says are enough for such settings.
+/// Limits the warm-up runs to what the study declares sufficient for such settings.
 fn warm_up_enough(study: &Study, settings: &mut Settings) -> Result<(), String> {
     for entry in &study.enough {
         let own_runs = value(settings, WARMUP_RUNS).and_then(|runs| runs.number());
@@ -68,7 +67,7 @@ fn warm_up_enough(study: &Study, settings: &mut Settings) -> Result<(), String> 
     Ok(())
 }
 
-/// Whether settings are those that an entry of [`Study::enough`] is for.
+/// Whether an entry of [`Study::enough`] applies to these settings.
 pub(super) fn is_for(entry: &[Factor], settings: &Settings) -> bool {
     let mut chosen = entry.iter().filter(|factor| factor.name != WARMUP_RUNS);
     chosen.all(|factor| value(settings, &factor.name).is_some_and(|level| factor.has(&level)))

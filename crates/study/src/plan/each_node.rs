@@ -1,4 +1,4 @@
-//! Levels that stand for one level a node, spelt out for the machine: a study of every pair of nodes on any machine.
+//! Expands levels that mean one level per node, for example for a study of every pair of nodes of any machine.
 
 use super::resolve::SAY_WHERE;
 use crate::language::spec::{Factor, Study};
@@ -7,11 +7,11 @@ use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement};
 use tare_text::Value;
 use tare_topology::{Location, Machine, Marks, MemoryPolicy};
 
-/// Factors whose levels are locations, and the one whose levels are memory policies.
+/// Factors whose levels are locations, and the factor whose levels are memory policies.
 const LOCATIONS: [&str; 3] = ["client", "server", "background"];
 const MEMORY: &str = "memory";
 
-/// Puts the levels of this machine in the place of `node:each` and `bind:each`, and says which they are.
+/// Replaces `node:each` and `bind:each` by the levels for this machine. Returns notes with these levels.
 pub(super) fn spell_out(study: &mut Study, on: &Machine) -> Result<Vec<String>, String> {
     let mut notes = Vec::new();
     for factor in study.factors.iter_mut().chain(study.conditions.iter_mut().flatten()) {
@@ -46,10 +46,10 @@ fn of_each(factor: &Factor, level: &Value, on: &Machine) -> Result<Option<Vec<St
     Ok(None)
 }
 
-/// Leaves out every condition that exchanging like parts of the machine turns into an earlier one, with that for its
-/// reason. How many these were.
+/// Leaves out every condition that equals an earlier one after exchanging symmetric parts of the machine, and records
+/// that reason. Returns their number.
 pub fn merge_symmetric(plan: &mut Plan, on: &Machine) -> usize {
-    // What it sets besides, and how it uses the machine -> the first condition of the kind.
+    // Its other levels, and how it uses the machine -> the first such condition.
     let mut known: BTreeMap<(Vec<(String, String)>, String), String> = BTreeMap::new();
     let mut merged = 0;
     for condition in plan.conditions.iter_mut().filter(|condition| condition.realizable) {
@@ -67,7 +67,7 @@ pub fn merge_symmetric(plan: &mut Plan, on: &Machine) -> usize {
     merged
 }
 
-/// How a condition uses the machine, the same for all that differ in the names of its parts alone.
+/// How a condition uses the machine; the same text for conditions that differ only in the names of symmetric parts.
 fn use_of(condition: &PlannedCondition, on: &Machine) -> String {
     let word = |key: &str| condition.settings.get(key).map(ToString::to_string).unwrap_or_default();
     let placement = condition.placement.clone().unwrap_or_default();
@@ -75,12 +75,12 @@ fn use_of(condition: &PlannedCondition, on: &Machine) -> String {
     let memory = policy.as_ref().map(MemoryPolicy::nodes).unwrap_or_default();
     let kind = placement.memory.as_deref().and_then(|text| text.split(':').next()).unwrap_or("default");
     let marks = Marks { cpus: marks(&placement), memory };
-    // Which of its nodes a pool lies on is not looked at: each policy is a kind of its own.
+    // The nodes of a pool are not compared: each policy is a class of its own.
     let pool = placement.pool_memory.map(|policy| format!("{policy} {}", condition.name)).unwrap_or_default();
     format!("{} {} {kind} {pool} {}", word("placement.bind"), word("placement.pairing"), marks.signature(on))
 }
 
-/// How many threads, or sets that threads share, each CPU has of each side.
+/// For each CPU the number of threads, or of CPU sets shared by threads, of each side.
 fn marks(placement: &PlannedPlacement) -> BTreeMap<u32, String> {
     let mut counts: BTreeMap<u32, [usize; 3]> = BTreeMap::new();
     let background = placement.background.clone().into_iter().collect::<Vec<_>>();
@@ -106,7 +106,7 @@ mod tests {
         for (machine, nodes, memories) in [
             ("package:4 [numa] core:4 pu:1", 4, 4),
             ("package:2 node:1 core:6 pu:2", 2, 2),
-            // Two nodes with memory only: no place for threads, and one for memory.
+            // Two nodes with memory only: no place for threads, but places for memory.
             ("package:2 [numa] [numa] core:2 pu:2", 2, 4),
             ("package:1 core:2 pu:1", 1, 1),
         ] {

@@ -1,4 +1,4 @@
-//! How long trials take: what is told beforehand, and after which time one is stopped.
+//! How long trials take: the estimate before the run, and the time limit of a trial.
 
 use super::design::Condition;
 use super::limits::is_wanted;
@@ -23,22 +23,22 @@ pub fn counts(settings: &Settings, sampling: &Sampling) -> TrialSize {
     }
 }
 
-/// Expected seconds of one trial: the load, and what starting and stopping the engine takes on an ordinary machine.
+/// Expected time of one trial, seconds: the load, and starting and stopping the engine on an ordinary machine.
 pub fn trial_s(settings: &Settings, sampling: &Sampling) -> f64 {
     trial_of(settings, sampling, counts(settings, sampling))
 }
 
-/// Seconds of a trial on a machine with so many CPUs.
+/// Expected time of a trial on a machine with this many CPUs, seconds.
 pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 {
     trial_of(settings, sampling, TrialSize { cpus, ..counts(settings, sampling) })
 }
 
-/// Seconds of all trials of a schedule.
+/// Expected time of all trials of a schedule, seconds.
 pub fn trials_s(trials: &[PlannedTrial], conditions: &[Condition], sampling: &Sampling, cpus: usize) -> f64 {
     Costs::of(conditions, sampling, cpus).trials_s(trials)
 }
 
-/// Seconds of one trial, by the name of its condition: alone, and where it finds its server warm.
+/// Expected seconds of one trial, by the name of its condition: with its own server, and with a warm server.
 pub struct Costs<'a>(HashMap<&'a str, (f64, f64)>);
 
 impl<'a> Costs<'a> {
@@ -55,7 +55,7 @@ impl<'a> Costs<'a> {
         Self(costs.collect())
     }
 
-    /// Of a schedule: those that find a server warm take neither its start nor its warming up.
+    /// Expected time of a schedule, seconds: a trial with a warm server needs no start and no warm-up.
     pub fn trials_s(&self, trials: &[PlannedTrial]) -> f64 {
         let mut begun: Option<usize> = None;
         let cost = |trial: &PlannedTrial| {
@@ -68,27 +68,27 @@ impl<'a> Costs<'a> {
     }
 }
 
-/// Bytes a second of rows that get into a server with their indexes, and of files that are copied.
+/// Bytes per second of rows that are loaded into a server with their indexes, and of files that are copied.
 const FILLED: f64 = 25e6;
 const COPIED: f64 = 300e6;
 
-/// Expected seconds until the data of these conditions are there, where none of them is made yet: each set once, and
-/// once more to work on.
+/// Expected time until the data of these conditions are ready, if none exist yet, seconds: each set is created once
+/// and copied once as a working copy.
 pub fn data_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
     let needs = needs::of(conditions.clone(), study.sampling.seed);
     making_s(conditions, study) + needs.disk_bytes as f64 / 2.0 / COPIED
 }
 
-/// The part of it that is not for the copies to work on, which every run makes.
+/// The part of it without the working copies, which every run creates.
 pub fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
     let needs = needs::of(conditions.clone(), study.sampling.seed);
-    // Each set is made by a server of its own.
+    // Each set is created by a server of its own.
     let wanted = conditions.take_while(|_| is_wanted());
     let fresh: BTreeMap<String, f64> = wanted.map(|c| (needs::set_of(c, study), fresh_s(&c.settings))).collect();
     needs.data_bytes as f64 / FILLED + fresh.into_values().sum::<f64>()
 }
 
-/// What a data directory of its own takes before it is filled; nothing where none is made.
+/// Time to create a data directory before it is filled, seconds; 0 if none is created.
 fn fresh_s(settings: &Settings) -> f64 {
     if !settings.workload.load.load().needs_server() || settings.engine.running.is_asked() {
         return 0.0;
@@ -98,14 +98,13 @@ fn fresh_s(settings: &Settings) -> f64 {
 
 fn trial_of(settings: &Settings, sampling: &Sampling, counts: TrialSize) -> f64 {
     let load = settings.workload.load.load();
-    // A profile is made readable after the server has stopped, in about as long as it took to record.
+    // A profile is processed after the server has stopped, in about the time that its recording took.
     let profile_s = if counts.extra && settings.capture.profile { sampling.sample_s } else { 0.0 };
     let settle_s = settings.workload.settle.limit_s;
     sampling.pause_s + servers_s(settings) + load.expected_s(&counts) + settle_s + profile_s
 }
 
-/// Seconds that a plan takes where every attempt at every trial but the last is disturbed. Rungs of one server lifetime
-/// are not run again.
+/// Time of a plan if every attempt but the last is disturbed, seconds. Rungs of one lifetime are not repeated.
 pub fn most_s(study: &Study, plan: &Plan) -> f64 {
     let again = f64::from(study.sampling.attempts.saturating_sub(1));
     let mut each_s: BTreeMap<&str, f64> = BTreeMap::new();
@@ -118,12 +117,12 @@ pub fn most_s(study: &Study, plan: &Plan) -> f64 {
     plan.estimated_s + again * alone.filter_map(|trial| each_s.get(trial.condition.as_str())).sum::<f64>()
 }
 
-/// Starts and stops of all servers of a trial.
+/// Time for starting and stopping all servers of a trial, seconds.
 fn servers_s(settings: &Settings) -> f64 {
     around_s(settings) * settings.workload.load.load().parts().len().max(1) as f64
 }
 
-/// What starting and stopping its engine takes; nothing without a server.
+/// Time for starting and stopping its engine, seconds; 0 without a server.
 fn around_s(settings: &Settings) -> f64 {
     if !settings.workload.load.load().needs_server() {
         return 0.0;
@@ -135,8 +134,8 @@ fn around_s(settings: &Settings) -> f64 {
     engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.start_cost_s())
 }
 
-/// Seconds a trial may take before it is stopped, where the study does not say: four times what it should, and a minute
-/// with the time that its server may take to start.
+/// Time limit of a trial if the study sets none, seconds: four times the expected time, plus a minute, plus the start
+/// timeout of its server.
 pub fn limit_s(settings: &Settings, sampling: &Sampling) -> f64 {
     let (load, counts) = (settings.workload.load.load(), counts(settings, sampling));
     let all_s = trial_s(settings, sampling).max(servers_s(settings) + load.limit_s(&counts));

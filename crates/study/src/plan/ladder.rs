@@ -1,4 +1,5 @@
-//! Ladders that are climbed within one server lifetime: which conditions are rungs of one, and the order of rungs.
+//! Ladders, whose levels (rungs) are measured one after the other in one server lifetime: which conditions belong to
+//! one ladder, and their order.
 
 use super::design::Condition;
 use super::place::place_of;
@@ -16,7 +17,7 @@ fn without(levels: &Levels, factor: &str) -> Levels {
     others
 }
 
-/// A rung that needs another server than the first of its ladder has that for its reason.
+/// Marks a rung that needs another server than the first rung of its ladder as not realizable, with that reason.
 pub(super) fn check(study: &Study, planned: &mut [PlannedCondition], conditions: &[Condition]) {
     let Some(factor) = &study.design.ladder else { return };
     let mut firsts: BTreeMap<Levels, (&Condition, PlannedPlacement)> = BTreeMap::new();
@@ -49,7 +50,7 @@ fn alone(condition: &Condition) -> Option<String> {
     }
 }
 
-/// What a rung needs another server for than the first one does.
+/// Why a rung needs another server than the first one.
 fn differs(
     study: &Study,
     (rung, at): (&Condition, &PlannedPlacement),
@@ -76,7 +77,7 @@ fn differs(
     Some(format!("{} and {} cannot share a server: they differ in {what}", first.name, rung.name))
 }
 
-/// The rungs of each ladder of a block one after the other, in the order that was drawn for the block.
+/// Reorders each block so that the rungs of a ladder follow each other, in the random order of the block.
 pub(super) fn in_lifetimes(trials: Vec<PlannedTrial>, planned: &[PlannedCondition], factor: &str) -> Vec<PlannedTrial> {
     let of: HashMap<&str, Levels> =
         planned.iter().map(|known| (known.name.as_str(), without(&known.levels, factor))).collect();
@@ -102,11 +103,12 @@ pub(super) fn in_lifetimes(trials: Vec<PlannedTrial>, planned: &[PlannedConditio
     ordered
 }
 
-/// Numbers of the trials that follow this one in its server's lifetime, itself first; alone where it has its own.
+/// Numbers of the trials that follow this one in its server's lifetime, beginning with itself; only itself if it has
+/// a server of its own.
 pub fn rest_of_lifetime(plan: &Plan, trial: usize) -> Vec<usize> {
     let behind = place_of(plan, trial).and_then(|place| plan.trials.get(place..)).unwrap_or_default();
     let lifetime = behind.first().and_then(|planned| planned.lifetime);
-    // They stand one after the other.
+    // The trials of a lifetime are consecutive.
     let shares = |planned: &&PlannedTrial| lifetime.is_some() && planned.lifetime == lifetime;
     std::iter::once(trial).chain(behind.iter().skip(1).take_while(shares).map(|planned| planned.trial)).collect()
 }

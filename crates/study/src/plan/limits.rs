@@ -1,19 +1,19 @@
-//! How large a study may be: what is refused before anything is made of it.
+//! Limits on the size of a study, checked before anything is created for it.
 
 use crate::language::settings::Settings;
 use crate::language::spec::{DesignKind, Factor, Study};
 use tare_results::{LONGEST_LINE, MOST_CONDITIONS, MOST_TRIALS};
 use tare_text::count;
 
-/// What a sample takes in a record alongside its threads, bytes: metrics, covariates, throughput each second of the
+/// Size of a sample in a record without its threads, bytes: metrics, covariates, throughput for each second of the
 /// first minute.
 const SAMPLE_BYTES: u64 = 1500;
-/// What that of each further second takes.
+/// Size of the throughput of each further second, bytes.
 const SECOND_BYTES: u64 = 20;
-/// What a thread takes in a sample's record, bytes.
+/// Size of a thread in a sample's record, bytes.
 const THREAD_BYTES: u64 = 500;
 
-/// Refuses more conditions or trials than can be planned, without making them.
+/// Refuses more conditions or trials than can be planned, without creating them.
 pub(super) fn check(study: &Study, trials_each: usize) -> Result<(), String> {
     let conditions = conditions(study);
     if conditions > MOST_CONDITIONS {
@@ -34,18 +34,18 @@ pub(super) fn check(study: &Study, trials_each: usize) -> Result<(), String> {
     }
 }
 
-/// Whether anyone still wants a plan: one of 5,000 conditions takes seconds, and what is left undone of one that no one
-/// wants is no one's concern.
+/// Whether planning should continue: a plan of 5,000 conditions takes seconds, and the plan of an interrupted program
+/// is discarded, so it may stay incomplete.
 pub(super) fn is_wanted() -> bool {
     !tare_engine::interrupted()
 }
 
-/// Refuses to go on with a plan that no one wants any more.
+/// Fails if this program was interrupted.
 pub(super) fn check_wanted() -> Result<(), String> {
     if is_wanted() { Ok(()) } else { Err("interrupted".to_owned()) }
 }
 
-/// Refuses a trial whose record could not be read back.
+/// Refuses a trial whose record would be too large to read back.
 pub(super) fn check_record(settings: &Settings, samples: usize, sample_s: f64) -> Result<(), String> {
     let bytes = record_bytes(settings, samples, sample_s);
     match bytes > LONGEST_LINE {
@@ -61,7 +61,7 @@ pub(super) fn check_record(settings: &Settings, samples: usize, sample_s: f64) -
     }
 }
 
-/// About what the record of a trial takes, bytes.
+/// Estimated size of a trial's record, bytes.
 pub fn record_bytes(settings: &Settings, samples: usize, sample_s: f64) -> u64 {
     let sides = 1 + u64::from(settings.workload.load.load().needs_server());
     let threads = (settings.workload.threads as u64).saturating_mul(sides);
@@ -77,7 +77,7 @@ fn many(conditions: usize) -> String {
     }
 }
 
-/// How many conditions there will be, realizable or not.
+/// The number of conditions, realizable or not.
 fn conditions(study: &Study) -> usize {
     let full = |factors: &[Factor]| factors.iter().fold(1usize, |all, f| all.saturating_mul(f.levels.len()));
     if !study.conditions.is_empty() {

@@ -1,5 +1,5 @@
-//! Blocks up to the next look at a study that was cut to a time: it ends at the first one that shows its question
-//! settled.
+//! Blocks up to the next interim look at a study that was cut to a time: the study ends at the first look at which
+//! its question is settled.
 
 use super::cases::blocks;
 use super::resolve;
@@ -8,8 +8,8 @@ use tare_results::looks::looks;
 use tare_results::question::Question;
 use tare_results::schema::{Plan, TrialRecord};
 
-/// The plan up to its first look, where its question can be settled on the way; else as it is. Of ladders the rungs are
-/// chosen on the way, and a race has looks of its own.
+/// The plan up to its first look, if its question can be settled before the end; otherwise unchanged. The rungs of
+/// ladders are chosen during the run, and a race has looks of its own.
 pub(super) fn begun(study: &Study, mut plan: Plan) -> Plan {
     let asks = matches!(study.question, Some(Question::Effect | Question::Spread));
     let all = blocks(&plan);
@@ -22,14 +22,14 @@ pub(super) fn begun(study: &Study, mut plan: Plan) -> Plan {
     until(study, plan, first)
 }
 
-/// What the plan says of its looks, by the blocks after which they come.
+/// The plan's note about its looks, by the blocks after which they take place.
 pub(super) fn note(looked: impl IntoIterator<Item = usize>) -> String {
     let words: Vec<String> = looked.into_iter().map(|blocks| blocks.to_string()).collect();
     format!("it ends when its question is settled: looked at after block {}", words.join(", "))
 }
 
-/// The plan up to the next look, when all that were planned have ended and this one settles nothing. The same records
-/// always lead to the same.
+/// The plan up to the next look, if all planned trials have ended and this look settles nothing. The same records
+/// always give the same plan.
 pub fn extended(
     study: &Study,
     plan: &Plan,

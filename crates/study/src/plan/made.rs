@@ -1,4 +1,4 @@
-//! Data sets that are there already, from an earlier run: what a plan need not make.
+//! Data sets that exist already from an earlier run, so that a plan need not create them.
 
 use super::builds::Programs;
 use super::design::Condition;
@@ -10,7 +10,7 @@ use std::path::Path;
 use tare_engine::engine_by_name;
 use tare_results::schema::{Plan, PlannedCondition};
 
-/// Takes out of a plan's time what making such data of its conditions would take.
+/// Subtracts from a plan's estimated time the time for creating existing data sets.
 pub fn leave_out(study: &Study, plan: &mut Plan, cache: &Path) {
     let programs = Programs::default();
     let there: Vec<Condition> = plan
@@ -24,7 +24,7 @@ pub fn leave_out(study: &Study, plan: &mut Plan, cache: &Path) {
     plan.estimated_s -= estimate::making_s(there.iter(), study);
 }
 
-/// As its trials will have it; none where the plan does not hold that.
+/// The condition with the settings of its trials; none if the plan does not contain them.
 fn condition(planned: &PlannedCondition) -> Option<Condition> {
     let settings = from_values(&planned.settings).ok()?;
     Some(Condition { name: planned.name.clone(), levels: planned.levels.clone(), settings })

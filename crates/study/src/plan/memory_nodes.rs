@@ -1,4 +1,4 @@
-//! Servers that give their memory a policy of their own: which nodes their control group has to keep them on.
+//! Servers that set a memory policy themselves: the nodes to which their control group must confine them.
 
 use super::builds::Programs;
 use crate::language::settings::Settings;
@@ -7,8 +7,8 @@ use tare_engine::engine_by_name;
 use tare_noise::{MemoryConfines, MemoryGroups};
 use tare_topology::{MemoryPolicy, Nodes};
 
-/// The nodes of a placement that the server would leave by an option of its own, and that option. `version` is its
-/// program's.
+/// The nodes of a placement that the server would leave because of one of its own options, and that option. `version`
+/// is that of its program.
 pub fn to_hold(settings: &Settings, memory: &MemoryPolicy, version: &str) -> Option<(NodeSet, &'static str)> {
     let (MemoryPolicy::Bind(Nodes::These(nodes))
     | MemoryPolicy::Interleave(Nodes::These(nodes))
@@ -24,7 +24,7 @@ pub fn to_hold(settings: &Settings, memory: &MemoryPolicy, version: &str) -> Opt
     Some((nodes.clone(), option))
 }
 
-/// Whether the server of a condition stays on its nodes here; `all` are those from which memory can come.
+/// Whether the server of a condition can be confined to its nodes here; `all` are the nodes that have memory.
 pub(super) fn available(
     settings: &Settings,
     memory: &MemoryPolicy,

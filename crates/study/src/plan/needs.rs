@@ -1,4 +1,4 @@
-//! What a plan takes besides time: disk and memory, and whether this machine has them.
+//! The disk and memory that a plan needs, and whether this machine has them.
 
 use super::design::Condition;
 use super::limits::is_wanted;
@@ -10,15 +10,15 @@ use tare_engine::{Engine, engine_by_name};
 use tare_results::schema::{Needs, Plan};
 use tare_topology::Machine;
 
-/// Programs, connections and what the kernel keeps alongside them.
+/// Memory of programs and connections, and of the kernel for them, bytes.
 const BESIDE_BYTES: u64 = 256 << 20;
-/// A data set is held twice: as it was made, and to work on.
+/// A data set is stored twice: the prepared data and the working copy.
 pub(super) const COPIES: u64 = 2;
-/// Smaller needs are not held against the room that there is: a guess would refuse what fits.
+/// Smaller needs are not checked, bytes: an estimate could refuse what fits.
 const LOOKED_AT: u64 = 1 << 30;
-/// The same of disk: a server's own files are of a size that is known well, those of small tables are not.
+/// The same limit for disk, bytes: the size of a server's own files is known well, that of small tables is not.
 const DISK_LOOKED_AT: u64 = 64 << 20;
-/// A pool of less than so much of the data's estimate is too small, however the estimate errs.
+/// A pool smaller than this fraction of the estimated data is too small, whatever the error of the estimate.
 const SURE: f64 = 0.8;
 
 pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Needs {
@@ -39,12 +39,12 @@ pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Nee
     }
 }
 
-/// Which data set a condition works on, in words: conditions with the same words share one.
+/// The name of the data set of a condition: conditions with the same name share one.
 pub fn set_of(condition: &Condition, study: &Study) -> String {
     named(&condition.settings, study.sampling.seed)
 }
 
-/// Options that shape files make data sets of their own, of which the log is the largest.
+/// Options that determine the format of files make separate data sets, of which the log is the largest part.
 fn named(settings: &Settings, seed: u64) -> String {
     let (engine, load) = (&settings.engine, settings.workload.load.load());
     let dataset = engine.named(load.dataset(seed));
@@ -57,18 +57,18 @@ fn files(settings: &Settings) -> u64 {
         .map_or(0, |engine| engine.footprint(&settings.engine.options, data).files_bytes)
 }
 
-/// What a trial needs at a time: pages of a pool that is never filled are never touched.
+/// Memory of a running trial, bytes: unused pages of a pool are never touched.
 fn memory(settings: &Settings) -> u64 {
     let load = settings.workload.load.load();
     let own = load.memory_bytes(settings.workload.threads);
-    // A server that runs already has its memory, and a program that is measured takes what no one here knows.
+    // The memory of a running server is already in use, and that of a measured program is unknown.
     if !load.needs_server() || settings.engine.running.is_asked() {
         return if own == 0 { 0 } else { own + BESIDE_BYTES };
     }
     own + pool_bytes(settings) + BESIDE_BYTES
 }
 
-/// Bytes of the server's own memory of pages that the data fill.
+/// The part of the server's buffer pool that the data fill, bytes.
 pub(super) fn pool_bytes(settings: &Settings) -> u64 {
     let data = settings.workload.load.load().data_bytes();
     let pool = engine_by_name(&settings.engine.name)
@@ -76,24 +76,24 @@ pub(super) fn pool_bytes(settings: &Settings) -> u64 {
     pool.min(data + data / 20)
 }
 
-/// The same with all of its data in memory, in the server's or the kernel's.
+/// Memory of a running trial with all of its data in memory, the server's or the kernel's, bytes.
 pub(super) fn with_read_data(settings: &Settings) -> u64 {
     memory(settings) + settings.workload.load.load().data_bytes().saturating_sub(pool_bytes(settings))
 }
 
-/// Whether a need of so many bytes of memory is more than there are.
+/// Whether this many bytes of memory are more than the machine has.
 pub(super) fn is_more(needed: u64, has: u64) -> bool {
     needed > LOOKED_AT && needed > has
 }
 
-/// The option that asks for a pool of more than so many bytes, and what it asks for: no kernel maps that much.
+/// The option that requests a pool of more than `has` bytes, and its size: the kernel would refuse to map that much.
 pub(super) fn oversized<'o>(
     engine: &dyn Engine,
     options: &'o BTreeMap<String, String>,
     has: u64,
 ) -> Option<(&'o str, u64)> {
     let pool = Some(engine.footprint(options, 0).pool_bytes).filter(|pool| *pool > has)?;
-    // Which options size the pool, the engine knows: the one without which the pool is another.
+    // The option that sizes the pool is the one without which the engine reports a smaller pool.
     let sizes = |name: &&String| {
         let mut others = options.clone();
         others.remove(*name);
@@ -119,7 +119,7 @@ pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<()
     }
 }
 
-/// Whether the server's pool can hold the data, where all of them are to be in it.
+/// Whether the server's pool can hold the data, if all of them must be in it.
 pub fn fits_pool(settings: &Settings) -> Result<(), String> {
     let (load, engine) = (settings.workload.load.load(), &settings.engine);
     let is_made_here = load.needs_server() && engine.data.is_none() && !engine.running.is_asked();
@@ -129,8 +129,8 @@ pub fn fits_pool(settings: &Settings) -> Result<(), String> {
     }
     let Ok(found) = engine_by_name(&engine.name) else { return Ok(()) };
     let pool = found.footprint(&engine.options, data).pool_bytes;
-    // The estimate of the data is not better than that; what is nearer, the trial proves.
-    // An engine without a pool of its own reads through the kernel's memory.
+    // The estimate is not precise enough for a closer check; the trial verifies it. An engine without a buffer pool
+    // reads through the kernel's page cache.
     match pool > 0 && (pool as f64) < SURE * data as f64 {
         true => Err(format!(
             "preload = \"on\" wants all of its {} in the server's memory, which has {}: give it a larger pool",
@@ -141,7 +141,7 @@ pub fn fits_pool(settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// Memory of this machine, bytes: what the kernel has, or less where the control group allows less.
+/// Memory of this machine, bytes: the kernel's total, or the limit of the control group if that is lower.
 pub fn memory_here() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"))?;
@@ -150,19 +150,18 @@ pub fn memory_here() -> Option<u64> {
     Some(group.map_or(total, |group: u64| group.min(total)))
 }
 
-/// Memory of a described machine, bytes; none where its description says nothing of it: hwloc then makes each node
-/// 1 GiB.
+/// Memory of a described machine, bytes; none if its description does not give it: hwloc then assumes 1 GiB per node.
 pub fn memory_of(machine: &Machine) -> Option<u64> {
     let told = machine.nodes.iter().any(|node| node.memory_bytes > 0 && node.memory_bytes != 1 << 30);
     told.then(|| machine.nodes.iter().map(|node| node.memory_bytes).sum())
 }
 
-/// What the page, the plan and the logs of a small study take, bytes.
+/// Size of the page, the plan and the logs of a small study, bytes.
 const PAGE: u64 = 400_000;
-/// What a sample takes in the records and on the page, bytes.
+/// Size of a sample in the records and on the page, bytes.
 const SAMPLE: u64 = 8_000;
 
-/// Whether the disk has room for the results: `folder` is where they go.
+/// Whether the disk has space for the results in `folder`.
 pub fn results_fit(plan: &Plan, folder: &Path) -> Result<(), String> {
     let samples = plan.trials_in_all().saturating_mul(plan.samples.max(1)) as u64;
     let least = PAGE.saturating_add(SAMPLE.saturating_mul(samples));
@@ -177,18 +176,18 @@ pub fn results_fit(plan: &Plan, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Bytes that are left where a folder is, or will be; none where the system does not say.
+/// Free bytes on the file system of a folder, which may not exist yet; none if the system does not report them.
 fn free_in(folder: &Path) -> Option<u64> {
     let existing = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
-    // One that has no blocks at all does not count them.
+    // A file system without any blocks does not report free ones.
     let found = rustix::fs::statvfs(existing).ok().filter(|found| found.f_blocks > 0)?;
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// Whether the disk has room for the data: `folder` is where they go.
+/// Whether the disk has space for the data in `folder`.
 pub fn fits_disk(needs: &Needs, folder: &Path) -> Result<(), String> {
     let Some(free) = free_in(folder) else { return Ok(()) };
-    // What was prepared before is there already: only the copy to work on is sure to be new.
+    // Prepared data may exist already: only the working copy is certainly new.
     let least = needs.disk_bytes / COPIES;
     if needs.disk_bytes > DISK_LOOKED_AT && least > free {
         return Err(format!(

@@ -1,4 +1,4 @@
-//! Option files of servers, read when a study is planned: trials run with what the plan holds.
+//! Option files of servers, which are read when a study is planned: trials run with the options in the plan.
 
 use super::builds::Programs;
 use super::design::Condition;
@@ -10,17 +10,17 @@ use std::path::PathBuf;
 use tare_engine::{Engine, OptionFile, engine_by_name};
 use tare_results::schema::LeftOut;
 
-/// What became of option files.
+/// The result of applying option files.
 #[derive(Debug, Default)]
 pub struct Folded {
     pub notes: Vec<String>,
     /// Options that a server does not know.
     pub left_out: Vec<LeftOut>,
-    /// Why a condition cannot have the options of its file, for each of them.
+    /// For each condition, why it cannot use the options of its file.
     pub each: Vec<Result<(), String>>,
 }
 
-/// Gives every condition the options of its file, under those of the study.
+/// Adds the options of its file to every condition; options of the study take precedence.
 pub fn fold(conditions: &mut [Condition], programs: &Programs) -> Folded {
     let mut folded = Folded::default();
     let mut asked = UnknownOptions::new();
@@ -42,7 +42,7 @@ fn add_new<T: PartialEq>(all: &mut Vec<T>, found: Vec<T>) {
     }
 }
 
-/// What programs do not know of files, by the paths of both: one is asked once.
+/// Options of files that programs do not know, by the paths of both: each pair is queried once.
 type UnknownOptions = BTreeMap<(PathBuf, PathBuf), Vec<String>>;
 
 type Read = (Vec<String>, Vec<LeftOut>);
@@ -92,7 +92,7 @@ fn read(settings: &mut Settings, programs: &Programs, asked: &mut UnknownOptions
     let left = file.left_out.iter();
     notes.extend(left.map(|(name, reason)| format!("{name} of {} left out: {reason}", path.display())));
     for (name, value) in file.options {
-        // The study's own word on it, however it is spelt there.
+        // The study's own value takes precedence, however its name is spelled there.
         if !engine.options.keys().any(|own| own.replace('-', "_") == name) {
             engine.options.insert(name, value);
         }
@@ -104,7 +104,7 @@ fn place_of(file: &OptionFile, name: &str) -> String {
     file.places.get(name).map_or_else(String::new, |(path, line)| format!("{}:{line}", path.display()))
 }
 
-/// A pool that is larger than all memory of this machine, with the line that asks for it.
+/// The error for a pool larger than the memory of this machine, with the line that requests it.
 fn too_much_memory(engine: &dyn Engine, file: &OptionFile, own: &BTreeMap<String, String>) -> Option<String> {
     let has = memory_here()?;
     let mut options = file.options.clone();

@@ -1,7 +1,7 @@
-//! Counts chosen from a pilot: the first trials of a study show where its variance comes from, and with that how many
-//! trials of how many samples reach the half-width that was requested, within the time there is (Kalibera & Jones, by
-//! `tare_stats::plan`). The decision is written into the plan with its reason; the schedule grows in the same order,
-//! and again where the half-width was not reached, for what a pilot says of a variance is uncertain itself.
+//! Chooses counts from a pilot: the first trials of a study show where its variance comes from, and so how many
+//! trials with how many samples reach the requested half-width within the given time (Kalibera & Jones, by
+//! `tare_stats::plan`). The decision is written into the plan with its reason. The schedule grows in the same order,
+//! and grows again if the half-width was not reached, because a pilot's estimate of a variance is itself uncertain.
 
 use super::cases::{CONFIDENCE, Case, blocks, cases, metrics, usable};
 use super::reached;
@@ -14,19 +14,19 @@ use tare_stats::descriptive::mean;
 use tare_stats::plan::{Costs, Pilot, Recommendation, Target, recommend, warmup_readings};
 use tare_text::{count, percent};
 
-/// Readings below which a series says nothing about its warm-up.
+/// A series with fewer readings shows nothing about its warm-up.
 const FEWEST_READINGS: usize = 10;
-/// Samples a trial are never advised beyond so many times those of the pilot: a pilot too small to see the variance
-/// between trials would else ask for one endless trial.
+/// At most this many times the pilot's samples per trial are chosen: a pilot that is too small to show the variance
+/// between trials would otherwise result in one endless trial.
 const MORE_SAMPLES: u64 = 10;
 
-/// Trials a condition that are scheduled at first: all, or the pilot.
+/// Trials per condition in the first schedule: all, or the pilot's.
 pub fn first_trials(sampling: &Sampling) -> usize {
     // One trial shows no variance between trials.
     if sampling.target_half_width.is_some() { sampling.trials.max(2) } else { sampling.trials }
 }
 
-/// What a plan says of counts that are still to be chosen.
+/// The plan's note if counts are still to be chosen.
 pub fn note(sampling: &Sampling) -> Option<String> {
     let target = sampling.target_half_width?;
     Some(format!(
@@ -36,8 +36,8 @@ pub fn note(sampling: &Sampling) -> Option<String> {
     ))
 }
 
-/// How much one trial measures: as the study says, or as was decided after the pilot. A load that warms up by
-/// repetitions is told so in its settings.
+/// The size of one trial: as in the study, or as decided after the pilot. For a load with a warm-up in runs,
+/// additional runs are set in its settings.
 pub fn decided(sampling: &Sampling, settings: &mut Settings, plan: &Plan, trial: usize) -> Sampling {
     let mut sampling = sampling.clone();
     if let Some(decision) = plan.decision.as_ref().filter(|decision| trial >= decision.first_trial) {
@@ -48,8 +48,8 @@ pub fn decided(sampling: &Sampling, settings: &mut Settings, plan: &Plan, trial:
     sampling
 }
 
-/// The plan with a decision and the trials it asks for, when the pilot is over and nothing was decided yet; with more
-/// of them, when all have run and the half-width that was promised is not reached.
+/// The plan with a decision and its trials, if the pilot has ended and nothing is decided yet; or with more trials,
+/// if all have run and the promised half-width is not reached.
 pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let target = study.sampling.target_half_width?;
     let (decision, more) = match &plan.decision {
@@ -101,7 +101,7 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
     let most = MORE_SAMPLES * sampling.samples as u64;
     let target_of = Target { relative_half_width: target, confidence: CONFIDENCE, budget_s, max_samples: most };
     let advice: Vec<Advice<'_>> = cases.iter().filter_map(|case| advise(case, &costs?, &target_of)).collect();
-    // The least steady case needs most; where the time does not reach, it is the one with the widest interval.
+    // The case with the largest variance needs most; if time is short, it is the one with the widest interval.
     let worst = advice.iter().max_by(|a, b| {
         let widths = || a.found.relative_half_width.total_cmp(&b.found.relative_half_width);
         a.found.trials.cmp(&b.found.trials).then_with(widths)
@@ -136,7 +136,7 @@ fn advise<'a>(case: &'a Case<'a>, costs: &Costs, target: &Target) -> Option<Advi
     Some(Advice { case, covs, found })
 }
 
-/// Mean seconds of a sample and of all else in a trial.
+/// Mean time of a sample, and of the rest of a trial, seconds.
 fn costs(ok: &[&TrialRecord], extra_s: f64, conditions: usize) -> Option<Costs> {
     let sampled_s = |r: &TrialRecord| r.samples.iter().map(|s| s.elapsed_s).sum::<f64>();
     let sample_s = mean(&ok.iter().flat_map(|r| &r.samples).map(|s| s.elapsed_s).collect::<Vec<f64>>())?;
@@ -144,9 +144,9 @@ fn costs(ok: &[&TrialRecord], extra_s: f64, conditions: usize) -> Option<Costs> 
     Some(Costs { trial_s: (trial_s + extra_s).max(1e-3), sample_s: sample_s.max(1e-6), conditions: conditions as u64 })
 }
 
-/// Readings at the start of what was measured that still belong to the warm-up, and seconds between two: found by MSER
-/// on the mean of all trials' series (Welch: averaging replications leaves what they share), and only where what would
-/// be dropped differs from the rest by more than the half-width that is asked for.
+/// Readings at the start of the measurement that still belong to the warm-up, and the seconds between two: found by
+/// MSER on the mean of all trials' series (Welch: averaging replications leaves what they share), and only if what
+/// would be dropped differs from the rest by more than the requested half-width.
 fn extra_warmup(case: &Case<'_>, target: f64) -> (usize, f64) {
     let (series, interval_s) = mean_series(case);
     if series.len() < FEWEST_READINGS {
@@ -159,8 +159,8 @@ fn extra_warmup(case: &Case<'_>, target: f64) -> (usize, f64) {
     }
 }
 
-/// The mean over trials of their readings in order, and seconds between two: a reading a second where the metric is
-/// throughput, else the samples themselves.
+/// The mean over trials of their readings in order, and the seconds between two: one reading per second for
+/// throughput, otherwise the samples themselves.
 fn mean_series(case: &Case<'_>) -> (Vec<f64>, f64) {
     let seconds = |r: &&TrialRecord| r.samples.iter().flat_map(|s| s.tps_each_second.clone()).collect::<Vec<f64>>();
     let mut all: Vec<Vec<f64>> =

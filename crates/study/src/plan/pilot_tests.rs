@@ -1,4 +1,4 @@
-//! What a pilot chooses, on made-up records.
+//! Decisions after a pilot, on artificial records.
 
 use super::*;
 use crate::language::document::Source;
@@ -49,14 +49,14 @@ fn record(planned: &PlannedTrial, samples: usize, value: &impl Fn(usize, usize, 
         ..SampleRecord::default()
     };
     TrialRecord {
-        // Two seconds of warm-up and one to start and stop.
+        // Two seconds of warm-up, and one for start and stop.
         elapsed_s: 3.0 + samples as f64,
         samples: (0..samples).map(sample).collect(),
         ..TrialRecord::new(planned, 1, BTreeMap::new(), String::new())
     }
 }
 
-/// Trials of "luck" differ by 10%, samples by 1%; all is much steadier in "steady".
+/// Trials of "luck" differ by 10%, samples by 1%; "steady" varies much less.
 fn lucky(condition: usize, block: usize, sample: usize) -> f64 {
     let between = [0.1, -0.1, 0.05, -0.05][block % 4] * [0.001, 1.0][condition];
     1000.0 * (1.0 + between + [0.01, -0.01, 0.0][sample % 3] * [0.1, 1.0][condition])
@@ -71,8 +71,8 @@ fn the_least_steady_case_decides_and_the_schedule_grows_in_the_same_order() {
     // By hand: the trial means of "luck" are 1.1, 0.9, 1.05, 0.95: S^2 = 0.025 / 3. T_1^2 = 0.0001, so that one sample
     // is enough, and S^2 for one is T_2^2 + T_1^2 = 0.025 / 3 - 0.0001 / 3 + 0.0001.
     let s2: f64 = 0.025 / 3.0 - 0.000_1 / 3.0 + 0.000_1;
-    // Planned for: 1.89 times that, the upper bound at two thirds of 3 degrees of freedom. t is 1.99 to 2.00 for 65 to
-    // 75.
+    // Planned with 1.89 times that, the upper bound at two thirds of 3 degrees of freedom. t is 1.99 to 2.00 for 65
+    // to 75.
     let enough = |n: f64| 1.995 * (1.89 * s2 / n).sqrt();
     assert!(enough(decision.trials as f64 + 1.0) < 0.03 && enough(decision.trials as f64 - 2.0) > 0.03, "{decision:?}");
     assert_eq!((decision.samples, decision.first_trial, decision.pilot_counts), (1, 8, true));
@@ -92,7 +92,7 @@ fn the_least_steady_case_decides_and_the_schedule_grows_in_the_same_order() {
 
 #[test]
 fn what_does_not_fit_into_the_time_is_said() {
-    // A trial of one sample takes 4 s, and there are two conditions.
+    // A trial with one sample takes 4 s, and there are two conditions.
     let study = study(0.03, 80.0);
     let (plan, records) = pilot(&study, lucky);
     let decision = extended(&study, &plan, &records).unwrap().decision.unwrap();
@@ -104,7 +104,7 @@ fn what_does_not_fit_into_the_time_is_said() {
 fn a_pilot_that_was_still_warming_up_does_not_count() {
     let mut study = study(0.03, 1e6);
     study.sampling.samples = 40;
-    // The first ten seconds rise to the level, and nothing else varies by more than 1%.
+    // The first ten seconds rise to the level; nothing else varies by more than 1%.
     let rising = |_: usize, block: usize, sample: usize| {
         let warm = 1.0 - 0.5 * (-(sample as f64) / 3.0).exp();
         1000.0 * warm * (1.0 + 0.002 * ((block * 7 + sample * 5) % 11) as f64 / 11.0)
@@ -115,7 +115,7 @@ fn a_pilot_that_was_still_warming_up_does_not_count() {
     assert!(!decision.pilot_counts && (7.0..=25.0).contains(&decision.warmup_s), "{decision:?}");
     assert_eq!(grown.trials.len(), 8 + 2 * decision.trials, "the pilot's trials are replaced");
     assert!(decision.reason.contains("does not count"), "{decision:?}");
-    // A level series is not mistaken for one.
+    // A level series is not mistaken for a rising one.
     let (plan, records) = pilot(&study, lucky);
     assert!(extended(&study, &plan, &records).unwrap().decision.unwrap().pilot_counts);
 }
@@ -131,7 +131,7 @@ fn without_a_target_or_a_result_nothing_is_chosen() {
     assert_eq!(extended(&with, &plan, &records), None);
 }
 
-/// Noise of a study by number, roughly normal with a standard deviation of 1: that of one place in it.
+/// Noise at one place of a numbered study, roughly normal with a standard deviation of 1.
 fn noise(study: u64, place: [usize; 3]) -> f64 {
     let mut state = place
         .iter()
@@ -178,7 +178,7 @@ fn the_half_width_that_was_promised_is_reached_and_its_interval_covers() {
 
 #[test]
 fn no_block_is_added_beyond_the_time_there_is() {
-    // A pilot that lies: what follows is ten times as noisy.
+    // A misleading pilot: later trials are ten times as noisy.
     let value = |condition: usize, block: usize, sample: usize| {
         let sd = if block < 4 { 0.02 } else { 0.2 };
         1000.0 * (1.0 + sd * noise(5, [condition, block, 99]) + 0.01 * noise(5, [condition, block, sample]))

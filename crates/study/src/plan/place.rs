@@ -1,9 +1,9 @@
-//! Where a trial stands in a schedule.
+//! The position of a trial in a schedule.
 
 use tare_results::schema::Plan;
 
-/// Place of trial number `trial`: its number, but in a shard's plan. A search from the begin for each trial would cost
-/// a long run its square.
+/// Position of trial number `trial`: equal to its number, except in a shard's plan. A linear search for each trial
+/// would make the time of a long run quadratic.
 pub(super) fn place_of(plan: &Plan, trial: usize) -> Option<usize> {
     if plan.trials.get(trial).is_some_and(|planned| planned.trial == trial) {
         return Some(trial);

@@ -1,4 +1,4 @@
-//! The memory policy of a server's pool of pages, apart from the rest: which engine can have which.
+//! The memory policy of a server's buffer pool alone: which policies each engine supports.
 
 use super::design::Condition;
 use crate::language::settings::Settings;
@@ -7,7 +7,7 @@ use tare_cpuset::NodeSet;
 use tare_engine::{PoolMemory, engine_by_name};
 use tare_topology::{MemoryPolicy, Nodes};
 
-/// Gives every condition the option that its pool's policy takes, where it says nothing of that option itself.
+/// Sets in every condition the option for its pool's policy, unless the condition sets that option itself.
 pub(super) fn fold(conditions: &mut [Condition]) {
     for settings in conditions.iter_mut().map(|condition| &mut condition.settings) {
         if settings.placement.pool_memory == MemoryPolicy::Default {
@@ -21,8 +21,8 @@ pub(super) fn fold(conditions: &mut [Condition]) {
     }
 }
 
-/// Whether a server can have its pool under `pool` and the rest under `memory`, both resolved; `all` are the nodes from
-/// which memory can come. `here`: on this machine, so that this user's rights count.
+/// Whether a server can have its pool under `pool` and its other memory under `memory`, both resolved; `all` are the
+/// nodes that have memory. `here`: on this machine, so that this user's rights apply.
 pub(super) fn available(
     settings: &Settings,
     memory: &MemoryPolicy,
@@ -58,7 +58,7 @@ fn interleaved(
     all: &NodeSet,
     settings: &Settings,
 ) -> Result<(), String> {
-    // Where the rest names nodes for good, the server's control group is kept on these.
+    // If the other memory is bound to given nodes, the server's control group is confined to these.
     let allowed = match memory {
         MemoryPolicy::Bind(Nodes::These(nodes))
         | MemoryPolicy::Interleave(Nodes::These(nodes))

@@ -1,4 +1,4 @@
-//! Which trial comes next: the plan's order, failed and disturbed ones again at the end, no more often than allowed.
+//! Which trial comes next: the plan's order; failed and disturbed trials are repeated at the end, up to the limit.
 
 use std::collections::{BTreeMap, VecDeque};
 use tare_results::schema::{Outcome, PlannedTrial, TrialRecord};
@@ -11,7 +11,7 @@ pub struct Next {
     pub attempt: u32,
 }
 
-/// What is left of a plan. Rebuilt from the records, it goes on where an interrupted run stopped.
+/// The rest of a plan. Rebuilt from the records, it continues where an interrupted run stopped.
 #[derive(Debug)]
 pub struct Queue {
     waiting: VecDeque<Next>,
@@ -21,7 +21,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The plan's trials less what the records show as done.
+    /// The plan's trials without those that the records show as done.
     pub fn new(trials: &[PlannedTrial], records: &[TrialRecord], attempts: u32) -> Self {
         let mut last: BTreeMap<usize, (u32, Outcome)> = BTreeMap::new();
         for record in records {
@@ -48,8 +48,7 @@ impl Queue {
         self.waiting.pop_front()
     }
 
-    /// The next one too where it is the other trial of the same block at its first attempt: a pair that is made
-    /// together.
+    /// Also takes the next trial if it is the other one of the same block and attempt: a pair that runs together.
     pub fn take_with(&mut self, next: &Next) -> Option<Next> {
         let is_other = |other: &Next| other.trial.block == next.trial.block && other.attempt == next.attempt;
         if self.waiting.front().is_some_and(is_other) { self.waiting.pop_front() } else { None }

@@ -1,5 +1,5 @@
-//! Blocks of a race: in each, every condition that is left runs once, in an order that is drawn from a seed of its own,
-//! so that the data, which the study's seed makes, are the same in every run.
+//! Blocks of a race: in each block, every remaining condition runs once, in an order drawn from a separate seed, so
+//! that the data, which depend on the study's seed, are the same in every run.
 
 use super::cases::blocks;
 use crate::language::spec::Study;
@@ -9,18 +9,17 @@ use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedTrial, Race, TrialRecord};
 use tare_stats::racing;
 
-/// Conditions from which a race saves anything: of two both run until it is decided.
+/// Least number of conditions for a race: with two, both would run until the decision anyway.
 const FEWEST: usize = 3;
-/// The smallest difference of interest as `tare find` has it where none is said, and the chance of a wrong answer as
-/// that of any other question.
+/// The default smallest difference of interest of `tare find`, and the error probability of every other question.
 const QUESTION: racing::Question = racing::Question { minimum_effect: 0.02, alpha: 0.02 };
 
-/// Whether a study of so many conditions is raced: its question is which of them is the best.
+/// Whether a study with this many conditions is raced: its question must be which condition is best.
 pub(super) fn is_for(study: &Study, conditions: usize) -> bool {
     study.question == Some(Question::Best(None)) && conditions >= FEWEST
 }
 
-/// The plan as a race of its conditions, where that is for it; else as it is. `budget_s`: the time for its trials.
+/// The plan as a race of its conditions, if a race applies; otherwise unchanged. `budget_s`: the time for its trials.
 pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
     let realizable = plan.conditions.iter().filter(|condition| condition.realizable);
     let candidates: Vec<String> = realizable.map(|condition| condition.name.clone()).collect();
@@ -36,8 +35,7 @@ pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
     raced
 }
 
-/// The plan with the first block of all candidates in place of what was scheduled: those that share a server there do
-/// so in every block.
+/// Replaces the schedule by the first block of all candidates: those that share a server there do so in every block.
 pub fn begun(mut plan: Plan, race: Race) -> Plan {
     let servers = servers(&plan);
     plan.trials.clear();
@@ -46,8 +44,8 @@ pub fn begun(mut plan: Plan, race: Race) -> Plan {
     with_block(plan, &all, &servers)
 }
 
-/// The plan with one more block of what is left, when all that were planned have ended and nothing is decided. The same
-/// records always lead to the same.
+/// The plan with one more block of the remaining conditions, if all planned trials have ended and nothing is decided.
+/// The same records always give the same plan.
 pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let race = plan.race.as_ref()?;
     let laps = Laps::of(plan, race, records, None);
@@ -56,7 +54,7 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     goes_on.then(|| with_block(plan.clone(), &look.standing.left(), &servers(plan)))
 }
 
-/// The server lifetime of the first block in which each condition shares a server.
+/// The server lifetime of the first block to which each condition with a shared server belongs.
 fn servers(plan: &Plan) -> BTreeMap<String, usize> {
     let first = plan.trials.iter().take_while(|trial| trial.block == 0);
     first.filter_map(|trial| Some((trial.condition.clone(), trial.lifetime?))).collect()
@@ -66,11 +64,11 @@ fn with_block(mut plan: Plan, left: &[usize], servers: &BTreeMap<String, usize>)
     let Some(race) = &plan.race else { return plan };
     let block = blocks(&plan);
     let candidates = race.candidates.clone();
-    // What is left of a random order of all is a random order.
+    // A subset of a random order is in random order too.
     let order = tare_stats::order::randomized_blocks(candidates.len(), block + 1, race.seed).pop().unwrap_or_default();
     let order: Vec<&String> = order.into_iter().filter(|place| left.contains(place)).map(|i| &candidates[i]).collect();
     let ended = plan.trials.iter().filter_map(|trial| trial.lifetime).max().map_or(0, |last| last + 1);
-    // One server after the other, in the order of the first of its conditions.
+    // One server after the other, in the order of their first conditions.
     let mut begun: Vec<Option<usize>> = Vec::new();
     for condition in &order {
         let server = servers.get(*condition).copied();

@@ -1,4 +1,4 @@
-//! Whether a study has reached the half-width that was promised after its pilot, and how many more blocks it takes.
+//! Whether a study has reached the half-width promised after its pilot, and how many more blocks it needs.
 
 use super::cases::{self, CONFIDENCE, Case, blocks, metrics, usable};
 use crate::language::spec::Study;
@@ -8,23 +8,23 @@ use tare_stats::descriptive::{mean, variance};
 use tare_stats::plan::{relative_half_width, top_count};
 use tare_text::{count, percent};
 
-/// What a trial takes at least, seconds: without a length every budget would last for ever.
+/// Least time of a trial, seconds: with 0 every budget would last for ever.
 const SHORTEST_S: f64 = 1e-3;
 
-/// Blocks that are added before the spread is looked at again.
+/// Limit on the blocks that are added before the spread is checked again.
 const MOST_AT_ONCE: usize = 1000;
 
-/// The interval of a case as it is now.
+/// The current interval of a case.
 struct Reached<'a> {
     case: &'a Case<'a>,
     half_width: f64,
     trials: usize,
-    /// Trials that this spread takes to reach the target.
+    /// Trials needed to reach the target with this spread.
     needed: usize,
 }
 
-/// The decision with the blocks that are added to what was planned: none where trials are still to run, where the
-/// half-width is reached, or where it was never promised.
+/// The decision with the number of blocks to add to the plan: none if trials are still to run, if the half-width is
+/// reached, or if it was never promised.
 pub(super) fn more(
     study: &Study,
     plan: &Plan,
@@ -71,7 +71,7 @@ pub(super) fn more(
     Some((decision, added))
 }
 
-/// None where fewer than two trials have a result.
+/// None if fewer than two trials have a result.
 fn reached<'a>(case: &'a Case<'a>, target: f64) -> Option<Reached<'a>> {
     let of_trials: Vec<f64> = case.trials.iter().filter_map(|trial| mean(&trial.values(case.metric))).collect();
     let (centre, s2, trials) = (mean(&of_trials)?, variance(&of_trials)?, of_trials.len());
@@ -80,7 +80,7 @@ fn reached<'a>(case: &'a Case<'a>, target: f64) -> Option<Reached<'a>> {
     Some(Reached { case, half_width, trials, needed: needed.unwrap_or(usize::MAX) })
 }
 
-/// Blocks that fit into what is left of the time, at what trials have taken since the decision.
+/// Number of blocks that fit into the remaining time, at the mean duration of trials since the decision.
 fn affordable(study: &Study, plan: &Plan, records: &[TrialRecord], decision: &Decision) -> usize {
     let taken_s = |record: &TrialRecord| record.elapsed_s.max(SHORTEST_S);
     let spent_s: f64 = records.iter().map(taken_s).sum();
@@ -88,6 +88,6 @@ fn affordable(study: &Study, plan: &Plan, records: &[TrialRecord], decision: &De
     let trial_s = mean(&later).or_else(|| mean(&records.iter().map(taken_s).collect::<Vec<f64>>()));
     let conditions = plan.conditions.iter().filter(|condition| condition.realizable).count();
     let block_s = trial_s.unwrap_or(SHORTEST_S) * conditions.max(1) as f64;
-    // What does not fit is none; a number too large for the type is the largest.
+    // The cast saturates: a negative number becomes 0, a number too large for the type the largest.
     ((study.sampling.budget_s - spent_s) / block_s).floor() as usize
 }

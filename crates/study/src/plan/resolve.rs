@@ -1,4 +1,4 @@
-//! A study on a machine: which conditions it can do, on which CPUs, and in which order the trials come.
+//! A study on a machine: which conditions it can run, on which CPUs, and the order of trials.
 
 use super::available::available;
 use super::builds::{self, Programs};
@@ -18,18 +18,18 @@ use tare_topology::{Fingerprint, Machine, MemoryPolicy, Pairing, Placement, Reso
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Where {
-    /// This one: its settings and this user's rights count.
+    /// This machine: its settings and this user's rights apply.
     Here,
-    /// This one, but the study is not trusted: no program that it names may be run.
+    /// This machine, but the study is not trusted: no program that it names may be run.
     HereUntrusted,
-    /// A described one: only its topology is known.
+    /// A described machine: only its topology is known.
     Described,
 }
 
 /// Resolves every condition and draws the order.
 ///
 /// # Errors
-/// What was expected, when a level does not fit; a parsed study has been checked for that.
+/// What was expected, if a level is invalid; a parsed study has been checked for that.
 pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String> {
     limits::check(study, pilot::first_trials(&study.sampling))?;
     let mut conditions = design::conditions(study)?;
@@ -93,7 +93,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     })
 }
 
-/// The schedule over the conditions of a plan that can be done.
+/// The schedule of the realizable conditions of a plan.
 pub(super) fn scheduled(study: &Study, planned: &[PlannedCondition]) -> Vec<PlannedTrial> {
     let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
     let trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);
@@ -103,7 +103,7 @@ pub(super) fn scheduled(study: &Study, planned: &[PlannedCondition]) -> Vec<Plan
     }
 }
 
-/// Memory of the machine, bytes; none where its description says nothing of it.
+/// Memory of the machine, bytes; none if its description does not give it.
 pub(super) fn memory(on: &Machine, place: Where) -> Option<u64> {
     match place {
         Where::Here | Where::HereUntrusted => needs::memory_here(),
@@ -111,7 +111,7 @@ pub(super) fn memory(on: &Machine, place: Where) -> Option<u64> {
     }
 }
 
-/// A condition that needs more memory than there is has that for its reason.
+/// Marks conditions that need more memory than the machine has as not realizable, with that reason.
 fn without_memory(planned: &mut [PlannedCondition], conditions: &[Condition], on: &Machine, place: Where) {
     let memory = memory(on, place);
     let all = planned.iter_mut().zip(conditions).take_while(|_| limits::is_wanted());
@@ -173,7 +173,7 @@ fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> 
     (planned != PlannedPlacement::default()).then_some(planned)
 }
 
-/// The placement of a planned condition, as it was resolved: nothing is looked up on the machine again.
+/// The placement of a planned condition as it was resolved; nothing is looked up on the machine again.
 pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<ResolvedPlacement, String> {
     let planned = condition.placement.clone().unwrap_or_default();
     let sets = |lists: Vec<Vec<usize>>| lists.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());
@@ -193,7 +193,7 @@ pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<Resolv
     })
 }
 
-/// Factors that only say where threads and memory are.
+/// Factors that only determine where threads and memory are.
 pub(super) const SAY_WHERE: [&str; 12] = [
     "placement",
     "client",
@@ -209,9 +209,9 @@ pub(super) const SAY_WHERE: [&str; 12] = [
     "client_pus",
 ];
 
-/// A condition that puts every thread and the memory where an earlier one does says nothing new.
+/// Leaves out a condition that puts every thread and the memory where an earlier one does.
 fn skip_identical(conditions: &mut [PlannedCondition]) {
-    // Where its threads are and what else it sets -> the first condition of the kind.
+    // Where its threads are, and its other levels -> the first such condition.
     let mut known: BTreeMap<(String, Vec<(String, String)>), String> = BTreeMap::new();
     for this in conditions.iter_mut().take_while(|_| limits::is_wanted()).filter(|condition| condition.realizable) {
         let others = this.levels.iter().filter(|(factor, _)| !SAY_WHERE.contains(&factor.as_str()));
@@ -226,14 +226,14 @@ fn skip_identical(conditions: &mut [PlannedCondition]) {
     }
 }
 
-/// Whether it binds every thread and pairs none: which server thread gets which of the CPUs is drawn in every trial.
+/// Whether it binds every thread but pairs none: which server thread gets which CPU is then random in every trial.
 fn is_left_to_chance(condition: &PlannedCondition) -> bool {
     let is = |key: &str, word: &str| condition.settings.get(key).is_some_and(|value| value.to_string() == word);
     let servers = condition.placement.as_ref().map_or(0, |placement| placement.server.len());
     servers > 1 && is("placement.bind", "thread") && is("placement.pairing", "none")
 }
 
-/// Randomised complete blocks: every block holds every condition once, in an order of its own.
+/// Randomised complete blocks: every block contains every condition once, in an order of its own.
 fn schedule(conditions: &[&PlannedCondition], blocks: usize, seed: u64) -> Vec<PlannedTrial> {
     tare_stats::order::randomized_blocks(conditions.len(), blocks, seed)
         .into_iter()
@@ -244,7 +244,7 @@ fn schedule(conditions: &[&PlannedCondition], blocks: usize, seed: u64) -> Vec<P
         .collect()
 }
 
-/// A host of clients: its machine, and by what that is known again.
+/// A host of clients: its machine, and the fingerprint that identifies it.
 type Known = (Machine, Fingerprint);
 
 #[derive(Debug, Default)]
@@ -253,7 +253,7 @@ pub struct ClientHosts {
 }
 
 impl ClientHosts {
-    /// The clients' machine; none where they are on this host.
+    /// The clients' machine; none if they are on this host.
     fn of(&self, settings: &Settings) -> Result<Option<Machine>, String> {
         let there = &settings.client.on;
         let Some(host) = &there.host else { return Ok(None) };
@@ -275,13 +275,13 @@ impl ClientHosts {
     }
 }
 
-/// The CPUs of every thread of a condition: those of the clients on their own host, where `hosts` may ask it, else left
-/// open.
+/// The CPUs of every thread of a condition: those of clients on another host are resolved there if `hosts` may query
+/// it, otherwise left open.
 pub fn placement(settings: &Settings, on: &Machine, hosts: Option<&ClientHosts>) -> Result<ResolvedPlacement, String> {
     let (asked, threads) = (&settings.placement, settings.workload.threads);
     let Some(host) = &settings.client.on.host else { return asked.resolve(on, threads).map_err(|e| e.to_string()) };
     check(settings)?;
-    // What `nodes` means is spelt out for both sides at once; only one half of it is taken.
+    // `nodes` is resolved for both sides at once; only one half of the result is used.
     let floats = |side: &Side| if asked.nodes.is_some() { side.clone() } else { Side::Float };
     let of_server = Placement { client: floats(&asked.client), ..asked.clone() };
     let of_client = Placement {
@@ -297,7 +297,7 @@ pub fn placement(settings: &Settings, on: &Machine, hosts: Option<&ClientHosts>)
     Ok(ResolvedPlacement { client: client.map_or_else(Vec::new, |placement| placement.client), ..server })
 }
 
-/// What cannot be had of clients on another host.
+/// Settings that are not available with clients on another host.
 fn check(settings: &Settings) -> Result<(), String> {
     settings.workload.load.load().clients_elsewhere()?;
     if settings.engine.running.is_asked() {

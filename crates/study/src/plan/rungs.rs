@@ -1,6 +1,6 @@
-//! Rungs around the peak of each ladder, chosen by what was measured: those of the first blocks lie far apart, and
-//! those of later ones between the best and its neighbours, as in a bisection. Every block has as many rungs of each
-//! ladder as the first, so that a block takes as long and a step is a mean over as many.
+//! Rungs around the peak of each ladder, chosen from the measurements: those of the first blocks are far apart, and
+//! those of later blocks lie between the best and its neighbours, as in a bisection. Every block has as many rungs of
+//! each ladder as the first, so that all blocks take equally long and a step is a mean over equally many.
 
 use super::cases::{blocks, metrics, usable};
 use super::ladder;
@@ -14,15 +14,15 @@ use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedTrial, Rungs, 
 use tare_stats::descriptive::mean;
 use tare_stats::order::randomized_blocks;
 
-/// Blocks that rungs stay for: a single one says nothing of luck.
+/// Blocks for which rungs stay the same: a single block does not show luck.
 pub(super) const STAGE: usize = 2;
 /// The factor whose levels are chosen.
 const RUNGS: &str = "threads";
-/// What a study of ladders compares at each number of threads: all have the same rungs.
+/// Factors whose levels a study of ladders compares at each number of threads: all get the same rungs.
 const COMPARED: [&str; 2] = ["nodes", "caches"];
 
-/// What is chosen while a cut study runs: its numbers of threads, where it asks about ladders, some were left out, and
-/// the rungs of a block share a server.
+/// The rule by which rungs are chosen while a cut study runs: its numbers of threads, if it is about ladders, some
+/// numbers were left out, and the rungs of a block share a server.
 pub(super) fn rule<'c>(whole: &Study, cut: &Study, mut left_out: impl Iterator<Item = &'c String>) -> Option<Rungs> {
     let levels = |study: &Study| study.factors.iter().find(|factor| factor.name == RUNGS).map(|f| f.levels.len());
     let shared = cut.design.ladder.as_deref().is_some_and(|names| ladder::factors(names).any(|name| name == RUNGS));
@@ -31,8 +31,8 @@ pub(super) fn rule<'c>(whole: &Study, cut: &Study, mut left_out: impl Iterator<I
     (asks && rule.blocks >= 2 * STAGE).then_some(rule)
 }
 
-/// The plan with its first blocks, of these conditions, in place of what was scheduled. It is looked at where a stage
-/// ends after a block that a study is looked at after.
+/// Replaces the schedule by the first blocks of these conditions. The looks take place at the ends of those stages
+/// that coincide with a look of the study.
 pub(super) fn begun(study: &Study, mut plan: Plan, first: &BTreeSet<String>) -> Plan {
     plan.trials.clear();
     if let Some(within) = &mut plan.within {
@@ -44,8 +44,8 @@ pub(super) fn begun(study: &Study, mut plan: Plan, first: &BTreeSet<String>) -> 
     with_blocks(study, plan, first)
 }
 
-/// The plan with further blocks, when all that were planned have ended and nothing is settled at a look. The same
-/// records always lead to the same.
+/// The plan with further blocks, if all planned trials have ended and no look has settled the question. The same
+/// records always give the same plan.
 pub fn extended(
     study: &Study,
     plan: &Plan,
@@ -95,8 +95,8 @@ fn next(conditions: &[&PlannedCondition], rule: &Rungs, ok: &[&TrialRecord], nam
     named.map(|condition| condition.name.clone()).collect()
 }
 
-/// Places of so many rungs: the best that was measured, the middles towards the measured ones next to it, these
-/// themselves, then whatever is near. `values`: larger is better; none where a rung was not measured.
+/// Positions of at most `most` rungs: the best measured one, the middles between it and its measured neighbours,
+/// these neighbours, then the nearest others. `values`: larger is better; none for a rung that was not measured.
 fn around_peak(values: &[Option<f64>], most: usize) -> Vec<usize> {
     let measured: Vec<(usize, f64)> = values.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?))).collect();
     let Some((peak, _)) = measured.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)) else { return Vec::new() };
@@ -114,7 +114,7 @@ fn around_peak(values: &[Option<f64>], most: usize) -> Vec<usize> {
     chosen
 }
 
-/// The block that the next stage ends after; a last block alone belongs to the stage before it.
+/// The block after which the next stage ends; a single last block belongs to the stage before it.
 fn next_stage(from: usize, all: usize) -> usize {
     if all < from + 2 * STAGE { all } else { from + STAGE }
 }

@@ -1,25 +1,24 @@
-//! Pairs that are added until it is settled whether two conditions differ. Which of them runs first in a pair, or on
-//! the first half of the machine where both run at the same time, is drawn from a seed of its own, so that the data,
-//! which the study's seed makes, are the same in every run.
+//! Pairs that are added until it is decided whether two conditions differ. Which of them runs first in a pair, or on
+//! the first half of the machine if both run at the same time, is drawn from a separate seed, so that the data, which
+//! depend on the study's seed, are the same in every run.
 
 use tare_results::pairs::{Pairs, Stop};
 use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord, Turns};
 
-/// The plan with its first pair in place of what was scheduled.
+/// Replaces the schedule by the plan's first pair.
 pub fn begun(mut plan: Plan, rule: Settle) -> Plan {
     plan.trials.clear();
     plan.settle = Some(rule.clone());
     with_pairs(plan, &rule, 1)
 }
 
-/// The plan with so many pairs of the rule's conditions, and no further ones: those that it has already stay.
+/// The plan with this many pairs of the rule's conditions, and no further ones; existing pairs stay.
 pub fn scheduled(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
     plan.settle = None;
     with_pairs(plan, rule, pairs)
 }
 
-/// The plan with so many pairs of its first condition and each of the others in place of what was scheduled; samples of
-/// a pair take turns.
+/// Replaces the schedule by this many pairs of the first condition with each other one; their samples alternate.
 pub fn against_first(mut plan: Plan, pairs: usize) -> Plan {
     let scheduled = plan.trials.len().max(1);
     let names: Vec<String> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
@@ -40,8 +39,7 @@ pub fn against_first(mut plan: Plan, pairs: usize) -> Plan {
     plan
 }
 
-/// The plan with one more pair, when all that were planned have ended and nothing is settled. The same records always
-/// lead to the same.
+/// The plan with one more pair, if all trials have ended without a decision. The same records give the same plan.
 pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let rule = plan.settle.as_ref()?;
     let pairs = Pairs::of(plan, rule, records);
@@ -51,8 +49,8 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     goes_on.then(|| with_pairs(Plan { settle: Some(next), ..plan.clone() }, rule, planned + 1))
 }
 
-/// The plan of a comparison that goes on. Where the machine was started again since, or a session has its pairs and
-/// others are to follow, this is the next session, which begins with the first pair that has not ended.
+/// The plan of a comparison that continues. If the machine was restarted since, or a session has all its pairs and
+/// others are to follow, a new session begins with the first pair that has not ended.
 pub fn resumed(mut plan: Plan, records: &[TrialRecord], boot_id: Option<String>) -> Plan {
     let Some(rule) = &plan.settle else { return plan };
     let pairs = Pairs::of(&plan, rule, records);
@@ -60,15 +58,15 @@ pub fn resumed(mut plan: Plan, records: &[TrialRecord], boot_id: Option<String>)
     let restarted = rule.begun.last().is_none_or(|session| session.boot_id != boot_id);
     let first_block = pairs.ended();
     if let Some(rule) = plan.settle.as_mut().filter(|_| over || restarted) {
-        // One without a pair is none.
+        // A session without a pair is dropped.
         rule.begun.retain(|session| session.first_block < first_block);
         rule.begun.push(Session { first_block, boot_id });
     }
     plan
 }
 
-/// Which trial of a pair, the first or the second of the plan, measures first in each of so many rounds of samples that
-/// take turns: in the first round the pair's first trial, which a draw put there, then as drawn for each round.
+/// Which trial of a pair, the plan's first or second, measures first in each of `rounds` rounds of alternating
+/// samples: in the first round the pair's first trial, which was chosen at random, then at random for each round.
 pub fn drawn(turns: Turns, first_trial: usize, rounds: usize) -> Vec<usize> {
     let seed = turns.seed.wrapping_add(1).wrapping_add(first_trial as u64);
     let drawn = tare_stats::order::randomized_blocks(2, rounds.saturating_sub(1), seed);

@@ -11,11 +11,11 @@ pub enum ShardError {
     CannotDo { condition: String, reason: String },
 }
 
-/// The plan of some blocks of `whole` on this machine, for which `here` was made: its placements and fingerprint, the
-/// whole schedule's numbers and order.
+/// The plan of some blocks of `whole` on this machine. `here`, the plan made for this machine, gives the placements
+/// and the fingerprint, and `whole` the numbers and the order.
 ///
 /// # Errors
-/// When this machine cannot do what the schedule asks for: a block without a condition would compare nothing with it.
+/// When this machine cannot run a condition of the schedule: a block without it would compare nothing with it.
 pub fn part(whole: &Plan, here: &Plan, blocks: &BTreeSet<usize>) -> Result<Plan, ShardError> {
     let trials: Vec<_> = whole.trials.iter().filter(|trial| blocks.contains(&trial.block)).cloned().collect();
     for name in trials.iter().map(|trial| trial.condition.as_str()).collect::<BTreeSet<&str>>() {

@@ -1,5 +1,5 @@
-//! Where the stack of a trial begins, drawn anew for every trial of a comparison: the length of a side's path or
-//! arguments gives it no place of its own, even where the address space is not laid out at random.
+//! Where the stack of a trial begins, drawn at random for every trial of a comparison: so the length of a side's path
+//! or arguments does not determine its position, even without address space randomisation.
 
 use crate::language::spec::SIDE;
 use tare_results::schema::Plan;
@@ -7,10 +7,10 @@ use tare_stats::order::randomized_blocks;
 
 /// Bytes to which a stack is aligned.
 const STEP: usize = 16;
-/// Places that are drawn from: a page of them.
+/// Number of positions to draw from: a page of them.
 const PLACES: usize = 256;
 
-/// What a trial's environment is made longer by; none where its plan compares no sides.
+/// The padding of a trial's environment; none if its plan is no race and compares no sides.
 pub fn padding(plan: &Plan, trial: usize) -> Option<String> {
     let sides = || plan.conditions.iter().any(|condition| condition.levels.contains_key(SIDE));
     if plan.race.is_none() && !sides() {

@@ -1,4 +1,4 @@
-//! All that a trial is: found in the study and the plan that a run wrote, and nowhere else.
+//! Everything that defines a trial, taken only from the study and the plan that a run wrote.
 
 use super::design::Condition;
 use super::place::place_of;
@@ -11,18 +11,18 @@ use tare_results::schema::{Plan, PlannedTrial};
 use tare_topology::{Change, Fingerprint, ResolvedPlacement};
 use thiserror::Error;
 
-/// Why the plan has no such trial for this program.
+/// Why the plan does not define such a trial for this program.
 #[derive(Debug, Error)]
 pub enum TaskError {
     #[error("the plan has no trial {0}")]
     NoSuchTrial(usize),
-    /// The schedule names a condition that the plan does not have.
+    /// The schedule names a condition that the plan does not contain.
     #[error("the plan has no condition {0}")]
     NoSuchCondition(String),
-    /// It was written before plans held what their trials run with.
+    /// The plan was written before plans contained the settings of their trials.
     #[error("the plan does not hold what its trials run with: it was made by tare before plans did (schema 1)")]
     OldPlan,
-    /// A setting of the plan cannot be read.
+    /// A setting of the plan is invalid.
     #[error(transparent)]
     Value(#[from] ValueError),
     #[error("the plan's memory policy: {0}")]
@@ -32,11 +32,11 @@ pub enum TaskError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     pub planned: PlannedTrial,
-    /// Its levels, and all settings that they come to.
+    /// Its levels, and all resulting settings.
     pub condition: Condition,
-    /// Where its threads go, as it was resolved when the plan was made.
+    /// The CPUs of its threads, as resolved when the plan was made.
     pub placement: ResolvedPlacement,
-    /// How much it measures, with what was decided after the pilot.
+    /// How much it measures, including the decision after the pilot.
     pub sampling: Sampling,
 }
 
@@ -60,7 +60,7 @@ impl Task {
     }
 }
 
-/// This machine is not the one that a plan was made for.
+/// This machine is not the one for which a plan was made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct OtherMachine(pub Vec<Change>);
 
@@ -71,7 +71,7 @@ impl fmt::Display for OtherMachine {
     }
 }
 
-/// Whether a machine still is what the plan was made for.
+/// Whether a machine is still as it was when the plan was made.
 pub fn same_machine(plan: &Plan, now: &Fingerprint) -> Result<(), OtherMachine> {
     let changes = plan.machine.as_ref().map(|was| was.changes(now)).unwrap_or_default();
     if changes.is_empty() { Ok(()) } else { Err(OtherMachine(changes)) }

@@ -1,4 +1,4 @@
-//! Whether the two trials of a pair can run at the same time, and whether their samples take turns.
+//! Whether the two trials of a pair can run at the same time, and whether their samples can alternate.
 
 use super::needs::{self, gigabytes};
 use super::resolve::{self, Where};
@@ -26,10 +26,10 @@ pub enum Apart {
     NotOurs,
     #[error("perf records the whole machine, and so both sides")]
     Recorded,
-    /// What a server does at rest for what it wrote is in the other side's samples.
+    /// The server's deferred work for its writes would run during the other side's samples.
     #[error("the load writes")]
     Writes,
-    /// It decides from what it sees over some tenths of a second.
+    /// The scheduler decides from what it observes over some tenths of a second.
     #[error("where threads run is left to the operating system, which would decide otherwise in short turns")]
     LeftToTheOs,
     #[error("both servers need about {} of memory, and there are {}", gigabytes(*.both_bytes), gigabytes(*.here_bytes))]
@@ -54,7 +54,7 @@ pub fn at_once(settings: &Settings) -> Result<(), Apart> {
     if capture.profile || capture.wakes || capture.lines { Err(Apart::Recorded) } else { Ok(()) }
 }
 
-/// Whether samples of such trials can take turns.
+/// Whether samples of such trials can alternate.
 ///
 /// # Errors
 /// Why not.
@@ -63,11 +63,11 @@ pub fn by_turns(settings: &Settings) -> Result<(), Apart> {
     if pace(settings) == Some(Pace::Closed) { Ok(()) } else { Err(Apart::Rate) }
 }
 
-/// Whether the samples of a plan's sides take turns: as `asked`, or else where they can, both sides only read and every
-/// thread has a PU of its own. A plan with one condition stands for two of its kind.
+/// Whether the samples of a plan's sides alternate: as `asked`; by default if it is possible, both sides only read,
+/// and every thread has a PU of its own. A plan with one condition counts as two equal sides.
 ///
 /// # Errors
-/// When the plan does not hold what its trials run with.
+/// When the plan does not contain the settings of its trials.
 pub fn of_plan(
     asked: Option<bool>,
     plan: &Plan,
@@ -91,7 +91,7 @@ pub fn of_plan(
     Ok(all.and_then(|()| fits(&sides, machine, place)))
 }
 
-/// Whether turns are as whole samples to where threads run: all are bound, or, on demand, both sides are placed alike.
+/// Whether turns place threads as whole samples do: all are bound, or, on request, both sides are placed alike.
 fn placed(sides: &[(Settings, ResolvedPlacement)], on_demand: bool) -> Result<(), Apart> {
     let alike = sides.windows(2).all(|pair| pair[0].1 == pair[1].1);
     let bound = sides.iter().all(|(_, placement)| has_a_pu_each(placement));
@@ -104,7 +104,7 @@ fn has_a_pu_each(placement: &ResolvedPlacement) -> bool {
     sides.iter().all(|threads| !threads.is_empty() && threads.iter().all(|cpus| cpus.len() == 1))
 }
 
-/// Whether the memory that both servers may use does for both.
+/// Whether the memory that both servers may use suffices for both.
 fn fits(sides: &[(Settings, ResolvedPlacement)], machine: &Machine, place: Where) -> Result<(), Apart> {
     let Some(whole) = resolve::memory(machine, place) else { return Ok(()) };
     let both_bytes = 2 * sides.iter().map(|(settings, _)| needs::with_read_data(settings)).max().unwrap_or(0);
@@ -116,7 +116,7 @@ fn fits(sides: &[(Settings, ResolvedPlacement)], machine: &Machine, place: Where
         }
         _ => None,
     });
-    // What is not known is 0 there.
+    // An unknown size is 0 there.
     let here_bytes = confined.filter(|bytes| *bytes > 0).fold(whole, u64::min);
     match needs::is_more(both_bytes, here_bytes) {
         true => Err(Apart::Memory { both_bytes, here_bytes }),
@@ -124,8 +124,8 @@ fn fits(sides: &[(Settings, ResolvedPlacement)], machine: &Machine, place: Where
     }
 }
 
-/// What a plan takes whose two servers run at the same time: the memory of both and, where they work on the same data,
-/// a further copy of them.
+/// The resources of a plan whose two servers run at the same time: the memory of both and, if they use the same data,
+/// a further copy of the data.
 pub fn needs_of_both(plan: &Plan) -> Option<Needs> {
     let needs = plan.needs?;
     let of_side = |condition: &PlannedCondition| {
@@ -136,7 +136,7 @@ pub fn needs_of_both(plan: &Plan) -> Option<Needs> {
     Some(Needs { memory_bytes: 2 * needs.memory_bytes, disk_bytes: needs.disk_bytes + copies, ..needs })
 }
 
-/// Of a load that runs for a time.
+/// The pace of a load that runs for a time; none for other loads.
 fn pace(settings: &Settings) -> Option<Pace> {
     match &settings.workload.load {
         AnyLoad::Oltp(load) => Some(load.pace),
@@ -153,7 +153,7 @@ mod tests {
     use crate::language::parse::{Overrides, parse};
     use crate::plan::resolve::resolve;
 
-    /// A study with these lines on a described machine; its threads are bound where no line says how.
+    /// The answer for a study with these lines on a described machine; by default its threads are bound.
     fn apart(asked: Option<bool>, lines: &str, on: &str) -> Result<(), Apart> {
         let placed = if lines.contains("placement") { "" } else { BOUND };
         let text = format!("name = \"s\"\n{lines}\n{placed}");
@@ -195,12 +195,12 @@ mod tests {
                 assert_eq!(apart(asked, lines, SMALL), Err(why), "{lines}");
             }
         }
-        // A level of one side too.
+        // Also as a level of one side only.
         let one = "[workload]\nname = \"read_only\"\n[factors]\nworkload = [\"read_only\", \"insert\"]";
         assert_eq!(apart(None, one, SMALL), Err(Apart::Writes));
     }
 
-    /// Left to it, threads that start together stay on one PU for a turn, and spread over a whole sample.
+    /// Placed by the OS, threads that start together stay on one PU for a turn, but spread over a whole sample.
     #[test]
     fn threads_that_the_os_places_take_turns_on_demand_and_only_where_both_sides_leave_them_to_it() {
         let load = "[workload]\nname = \"read_only\"\n";
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn two_servers_need_the_memory_of_both_on_the_nodes_that_they_are_bound_to() {
-        // About 1.5 GB of data, which SQLite reads through the kernel's memory.
+        // About 1.5 GB of data, which SQLite reads through the kernel's page cache.
         let of = |memory: &str, on: &str| {
             let lines = format!("[workload]\nname = \"read_only\"\nrows = 7000000\n[placement]\n{memory}");
             apart(Some(true), &lines, on)

@@ -1,9 +1,9 @@
-//! A plan cut to a time, and what was cut kept with it.
+//! Cuts a plan to a time, and keeps a record of what was cut.
 //!
-//! Samples and warm-up can get shorter, conditions can share a warm server, the middle rungs of a long ladder of
-//! threads can be left out (its ends stay, halves are halved again), and blocks can be fewer, or more where they have
-//! become cheap. Of all that fits it is what shows the smallest change, by the study's own question. A block stays
-//! whole, so that whatever is left compares all that it measures.
+//! Samples and warm-up can be shortened, conditions can share a warm server, the middle rungs of a long ladder of
+//! threads can be left out (its ends stay, and halves are halved again), and the number of blocks can be reduced, or
+//! raised if blocks have become cheap. Of all plans that fit, the one that shows the smallest change for the study's
+//! own question is chosen. A block stays complete, so that all remaining conditions are compared with each other.
 
 use super::design::{self, Condition};
 use super::estimate::Costs;
@@ -19,33 +19,32 @@ use tare_results::schema::{Plan, PlannedCondition, Rungs, Within};
 use tare_stats::pooled::smallest_shown;
 use tare_text::{count, percent};
 
-/// Blocks below which nothing can be told from luck.
+/// With fewer blocks nothing is distinguishable from luck.
 const FEWEST_BLOCKS: usize = 2;
-/// More are not proposed by sharing servers.
+/// Limit on the blocks that are proposed because servers are shared.
 const MOST_BLOCKS: usize = 10;
-/// Blocks from which on all conditions have one variance, as in [`tare_stats::blocks`].
+/// From this many blocks on all conditions are taken to have one variance, as in [`tare_stats::blocks`].
 const POOLED_BLOCKS: f64 = 5.0;
-/// Rungs of threads that a ladder may come down to.
+/// Numbers of rungs of threads to which a ladder may be reduced.
 const RUNGS: [usize; 4] = [usize::MAX, 7, 5, 3];
-/// What a sample may come down to, as a part of its length.
+/// Fractions of its length to which a sample may be shortened.
 const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
-/// Seconds below which no sample and no warm-up comes by that.
+/// No sample, and no warm-up, is shortened below these, seconds.
 const SHORTEST_S: f64 = 10.0;
 const SHORTEST_WARMUP_S: f64 = 2.0;
-/// Runs of a load that counts them, at least; and where the question is what servers differ by, of which each counts
-/// once.
+/// Least number of runs of a load that counts them; the second if servers are compared, where each counts once.
 const FEWEST_SAMPLES: usize = 3;
 const FEWEST_OF_A_SERVER: usize = 1;
-/// How long a load that warms up by time may take.
+/// The key with the time limit of a warm-up that ends by time.
 const WARMUP_LIMIT: &str = "warmup_limit_s";
-/// Factors whose levels any server can have one after the other.
+/// Factors whose levels any server can run one after the other.
 const CLIENTS: [&str; 2] = ["threads", "client"];
-/// Those too where no load changes the data.
+/// Further factors of this kind if no load changes the data.
 const READERS: [&str; 2] = ["workload", "distribution"];
 /// Factors whose levels are loads.
 const LOADS: [&str; 2] = ["workload", "transaction"];
-/// What servers are taken to differ by, and samples of a minute on one of them: what many studies have shown, and what
-/// is said with every figure that rests on it.
+/// Assumed differences between servers, and between samples of a minute on one server, as fractions: from many
+/// studies. Every figure that depends on them says so.
 const SERVERS_DIFFER: f64 = 0.02;
 const SAMPLES_DIFFER: f64 = 0.01;
 
@@ -57,7 +56,7 @@ pub enum TooShort {
     )]
     Least {
         least_s: f64,
-        /// The part of it for making the data, seconds.
+        /// The part of it for creating the data, seconds.
         data_s: f64,
         asked_s: f64,
     },
@@ -70,7 +69,7 @@ fn minutes(seconds: f64) -> String {
     format!("{:.0} min", (seconds / 60.0).ceil())
 }
 
-/// The study and its plan cut to `sampling.within_s`; as they are where they fit, or no time is given. `plan` makes the
+/// The study and its plan cut to `sampling.within_s`; unchanged if they fit, or if no time is given. `plan` makes the
 /// plan of a study.
 pub fn fit(
     study: Study,
@@ -97,8 +96,8 @@ pub fn fit(
     let trials_s = estimate::trials_s(&whole.trials, &conditions, &study.sampling, cpus);
     let data_s = (whole.estimated_s - trials_s).max(0.0);
     let (mut fitting, least_s) = fitting(&study, (&whole, &names), &conditions, data_s, cpus)?;
-    // A race has more of its best ones than any plan that is made beforehand, and with a server for each condition none
-    // shares another's luck.
+    // A race has more trials of its best conditions than any plan that is made beforehand, and with a server for each
+    // condition none shares another's luck.
     let done = whole.conditions.iter().filter(|condition| condition.realizable).count();
     let is_alone = |study: &Study| race::is_for(study, done) && study.design.ladder.is_none();
     fitting.sort_by(|a, b| is_alone(&b.1).cmp(&is_alone(&a.1)).then(a.0.total_cmp(&b.0)));
@@ -106,7 +105,7 @@ pub fn fit(
         let made = plan(&candidate).map_err(TooShort::Plan)?;
         let cut_conditions = conditions_of(&candidate, &names)?;
         let before = kept(&whole, &cut_conditions).iter().filter(|c| c.realizable).count();
-        // Where conditions turn out not to be able to share a server, they are not left out for it.
+        // If conditions turn out not to be able to share a server, they are not left out for that.
         if made.estimated_s > asked_s || made.conditions.iter().filter(|c| c.realizable).count() < before {
             continue;
         }
@@ -133,7 +132,7 @@ pub fn fit(
     Err(TooShort::Least { least_s, data_s, asked_s })
 }
 
-/// Conditions as the study makes them, with what a plan calls them: builds and commands by what tells them apart.
+/// The study's conditions by name, with their names in the plan: builds and commands are named by their differences.
 type Names<'p> = HashMap<String, &'p PlannedCondition>;
 
 fn rename(conditions: &mut [Condition], names: &Names<'_>) {
@@ -150,7 +149,7 @@ fn conditions_of(study: &Study, names: &Names<'_>) -> Result<Vec<Condition>, Too
     Ok(conditions)
 }
 
-/// Candidates that fit, each with the smallest change that it shows; and what the shortest of all takes, seconds.
+/// Candidates that fit, each with the smallest change that it shows; and the time of the shortest candidate, seconds.
 fn fitting(
     study: &Study,
     (whole, names): (&Plan, &Names<'_>),
@@ -183,10 +182,10 @@ fn fitting(
     Ok((fitting, least_s))
 }
 
-/// Studies with the same conditions, whatever their number of blocks.
+/// Studies with the same conditions, and the range of their numbers of blocks.
 struct Alike {
     blocks: RangeInclusive<usize>,
-    /// As it is, and with warm-ups that are enough.
+    /// The study unchanged, and with warm-ups limited to what is sufficient.
     studies: Vec<Study>,
 }
 
@@ -199,7 +198,7 @@ fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Alike> {
     let shapes: Vec<_> = rungs.flat_map(|rungs| SHORTER.map(|part| (rungs, part))).collect();
     let mut all = Vec::new();
     for ladder in [study.design.ladder.clone()].into_iter().chain(shared.map(Some)) {
-        // Blocks of shared servers are cheap, and the luck of each is one value more.
+        // Blocks of shared servers are cheap, and each server adds one value of luck.
         let most = if ladder == study.design.ladder { study.sampling.trials } else { MOST_BLOCKS };
         let blocks = FEWEST_BLOCKS..=most.max(study.sampling.trials).max(FEWEST_BLOCKS);
         for (rungs, part) in shapes.iter().copied() {
@@ -216,7 +215,8 @@ fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Alike> {
     all
 }
 
-/// The factors whose levels may share a server here; none where no factor's may, or the study says so itself.
+/// The factors whose levels may share a server here; none if no factor's may, if the study sets a ladder itself, or if
+/// a pilot chooses its counts.
 fn shared(study: &Study, conditions: &[Condition]) -> Option<String> {
     if study.design.ladder.is_some() || study.sampling.target_half_width.is_some() {
         return None;
@@ -244,20 +244,20 @@ fn shorten(study: &mut Study, part: f64) {
     let shorter = |seconds: f64, shortest: f64| (seconds * part).max(shortest.min(seconds));
     sampling.sample_s = shorter(sampling.sample_s, SHORTEST_S);
     sampling.warmup_s = shorter(sampling.warmup_s, SHORTEST_WARMUP_S);
-    // What a warm-up that ends by time is for has been done by reading the data, where that is asked for.
+    // If the data are read into memory first, that has already done what a warm-up that ends by time is for.
     if !study.base.workload.load.load().is_to_be_resident() {
         return;
     }
     for (_, limit_s) in study.load_keys.iter_mut().filter(|(key, _)| key == WARMUP_LIMIT) {
         if let Some(seconds) = limit_s.number() {
             *limit_s = shorter(seconds, SHORTEST_S).into();
-            // It was a number of seconds before, and a smaller one is too.
+            // Cannot fail: it was a number of seconds before, and a smaller one is valid too.
             let _ = study.base.workload.load.load_mut().set(WARMUP_LIMIT, limit_s);
         }
     }
 }
 
-/// At most so many numbers of threads, where these are not what the study is about alone.
+/// The study with at most `most` numbers of threads.
 fn with_rungs(study: &Study, most: usize) -> Study {
     let mut study = study.clone();
     for factor in study.factors.iter_mut().filter(|factor| factor.name == "threads") {
@@ -268,7 +268,7 @@ fn with_rungs(study: &Study, most: usize) -> Study {
     study
 }
 
-/// The ends of a ladder, then the middle of what lies between, and so on.
+/// The ends of a ladder, then the middle between them, and so on.
 fn first_rungs(rungs: usize, most: usize) -> Vec<usize> {
     if rungs <= most {
         return (0..rungs).collect();
@@ -300,7 +300,7 @@ fn left_out(whole: &Study, cut: &Study) -> BTreeMap<String, Vec<String>> {
     all.filter(|(_, levels): &(_, Vec<String>)| !levels.is_empty()).collect()
 }
 
-/// What was cut and what that costs, in words for people before it starts.
+/// Notes about what was cut and its cost, shown before the run starts.
 fn notes(
     whole: &Study,
     cut: &Study,
@@ -355,7 +355,7 @@ fn notes(
     vec![format!("cut to fit {}: {}", minutes(made.estimated_s), changes.join("; ")), power]
 }
 
-/// Warm-ups that are cut to what is enough, in words: those of settings that a condition here has.
+/// The warm-ups that were limited to what is sufficient, in words, for settings that a condition here has.
 fn enough_words(cut: &Study, conditions: &[PlannedCondition]) -> Vec<String> {
     let settings: Vec<Settings> =
         conditions.iter().filter(|c| c.realizable).filter_map(|c| from_values(&c.settings).ok()).collect();
@@ -375,7 +375,7 @@ fn enough_words(cut: &Study, conditions: &[PlannedCondition]) -> Vec<String> {
     entries.filter_map(words).collect()
 }
 
-/// The smallest change that is shown four times in five.
+/// The smallest change that is detected with 80% probability, in words.
 fn shown(study: &Study, plan: &Plan) -> String {
     match (smallest(study, &plan.conditions), &study.question) {
         (None, _) => "nothing".to_owned(),
@@ -386,7 +386,7 @@ fn shown(study: &Study, plan: &Plan) -> String {
     }
 }
 
-/// As a part of the whole; none from a single block. The answer's chance of a false alarm is spread over its tests.
+/// The smallest change as a fraction; none from a single block. Its tests share the probability of a false alarm.
 fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
     const ANSWER: f64 = 0.02;
     const OFTEN: f64 = 0.8;
@@ -421,7 +421,7 @@ fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
             }
         }
         _ => {
-            // Each load with conditions to compare is answered by itself.
+            // Each load with conditions to compare is answered separately.
             let loads = LOADS.map(numbers).into_iter().max().unwrap_or(0) as f64;
             let by_load = study.question == Some(Question::Effect) && loads > 1.0 && count >= 2.0 * loads;
             let (loads, compared) = if by_load { (loads, count / loads) } else { (1.0, count) };

@@ -1,4 +1,4 @@
-//! What plans of published grids come to in a time, on described machines.
+//! Plans of published grids, cut to a time, on described machines.
 
 use super::*;
 use crate::language::builtin;
@@ -30,11 +30,11 @@ fn an_articles_grid_fits_its_hours_and_says_what_was_cut() {
     assert!(plan.estimated_s <= 10_800.0 && within.whole_s > 250_000.0, "{within:?}");
     assert_eq!((within.whole_trials, within.asked_s), (528, 10_800.0));
     assert_eq!(study.design.ladder.as_deref(), Some("workload,distribution,threads"));
-    // Nodes, which the question is about, stay; the rungs begin with the ends of every ladder and its middle.
+    // The nodes, which the question is about, stay; the rungs begin with the two ends of every ladder and its middle.
     assert_eq!((within.levels.len(), plan.trials_in_all()), (0, 252), "{within:?}");
     assert_eq!(within.rungs, Some(Rungs { factor: "threads".into(), at_once: 3, blocks: 7 }));
     assert_eq!(rungs_of(&plan, 0), [1, 32, 1024]);
-    // Every block holds every condition that is left, on one server for each number of nodes.
+    // Every block contains every remaining condition, on one server for each number of nodes.
     assert_eq!((plan.blocks().len(), plan.trials.len(), study.sampling.trials), (2, 2 * 36, 7));
     let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
     assert_eq!(servers.len(), 3 * 2);
@@ -47,7 +47,7 @@ fn rungs_of(plan: &Plan, block: usize) -> Vec<u64> {
     trials.map(|trial| of(&trial.condition)).collect::<BTreeSet<u64>>().into_iter().collect()
 }
 
-/// Records of all trials of a plan, with what a condition's levels give.
+/// Records of all trials of a plan, with values that depend on a condition's levels.
 fn measured(plan: &Plan, value: impl Fn(usize, &Levels) -> f64) -> Vec<TrialRecord> {
     let record = |planned: &PlannedTrial| {
         let levels = &plan.conditions.iter().find(|c| c.name == planned.condition).unwrap().levels;
@@ -92,16 +92,16 @@ fn a_cut_ladder_is_climbed_towards_its_peak_until_its_question_is_settled() {
     }
 }
 
-/// One of seven blocks whose question is settled from the beginning.
+/// A study of seven blocks whose question is settled from the beginning.
 fn ends_at_a_look(study: &Study, plan: &Plan) {
     assert!(plan.notes.iter().any(|note| note.ends_with("looked at after block 4, 7")), "{:?}", plan.notes);
     let flat = |_: usize, _: &Levels| 1.0;
-    // After two blocks nobody looks.
+    // There is no look after two blocks.
     let grown = rungs::extended(study, plan, &measured(plan, flat), |_, _| true).unwrap();
     let look = Look::of(&grown).unwrap();
     assert_eq!((grown.blocks().len(), look.number, look.of, look.is_last), (4, 1, 3, false));
     assert_eq!(rungs::extended(study, &grown, &measured(&grown, flat), |_, _| true), None);
-    // It is not grown by blocks of fixed rungs instead.
+    // It is not extended by blocks of fixed rungs instead.
     assert_eq!(looks::extended(study, &grown, &[], |_, _| false), None);
 }
 
@@ -115,7 +115,7 @@ fn conditions_that_share_servers_are_raced_where_the_time_is_too_short_for_one_e
         own.into_iter().collect::<BTreeSet<_>>().len()
     };
     assert!(plan.race.is_some() && plan.trials.len() == all && servers(&plan, 0) < all / 2, "{:?}", plan.notes);
-    // The server of most conditions has the good ones; the others' are no longer started.
+    // The server of most conditions has the good ones; the others' servers are no longer started.
     let largest = plan.trials.chunk_by(|a, b| a.lifetime == b.lifetime).max_by_key(|own| own.len()).unwrap();
     let good: BTreeSet<&str> = largest.iter().map(|trial| trial.condition.as_str()).collect();
     let mut raced = plan.clone();
@@ -154,7 +154,7 @@ fn the_best_of_a_cut_study_is_found_by_a_race() {
     let realizable: Vec<&str> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.as_str()).collect();
     assert_eq!((race.candidates.len(), plan.trials.len()), (realizable.len(), realizable.len()));
     assert!(race.budget_s.unwrap() < 18_000.0 && plan.notes.iter().any(|note| note.starts_with("a race")));
-    // One in three is worth racing on.
+    // One condition in three is worth racing further.
     let worth = |levels: &Levels| {
         if realizable.iter().position(|name| levels_of(name) == *levels).unwrap() % 3 == 0 { 1.2 } else { 1.0 }
     };
@@ -166,7 +166,7 @@ fn the_best_of_a_cut_study_is_found_by_a_race() {
     let blocks = raced.blocks();
     let last = blocks.last_key_value().unwrap().1;
     assert!(last.len() < realizable.len() / 2, "{} of {}", last.len(), realizable.len());
-    // Which factor moves throughput is asked of all conditions.
+    // The question which factor changes throughput needs all conditions.
     let other = Study { question: Some(Question::Effect), ..study };
     assert_eq!(race::of_question(&other, plan.clone(), 1.0), plan);
 }
@@ -181,7 +181,7 @@ fn what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() {
     assert!(short.to_string().contains("for the data, and 20 min were given"), "{short}");
 }
 
-/// Builds are called by what tells them apart, which no condition of the study itself is.
+/// Builds are named by their differences, while the study's own conditions have the paths as names.
 #[test]
 fn builds_by_loads_are_cut_to_a_time_and_each_load_is_a_comparison() {
     let set = ["engine.name=mariadb", "factors.binary=/opt/before/mariadbd,/opt/after/mariadbd"];
@@ -220,7 +220,7 @@ fn warming_up_that_is_enough_buys_restarts_of_a_study_of_spread() {
         assert_eq!(condition.settings["workload.warmup_runs"].to_string(), enough, "{}", condition.name);
     }
     assert!(plan.notes[0].contains("at most 1 run of warming up with option.innodb_adaptive_hash_index=OFF"));
-    // A shorter warm-up than that stays, and the whole study warms up as it says.
+    // A shorter warm-up stays, and the uncut study warms up as it says.
     let sets = ["workload.warmup_runs=5", "sampling.within_s=14400"];
     let (_, plan) = cut("single-thread-stability", "package:2 core:8 pu:1", &sets).unwrap();
     assert!(plan.conditions.iter().all(|c| ["5", "1"].contains(&&*c.settings["workload.warmup_runs"].to_string())));

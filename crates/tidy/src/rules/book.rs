@@ -1,13 +1,14 @@
-//! The site that `make book` makes of docs/: every page is in its list once, and no page leads out of the folder.
+//! The site that `make book` builds from docs/: its table of contents lists every page once, and no page links to
+//! files outside the folder.
 
 use super::links::{links, relative};
 use crate::{File, Finding, Tree};
 
-/// The pages of the site.
+/// The folder with the pages of the site.
 const FOLDER: &str = "docs/";
 const LIST: &str = "docs/SUMMARY.md";
 
-/// Finds pages that the list lacks or has twice, and links that only the tree has a target for.
+/// Finds pages that the list lacks or contains twice, and links whose target is outside the site.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let Some(list) = tree.get(LIST) else { return Vec::new() };
     let listed: Vec<String> = links(&list.text).iter().map(|(_, link)| relative(LIST, link)).collect();
@@ -24,7 +25,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Links of a page that leave the folder.
+/// The links of a page that lead out of the folder.
 fn out(page: &File) -> Vec<Finding> {
     let leaves = |link: &str| {
         let path = link.split('#').next().unwrap_or_default();

@@ -1,12 +1,12 @@
-//! Circles of files: what uses something that comes back to it cannot be read, moved or tested alone.
+//! Cycles of files: files that use each other, perhaps through more files, cannot be read, moved or tested alone.
 
 use crate::{Finding, Tree, modules::Modules};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// Files, the files that each uses, and a line where it does.
+/// For each file, the files that it uses, each with a line that does so.
 type Uses = BTreeMap<String, BTreeMap<String, usize>>;
 
-/// Finds the circles of files in every crate, each once.
+/// Finds the cycles of files in every crate, each once.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let roots = tree.files.iter().filter(|file| file.path.ends_with("/src/lib.rs"));
     let uses = roots.flat_map(|root| uses(tree, &root.path)).collect();
@@ -35,7 +35,7 @@ fn circles(uses: &Uses) -> Vec<Finding> {
     for (file, used) in uses {
         for (target, line) in used {
             let Some(back) = shortest(uses, target, file) else { continue };
-            // The same circle is met once from each of its files.
+            // The same cycle is found once from each of its files.
             if seen.insert(back.iter().cloned().collect::<BTreeSet<_>>()) {
                 let message = format!("circle: {file} -> {}", back.join(" -> "));
                 found.push(Finding::new(file, *line, message));
@@ -45,7 +45,7 @@ fn circles(uses: &Uses) -> Vec<Finding> {
     found
 }
 
-/// The shortest way from one file to another, both included.
+/// The shortest path from one file to another, both included.
 fn shortest(uses: &Uses, from: &str, to: &str) -> Option<Vec<String>> {
     let mut before: HashMap<&str, &str> = HashMap::from([(from, from)]);
     let mut waiting = VecDeque::from([from]);

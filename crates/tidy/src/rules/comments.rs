@@ -1,8 +1,8 @@
-//! A comment says a thing once.
+//! No comment line is repeated.
 
 use crate::{Finding, Tree};
 
-/// Finds lines of comment that stand twice, one below the other.
+/// Finds comment lines that are equal to the line above.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &tree.files {

@@ -1,13 +1,13 @@
-//! Dependencies that go against the map's directions.
+//! Dependencies between crates that the map does not allow.
 
 use crate::{Finding, Tree, map::CRATES};
 use toml_edit::{Document, Item};
 
-/// The names of this workspace's crates begin with it.
+/// Prefix of the names of this workspace's crates.
 const PREFIX: &str = "tare-";
 const MAP: &str = "crates/tidy/src/map.rs";
 
-/// Finds crates that depend on what the map does not let them use, and crates that the map does not know.
+/// Finds crates with a dependency that the map does not allow, and crates that the map does not contain.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &tree.files {

@@ -1,12 +1,12 @@
-//! The documentation of a public item says what its name does not.
+//! The documentation of a public item says more than its name.
 
 use crate::{Finding, Tree};
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Visibility, spanned::Spanned, visit::Visit};
 
-/// "Its rows." and "Runs it." say nothing.
+/// With fewer words, as in "Its rows." and "Runs it.", a comment says nothing.
 const WORDS_MIN: usize = 4;
 
-/// Finds doc comments of fewer than four words. Missing ones are the compiler's.
+/// Finds doc comments of fewer than four words. The compiler finds missing ones.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.rust() {
@@ -19,7 +19,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Lines and texts of the comments that are too short.
+/// Lines and texts of comments that are too short.
 #[derive(Default)]
 struct Short(Vec<(usize, String)>);
 
@@ -29,7 +29,7 @@ impl Short {
         let mut text = String::new();
         for attribute in attributes {
             if let Some(part) = doc(attribute) {
-                // "# Errors" says when it fails, not what it is.
+                // "# Errors" says when the item fails, not what it is.
                 if part.trim_start().starts_with("# ") {
                     break;
                 }
@@ -56,7 +56,7 @@ fn doc(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Whether others than the file itself see it.
+/// Whether the item is visible outside its own module.
 fn shown(visibility: &Visibility) -> bool {
     !matches!(visibility, Visibility::Inherited)
 }

@@ -1,9 +1,9 @@
-//! A mod.rs names what its folder holds, and holds nothing itself.
+//! A mod.rs declares the modules of its folder and contains no items.
 
 use crate::{Finding, Tree};
 use syn::{Item, spanned::Spanned};
 
-/// Finds items in a mod.rs that are neither modules nor `use`.
+/// Finds items in a mod.rs other than modules and `use`.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.rust().filter(|file| file.name() == "mod.rs" && !file.is_test()) {

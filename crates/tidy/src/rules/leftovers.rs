@@ -1,13 +1,13 @@
-//! Things that were only needed while something was made.
+//! Leftovers of development: backup files, paths of one machine, merge conflicts.
 
 use crate::{Finding, Tree};
 
-/// Endings of files that editors and merges leave behind.
+/// Suffixes of files that editors and merges leave behind.
 const FILES: &[&str] = &[".orig", ".rej", ".bak", ".swp", "~"];
-/// Beginnings of paths that only one machine has. Put together here, so that this file has none itself.
+/// Beginnings of paths that exist only on one machine. Split with `concat!`, so that this file does not contain them.
 const PATHS: &[&str] =
     &[concat!("/ho", "me/"), concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/tmp/", "bash_")];
-/// Hosts that packages come from: a tool knows its own, and a mirror's name is a leftover.
+/// Hosts of package registries: each tool knows its own, so a host name in the tree is left over from a mirror.
 const HOSTS: &[&str] = &[
     concat!("index.", "crates.io"),
     concat!("static.", "crates.io"),
@@ -21,14 +21,14 @@ const HOSTS: &[&str] = &[
 ];
 const CONFLICTS: &[&str] = &[concat!("<<<<", "<<< "), concat!(">>>>", ">>> ")];
 
-/// Finds files, paths of a machine, hosts of registries and marks of merges that were left behind. Macros are clippy's.
+/// Finds backup files, paths of one machine, hosts of registries and conflict markers. Clippy finds leftover macros.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &tree.files {
         if FILES.iter().any(|ending| file.path.ends_with(ending)) {
             found.push(Finding::new(&file.path, 1, "a file that an editor or a merge left: remove it"));
         }
-        // Cargo writes the index of its registry there.
+        // Cargo writes the index of its registry into Cargo.lock.
         for (number, line) in (1..).zip(file.text.lines()).filter(|_| file.name() != "Cargo.lock") {
             for path in PATHS.iter().filter(|path| holds_path(line, path)) {
                 found.push(Finding::new(&file.path, number, format!("{path} is a path of one machine")));
@@ -44,7 +44,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Whether an absolute path begins there, and not merely a part of another path.
+/// Whether an absolute path begins there, and not only a part of another path.
 fn holds_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         let before = line[..at].chars().next_back();

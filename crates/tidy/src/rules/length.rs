@@ -1,12 +1,12 @@
-//! Lines and files that fit a screen and a head. Functions are clippy's.
+//! Limits on the length of lines and files. Clippy limits functions.
 
 use crate::{Finding, Tree};
 
-/// As in rustfmt.toml, which leaves comments alone.
+/// As in rustfmt.toml, which does not apply to comments.
 const COLUMNS_MAX: usize = 120;
-/// Templates and long texts, which rustfmt leaves alone too, read better whole.
+/// The limit for lines that rustfmt leaves alone: templates and long texts are easier to read on one line.
 const COLUMNS_MAX_CODE: usize = 200;
-/// Lines of a file with code; tests may be longer.
+/// Limit on the lines of a file with code; tests may be longer.
 const LINES_MAX: usize = 500;
 
 /// Finds lines and files that are too long.

@@ -1,10 +1,10 @@
-//! Links of Markdown that lead somewhere: files of the tree, and headings in them.
+//! Links of Markdown files have existing targets: files of the tree, and headings in them.
 
 use crate::{File, Finding, Tree};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::HashMap;
 
-/// Finds relative links to files that are not there, and to headings that nothing has.
+/// Finds relative links to missing files and to missing headings.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
@@ -18,7 +18,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Targets of links, and the bytes at which they begin.
+/// Targets of links, with the byte position of each.
 pub(super) fn links(text: &str) -> Vec<(usize, String)> {
     let events = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter();
     let targets = events.filter_map(|(event, range)| match event {
@@ -42,7 +42,7 @@ fn judge(tree: &Tree, file: &File, link: &str) -> Option<String> {
     (!has).then(|| format!("{target} has no heading #{heading}"))
 }
 
-/// A path that is written in a file, from the top of the tree.
+/// Resolves a path in a file, relative to the top of the tree.
 pub(super) fn relative(file: &str, path: &str) -> String {
     let mut parts: Vec<&str> = file.split('/').collect();
     parts.pop();
@@ -56,7 +56,7 @@ pub(super) fn relative(file: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// The anchors of a page's headings, as GitHub makes them.
+/// The anchors of a page's headings, as GitHub generates them.
 fn headings(text: &str) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     let mut seen: HashMap<String, usize> = HashMap::new();

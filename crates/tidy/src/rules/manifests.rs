@@ -1,17 +1,17 @@
-//! A dependency is there for a reason: it says which, and the code uses it. Examples are tested where there are any.
+//! Every dependency has a comment with its reason, and the code uses it. Examples, where there are any, are tested.
 
 use crate::{File, Finding, Tree};
 use toml_edit::{Document, Item, TableLike};
 
-/// Tables of dependencies, and whether tests alone use what is in them.
+/// Tables of dependencies, and whether only tests use their entries.
 const TABLES: &[(&str, bool)] = &[("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)];
-/// Features of programs that are built for tests: turned on by dependencies of tests alone.
+/// Features of programs that are built for tests: only dependencies of tests may enable them.
 const FOR_TESTS: &[&str] = &["crash-points", "planted-lock", "test-support"];
-/// Crates of this workspace: ARCHITECTURE.md says what they are for.
+/// Prefix of the crates of this workspace; ARCHITECTURE.md explains them.
 const OWN: &str = "tare-";
 
-/// Finds dependencies of other people's crates without a comment above them, such that no source names, features for
-/// tests in what is shipped, and examples that no test runs.
+/// Finds external dependencies without a comment above them, dependencies that no source file names, test features in
+/// released programs, and examples that no test runs.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.files.iter().filter(|file| file.name() == "Cargo.toml") {
@@ -27,7 +27,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// The first example of a package that has its examples not tested.
+/// The first example of a package with `doctest = false`.
 fn untested_example(tree: &Tree, manifest: &File) -> Option<Finding> {
     manifest.text.lines().find(|line| *line == "doctest = false")?;
     let sources = format!("{}src/", manifest.path.trim_end_matches("Cargo.toml"));
@@ -39,7 +39,7 @@ fn untested_example(tree: &Tree, manifest: &File) -> Option<Finding> {
     })
 }
 
-/// Lines that would turn a feature for tests on in a program that is not built for them.
+/// Lines that would enable a test feature in a program that is not built for tests.
 fn features_for_tests(file: &File) -> Vec<Finding> {
     let (mut found, mut of_tests) = (Vec::new(), false);
     for (number, line) in (1..).zip(file.text.lines()) {
@@ -56,7 +56,7 @@ fn features_for_tests(file: &File) -> Vec<Finding> {
     found
 }
 
-/// Calls for each table of dependencies of a package, also those for one target.
+/// Calls `call` for each table of dependencies of a package, including those for one target.
 fn tables(package: &dyn TableLike, call: &mut impl FnMut(&dyn TableLike, bool)) {
     for (name, tests) in TABLES {
         if let Some(table) = package.get(name).and_then(Item::as_table_like) {
@@ -82,7 +82,7 @@ fn judge(tree: &Tree, file: &File, table: &dyn TableLike, tests: bool, found: &m
     }
 }
 
-/// Whether a comment ends just above a line, which is counted from 1.
+/// Whether the line above `line`, which is counted from 1, is a comment.
 fn has_reason(text: &str, line: usize) -> bool {
     line.checked_sub(2).and_then(|above| text.lines().nth(above)).is_some_and(|above| above.starts_with('#'))
 }
@@ -95,7 +95,7 @@ fn is_used(tree: &Tree, manifest: &File, name: &str, tests: bool) -> bool {
     sources.any(|file| (tests || !file.path[folder.len()..].starts_with("tests/")) && names(&file.text, &ident))
 }
 
-/// Whether a text holds an identifier as a whole word outside comments.
+/// Whether a text contains an identifier as a whole word outside comments.
 fn names(text: &str, ident: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     text.lines().filter(|line| !line.trim_start().starts_with("// ")).any(|line| {

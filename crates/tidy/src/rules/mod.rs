@@ -1,4 +1,4 @@
-//! The rules, one a file.
+//! The rules, one per file.
 
 mod book;
 mod circles;

@@ -1,23 +1,24 @@
-//! What is claimed of safety was seen failing: rows of docs/security.md and docs/unsafe.md have a mutant in
-//! `scripts/safeguards.txt`, or stand there with the reason why not, and what a mutant replaces is there.
+//! Every safety claim has a test that was seen to fail: each row of docs/security.md and docs/unsafe.md has a mutant
+//! in `scripts/safeguards.txt`, or an entry there with the reason for having none; and the text that a mutant
+//! replaces exists.
 
 use super::proofs::{PAGE, rows, words};
 use crate::{Finding, Tree};
 
-/// The mutants, as its own head and `scripts/safeguards` say.
+/// The list of mutants; its own header and `scripts/safeguards` describe the format.
 const MUTANTS: &str = "scripts/safeguards.txt";
 const ATTACKS: &str = "docs/security.md";
 
-/// What one line of the mutants says, with the test and the file that it belongs to.
+/// The contents of the list: each line number with its test, and for a mutant with its file.
 #[derive(Default)]
 struct Mutants<'a> {
     /// Lines with the test, the file and the text that is replaced.
     replaced: Vec<(usize, &'a str, &'a str, &'a str)>,
-    /// Lines with the test that has no mutant.
+    /// Lines with a test that has no mutant.
     without: Vec<(usize, &'a str)>,
 }
 
-/// Finds rows without a mutant, and mutants without a row or a text to replace.
+/// Finds rows without a mutant, and mutants without a row or without a text to replace.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let Some(file) = tree.get(MUTANTS) else { return Vec::new() };
     let mutants = read(&file.text);

@@ -1,11 +1,11 @@
-//! Every Rust file opens with a line that says what it holds.
+//! Every Rust file begins with a line that describes its contents.
 
 use crate::{Finding, Tree};
 
-/// Words below which an opening line says nothing.
+/// An opening line with fewer words says nothing.
 const WORDS_MIN: usize = 3;
 
-/// Finds files whose first line is no `//!` line, or one that says nothing.
+/// Finds files whose first line is not a `//!` line, or one that says nothing.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.rust()
         .filter(|file| {

@@ -1,13 +1,13 @@
-//! What is claimed of safety is held by tests that exist: tables of the docs whose last column is `tests` name them,
-//! and every file with `unsafe` has its row in one.
+//! Every safety claim names tests that exist: they are in the tables of the docs whose last column is `tests`, and
+//! every file with `unsafe` has a row in one of them.
 
 use crate::{Finding, Tree};
 use proc_macro2::{TokenStream, TokenTree};
 
-/// Where every `unsafe` has its argument and its tests.
+/// The page with the argument and the tests for every `unsafe`.
 pub(super) const PAGE: &str = "docs/unsafe.md";
 
-/// Finds rows without a test that exists, and files whose uses of `unsafe` are not those of their row.
+/// Finds rows without an existing test, and files whose number of `unsafe` differs from their row.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for page in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
@@ -25,7 +25,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Holds the files with `unsafe` against their table, both ways.
+/// Compares the files with `unsafe` and their table, in both directions.
 fn uses(tree: &Tree) -> Vec<Finding> {
     let page = tree.get(PAGE).map_or("", |page| page.text.as_str());
     let mut rows: Vec<(usize, &str, usize)> = Vec::new();
@@ -50,7 +50,7 @@ fn uses(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Rows, with their lines, of the tables of a page whose last column is headed `tests`.
+/// The rows, with their line numbers, of a page's tables whose last column is headed `tests`.
 pub(super) fn rows(text: &str) -> Vec<(usize, Vec<&str>)> {
     let (mut found, mut inside, mut counts) = (Vec::new(), false, false);
     for (number, line) in (1..).zip(text.lines()) {
@@ -73,7 +73,7 @@ fn rows_of(page: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     rows(page).into_iter().filter(|(_, cells)| cells[0].ends_with(".rs`"))
 }
 
-/// What stands between backticks.
+/// The words between backticks.
 pub(super) fn words(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
@@ -82,13 +82,13 @@ fn is_test(tree: &Tree, name: &str) -> bool {
     let function = format!("fn {name}(");
     tree.rust().any(|file| {
         file.text.split_once(&function).is_some_and(|(before, _)| {
-            // Also in a macro that makes many inputs, so as text and not as syntax.
+            // Searched as text and not as syntax, so that tests inside a macro are found too.
             before.lines().rev().take(6).any(|line| line.trim() == "#[test]")
         })
     })
 }
 
-/// How often the word stands in code.
+/// Number of times that the keyword `unsafe` occurs in code.
 fn count(tokens: TokenStream) -> usize {
     tokens
         .into_iter()

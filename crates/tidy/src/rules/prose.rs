@@ -1,12 +1,12 @@
-//! Nothing is decided by looking into a sentence of our own: what is found is a value, and words are made of it last.
+//! No code decides by searching a sentence of this program: results are values, and become words last.
 
 use crate::{Finding, Tree, map::FOREIGN_PROSE};
 use syn::{Attribute, Expr, ExprLit, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, visit::Visit};
 
-/// Methods that look into a text.
+/// Methods that search a text.
 const METHODS: &[&str] = &["contains", "starts_with", "ends_with", "strip_prefix", "strip_suffix", "split_once"];
 
-/// Finds words that code outside of tests looks for in texts, where no output of other programs is parsed.
+/// Finds words that code outside tests searches for in texts, except where output of other programs is parsed.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.rust().filter(|file| !file.is_test()) {
@@ -27,7 +27,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Places of the list that look into nothing. A tree made up for a test has few of them.
+/// Entries of the list that search no text. Entries without a file are skipped, because the trees of tests are small.
 fn not_needed(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for foreign in FOREIGN_PROSE {
@@ -49,7 +49,7 @@ fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Lines, methods and texts of calls outside of tests.
+/// Lines, methods and texts of such calls outside tests.
 #[derive(Default)]
 struct Looks(Vec<(usize, String, String)>);
 
@@ -61,7 +61,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// A word of two letters or more and a blank; ` -> ` is a format.
+/// A blank and a word of at least two letters; ` -> ` is a format.
 fn is_prose(text: &str) -> bool {
     text.contains(' ') && text.split(' ').any(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1)
 }

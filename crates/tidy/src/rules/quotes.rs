@@ -1,9 +1,9 @@
-//! Code that a page quotes stands in the file that it names: ```` ```rust path/of/file.rs ````.
+//! Code that a page quotes is in the file that it names: ```` ```rust path/of/file.rs ````.
 
 use crate::{Finding, Tree};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-/// Finds quoted code that the named file does not have, line by line, and files that are not there.
+/// Finds quoted lines that the named file does not contain, and files that do not exist.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for page in tree.files.iter().filter(|file| file.path.ends_with(".md")) {

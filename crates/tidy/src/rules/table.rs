@@ -1,4 +1,4 @@
-//! Every rule by its name.
+//! The table of all rules, by name.
 
 use super::{
     book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, mutants, opening, proofs,
@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{Finding, Tree};
 
-/// What a rule is: it looks at the whole tree and says what it found.
+/// A rule: a function that checks the whole tree and returns its findings.
 pub type Rule = fn(&Tree) -> Vec<Finding>;
 
-/// Every rule, by the name that a finding shows.
+/// Every rule, with the name that its findings show.
 pub const RULES: &[(&str, Rule)] = &[
     ("directions", directions::check),
     ("circles", circles::check),

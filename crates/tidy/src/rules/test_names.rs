@@ -1,12 +1,12 @@
-//! A test is named by what it protects: anyone who sees it fail reads what no longer holds.
+//! A test is named after the property that it protects, so that a failure says what no longer holds.
 
 use crate::{Finding, Tree};
 use syn::{ItemFn, visit::Visit};
 
-/// `parses` names what is called; two words can say what holds, such as `counts_agree`.
+/// A single word such as `parses` only names the tested function; two can state a property, such as `counts_agree`.
 const WORDS_MIN: usize = 2;
 
-/// Finds tests whose names are too short to say it, or begin with `test`.
+/// Finds tests with a name that is too short for that, or that begins with `test`.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.rust() {
@@ -30,7 +30,7 @@ struct Tests(Vec<(usize, String)>);
 impl<'ast> Visit<'ast> for Tests {
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
         let has = |name| item.attrs.iter().any(|attribute| attribute.path().is_ident(name));
-        // An ignored one may be the child process that another starts.
+        // An ignored test may be the child process of another test.
         if has("test") && !has("ignore") {
             self.0.push((item.sig.ident.span().start().line, item.sig.ident.to_string()));
         }

@@ -1,13 +1,13 @@
-//! An environment variable that changes what the program does is a promise: the reference names it.
+//! Environment variables that change the program's behaviour are part of its interface: the reference lists them.
 
 use crate::{Finding, Tree};
 
-/// The page that explains them.
+/// The page that documents them.
 const PAGE: &str = "docs/reference.md";
-/// Names of this project's variables begin with it.
+/// Prefix of the names of this project's variables.
 const PREFIX: &str = "\"TARE_";
 
-/// Finds variables that a source names and the reference does not explain.
+/// Finds variables that a source file names and the reference does not document.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let page = tree.get(PAGE).map_or("", |page| page.text.as_str());
     let mut found = Vec::new();

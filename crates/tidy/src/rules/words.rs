@@ -1,8 +1,8 @@
-//! Words that a reader stumbles over.
+//! Words that are hard to read or were left by mistake.
 
 use crate::{Finding, Tree};
 
-/// What was stumbled over, and what to write instead. Put together here, so that this file has none itself.
+/// The words, and what to write instead. Split with `concat!`, so that this file does not contain them.
 const STUMBLES: &[(&str, &str)] = &[
     (concat!("how", "-manieth"), "say \"its number, counted from 0\" or the like"),
     (concat!("the", " the "), "one \"the\""),
@@ -25,7 +25,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Whether the words stand there, and not as the end of a longer one.
+/// Whether the words occur there, and not as the end of a longer word.
 fn holds(line: &str, words: &str) -> bool {
     line.match_indices(words).any(|(at, _)| line[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric()))
 }

@@ -1,4 +1,4 @@
-//! The built site: every link in it leads to a file of it, and to a heading that is there. `make book` builds it first.
+//! The built site: every link in it leads to an existing file and heading of it. `make book` builds it first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,7 @@ fn values(page: &str, attribute: &str) -> Vec<String> {
     found.map(|value| value.replace("&amp;", "&")).collect()
 }
 
-/// Links that lead nowhere, a line each; and addresses on a network from which something would be loaded.
+/// Broken links, one per line, and network addresses from which something would be loaded.
 fn judge(pages: &BTreeMap<PathBuf, String>, files: &BTreeSet<PathBuf>) -> Vec<String> {
     let mut found = Vec::new();
     for (path, page) in pages {
@@ -35,7 +35,7 @@ fn judge(pages: &BTreeMap<PathBuf, String>, files: &BTreeSet<PathBuf>) -> Vec<St
     found
 }
 
-/// The file that a link of a page means, from the top of the site.
+/// The file that a link of a page means, relative to the top of the site.
 fn next_to(page: &Path, link: &str) -> PathBuf {
     let mut path = page.parent().unwrap_or(Path::new("")).to_owned();
     for part in Path::new(link).components() {
@@ -70,7 +70,7 @@ fn every_link_of_the_built_site_leads_somewhere() {
     let (mut pages, mut files) = (BTreeMap::new(), BTreeSet::new());
     read(&site, Path::new(""), &mut pages, &mut files);
     assert!(pages.len() > 20, "{} pages in {}", pages.len(), site.display());
-    // What is shown for an address that is not there has paths of the server's root.
+    // The page for unknown addresses has paths relative to the server's root.
     pages.remove(Path::new("404.html"));
     let found = judge(&pages, &files);
     assert!(found.is_empty(), "{}", found.join("\n"));

@@ -1,16 +1,16 @@
-//! Every dependency may be here: its licence, its source, and no second version of it. The lists are deny.toml's.
+//! Every dependency is allowed: its licence, its source and its versions, by the lists of deny.toml.
 
 use spdx::{Expression, ParseMode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, path::Path, process::Command};
 use toml_edit::{Document, Item};
 
-/// What deny.toml allows.
+/// The licences and crates that deny.toml allows.
 struct Allowed {
     licences: Vec<String>,
-    /// For one crate alone.
+    /// Licences that are allowed for one crate only.
     exceptions: BTreeMap<String, Vec<String>>,
-    /// Crates that may be there in two versions.
+    /// Crates that are allowed in two versions.
     twice: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ struct Package {
     licence: String,
 }
 
-/// Reads a line such as `libc v0.2.180|MIT OR Apache-2.0`; one of the workspace is none.
+/// Parses a line such as `libc v0.2.180|MIT OR Apache-2.0`; none for a crate of the workspace.
 fn package(line: &str) -> Option<Package> {
     let (what, licence) = line.trim_end_matches(" (*)").split_once('|')?;
     let what = what.replace(" (proc-macro)", "");
@@ -56,7 +56,7 @@ fn package(line: &str) -> Option<Package> {
     (!own).then(|| Package { name: name.into(), version: version.into(), source, licence: licence.into() })
 }
 
-/// What may not be here, a line each.
+/// Dependencies that are not allowed, one per line.
 fn judge(packages: &BTreeSet<Package>, allowed: &Allowed) -> Vec<String> {
     let mut found = Vec::new();
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -84,7 +84,7 @@ fn judge(packages: &BTreeSet<Package>, allowed: &Allowed) -> Vec<String> {
 #[test]
 fn every_dependency_may_be_here() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // What is built, and nothing that Cargo.lock has for features that are off.
+    // Only what is built, without entries of Cargo.lock for disabled features.
     let asked = ["tree", "--workspace", "--locked", "--edges=normal,build", "--prefix=none", "--format={p}|{l}"];
     let Ok(output) = Command::new(env!("CARGO")).args(asked).current_dir(&top).output() else {
         println!("cargo cannot be run by this user: licences are not checked here");

@@ -1,4 +1,4 @@
-//! This tree, held against its rules, in one test program.
+//! The tests of this tree against its rules, in one test program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! This tree, held against every rule of tidiness.
+//! Checks this tree against every rule of tidiness.
 
 use std::path::Path;
 use tare_tidy::{Tree, rules::RULES};

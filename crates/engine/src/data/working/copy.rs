@@ -1,4 +1,4 @@
-//! The working copy itself: taken by one process at a time, brought back before each use, removed with its run.
+//! The working copy: locked by one process at a time, restored before each use, removed at the end of its run.
 
 use super::put_back::put_back;
 use super::tree::{Note, Stamp, Tree, tells_changes};
@@ -13,20 +13,20 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tare_files::{Access, PrivateFolder};
 
-/// How the names of working copies in the cache begin.
+/// Prefix of the names of working copies in the cache.
 const PREFIX: &str = "work-";
-/// What was copied is written to disk before anything is measured, from so many bytes on.
+/// From this many copied bytes on, the copy is synced to disk before anything is measured.
 const SYNC_FROM: u64 = 64 << 20;
 
-/// How a working copy came to hold the prepared content.
+/// How a working copy got the prepared content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
 pub enum CopyMethod {
     /// The file system shares the blocks of both: nothing was copied.
     Shared,
-    /// There was a copy, of which only what differed was written.
+    /// A copy existed: only the differences were written.
     PutBack,
-    /// There was none: everything was copied.
+    /// No copy existed: everything was copied.
     Copied,
 }
 
@@ -34,32 +34,33 @@ pub enum CopyMethod {
 pub struct Restored {
     pub way: CopyMethod,
     pub files: usize,
-    /// Their bytes, holes included.
+    /// Total size of the files, holes included.
     pub bytes: u64,
-    /// Files that were not as they should be, or that no one could vouch for.
+    /// Files that differed, or whose content could not be assumed to be equal.
     pub files_put_back: usize,
     pub bytes_copied: u64,
     pub bytes_compared: u64,
     pub elapsed_s: f64,
 }
 
-/// A directory with the content of prepared data, for one server at a time: no other process gets it while this lives.
+/// A directory with the content of prepared data, for one server at a time: it is locked against other processes
+/// while this value lives.
 #[derive(Debug)]
 pub struct WorkingCopy {
     data: PathBuf,
-    /// How it was made equal, and at which price.
+    /// How it was made equal to the original, and at what cost.
     pub restored: Restored,
     _lock: File,
 }
 
 impl WorkingCopy {
-    /// Takes the copy of `prepared` that is kept in `cache`, and makes it equal to it, whatever the last server, a kill
-    /// in the midst of this or another program did to it: a file is believed unchanged only where its size, times and
-    /// inode are those that were noted when it was equal, and where the file system changes these with every write;
-    /// else its content is compared. None when another process has it.
+    /// Locks the copy of `prepared` in `cache` and makes it equal to `prepared`, whatever the last server, a kill
+    /// during a restore, or another program did to it. A file counts as unchanged only if its size, times and inode
+    /// are those that were recorded when it was equal, and if the file system updates these with every write;
+    /// otherwise its content is compared. None if another process holds the lock.
     ///
     /// # Errors
-    /// When files cannot be read or written. A copy that was begun anew and failed is removed.
+    /// When files cannot be read or written. A newly created copy that failed is removed.
     pub fn take(prepared: &Path, cache: &Path) -> Result<Option<Self>, EngineError> {
         let clock = Instant::now();
         let cache = PrivateFolder::open_or_create(cache, Access::Closed).map_err(not_private)?;
@@ -74,7 +75,7 @@ impl WorkingCopy {
             Ok(restored) => restored,
             Err(error) => {
                 if !was_there {
-                    // What is half a copy would only take the room that was missing.
+                    // An incomplete copy would only occupy space, which may be what was missing.
                     let _ = fs::remove_dir_all(&place);
                 }
                 return Err(error);
@@ -84,13 +85,13 @@ impl WorkingCopy {
         Ok(Some(Self { data: place.join("data"), restored, _lock: lock }))
     }
 
-    /// The directory that a server may be started on, and may change.
+    /// The directory on which a server may be started, and which it may change.
     pub fn data(&self) -> &Path {
         &self.data
     }
 }
 
-/// Locks the copy of this name; none when another process has it, or removes it at this moment.
+/// Locks the copy of this name; none if another process has it or is removing it.
 fn lock(cache: &PrivateFolder, name: &str) -> Result<Option<File>, EngineError> {
     let name = format!("{name}.lock");
     let path = cache.path().join(&name);
@@ -100,7 +101,7 @@ fn lock(cache: &PrivateFolder, name: &str) -> Result<Option<File>, EngineError> 
         Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(source)) => return Err(EngineError::io("lock", &path, source)),
     }
-    // A lock goes with its copy: only the one that has the name counts.
+    // A lock file is removed together with its copy: only a lock on the file that still has this name counts.
     let inode = |found: std::io::Result<fs::Metadata>| found.ok().map(|found| found.ino());
     Ok((inode(lock.metadata()) == inode(fs::symlink_metadata(&path))).then_some(lock))
 }
@@ -159,7 +160,7 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<Restored, Engin
     Ok(restored)
 }
 
-/// Bytes that the copies of these files will take more than they do now.
+/// Additional bytes that the copies of these files will occupy.
 fn growth(prepared: &Path, data: &Path, files: &[&PathBuf]) -> u64 {
     let of = |root: &Path| -> u64 {
         files.iter().filter_map(|path| fs::metadata(root.join(path)).ok()).map(|found| held(&found)).sum()
@@ -167,7 +168,7 @@ fn growth(prepared: &Path, data: &Path, files: &[&PathBuf]) -> u64 {
     of(prepared).saturating_sub(of(data))
 }
 
-/// Folders as servers want them: closed to others.
+/// Servers require that their folders are closed to other users.
 fn make_folder(path: &Path) -> Result<(), EngineError> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if !path.is_dir() => Err(EngineError::io("make the directory", path, error)),
@@ -175,14 +176,14 @@ fn make_folder(path: &Path) -> Result<(), EngineError> {
     }
 }
 
-/// Removes what the prepared data do not have, or have as something else.
+/// Removes what the prepared data do not contain, or contain as another type of file.
 fn remove_strangers(data: &Path, original: &Tree, found: &Tree) -> Result<(), EngineError> {
     let failed = |path: PathBuf| move |source| EngineError::io("remove", &path, source);
     let files = found.files.keys().filter(|path| !original.files.contains_key(*path));
     for path in files.chain(&found.others).map(|path| data.join(path)) {
         fs::remove_file(&path).map_err(failed(path))?;
     }
-    // Those inside come after those around them in this order.
+    // In this order an inner folder comes after its outer one, so it is removed first.
     for path in found.folders.iter().rev().filter(|path| !original.folders.contains(*path)) {
         let path = data.join(path);
         fs::remove_dir(&path).map_err(failed(path))?;
@@ -190,7 +191,7 @@ fn remove_strangers(data: &Path, original: &Tree, found: &Tree) -> Result<(), En
     Ok(())
 }
 
-/// Removes the working copies that no one uses: when a run is done with them.
+/// Removes unused working copies, at the end of a run.
 pub fn remove_working_copies(cache: &Path) -> Result<Vec<PathBuf>, EngineError> {
     let Some(folder) = PrivateFolder::open(cache, Access::Closed).map_err(not_private)? else {
         return Ok(Vec::new());

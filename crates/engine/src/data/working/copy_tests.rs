@@ -1,4 +1,4 @@
-//! A working copy is equal to the prepared data, whatever was done to it.
+//! A working copy is equal to the prepared data, whatever changed it before.
 
 use super::*;
 use std::hash::{DefaultHasher, Hasher};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Names a prepared directory to the child that is killed.
+/// Environment variable with the prepared directory for the child process that is killed.
 const KILLED: &str = "WORKING_COPY_OF_A_TEST";
 
 /// Twenty files, two of them large, in folders, one of which is empty.
@@ -102,7 +102,7 @@ fn what_was_changed_behind_its_back_is_found() {
         act();
         drop(take(&folder));
     }
-    // The prepared data themselves, with their times set back.
+    // The prepared data themselves change, with their modification times restored.
     keep_time(&folder.path().join("data/log"));
     drop(take(&folder));
 }
@@ -123,7 +123,7 @@ fn two_processes_never_have_the_same_copy_and_an_idle_one_is_removed() {
     assert_eq!(take(&folder).restored.files_put_back, 20);
 }
 
-/// Not a test by itself: what the next one starts and kills.
+/// Not a test by itself: the next test runs it as a child process and kills it.
 #[test]
 fn a_child_that_brings_back_again_and_again() {
     let Some(folder) = std::env::var_os(KILLED).map(PathBuf::from) else { return };

@@ -1,10 +1,10 @@
-//! The one working copy of prepared data: every trial gets the prepared content, and only what differs is written.
+//! The working copy of prepared data: every trial gets the prepared content, and only the differences are written.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `tree` | the files of a directory, with what tells that one was changed; what the files were when the copy was last equal, and when that may be believed |
-//! | `put_back` | one file made equal to another: blocks shared, or those written that differ |
-//! | `copy` | the copy itself: taken, brought back, removed |
+//! | `tree` | the files of a directory, with the metadata that shows whether one was changed; a note of that metadata from the last time the copy was equal, and when the note is valid |
+//! | `put_back` | makes one file equal to another: shares the blocks, or writes those that differ |
+//! | `copy` | the copy itself: locked, restored, removed |
 
 mod copy;
 mod put_back;

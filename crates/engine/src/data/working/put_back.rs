@@ -1,4 +1,4 @@
-//! One file made equal to another: blocks shared where the file system can, else those written that differ.
+//! Makes one file equal to another: shares the blocks if the file system can, otherwise writes those that differ.
 
 use crate::EngineError;
 use crate::data::room::{Room, share};
@@ -9,14 +9,14 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Bytes that are compared at a time: a change of one page writes so many.
+/// Bytes that are compared at a time; a change of one page rewrites this many.
 const BLOCK: usize = 64 << 10;
-/// Bytes that are copied before anything else is looked at.
+/// Bytes that are copied between two checks for an interruption.
 const COPIED_AT_ONCE: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Put {
-    /// Whether the two share their blocks now.
+    /// Whether the two now share their blocks.
     pub shared: bool,
     /// Bytes that were written into the copy.
     pub copied: u64,
@@ -24,7 +24,7 @@ pub(super) struct Put {
     pub compared: u64,
 }
 
-/// Makes `to` equal to `from`; `to` is a file or absent. `room` is asked for before anything is copied.
+/// Makes `to` equal to `from`; `to` is a file or does not exist. Checks `room` before anything is copied.
 pub(super) fn put_back(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<Put, EngineError> {
     let failed = |error| EngineError::io("copy data to", to, error);
     let source = File::open(from).map_err(|error| EngineError::io("read", from, error))?;
@@ -32,7 +32,7 @@ pub(super) fn put_back(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<Pu
     options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
     let target = options.open(to).map_err(failed)?;
     if share(&source, &target).map_err(failed)? {
-        // What was longer keeps its end.
+        // If the target was longer, its end is still there.
         settle(&source, &target).map_err(failed)?;
         return Ok(Put { shared: true, ..Put::default() });
     }
@@ -54,7 +54,7 @@ fn settle(source: &File, target: &File) -> io::Result<()> {
     target.set_permissions(found.permissions())
 }
 
-/// Copies what is no hole into an empty file; the kernel copies where it can. Bytes written.
+/// Copies a file without its holes into an empty file, in the kernel where possible. Returns the bytes written.
 fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
     let mut copied = 0;
     for (from, until) in segments(source)? {
@@ -63,7 +63,7 @@ fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
         let mut left = until - from;
         while left > 0 {
             go_on()?;
-            // A part of a second on a slow disk: no one waits for the rest of a large file that is no longer wanted.
+            // A fraction of a second on a slow disk, so that an interruption need not wait for a whole large file.
             let part = io::copy(&mut source.take(left.min(COPIED_AT_ONCE)), &mut target)?;
             if part == 0 {
                 break;
@@ -75,15 +75,15 @@ fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
     Ok(copied)
 }
 
-/// Goes on, unless the end of this program is wanted.
+/// Fails if this program has been interrupted.
 fn go_on() -> io::Result<()> {
     if interrupted() { Err(io::Error::other("interrupted")) } else { Ok(()) }
 }
 
-/// Writes the blocks of `source` that `target` does not have: below `common` compared, beyond it all.
+/// Writes the blocks of `source` that differ in `target`: compares below `common`, writes everything beyond.
 fn write_differences(source: &File, target: &File, common: u64) -> io::Result<Put> {
     let mut put = Put::default();
-    // Where both have a hole there is nothing but zeros in either.
+    // Where both have a hole, both contain only zeros.
     let mut ranges = segments(source)?;
     ranges.extend(segments(target)?.into_iter().filter(|(from, _)| *from < common));
     ranges.sort_unstable();
@@ -118,7 +118,7 @@ fn segments(file: &File) -> io::Result<Vec<(u64, u64)>> {
             Ok(from) => from,
             // No more data.
             Err(Errno::NXIO) => break,
-            // A file system that knows of no holes.
+            // The file system does not report holes.
             Err(Errno::INVAL) => return Ok(vec![(0, length)]),
             Err(error) => return Err(error.into()),
         };

@@ -1,4 +1,4 @@
-//! The files of a directory, with what tells that one was changed since it was last looked at.
+//! The files of a directory, with the metadata that shows whether one was changed since the last look.
 
 use crate::EngineError;
 use crate::data::directories::not_private;
@@ -13,8 +13,7 @@ use std::thread::sleep;
 use std::time::Duration;
 use tare_files::{PrivateFolder, crash};
 
-/// What a file system says of a file. Anyone who changes a file changes its `changed`, also when the time of last
-/// modification is set back afterwards.
+/// Metadata of a file. Every change of a file updates `changed`, even if the modification time is reset afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     inode: u64,
@@ -36,7 +35,7 @@ impl Stamp {
     }
 }
 
-/// Files and folders below a directory, by their path from there.
+/// Files and folders below a directory, by relative path.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub files: BTreeMap<PathBuf, Stamp>,
@@ -81,30 +80,30 @@ pub(super) fn key(path: &Path) -> String {
 }
 
 const NOTE: &str = "EQUAL";
-/// The most that is read of it, bytes: two hundred a file.
+/// Limit on the size of this file, bytes: about two hundred per listed file.
 const LARGEST: u64 = 256 << 20;
-/// File systems with times of change in nanoseconds that no write escapes: their magic numbers (statfs(2)).
+/// File systems that record every write with a change time in nanoseconds: their magic numbers (statfs(2)).
 const KEEP_TIMES: [i64; 6] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E];
-/// How often, and after which pause, the clock of the file system is asked whether it has moved on.
+/// How often, and with which pause, to check whether the clock of the file system has advanced.
 const ASK: (usize, Duration) = (50, Duration::from_millis(4));
 
-/// Each file's stamp in the prepared directory and in the copy, at a time when the two were equal.
+/// Each file's stamp in the prepared directory and in the copy, from a time when the two were equal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Note {
-    /// After a crash of the machine no one knows what reached the disk.
+    /// A note from before a crash of the machine is invalid: it is unknown which writes reached the disk.
     boot_id: String,
     prepared: PathBuf,
     files: BTreeMap<String, (Stamp, Stamp)>,
 }
 
 impl Note {
-    /// What was noted; none where there is nothing to believe: then every file is compared.
+    /// Reads the note; none if there is no valid one: then every file is compared.
     pub(super) fn read(folder: &PrivateFolder, prepared: &Path) -> Option<Self> {
         let note: Self = serde_json::from_slice(&folder.read(NOTE, LARGEST).ok()??).ok()?;
         (note.boot_id == boot_id() && note.prepared == prepared).then_some(note)
     }
 
-    /// Whether neither of the two was changed since.
+    /// Whether neither of the two files has changed since.
     pub(super) fn holds(&self, path: &Path, original: Stamp, copy: Stamp) -> bool {
         self.files.get(&key(path)) == Some(&(original, copy))
     }
@@ -113,8 +112,8 @@ impl Note {
         folder.remove(NOTE).map_err(not_private)
     }
 
-    /// Notes that the two are equal now. It returns when a file that is changed from here on has a later time than
-    /// those noted; where the clock does not move on, nothing is noted.
+    /// Records that the two are equal now. Returns when a file that changes from now on gets a later time than those
+    /// recorded; if the clock does not advance, nothing is recorded.
     pub(super) fn write(
         folder: &PrivateFolder,
         prepared: &Path,
@@ -141,14 +140,14 @@ impl Note {
     }
 }
 
-/// Whether no change of a file on this file system escapes its stamp, if that has nanoseconds.
+/// Whether this file system updates the stamp of a file with every change, provided the stamp has nanoseconds.
 pub(crate) fn keeps_times(on: &File) -> bool {
     rustix::fs::fstatfs(on).is_ok_and(|found| KEEP_TIMES.contains(&found.f_type))
 }
 
-/// Whether the file system of a folder tells every change of its files: else all of them are compared each time.
+/// Whether the file system of a folder reveals every change of a file; otherwise all files are compared.
 pub(super) fn tells_changes(folder: &Path, tree: &Tree) -> bool {
     let known = File::open(folder).is_ok_and(|folder| keeps_times(&folder));
-    // Old inodes keep whole seconds.
+    // Inodes of old file systems keep whole seconds.
     known && tree.files.values().any(|stamp| stamp.changed.1 != 0)
 }

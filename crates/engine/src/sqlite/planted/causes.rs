@@ -1,5 +1,4 @@
-//! Causes of known size, each an option of microseconds: what `tare why` must name first, and how large it must find
-//! it.
+//! Planted causes of known size, most in microseconds: `tare why` must name each first and find its size.
 
 use crate::sqlite::waited::Waited;
 use rusqlite::Connection;
@@ -11,29 +10,29 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// CPU time in one function of the server in every statement.
+/// CPU time in one function of the server, in every statement.
 const WORK: &str = "tare_planted_work_us";
-/// CPU time in the kernel in every statement.
+/// CPU time in the kernel, in every statement.
 const KERNEL: &str = "tare_planted_kernel_us";
-/// A lock that every statement takes, and every fourth holds so long; who waits sleeps.
+/// A lock that every statement takes and every fourth statement holds for this time; waiting threads sleep.
 const MUTEX: &str = "tare_planted_mutex_us";
 const COMMIT: &str = "tare_planted_commit_us";
-/// A sleep after every change inside a transaction: SQLite's write lock is held meanwhile.
+/// A sleep after every change inside a transaction, while SQLite's write lock is held.
 const HELD: &str = "tare_planted_held_us";
-/// Additions, in every statement, to a counter of its own connection that lies in one cache line with those of all
-/// others; not microseconds but their number.
+/// Additions in every statement to the connection's own counter, which shares a cache line with those of all other
+/// connections. This is their number, not microseconds.
 const SHARED_LINE: &str = "tare_planted_shared_line";
 /// CPU time of the client in every prepared statement.
 const CLIENT: &str = "tare_planted_client_us";
-/// Time that every request is on the way, in which both sides sleep.
+/// Transit time of every request, during which both sides sleep.
 const WAY: &str = "tare_planted_way_us";
 const OPTIONS: [&str; 8] = [WORK, KERNEL, MUTEX, COMMIT, HELD, SHARED_LINE, CLIENT, WAY];
-/// Counters of one byte each in a line of 64.
+/// One-byte counters in a cache line of 64 bytes.
 const LINE: usize = 64;
-/// The lock is held by one in so many statements.
+/// One in this many statements holds the lock.
 const HELD_BY_ONE_IN: u64 = 4;
 
-/// What is planted, and what came of the lock.
+/// The planted causes, and the waits for the lock.
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     us: BTreeMap<&'static str, u64>,
@@ -43,7 +42,7 @@ pub(super) struct Causes {
     line: Line,
 }
 
-/// What many threads write to, each its own byte, and no two the same: false sharing.
+/// A cache line to which many threads write, each to a byte of its own: false sharing.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line([AtomicU8; LINE]);
@@ -55,14 +54,14 @@ impl Default for Line {
 }
 
 thread_local! {
-    /// Which of the bytes a thread writes to.
+    /// The index of the thread's byte.
     static PLACE: usize = {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         THREADS.fetch_add(1, Ordering::Relaxed) % LINE
     };
 }
 
-/// Where a statement began: whether it was in a transaction, and the rows changed before it.
+/// The state at the beginning of a statement: whether it was outside a transaction, and the rows changed before it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::sqlite) struct Begun {
     autocommit: bool,
@@ -74,7 +73,7 @@ pub(super) fn is_option(name: &str) -> bool {
 }
 
 impl Causes {
-    /// Takes its options out of all, by the reader of their values.
+    /// Removes its options from `options`; `read` parses their values.
     pub(super) fn take<E>(
         options: &mut BTreeMap<String, String>,
         read: impl Fn(&str, String) -> Result<u64, E>,
@@ -96,7 +95,7 @@ impl Causes {
         self.us.get(name).copied()
     }
 
-    /// Does what is planted in every statement; what a commit is told by.
+    /// Applies what is planted in every statement. Returns the state that [`Causes::done`] needs.
     pub(super) fn statement(&self, database: &Connection) -> Begun {
         if let Some(us) = self.us(WORK) {
             tare_planted_work(us);
@@ -113,7 +112,7 @@ impl Causes {
         Begun { autocommit: database.is_autocommit(), changes: database.total_changes() }
     }
 
-    /// After a statement: a commit ended a transaction, or the statement changed rows outside of one.
+    /// Called after a statement. A commit ended a transaction, or the statement changed rows outside of one.
     pub(super) fn done(&self, database: &Connection, begun: Begun) {
         let changed = database.total_changes() != begun.changes;
         if let Some(us) = self.us(HELD).filter(|_| changed && !database.is_autocommit()) {
@@ -131,7 +130,7 @@ impl Causes {
         let held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
         drop(waiting);
         if self.statements.fetch_add(1, Ordering::Relaxed).is_multiple_of(HELD_BY_ONE_IN) {
-            // Asleep: on few CPUs work would make the others wait for a CPU too, and not for the lock alone.
+            // Asleep: on few CPUs a busy holder would make the others wait for a CPU too, and not for the lock alone.
             sleep(Duration::from_micros(us));
         }
         drop(held);
@@ -145,18 +144,18 @@ impl Causes {
         }
     }
 
-    /// name, count, wait in nanoseconds.
+    /// Rows of name, count, wait in nanoseconds.
     pub(super) fn waits(&self) -> Option<(&'static str, u64, u64)> {
         let count = self.statements.load(Ordering::Relaxed);
         self.us(MUTEX).map(|_| ("tare_planted_mutex", count, self.waited.ns()))
     }
 }
 
-/// What a client asks the server for, to know how slow it is to be.
+/// Statements with which a client reads its planted delays from the server.
 pub(in crate::sqlite) const CLIENT_REQUESTS: [&str; 2] =
     ["PRAGMA tare_planted_client_us", "PRAGMA tare_planted_way_us"];
 
-/// A client that works longer, or whose requests are long on the way: both sides sleep meanwhile.
+/// A client with more work, or whose requests take longer to arrive: both sides sleep meanwhile.
 pub(in crate::sqlite) fn slow_client([work_us, way_us]: [u64; 2]) {
     if work_us > 0 {
         tare_planted_work(work_us);
@@ -166,9 +165,9 @@ pub(in crate::sqlite) fn slow_client([work_us, way_us]: [u64; 2]) {
     }
 }
 
-/// Work of so many microseconds of CPU time: steps that depend on each other, whose speed a busy neighbour on the same
-/// core hardly changes. A host that slows the CPU down for a while changes it, so the clock is asked after each few
-/// microseconds of steps, which takes a fiftieth of them.
+/// Uses this many microseconds of CPU time: steps that depend on each other, whose speed hardly changes with a busy
+/// neighbour on the same core. It does change when a host slows the CPU down for a while, so the clock is read after
+/// every few microseconds of steps, which adds about 2%.
 #[inline(never)]
 fn tare_planted_work(us: u64) {
     static STEPS_EACH_US: OnceLock<f64> = OnceLock::new();
@@ -190,7 +189,7 @@ fn tare_planted_work(us: u64) {
     }
 }
 
-/// Microseconds of steps between two looks at the clock.
+/// Microseconds of steps between two readings of the clock.
 const CLOCK_EVERY_US: f64 = 10.0;
 
 #[inline(always)]
@@ -202,7 +201,7 @@ fn steps(count: u64) {
     black_box(state);
 }
 
-/// As many microseconds of CPU time in calls of the kernel.
+/// Uses this many microseconds of CPU time in system calls.
 fn in_the_kernel(us: u64) {
     let until = cpu_us() + us as f64;
     while cpu_us() < until {}
@@ -223,7 +222,7 @@ mod tests {
         let began = cpu_us();
         (0..50).for_each(|_| tare_planted_work(200));
         let took = cpu_us() - began;
-        // Slower than its best where the machine's clock is.
+        // Slower than its best when the machine's clock frequency is lower.
         assert!((9_000.0..30_000.0).contains(&took), "{took} us of 10,000");
         let began = cpu_us();
         in_the_kernel(5_000);
