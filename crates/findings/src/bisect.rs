@@ -119,10 +119,8 @@ pub fn next(seen: &[BuildPair], usable: &[bool], built: &[bool], confidence: f64
 /// Distribution of a figure over simulated bisections: 10th percentile, median, 90th percentile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Range {
-    /// 10th percentile.
     pub low: usize,
     pub median: usize,
-    /// 90th percentile.
     pub high: usize,
 }
 
