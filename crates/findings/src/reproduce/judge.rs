@@ -51,8 +51,8 @@ pub fn judge(claim: &Claim, figure: Option<Figure>, elapsed_s: f64) -> Reproduce
     open(Why::Crosses, needs_s(figure.value, ci, claim.holds, elapsed_s))
 }
 
-/// Whether A differs from its own repetition: a shown difference of more than half the size of that between A and B. The
-/// difference between A and B then does not test the claim.
+/// Whether A differs from its own repetition: a shown difference of more than half the size of that between A and B.
+/// The difference between A and B then does not test the claim.
 fn differs_from_itself(claim: &Claim, figure: &Figure) -> bool {
     let Some((again, ci)) = figure.again.and_then(|again| Some((again, again.ci?))) else { return false };
     claim.measure == Measure::Ratio && !ci.contains(1.0) && again.value.ln().abs() > figure.value.ln().abs() / 2.0
