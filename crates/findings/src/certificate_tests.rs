@@ -1,4 +1,4 @@
-//! Certificates from made-up pairs.
+//! Tests of certificates from synthetic pairs.
 
 use super::*;
 

@@ -17,7 +17,7 @@ pub struct ConditionTrials<'a> {
     pub ok: Vec<&'a TrialRecord>,
     /// Gave no result; counted and listed.
     pub failed: Vec<&'a TrialRecord>,
-    /// Disturbed and replaced by another attempt; counted and listed.
+    /// Disturbed and set aside for another attempt; counted and listed.
     pub put_aside: Vec<&'a TrialRecord>,
     /// Whether its trials ran in blocks with those of the other conditions.
     pub blocked: bool,

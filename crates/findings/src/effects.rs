@@ -71,8 +71,9 @@ impl Response {
         let of_order = |order| effects::effects(columns.len(), &self.cells, &self.blocks, order, CONFIDENCE);
         let Ok(mut found) = of_order(order) else { return Vec::new() };
         if columns.iter().any(|column| column.of_many) {
-            // With interactions in the model, a main effect is the effect at the middle of the other columns. For a
-            // factor of many levels this is not the average over its levels. Without interactions it is.
+            // With interactions in the model, a main effect is the effect at the middle of the other columns. If these
+            // belong to a factor of many levels, the middle is not the average over its levels. Without interactions
+            // it is.
             let Ok(mains) = of_order(1) else { return Vec::new() };
             found.retain(|effect| effect.factors.len() > 1);
             found.splice(0..0, mains);

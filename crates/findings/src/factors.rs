@@ -1,4 +1,4 @@
-//! Factors of conditions.
+//! Factors that vary between conditions, and the factors that are loads.
 
 use super::term::TermFactor;
 use super::verdict::Moved;

@@ -55,7 +55,7 @@ pub(super) struct StudyModes<'a> {
 struct Tested {
     /// Number of trials of each condition that has enough of them.
     trials: Vec<usize>,
-    /// Significance level of the first cell.
+    /// Significance level for the most significant cell, the first step of Holm.
     chance: f64,
 }
 

@@ -32,10 +32,10 @@ fn far_below(fast: &[f64]) -> Option<f64> {
     min_max(fast).map(|(least, most)| least - (most - least))
 }
 
-/// Whether the clean trials of a condition are no representative selection: every disturbed trial is worse than every
-/// clean one even after correction for the largest possible effect of the disturbance, and chance alone gives this no
-/// more often than `rate`. Either slow trials are disturbed more often, or something other than the lost CPU time
-/// slowed them.
+/// Whether the clean trials of a condition are not representative of all its trials: every disturbed trial is worse
+/// than every clean one even after correction for the largest possible effect of the disturbance, and chance alone
+/// gives this no more often than `rate`. Either slow trials are disturbed more often, or something other than the lost
+/// CPU time slowed them.
 pub(super) fn beyond(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> bool {
     let Some([slow, fast]) = sides(condition, name) else { return false };
     let by_chance = more_in_b(Count { hits: 0, of: fast.len() }, Count { hits: slow.len(), of: slow.len() });

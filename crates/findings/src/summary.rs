@@ -289,7 +289,7 @@ pub struct ConditionSummary {
     pub disturbed_trials: usize,
     /// Attempts that gave no result.
     pub failed_trials: usize,
-    /// Disturbed attempts that were replaced by another one.
+    /// Disturbed attempts that were set aside for another one.
     pub contaminated_trials: usize,
     /// Spread over the primary metrics; null below two trials.
     pub spread: Option<Spread>,

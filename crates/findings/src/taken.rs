@@ -1,9 +1,9 @@
 //! Upper bound of the effect of measured disturbance: the share of a trial's time that other processes ran on its CPUs.
 //!
 //! In the worst case, the whole load stalled whenever anything else ran on one of the benchmark's CPUs, and no two of
-//! these periods overlapped. Then a throughput v in a sample in which others took the share t would have been v / (1 -
-//! t) without them, and a time v would have been v (1 - t). No arrangement of the same CPU time has a larger effect,
-//! apart from cache misses that it causes.
+//! these periods overlapped. Let t be the share of a sample's time that others took. Then a throughput v would have
+//! been v / (1 - t) without them, and a time v would have been v (1 - t). No arrangement of the same CPU time has a
+//! larger effect, apart from cache misses that it causes.
 
 use tare_results::metric::{self, Better};
 use tare_results::schema::{SampleRecord, TrialRecord};

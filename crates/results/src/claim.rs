@@ -18,7 +18,7 @@ pub struct Experiment {
     /// Changes to the study, in the syntax of `--set`.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Number of blocks without a time limit: each is one trial of every condition.
+    /// Number of blocks if no time limit is given: each is one trial of every condition.
     pub blocks: usize,
     /// Whether the first condition is paired with each of the others and the samples of a pair alternate: a block then
     /// contains one such pair per other condition.

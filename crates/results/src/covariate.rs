@@ -232,7 +232,7 @@ pub fn may_explain(name: &str) -> bool {
 }
 
 /// Merges the readings of a later part of one sample into those of the earlier parts, weighted by the parts' own
-/// `elapsed_s`. Names that are not in the registry are added.
+/// `elapsed_s`. Readings whose names are not in the registry are summed.
 pub fn merge(into: &mut BTreeMap<String, f64>, later: BTreeMap<String, f64>) {
     let elapsed = |of: &BTreeMap<String, f64>| of.get("elapsed_s").copied().unwrap_or(0.0);
     let (before_s, later_s) = (elapsed(into), elapsed(&later));

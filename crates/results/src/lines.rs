@@ -277,7 +277,7 @@ const LARGEST: u64 = 1 << 30;
 /// writer is active.
 ///
 /// # Errors
-/// If a file cannot be read or written; the records are then unchanged.
+/// If a file cannot be read or written; no valid record is lost then.
 pub fn repair(directory: &Folder) -> Result<Vec<DamagedLine>, DirectoryError> {
     let damaged = read(directory)?.damaged;
     for name in files(directory)? {

@@ -176,8 +176,8 @@ impl Pairs {
         Some(look)
     }
 
-    /// Whether significantly more trials of the slower side were disturbed than of the other; if the sides are equal,
-    /// whether either was disturbed more.
+    /// Whether the slower side was disturbed alone more often than the other side (sign test); if the sides are equal,
+    /// whether either was.
     fn is_one_sided(&self, found: &Finding) -> bool {
         let [a, b] = self.disturbed_alone();
         let better = self.metric.as_deref().map_or(Better::Higher, |metric| metric::describe(metric).better);
@@ -243,7 +243,7 @@ pub enum Stop {
     Settled,
     LastLook,
     Budget,
-    /// More pairs were lost than counted.
+    /// Too many pairs were left out compared with those that count.
     LeftOut,
     /// This session is complete; others are to follow.
     Session,

@@ -30,7 +30,7 @@ use tare_topology::Machine;
 /// 2: a plan holds the machine and each condition's settings; records contain the machine that they were made on, and a
 /// thread its process and class.
 ///
-/// 3: a trial that was disturbed and replaced has the outcome `disturbed`; `contaminated` before.
+/// 3: a trial that was disturbed and set aside has the outcome `disturbed`; `contaminated` before.
 pub const SCHEMA: u32 = 3;
 
 /// One setting that a trial made, and its verification.

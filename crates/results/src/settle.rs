@@ -20,7 +20,7 @@ pub struct Settle {
     /// False-alarm probability over all looks.
     pub alpha: f64,
     pub rule: Rule,
-    /// Whether the rule may be chosen again by the duration of pairs, as long as there was no look.
+    /// Whether the rule is chosen again from the measured duration of pairs, before the first look.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_time: bool,
     /// Total seconds of trials; none: until it is settled.

@@ -269,7 +269,7 @@ pub enum Note {
         side: String,
         condition: String,
         failed: usize,
-        /// Disturbed, and replaced by another attempt.
+        /// Disturbed, and set aside for another attempt.
         put_aside: usize,
     },
     /// A side lost trials: no attempt at them gave a result.

@@ -1,4 +1,4 @@
-//! Verdicts on made-up figures.
+//! Tests of verdicts on synthetic figures.
 
 use super::super::model::Again;
 use super::*;

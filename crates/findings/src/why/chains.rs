@@ -82,7 +82,7 @@ fn weighed(line: &str) -> Option<(&str, f64)> {
 mod tests {
     use super::*;
 
-    /// Each may have 64 MiB, and there may be thousands.
+    /// A recording may have 64 MiB, and there may be thousands: only one may be in memory at a time.
     #[test]
     fn a_recording_is_read_when_the_one_before_was_told() {
         let said = std::cell::RefCell::new(Vec::new());

@@ -57,7 +57,8 @@ fn statements_of(time: &TrialTime<'_>) -> BTreeMap<String, f64> {
     if us.is_empty() { of_capture_sample(time).unwrap_or_default() } else { us }
 }
 
-/// For loads that time their statements in the capture sample only: the same share of a transaction's time.
+/// For loads that time their statements in the capture sample only: the shares of a transaction's time are taken to be
+/// those of the capture sample.
 fn of_capture_sample(time: &TrialTime<'_>) -> Option<BTreeMap<String, f64>> {
     let sample = time.trial.capture_sample.as_ref()?;
     let share_of_us = sample.tps / (1e6 * time.clients as f64);

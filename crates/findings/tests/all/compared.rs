@@ -47,7 +47,7 @@ fn trials_that_a_side_lost_by_itself_let_no_gate_pass() {
     // A throughput of 0 is no measurement.
     let idle = run(6, |i, luck| trial(i, i, "c", if i < 3 { 0.0 } else { 1000.0 * luck }, false));
     assert_eq!(gate(&good, &idle), Some(Gate::Inconclusive));
-    // A disturbed trial that was replaced is not the side's fault.
+    // A disturbed trial that was set aside is not the side's fault.
     let aside = run(10, |i, luck| {
         let mut record = trial(i, i, "c", 1000.0 * luck, i < 5);
         record.outcome = if i < 5 { Outcome::Disturbed } else { Outcome::Ok };

@@ -71,12 +71,13 @@ fn a_claim_that_holds_without_them_comes_out_the_same_although_figures_differ() 
     assert_ne!(again, &answer.verdict);
 }
 
-/// Sixteen trials with a random mode, of which slow ones were disturbed: others took the share `taken` of their time.
+/// Sixteen blocks as in [`luck`]: the first `slow` trials by luck are slow and disturbed.
 fn by_luck(slow: usize, taken: f64) -> Answer {
     luck(16, slow, taken, 133.0)
 }
 
-/// Blocks with one trial of a random mode and one of a fixed throughput, `by_design`.
+/// Blocks with one trial by luck and one with the throughput `by_design`. The first `slow` trials by luck are slow and
+/// disturbed: others took the share `taken` of their time.
 fn luck(blocks: usize, slow: usize, taken: f64, by_design: f64) -> Answer {
     let mut trials = Vec::new();
     for block in 0..blocks {

@@ -1,4 +1,4 @@
-//! What is merged, and what is refused.
+//! Tests of merges: which parts are accepted, and which are refused.
 
 use super::merge;
 use crate::captures::FOLDED;
