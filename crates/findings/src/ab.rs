@@ -85,7 +85,6 @@ impl ToGo {
     }
 }
 
-/// The current state of a comparison of two sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ab {
     /// The compared metric; none if no trial has one.

@@ -92,7 +92,6 @@ fn selected(
     near.map(|(found, _)| (found.name.to_owned(), Selected::Near))
 }
 
-/// The verdict on one set of trials.
 fn verdict(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict {
     if let Some(race) = &asked.race {
         return Verdict::Raced(Box::new(race.clone()));
@@ -292,7 +291,6 @@ fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
     })
 }
 
-/// Every metric that an answer may be about; notes use it.
 pub(super) fn primary(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
     let all = collect::all_metrics(conditions);
     all.into_iter().filter(|name| metric::describe(name).is_primary()).collect()

@@ -34,7 +34,6 @@ impl Basis<'_> {
     }
 }
 
-/// The conditions with the smallest and the largest mean.
 pub(super) fn range(name: &str, conditions: &[ConditionTrials<'_>]) -> Option<Range> {
     let mean = |condition: &ConditionTrials<'_>| estimate::of(condition, name).map(|found| found.mean);
     let mut means: Vec<(&str, f64)> = conditions.iter().filter_map(|c| Some((c.name, mean(c)?))).collect();

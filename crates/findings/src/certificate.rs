@@ -13,7 +13,6 @@ use tare_topology::Fingerprint;
 const CONFIDENCE: f64 = 0.95;
 /// Time budgets in minutes for which the smallest detectable change is given.
 const BUDGETS_MIN: [u32; 3] = [10, 30, 60];
-/// Nominal false-alarm rate of one comparison.
 const ALPHA: f64 = 0.05;
 
 /// How the second of the two equal sides is made.
@@ -84,7 +83,6 @@ pub struct Against {
     pub reason: Option<String>,
     /// Pairs in which both trials gave an undisturbed result.
     pub pairs: usize,
-    /// Pairs left out because a trial failed.
     pub left_out: usize,
     pub elapsed_s: f64,
     pub looks: Alarms,
@@ -170,7 +168,6 @@ pub struct Decides {
     pub change: Option<f64>,
 }
 
-/// Results of one load on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// Time of creation, RFC 3339 in UTC.

@@ -2,7 +2,6 @@
 
 use super::collect::{ConditionTrials, trial_mean};
 
-/// The samples that were left out of all trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dropped {
     pub samples: usize,

@@ -74,7 +74,6 @@ pub struct Tail {
     pub p99_ratio: Estimate,
 }
 
-/// The reason why a race is undecided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Open {
     /// The other remaining candidates are disturbed; compared with all undisturbed ones, the leader is within the
@@ -87,7 +86,6 @@ pub enum Open {
     Behind(f64),
 }
 
-/// The current state of a race.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Find {
     /// The compared metric; none if no trial has one.

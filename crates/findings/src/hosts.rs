@@ -30,7 +30,6 @@ pub struct Hosts {
     pub within_cov: Option<f64>,
 }
 
-/// One of several machines that shared a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostRow {
     pub name: String,

@@ -80,7 +80,6 @@ fn read(counts: &LineCounts) -> u64 {
     counts.found()
 }
 
-/// The function with the most accesses.
 fn most(line: &SharedLine, of: fn(&LineCounts) -> u64) -> Option<&str> {
     let first = line.accesses.iter().max_by_key(|access| of(&access.counts))?;
     (of(&first.counts) > 0).then_some(first.function.as_str())

@@ -246,7 +246,6 @@ fn seat_rank(name: &str) -> usize {
     seats.clone().position(|known| known == name).unwrap_or_else(|| seats.count())
 }
 
-/// The common value of the trials of one mode.
 fn in_common(values: &[&Feature]) -> InCommon {
     let numbers: Vec<f64> =
         values.iter().filter_map(|f| if let Feature::Number(x) = f { Some(*x) } else { None }).collect();

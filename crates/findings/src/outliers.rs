@@ -12,7 +12,6 @@ use tare_stats::outliers::{Outlier as Far, farthest};
 use tare_stats::trials::mean_interval;
 use tare_stats::{Interval, descriptive};
 
-/// Maximum number of covariates named per outlying trial.
 const NAMED: usize = 3;
 /// A covariate is named if it lies this many times its usual spread from its usual value.
 const ODD: f64 = 5.0;

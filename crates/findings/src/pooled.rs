@@ -5,16 +5,13 @@ use serde::Serialize;
 use tare_results::schema::Levels;
 use tare_stats::Interval;
 
-/// A step over all ladders of one load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PooledStep {
     /// `nodes`, `caches` or `threads`.
     pub over: String,
     /// The load, if several were measured.
     pub load: Option<String>,
-    /// The number before the step.
     pub from: f64,
-    /// The number after the step.
     pub to: f64,
     /// Geometric mean of after / before, over the ladders that are no exception.
     pub ratio: f64,

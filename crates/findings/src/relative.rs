@@ -167,7 +167,6 @@ impl RelativeTable {
         matches!(summary.answer.verdict, super::verdict::Verdict::ByLoad(_))
     }
 
-    /// Whether any cost per operation was recorded.
     pub fn has_costs(&self) -> bool {
         self.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.cost != Cost::default())
     }

@@ -25,7 +25,6 @@ pub fn range(metric: &MetricSummary) -> Option<f64> {
     (metric.trials > 1 && metric.min > 0.0 && range.is_finite()).then_some(range)
 }
 
-/// Spread over the primary metrics of a condition.
 pub(super) fn of(metrics: &[MetricSummary]) -> Option<Spread> {
     let primary: Vec<(&MetricSummary, f64, f64)> = metrics
         .iter()

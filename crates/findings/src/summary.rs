@@ -38,7 +38,6 @@ pub struct Summary {
     /// One entry per condition with at least one attempt, in the order of the plan.
     #[serde(skip)]
     pub conditions: Vec<ConditionSummary>,
-    /// Main effects and interactions, if there are two-level factors.
     pub effects: Vec<Effect>,
     pub scaling: Vec<Scaling>,
     /// Which two-level factor causes the spread; none if the study cannot determine it.
@@ -68,13 +67,11 @@ pub struct Summary {
     /// Locks, symbols and callers, ranked by how much their share grows over threads or nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub growth: Vec<GrowthRanking>,
-    /// Builds side by side, if a build is a factor.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildComparison>,
     /// Memory by node, if there are several nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeSummary>,
-    /// Client location by server location, if both vary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placement_grids: Vec<PlacementGrid>,
     /// The cost of distance between nodes, if it was measured.
@@ -96,7 +93,6 @@ pub struct Summary {
     /// The machines side by side, if several ran the study.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<Hosts>,
-    /// Samples that the study leaves out.
     #[serde(skip)]
     pub dropped: Option<Dropped>,
     /// Why the study is not adjusted by the probe that it declared in advance.
@@ -287,7 +283,6 @@ pub struct ConditionSummary {
     pub clean_trials: usize,
     /// How many of the trials count although they were disturbed, because no attempt at a clean one was left.
     pub disturbed_trials: usize,
-    /// Attempts that gave no result.
     pub failed_trials: usize,
     /// Disturbed attempts that were set aside for another one.
     pub contaminated_trials: usize,

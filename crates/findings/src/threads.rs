@@ -175,7 +175,6 @@ pub fn main_cpu(counts: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
         .map(|(cpu, _)| cpu)
 }
 
-/// The relation of the client and server thread of each pair.
 fn relations(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: Option<&Machine>) -> Vec<Pairing> {
     let relation = |client: usize, server: usize| {
         machine

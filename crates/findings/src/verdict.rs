@@ -20,7 +20,6 @@ pub struct Answer {
     pub verdict: Verdict,
     /// None if none of these trials was disturbed.
     pub disturbed: Option<Disturbed>,
-    /// Whether the run was a rehearsal, too short to rely on.
     pub is_rehearsal: bool,
     /// Machine settings that the study could not apply.
     pub left_out: Vec<LeftOut>,
@@ -41,7 +40,6 @@ impl Answer {
     }
 }
 
-/// The disturbed trials among those that an answer is based on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disturbed {
     pub trials: usize,
@@ -51,7 +49,6 @@ pub struct Disturbed {
     pub without: Without,
 }
 
-/// The verdict without the disturbed trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Without {
@@ -67,7 +64,6 @@ pub enum Without {
     TooFew,
 }
 
-/// Why the clean trials are considered a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Selected {
@@ -269,16 +265,13 @@ pub struct Moved {
     pub shown: bool,
 }
 
-/// The ends of a ranking of conditions or levels.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranked {
     /// If there are only two: the second of the study compared with the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second: Option<Second>,
-    /// The condition or level with the best mean.
     pub best: String,
     pub best_ties: Vec<String>,
-    /// The condition or level with the worst mean.
     pub worst: String,
     pub worst_ties: Vec<String>,
     /// The pair with the largest difference; none if it is the best and the worst.
@@ -350,9 +343,7 @@ pub struct LessStep {
     /// `threads`, `nodes` or `caches`.
     pub over: String,
     pub levels: Levels,
-    /// The number before the step.
     pub from: f64,
-    /// The number after the step.
     pub to: f64,
     /// Throughput after the step over throughput before it.
     pub ratio: f64,

@@ -72,7 +72,6 @@ pub struct LineAccess {
 }
 
 impl LineCounts {
-    /// Loads that found the line in another core's cache.
     pub fn found(&self) -> u64 {
         self.found_local.saturating_add(self.found_remote)
     }

@@ -169,7 +169,6 @@ impl Captures {
     }
 }
 
-/// The part of every document that is read first.
 #[derive(Deserialize)]
 struct Versioned {
     schema: u32,

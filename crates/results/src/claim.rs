@@ -76,7 +76,6 @@ pub struct Claim {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Published {
-    /// Ratio B / A.
     Ratio(f64),
     /// A value, in the unit of the measured metric.
     Value(f64),
@@ -132,7 +131,6 @@ pub struct Predicted {
     pub cannot: BTreeMap<String, Cannot>,
 }
 
-/// Why a claim cannot be tested on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Cannot {

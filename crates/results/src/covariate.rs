@@ -58,7 +58,6 @@ impl Names {
     }
 }
 
-/// Properties of a covariate, or of a family of covariates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Covariate {
     names: Names,

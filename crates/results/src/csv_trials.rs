@@ -52,7 +52,6 @@ pub(super) struct Trials {
     index_of: HashMap<(usize, usize), usize>,
     /// Index of each sample, for trials with unsorted sample numbers: a linear search would take quadratic time.
     places: HashMap<usize, HashMap<usize, usize>>,
-    /// Trial of the previous row.
     last: Option<usize>,
     condition: usize,
     /// Names of the metrics, and the total capacity of all trials' columns, in values.

@@ -92,7 +92,6 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
     })
 }
 
-/// Reads `plan.json`, without the records.
 pub(super) fn read_plan(directory: &Folder) -> Result<Plan, ReadError> {
     match directory.read(PLAN, LARGEST_PLAN)? {
         Some(plan) => parse(&plan, &directory.path().join(PLAN), 0),

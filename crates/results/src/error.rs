@@ -29,7 +29,6 @@ pub enum ReadError {
         what: &'static str,
         limit: usize,
     },
-    /// A list in a document is too long.
     #[error("{}: {too_long}", path.display())]
     TooLong { path: PathBuf, too_long: TooLong },
     #[error("{} has schema {found}, this tare reads up to {known}", path.display())]
@@ -56,7 +55,6 @@ impl From<FilesError> for ReadError {
 
 #[derive(Debug, Error)]
 pub enum DirectoryError {
-    /// A file or folder could not be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{} already exists and is not empty", .0.display())]

@@ -38,7 +38,6 @@ pub(super) struct Records {
     pub files: usize,
 }
 
-/// The file with the local run's records.
 pub(super) const TRIALS: &str = "trials.jsonl";
 
 /// The names of the files of records in a results directory: the local run's own first, then those of other writers.

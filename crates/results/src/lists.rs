@@ -47,7 +47,6 @@ impl TooLong {
 
 pub(super) type Checked = Result<(), TooLong>;
 
-/// A document whose lists have limits.
 pub trait Limited {
     /// # Errors
     /// The first list that is too long.

@@ -16,7 +16,6 @@ pub fn looks(blocks: usize) -> Vec<usize> {
     LOOKS.into_iter().filter(|look| *look < blocks).chain([blocks]).collect()
 }
 
-/// The current look of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Look {
     /// Its number, counted from 1.

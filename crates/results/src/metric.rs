@@ -58,9 +58,7 @@ declared! {
     MINOR_FAULTS = "minor_faults", "", Lower, SUFFIX_RANK;
     /// Page faults of a program that read from a disk.
     MAJOR_FAULTS = "major_faults", "", Lower, SUFFIX_RANK;
-    /// Voluntary context switches of a program.
     VOLUNTARY_SWITCHES = "voluntary_switches", "", Lower, SUFFIX_RANK;
-    /// Involuntary context switches of a program.
     INVOLUNTARY_SWITCHES = "involuntary_switches", "", Lower, SUFFIX_RANK;
 }
 

@@ -36,7 +36,6 @@ impl Metric {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     name: Cow<'static, str>,
-    /// Its unit, better direction and place in a table.
     pub metric: Metric,
 }
 

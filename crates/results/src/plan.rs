@@ -18,7 +18,6 @@ pub struct PlannedCondition {
     pub levels: Levels,
     /// False if this machine cannot run the condition.
     pub realizable: bool,
-    /// Why it is not realizable.
     pub reason: Option<String>,
     /// The CPUs of each thread; none if neither side is bound.
     pub placement: Option<PlannedPlacement>,
@@ -151,7 +150,6 @@ impl Turns {
     }
 }
 
-/// Estimated requirements of a plan other than time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needs {
     /// Tables and indexes of all its data sets, bytes.

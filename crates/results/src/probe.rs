@@ -46,7 +46,6 @@ impl Probe {
 /// adjustment afterwards would be biased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProbeUse {
-    /// No probes run.
     #[default]
     Off,
     Record,

@@ -33,7 +33,6 @@ use tare_topology::Machine;
 /// 3: a trial that was disturbed and set aside has the outcome `disturbed`; `contaminated` before.
 pub const SCHEMA: u32 = 3;
 
-/// One setting that a trial made, and its verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedSetting {
     pub factor: String,
@@ -51,7 +50,6 @@ impl AppliedSetting {
     }
 }
 
-/// The side of a connection that a thread works for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadClass {
@@ -181,7 +179,6 @@ pub struct LifetimeRecord {
     pub order: Vec<String>,
 }
 
-/// One line of `trials.jsonl`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     pub schema: u32,

@@ -3,7 +3,6 @@
 use crate::client_limit::ClientLimit;
 use serde::{Deserialize, Serialize};
 
-/// One search: every step, and the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchRecord {
     /// Number in the trial, from 0; those of dropped samples come first.

@@ -92,7 +92,6 @@ pub struct MetricComparison {
     pub judged: bool,
     /// Whether the trials include disturbed ones that count.
     pub disturbed: bool,
-    /// Whether the two were compared block by block.
     pub paired: bool,
 }
 
@@ -138,12 +137,10 @@ pub struct Losses {
     /// Probability of at least as many failures in B if both fail equally often: Fisher's exact test, one-sided,
     /// adjusted for the number of conditions with failures.
     pub p_value: f64,
-    /// Whether B is shown to fail more often, at 95%.
     pub b_fails_more: bool,
 }
 
 impl Losses {
-    /// Whether a side has no trial left to compare.
     pub fn leaves_nothing(&self) -> bool {
         [self.a, self.b].iter().any(|side| side.lost > 0 && side.lost == side.trials)
     }
@@ -257,7 +254,6 @@ pub enum Note {
     Refused(Refusal),
     /// It adjusts nothing although no difference can move it: too few trials, or some without a reading.
     Unprobed(Probe),
-    /// Trials that count although they were disturbed.
     Disturbed {
         side: String,
         condition: String,

@@ -28,7 +28,6 @@ pub(super) struct Prepared {
     one_run: bool,
 }
 
-/// One side, its conditions and its label.
 #[derive(Clone, Copy)]
 pub(super) struct Read<'r> {
     pub side: Side<'r>,
@@ -118,7 +117,6 @@ pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     Comparison { identical, differences, metrics, losses, one_run, sessions: None, gate, notes }
 }
 
-/// Sides that fail more often than the first.
 fn failing(losses: &[Losses], first: &str) -> Vec<Note> {
     let more = losses.iter().filter(|found| found.b_fails_more);
     more.map(|found| Note::FailsMore { first: first.to_owned(), losses: found.clone() }).collect()

@@ -20,7 +20,6 @@ pub struct Run {
     pub(super) facts: Vec<(What, String)>,
 }
 
-/// One metric of one condition.
 #[derive(Debug, Clone, Copy)]
 struct Value {
     /// In the order of the results, from 0.

@@ -55,7 +55,6 @@ fn of_pairs(a: &mut ConditionTrials<'_>, b: &mut ConditionTrials<'_>) {
 }
 
 impl Sides<'_> {
-    /// The same conditions without disturbed trials.
     pub fn clean(&self) -> Self {
         let twice = self.twice.as_ref().map(|[one, other]| [one.clean(), other.clean()]);
         Self { a: self.a.clean(), b: self.b.as_ref().map(ConditionTrials::clean), twice }

@@ -47,7 +47,6 @@ pub struct ConditionTime {
     /// machine with one node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away_from_memory: Option<f64>,
-    /// Events of processors and kernel, if counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventMean>,
     /// Data that at least one trial did not record.

@@ -89,7 +89,6 @@ pub(crate) fn of_condition(times: &[TrialTime<'_>]) -> Vec<EventMean> {
     in_all(trials.iter()).into_iter().map(mean).collect()
 }
 
-/// The events that all of these have.
 pub(crate) fn in_all<'t>(mut trials: impl Iterator<Item = &'t BTreeMap<Event, f64>>) -> BTreeSet<&'t Event> {
     let first = trials.next().map(|trial| trial.keys().collect::<BTreeSet<_>>()).unwrap_or_default();
     trials.fold(first, |all, trial| all.into_iter().filter(|event| trial.contains_key(*event)).collect())

@@ -26,7 +26,6 @@ pub enum Part {
     Flush,
     /// Reads and writes of files, including page faults.
     Io,
-    /// Timed sleeps of the server.
     Pause,
     /// Waits for row locks, as counted by the server.
     RowLock,

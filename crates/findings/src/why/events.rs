@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use tare_stats::Interval;
 use tare_stats::ratio::Shift;
 
-/// B - A of one event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventChange {
     #[serde(flatten)]

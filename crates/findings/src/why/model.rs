@@ -57,7 +57,6 @@ pub struct Why {
     pub undisturbed: Option<TimeChange>,
     pub parts: Vec<PartChange>,
     pub not_explained: PartChange,
-    /// The server's functions by their CPU time per transaction.
     pub functions: Changes,
     /// Functions that connections sleep in, by their nearest callers, `caller;callee`: wall-clock time per transaction.
     pub sleeps: Changes,

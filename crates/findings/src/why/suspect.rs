@@ -25,14 +25,12 @@ pub enum Suspect {
     ServerWork,
     /// Server work on another node than its memory.
     RemoteMemory,
-    /// The server's work inside the memory allocator.
     Allocator,
     /// The server's memory in small or huge pages, if this differs.
     HugePages {
         /// Whether the side that takes longer has fewer huge pages.
         fewer: bool,
     },
-    /// TLB misses.
     TlbMisses,
     /// Page faults of automatic NUMA balancing, by which the kernel detects which node uses a page, and moves the page
     /// there.
@@ -42,7 +40,6 @@ pub enum Suspect {
     /// Waits until the log is on storage.
     Commit,
     Storage,
-    /// Timed sleeps of the server.
     Pauses,
     /// Waits inside the server, or in the connection to it, without a recorded name.
     Unnamed,

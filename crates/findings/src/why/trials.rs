@@ -8,7 +8,6 @@ use tare_stats::ratio::{Design, Shift, by_block, shift};
 /// False discovery rate of parts, functions and events.
 pub(super) const FALSE_DISCOVERIES: f64 = 0.05;
 
-/// The trials of both sides with their pairing.
 pub(crate) struct Trials<'t, 'r> {
     pub(super) a: &'t [TrialTime<'r>],
     pub(super) b: &'t [TrialTime<'r>],

@@ -53,7 +53,6 @@ pub fn of_two_sides(
     Results { captures: captured, ..results("best", trials) }
 }
 
-/// Explains the difference between the two sides.
 pub fn differ(results: &Results) -> Why {
     let [a, b] = ["side=a", "side=b"].map(|name| Side { results, condition: Some(name) });
     why(a, b).unwrap()

@@ -5,7 +5,6 @@ use tare_findings::summarize;
 use tare_findings::summary::{ConditionSummary, Summary};
 use tare_results::schema::TrialRecord;
 
-/// Conditions with their trials, in blocks.
 fn study(conditions: &[(&str, Vec<f64>)]) -> Summary {
     let blocks = conditions.iter().map(|(_, tps)| tps.len()).max().unwrap();
     let mut trials: Vec<TrialRecord> = Vec::new();

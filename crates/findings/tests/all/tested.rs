@@ -6,7 +6,6 @@ use tare_findings::answered;
 use tare_findings::verdict::Verdict;
 use tare_results::schema::TrialRecord;
 
-/// Number of studies of each kind.
 const STUDIES: u64 = 20;
 
 /// A condition with its level and spread, both as fractions.

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use tare_results::schema::{PlannedTrial, SampleRecord, TrialRecord};
 use tare_results::{Results, levels_of};
 
-/// Queries of [`Layout::Queries`].
 const QUERIES: usize = 7;
 /// Spread between trials, as a fraction.
 const COV: f64 = 0.02;
@@ -104,7 +103,6 @@ pub enum Truth {
     Less,
 }
 
-/// One study of a kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     pub shape: Shape,

@@ -15,7 +15,6 @@ fn asked() -> Option<usize> {
     std::env::var("TARE_NULL_STUDIES").ok().and_then(|text| text.parse().ok())
 }
 
-/// A count and its total.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     hits: usize,

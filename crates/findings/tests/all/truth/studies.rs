@@ -81,7 +81,6 @@ impl First {
     }
 }
 
-/// All kinds of claims.
 const CLAIMS: [&str; 9] = [
     "headline",
     "effects marked",
@@ -115,7 +114,6 @@ fn claims(results: &Results, other: &Results, names: &[String]) -> [bool; 9] {
     ]
 }
 
-/// Counts of each claim.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     claimed: [usize; 9],
