@@ -1,4 +1,4 @@
-//! Whether B differs from A, from pairs that were added until it was settled.
+//! Whether B differs from A, decided from pairs of trials that were added until the question was settled.
 
 use tare_results::metric::{self, Better};
 use tare_results::pairs::{Measured, Pairs, Stop};
@@ -8,7 +8,7 @@ use tare_stats::{Estimate, Interval};
 
 pub use tare_stats::sequential::FEWEST_SESSIONS;
 
-/// Confidence of the interval of the place's effect.
+/// Confidence level of the interval of the place effect (first or second in a pair).
 const CONFIDENCE: f64 = 0.95;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -16,7 +16,7 @@ const CONFIDENCE: f64 = 0.95;
 pub enum AbVerdict {
     Faster,
     Slower,
-    /// The change is shown to be smaller than the one of interest.
+    /// The change is shown to be smaller than the minimum effect.
     Equivalent,
     Undecided,
 }
@@ -24,32 +24,32 @@ pub enum AbVerdict {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Control {
     pub name: String,
-    /// B / A of it, with its interval over all looks.
+    /// B / A of the control metric, with its interval over all looks.
     #[serde(flatten, serialize_with = "crate::ends::ratio")]
     pub ratio: Option<Estimate>,
-    /// Whether it is shown to differ all the same.
+    /// Whether the control is shown to differ, although it should not.
     pub moved: bool,
 }
 
-/// Pairs beyond which a comparison is not worth waiting for.
+/// Above this many pairs, a comparison is not worth waiting for.
 pub const MOST_PAIRS: usize = 1000;
-/// A day of the machine, beyond which it is not either.
+/// One day of machine time; a longer comparison is not worth waiting for either.
 const MOST_S: f64 = 24.0 * 3600.0;
 
-/// More pairs that would settle it, if spread and estimate stay as they are.
+/// How many more pairs would settle the comparison if spread and estimate stay as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToGo {
     Settled,
-    /// The pairs carry no interval before there are so many.
+    /// The pairs have no interval before the first look.
     TooFew {
         first_look: usize,
     },
     Pairs {
         about: usize,
-        /// As many at most, at 95%; none where that is beyond [`MOST_PAIRS`] or a day.
+        /// Upper bound at 95%; none if it exceeds [`MOST_PAIRS`] or one day.
         at_most: Option<usize>,
     },
-    /// Beyond [`MOST_PAIRS`] or a day.
+    /// More than [`MOST_PAIRS`] or one day.
     TooMany,
     Unknown,
 }
@@ -66,7 +66,7 @@ impl ToGo {
         }
     }
 
-    /// As a number, 0 where it is settled.
+    /// The expected number of pairs, 0 if settled.
     pub fn about(self) -> Option<usize> {
         match self {
             Self::Settled => Some(0),
@@ -75,7 +75,7 @@ impl ToGo {
         }
     }
 
-    /// The same of the most that it may take.
+    /// The upper bound of the number of pairs, 0 if settled.
     pub fn at_most(self) -> Option<usize> {
         match self {
             Self::Settled => Some(0),
@@ -85,51 +85,49 @@ impl ToGo {
     }
 }
 
-/// A comparison of two sides as far as it has come.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ab {
-    /// The metric that is compared; none where no trial has one.
+    /// The compared metric; none if no trial has one.
     pub metric: Option<String>,
     pub verdict: AbVerdict,
-    /// B / A of the metric.
     pub ratio: Option<f64>,
-    /// Its interval, valid over all looks.
+    /// Interval of the ratio, valid over all looks.
     pub ci: Option<Interval>,
-    /// B / A turned so that above 1 is slower.
+    /// B / A, inverted where needed so that a value above 1 means slower.
     pub slowdown: Option<Estimate>,
-    /// Pairs of which both trials gave a result.
+    /// Pairs in which both trials gave a result.
     pub pairs: usize,
-    /// Of these, the ones of which a trial counts although it was disturbed.
+    /// How many of these pairs contain a trial that counts although it was disturbed.
     pub disturbed: usize,
-    /// Of these, the ones in which A alone was disturbed, and in which B alone was.
+    /// How many of these pairs had only A disturbed, and how many had only B disturbed.
     pub disturbed_alone: [usize; 2],
     /// Pairs that were left out because a trial gave no result.
     pub lost: usize,
     pub elapsed_s: f64,
     pub pair_s: f64,
-    /// The smallest change that these pairs show with 80% power, as a fraction.
+    /// The smallest change that this number of pairs detects with 80% power, as a fraction.
     pub smallest_detectable: Option<f64>,
     pub to_go: ToGo,
-    /// Second place / first place of a pair.
+    /// Ratio of the second trial of a pair to the first.
     pub slot: Option<Estimate>,
-    /// Sessions that have begun and hold a pair.
+    /// Sessions that have begun and contain at least one pair.
     pub sessions: usize,
     pub controls: Vec<Control>,
-    /// Why no further pair is made; none where one is.
+    /// Why no further pair is run; none if one is.
     pub stop: Option<Stop>,
-    /// Whether both servers of a pair ran, and their samples took turns.
+    /// Whether both servers of a pair ran at the same time and their samples alternated.
     pub by_turns: bool,
     pub rule: Settle,
 }
 
 impl Ab {
-    /// What the records of a plan say; none where the plan compares no sides.
+    /// The result of a plan's records; none if the plan compares no sides.
     pub fn of(plan: &Plan, records: &[TrialRecord]) -> Option<Self> {
         let rule = plan.settle.clone()?;
         let pairs = Pairs::of(plan, &rule, records);
         let look = pairs.decided(&rule)?;
         let mut found = look.finding;
-        // A t over sessions holds for its one look.
+        // A t interval over sessions is valid for a single look, the last one.
         let is_last = matches!(look.stop, Some(Stop::Settled | Stop::LastLook | Stop::Control | Stop::OneSided));
         if rule.is_over_sessions() && !is_last {
             found.ci = None;
@@ -145,7 +143,7 @@ impl Ab {
         let first_look = rule.rule.first_look(rule.alpha);
         let to_go = match look.stop {
             Some(Stop::Settled) => ToGo::Settled,
-            // How many pairs a session takes was said at the start.
+            // The number of pairs per session was fixed at the start.
             _ if rule.is_over_sessions() => ToGo::Unknown,
             _ if pairs.measured.len() < first_look => ToGo::TooFew { first_look },
             _ => ToGo::of(outlook, pair_s),
@@ -178,12 +176,12 @@ impl Ab {
         })
     }
 
-    /// Whether the verdict is one over sessions, each an observation of its own.
+    /// Whether the verdict counts each session as one observation.
     pub fn is_over_sessions(&self) -> bool {
         self.rule.is_over_sessions() && self.sessions >= FEWEST_SESSIONS
     }
 
-    /// The control that kept a change from being claimed.
+    /// The control that prevented a change from being claimed.
     pub fn moved(&self) -> Option<&Control> {
         self.controls.iter().find(|control| control.moved).filter(|_| self.stop == Some(Stop::Control))
     }
@@ -202,14 +200,14 @@ fn controls(pairs: &Pairs, rule: &Settle) -> Vec<Control> {
 pub struct Step {
     pub pair: usize,
     pub own: f64,
-    /// Whether a trial of it was disturbed.
+    /// Whether one of the pair's trials was disturbed.
     pub disturbed: bool,
-    /// B / A of all pairs up to this one; none as long as nothing separates the sides from their places.
+    /// B / A of all pairs up to this one; none as long as the sides cannot be separated from their places.
     pub ratio: Option<Estimate>,
 }
 
-/// How a comparison went, pair by pair; empty where the plan compares no sides. An interval over sessions belongs to
-/// the last step alone.
+/// The course of a comparison, pair by pair; empty if the plan compares no sides. An interval over sessions belongs
+/// to the last step only.
 pub fn course(plan: &Plan, records: &[TrialRecord]) -> Vec<Step> {
     let Some(rule) = &plan.settle else { return Vec::new() };
     let found = Pairs::of(plan, rule, records);

@@ -1,4 +1,4 @@
-//! What the study asked, answered from tested effects or not at all.
+//! The answer to the study's question, from tested effects only.
 
 use super::aside;
 use super::basis::{Basis, range};
@@ -24,8 +24,8 @@ use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
 
-/// Answers the study's question from all trials that count, and once more without the disturbed ones among them: but
-/// for a race, which dropped conditions by all of them.
+/// Answers the study's question from all trials that count, and a second time without the disturbed ones. A race is
+/// not answered twice, because it dropped conditions on the basis of all trials.
 pub(super) fn answer(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Answer {
     let verdict = verdict(asked, conditions);
     let (disturbed, all) = conditions
@@ -64,8 +64,9 @@ fn without_disturbed(asked: &AnswerContext, conditions: &[ConditionTrials<'_>], 
     }
 }
 
-/// The first condition whose clean trials are, or where they claim more than all trials do may be, a selection of the
-/// fast ones. What trials differ by is said with its figures, so that it is one also where the claim is the same.
+/// The first condition whose clean trials are a selection of the fast ones, or may be one if they claim more than all
+/// trials do. For the question of spread, the answer includes figures of the differences between trials, so a
+/// selection counts there even if the claim is the same.
 fn selected(
     asked: &AnswerContext,
     conditions: &[ConditionTrials<'_>],
@@ -84,14 +85,13 @@ fn selected(
     if let Some(found) = conditions.iter().find(|condition| is_spread && selection::one_beyond(condition, &name)) {
         return Some((found.name.to_owned(), Selected::OneBeyond));
     }
-    // What trials differ by is the question of spread, and no reason to doubt its answer.
+    // For the question of spread, differences between trials are the answer, not a reason to doubt it.
     let composite = composite::of(conditions, &name).filter(|_| !is_spread && clean.claims_more_than(with))?;
     let mut cells = conditions.iter().zip(&composite.cells);
     let near = cells.find(|(condition, cell)| selection::near(condition, cell, composite.better));
     near.map(|(found, _)| (found.name.to_owned(), Selected::Near))
 }
 
-/// The verdict on one set of trials, and on nothing else.
 fn verdict(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict {
     if let Some(race) = &asked.race {
         return Verdict::Raced(Box::new(race.clone()));
@@ -127,20 +127,20 @@ fn verdict(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict
             spread(effects::sources(conditions, asked.rate(&Question::Spread)), conditions, &name)
         }
         Some(Question::Scaling) => {
-            // What is said of each ladder shares its chance of a false alarm with what is said of all together.
+            // The ladders and the pooled steps share one false-alarm rate.
             let rate = asked.rate(&Question::Scaling) / 2.0;
             let pooled = pooled_steps::steps(&measured, &name, rate / 2.0);
             steps(&scaling::scaling(conditions, rate), pooled, &name, asked, &basis)
         }
         Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref()),
         Some(Question::Effect) => factors(&basis, mains),
-        // A study that asks nothing: its factors where there are several, else its conditions.
+        // The study asks no question: test its factors if there are several, else compare its conditions.
         None if factors_of(&mains.moved) > 1 => factors(&basis, mains),
         None => best::conditions(&basis),
     }
 }
 
-/// The conditions of each load, where there are several with conditions to compare.
+/// The conditions of each load, if there are several loads, each with conditions to compare.
 pub(super) fn loads<'t>(measured: &[ConditionTrials<'t>]) -> Option<Vec<(String, Vec<ConditionTrials<'t>>)>> {
     let of = |condition: &ConditionTrials<'_>| load_of(condition.levels).cloned();
     let mut loads: Vec<String> = Vec::new();
@@ -160,7 +160,7 @@ pub(super) fn loads<'t>(measured: &[ConditionTrials<'t>]) -> Option<Vec<(String,
     is_answer.then(|| loads.iter().cloned().map(with_conditions).collect())
 }
 
-/// Each load by itself. All of them are one family (Bonferroni).
+/// A verdict for each load separately. All loads form one family of tests (Bonferroni).
 fn by_load(asked: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
     let loads = loads(measured)?;
     let count = loads.len() as f64;
@@ -176,7 +176,7 @@ fn by_load(asked: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Ve
     Some(Verdict::ByLoad(loads.into_iter().map(found).collect()))
 }
 
-/// Loads that nothing is compared under; none where conditions differ in anything else.
+/// Loads with nothing to compare under any of them; none if conditions differ in anything else.
 fn loads_alone(measured: &[ConditionTrials<'_>], metric: &str) -> Option<Verdict> {
     let varying = varying_factors(measured.iter().map(|condition| condition.levels));
     let load = |name: &str| measured.iter().find(|condition| condition.name == name).and_then(|c| load_of(c.levels));
@@ -191,13 +191,13 @@ fn loads_alone(measured: &[ConditionTrials<'_>], metric: &str) -> Option<Verdict
     })
 }
 
-/// The metric that a headline is about: the first primary one, else the first.
+/// The headline metric: the first primary one, else the first.
 pub(crate) fn headline_metric(metrics: &[String]) -> Option<String> {
     metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first()).cloned()
 }
 
-/// Which factor moves what was measured: Holm over the main effects, block by block, on all primary metrics together.
-/// Where factors cannot be taken apart, which conditions differ.
+/// Which factor has an effect: Holm over the main effects, block by block, on all primary metrics together. If the
+/// factors cannot be separated, which conditions differ.
 fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains) -> Verdict {
     let Some(analysis) = analysis else { return best::conditions(basis) };
     let what = basis.what();
@@ -209,7 +209,7 @@ fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains) -> Verdic
     let Some(first) = shown.next() else {
         return Verdict::NotMoved { what, terms, tested, alone: moving::factors(basis) };
     };
-    // What is shown and rounds to nothing is in the table.
+    // Effects that are shown but round to zero appear only in the table.
     let rest = shown.filter(|effect| !(0.995..1.005).contains(&effect.ratio)).collect();
     Verdict::Moved { what, first, rest, tested }
 }
@@ -225,7 +225,6 @@ fn spread(sources: Option<SpreadSources>, conditions: &[ConditionTrials<'_>], me
     }
 }
 
-/// The shown sources of spread.
 pub fn spread_from<'l>(
     sources: &SpreadSources,
     conditions: impl Iterator<Item = &'l tare_results::schema::Levels> + Clone,
@@ -248,7 +247,7 @@ pub fn spread_from<'l>(
     }
 }
 
-/// The ladders of the headline metric: the steps at which more gave less.
+/// The ladders of the headline metric: the steps at which a higher level gave less.
 fn steps(laws: &[Scaling], pooled: Vec<PooledStep>, metric: &str, asked: &AnswerContext, basis: &Basis<'_>) -> Verdict {
     let laws: Vec<&Scaling> = laws.iter().filter(|law| law.metric == metric).collect();
     if laws.is_empty() && pooled.is_empty() {
@@ -292,7 +291,6 @@ fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
     })
 }
 
-/// Every metric that an answer may be about, for notes.
 pub(super) fn primary(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
     let all = collect::all_metrics(conditions);
     all.into_iter().filter(|name| metric::describe(name).is_primary()).collect()

@@ -1,4 +1,4 @@
-//! What tested verdicts are made from.
+//! The data from which verdicts are tested.
 
 use super::collect::ConditionTrials;
 use super::composite::Composite;
@@ -17,7 +17,7 @@ impl Basis<'_> {
         Measured { metric: metrics.first().cloned().unwrap_or_default(), metrics: metrics.len() }
     }
 
-    /// The extreme means, where one metric was measured.
+    /// The extreme means, if a single metric was measured.
     pub fn range(&self) -> Option<Range> {
         match self.composite.metrics.as_slice() {
             [one] => range(one, self.conditions),
@@ -25,7 +25,6 @@ impl Basis<'_> {
         }
     }
 
-    /// Whether the conditions ran in the same blocks.
     pub fn blocked(&self) -> bool {
         self.conditions.iter().all(|condition| condition.blocked)
     }
@@ -35,7 +34,6 @@ impl Basis<'_> {
     }
 }
 
-/// The conditions with the smallest and the largest mean.
 pub(super) fn range(name: &str, conditions: &[ConditionTrials<'_>]) -> Option<Range> {
     let mean = |condition: &ConditionTrials<'_>| estimate::of(condition, name).map(|found| found.mean);
     let mut means: Vec<(&str, f64)> = conditions.iter().filter_map(|c| Some((c.name, mean(c)?))).collect();

@@ -1,4 +1,4 @@
-//! Which condition, or which level of a factor, is the best: all pairs at once.
+//! Which condition, or which level of a factor, is the best: all pairs are compared simultaneously.
 
 use super::basis::Basis;
 use super::confidence::{ANSWER, CONFIDENCE};
@@ -17,7 +17,7 @@ pub(super) fn verdict(basis: &Basis<'_>, factor: Option<&str>) -> Verdict {
     factor.and_then(|factor| levels(basis, factor)).unwrap_or_else(|| conditions(basis))
 }
 
-/// What differs by their names; none where no pair is shown to.
+/// The ranking with names; none if no pair is shown to differ.
 fn ranked(found: &Ranking, better: Better, name: impl Fn(usize) -> String) -> Option<Ranked> {
     let low = (*found.order.first()?, &found.lowest);
     let high = (*found.order.last()?, &found.highest);
@@ -66,7 +66,7 @@ pub(super) fn conditions(basis: &Basis<'_>) -> Verdict {
     Verdict::Ranked { what, factors, ranking, range, fewest_trials, tested }
 }
 
-/// Levels of one factor, the other factors averaged out, at the largest number of threads or nodes.
+/// Levels of one factor, averaged over the other factors, at the largest number of threads or nodes.
 fn levels(basis: &Basis<'_>, factor: &str) -> Option<Verdict> {
     let over = OVER.into_iter().find(|over| {
         let numbers = basis.conditions.iter().filter_map(|c| c.levels.get(*over));
@@ -88,7 +88,7 @@ fn levels(basis: &Basis<'_>, factor: &str) -> Option<Verdict> {
         members[place].push(cells.len());
         cells.push(cell.clone());
     }
-    // A level that lacks one of the conditions would compare other things.
+    // A level that lacks one of the conditions would be averaged over a different set.
     let whole = members.iter().map(Vec::len).max()?;
     if names.len() < 2 || members.iter().any(|members| members.len() < whole) {
         return None;

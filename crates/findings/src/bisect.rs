@@ -1,4 +1,4 @@
-//! Which commit of a line is the first slower one, from pairs of trials of its builds.
+//! The first slower commit of a series, found from pairs of trials of its builds.
 
 use crate::ab::{Ab, AbVerdict};
 use tare_results::metric::{self, Better};
@@ -9,20 +9,20 @@ use tare_stats::sequential::{Pair, Question, Rule};
 
 pub use tare_stats::bisection::{BATCH, BuildPair, Cell, Next};
 
-/// Chance of a false alarm of the ends, and of the step.
+/// False-alarm probability of the comparison of the ends, and of the comparison of the step.
 pub const ALPHA: f64 = 0.05;
-/// Bisections that are simulated to say what one takes.
+/// Number of simulated bisections for an estimate of the effort.
 const RUNS: usize = 40;
 
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Commit {
-    /// The full hash, or the path of the build where there is no git.
+    /// The full hash, or the path of the build without git.
     pub id: String,
-    /// The first line of its message; none without git.
+    /// The first line of the commit message; none without git.
     pub subject: Option<String>,
     /// When it was written, ISO 8601; none without git.
     pub author_date: Option<String>,
-    /// The commits that it merges into the line, by their full hashes: its parents but the first.
+    /// Full hashes of the commits that it merges into the series: all parents except the first.
     #[serde(default)]
     pub merged: Vec<String>,
 }
@@ -30,7 +30,7 @@ pub struct Commit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// One commit, or several that no build tells apart, has the chance that was requested.
+    /// One commit, or several that no build separates, reaches the requested probability.
     Found,
     /// The ends are shown to differ by less than the minimum effect.
     NoDifference,
@@ -40,29 +40,29 @@ pub enum Outcome {
     Undecided,
 }
 
-/// A line of builds as far as it has been measured.
+/// The current state of a bisection over a series of builds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bisection {
-    /// The builds, the good one in place 0, the bad one last.
+    /// The builds, from the good one at index 0 to the bad one at the last index.
     pub line: Vec<Commit>,
-    /// Whether each place has a build or may have one.
+    /// Whether each commit has a build or may have one.
     pub usable: Vec<bool>,
-    /// The chance of each commit from place 1 on to be the first slower one.
+    /// For each commit from index 1 on, the probability that it is the first slower one.
     pub chances: Vec<f64>,
     pub confidence: f64,
     pub ends: Option<Ab>,
-    /// What was found; none as long as nothing is.
+    /// What was found; none so far.
     pub cell: Option<Cell>,
-    /// What was found against the build before it, in pairs of their own.
+    /// Comparison of the found commit with the build before it, from separate pairs.
     pub step: Option<Ab>,
-    /// Pairs of which both trials are clean, those of the ends and of the step among them.
+    /// Pairs with two clean trials, including those of the ends and of the step.
     pub pairs: usize,
     pub builds: usize,
     pub elapsed_s: f64,
 }
 
 impl Bisection {
-    /// What the ends say, then whether a commit has the chance that was requested.
+    /// The outcome: first from the ends, then whether a commit reaches the requested probability.
     pub fn outcome(&self) -> Outcome {
         match self.ends.as_ref().map(|ends| ends.verdict) {
             Some(AbVerdict::Equivalent) => Outcome::NoDifference,
@@ -72,7 +72,7 @@ impl Bisection {
         }
     }
 
-    /// Commits in the order of their chance, largest first, until they have the chance that was requested together.
+    /// The most probable commits in descending order, until their sum reaches the requested probability.
     pub fn likely(&self) -> Vec<(usize, f64)> {
         let mut all: Vec<(usize, f64)> =
             self.chances.iter().enumerate().map(|(at, chance)| (at + 1, *chance)).collect();
@@ -86,7 +86,7 @@ impl Bisection {
         all
     }
 
-    /// Whether the step is less than the whole difference of the ends: their intervals do not meet, so that another
+    /// Whether the step is smaller than the difference between the ends: their intervals do not overlap, so another
     /// commit made it slower too.
     pub fn is_part(&self) -> bool {
         let interval = |ab: &Option<Ab>| ab.as_ref().and_then(|ab| ab.slowdown).and_then(|found| found.ci);
@@ -97,7 +97,7 @@ impl Bisection {
     }
 }
 
-/// The pairs of two builds, as a bisection sees them.
+/// The pairs of two builds in the form that the bisection takes.
 pub fn seen(pairs: &Pairs, a: usize, b: usize) -> Vec<BuildPair> {
     let better = pairs.metric.as_deref().map_or(Better::Higher, |metric| metric::describe(metric).better);
     let sign = if better == Better::Higher { -1.0 } else { 1.0 };
@@ -109,21 +109,18 @@ pub fn seen(pairs: &Pairs, a: usize, b: usize) -> Vec<BuildPair> {
     pairs.measured.iter().map(of).collect()
 }
 
-/// The chance of every commit, and what to do now.
+/// The probability of each commit, and the next action.
 pub fn next(seen: &[BuildPair], usable: &[bool], built: &[bool], confidence: f64) -> Result<(Vec<f64>, Next), Error> {
     let chances = bisection::chances(usable.len().saturating_sub(1), seen)?;
     let next = bisection::next(&chances, usable, built, confidence);
     Ok((chances, next))
 }
 
-/// A figure over simulated bisections: the tenth from below, the middle, the tenth from above.
+/// Distribution of a figure over simulated bisections: 10th percentile, median, 90th percentile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Range {
-    /// One in ten needs fewer.
     pub low: usize,
-    /// One in two needs fewer.
     pub median: usize,
-    /// One in ten needs more.
     pub high: usize,
 }
 
@@ -131,11 +128,12 @@ pub struct Range {
 pub struct Expected {
     /// Pairs of trials, without those of the step.
     pub pairs: Range,
-    /// Builds that are made, both ends and those that fail among them.
+    /// Builds made, including both ends and builds that fail.
     pub builds: Range,
 }
 
-/// What a bisection of so many commits takes, if the step is the minimum effect and a pair's spread is as large.
+/// Expected effort of a bisection of this many commits, if both the step and the spread of a pair equal the minimum
+/// effect.
 pub fn expected(commits: usize, minimum_effect: f64, confidence: f64) -> Result<Expected, Error> {
     let size = minimum_effect.ln_1p();
     let planned = Planned {

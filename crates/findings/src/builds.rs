@@ -12,11 +12,11 @@ use tare_results::metric;
 use tare_results::schema::Levels;
 use tare_stats::ratio::{self, Arms, Design, Verdict};
 
-/// The factors whose levels are builds: named ones, or paths of server programs.
+/// The factors whose levels are builds: named builds, or paths of server programs.
 const BUILDS: [&str; 2] = ["build", "binary"];
 const LISTED: usize = 8;
 
-/// A pair of conditions that differ in the build alone.
+/// A pair of conditions that differ only in the build.
 struct Pair<'c, 'r> {
     factor: &'c str,
     levels: Levels,
@@ -26,7 +26,7 @@ struct Pair<'c, 'r> {
     design: Design<'static>,
 }
 
-/// Every other build against the first one, on `metric`; empty where no build is a factor.
+/// Compares every other build with the first one on `metric`; empty if no factor is a build.
 pub(super) fn builds(
     conditions: &[ConditionTrials<'_>],
     results: &Results,
@@ -97,7 +97,7 @@ fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pai
     pairs
 }
 
-/// The one option that varies together with the load: its values are compared as builds are.
+/// The one option that varies together with the load; its values are compared like builds.
 fn option_by_load<'c>(conditions: &'c [ConditionTrials<'_>]) -> Option<&'c str> {
     let levels = || conditions.iter().map(|condition| condition.levels);
     let varying = factors::varying_factors(levels());

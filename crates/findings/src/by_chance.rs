@@ -1,4 +1,4 @@
-//! What chance alone makes of a condition: the one whose trials, nothing being set differently, differ most.
+//! Differences that occur by chance alone: the condition with identical settings whose trials differ most.
 
 use super::collect::{self, ConditionTrials};
 use super::mode::Mode;
@@ -6,8 +6,8 @@ use super::modes;
 use super::verdict::ByChance;
 use tare_results::metric;
 
-/// The condition with the largest ratio between the means of its modes, or, without modes, of its trials; none where
-/// no condition has two trials with positive means.
+/// The condition with the largest ratio between the means of its modes, or, without modes, between its trials; none
+/// if no condition has two trials with positive means.
 pub(super) fn of(conditions: &[ConditionTrials<'_>], name: &str) -> Option<ByChance> {
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
     let seen = modes::StudyModes::of(&all, &collect::all_metrics(conditions), Some(name));
@@ -19,7 +19,7 @@ pub(super) fn of(conditions: &[ConditionTrials<'_>], name: &str) -> Option<ByCha
     Some(ByChance { condition: condition.to_owned(), means, are_modes, unit: metric::describe(name).unit })
 }
 
-/// The name and the values of the condition whose last value is the largest multiple of its first.
+/// The name and values of the condition with the largest ratio of last to first value.
 fn widest<'c, 'r>(
     conditions: &'c [ConditionTrials<'r>],
     values: impl Fn(&'c ConditionTrials<'r>) -> Vec<f64>,

@@ -1,5 +1,5 @@
-//! What captures say: the largest symbols and locks of each condition, which of them grow along a ladder, and what
-//! capturing cost.
+//! Summaries of captures: the largest symbols and locks of each condition, which of them grow along a ladder, and
+//! what capturing cost.
 
 use super::collect::ConditionTrials;
 use super::confidence::{CONFIDENCE, FURTHER};
@@ -12,16 +12,16 @@ use tare_results::captures::Captures;
 use tare_results::schema::TrialRecord;
 use tare_stats::growth::{self, Profile};
 
-/// Share of a profile without names from which on it is said what would bring them.
+/// Share of a profile without names from which a note explains how to get the names.
 const UNNAMED: f64 = 0.2;
-/// Symbols and locks listed for a condition, and in a ranking.
+/// Maximum number of symbols and locks listed per condition and per ranking.
 const LISTED: usize = 20;
 
 pub(super) fn of<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Vec<&'r Captures> {
     condition.ok.iter().filter_map(|trial| results.captures.get(&(trial.trial, trial.attempt))).collect()
 }
 
-/// One entry a condition with captures, or that lacks one it asked for.
+/// One entry per condition with captures, or that lacks a requested one.
 pub(super) fn summaries<'r>(conditions: &[ConditionTrials<'r>], results: &'r Results) -> Vec<CaptureSummary> {
     conditions.iter().filter_map(|condition| summary(condition, results)).collect()
 }
@@ -58,7 +58,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Mean shares over trials; a symbol that a trial does not have has share 0 there.
+/// Mean shares over trials; a symbol that a trial lacks has share 0 there.
 fn symbols(captures: &[&Captures]) -> Vec<SymbolSummary> {
     let (own, total) = (shares(captures, Profiled::Symbols), shares(captures, Profiled::Calls));
     let mut symbols: Vec<SymbolSummary> = mean_of(&own)
@@ -73,7 +73,7 @@ fn symbols(captures: &[&Captures]) -> Vec<SymbolSummary> {
     symbols
 }
 
-/// What of a profile has no names, mean over trials; none where that is little.
+/// The part of a profile without names, mean over trials; none if it is small.
 pub(super) fn unnamed(captures: &[&Captures]) -> Option<Unnamed> {
     let without = |name: &str| name.starts_with('[') && name.ends_with(']');
     let shares = mean_of(&shares(captures, Profiled::Symbols));
@@ -130,7 +130,7 @@ pub(super) fn mean_of(trials: &[BTreeMap<String, f64>]) -> BTreeMap<String, f64>
     sums
 }
 
-/// Symbols, callers and locks by how much their share grows over threads and over nodes.
+/// Symbols, callers and locks, ranked by how much their share grows over threads and over nodes.
 pub(super) fn growth(conditions: &[ConditionTrials<'_>], results: &Results) -> Vec<GrowthRanking> {
     let all = ladders(conditions);
     let kinds = [Profiled::Locks, Profiled::Symbols, Profiled::Calls];
@@ -146,7 +146,7 @@ fn ranking(what: Profiled, ladder: &Ladder<'_, '_>, results: &Results) -> Option
         })
         .collect();
     let ranked = growth::rank(&profiles, CONFIDENCE).ok()?;
-    // The fastest of many is fast by luck too: each name has its part of what one ranking may get wrong.
+    // The largest growth of many may be chance, so each name gets a part of the error rate of one ranking.
     let strict = growth::rank(&profiles, 1.0 - FURTHER / ranked.len().max(1) as f64).ok()?;
     let shown: Vec<bool> = strict.iter().map(|found| found.per_doubling.ci.is_some_and(|ci| ci.low > 0.0)).collect();
     let grown: Vec<Grown> = ranked

@@ -1,4 +1,5 @@
-//! What one side against itself says of a machine: how often comparisons there are wrong, and what they can decide.
+//! Certificates of a machine from comparisons of one side with itself: how often comparisons are wrong there, and how
+//! small a change they can detect.
 
 use serde::{Deserialize, Serialize};
 use tare_results::pairs::{Measured, Pairs};
@@ -8,23 +9,22 @@ use tare_stats::counts::Count;
 use tare_stats::sequential::{Comparison, Fit, Pair, Question, Rule, Verdict, comparisons, resolution};
 use tare_topology::Fingerprint;
 
-/// Confidence of the bound of a rate and of intervals.
+/// Confidence level of intervals and of the bound of a rate.
 const CONFIDENCE: f64 = 0.95;
-/// Minutes for which it is said what they can decide.
+/// Time budgets in minutes for which the smallest detectable change is given.
 const BUDGETS_MIN: [u32; 3] = [10, 30, 60];
-/// False alarms that a comparison may give by itself.
 const ALPHA: f64 = 0.05;
 
-/// What the second of the two equal sides is.
+/// How the second of the two equal sides is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Twin {
     Same,
-    /// The same bytes at another path, of another length.
+    /// The same bytes at another path of a different length.
     Copy,
     /// The same file with a larger environment, which moves the stack.
     Layout,
-    /// Another link of the same sources, which moves the code.
+    /// The same sources linked again, which moves the code.
     Relinked,
 }
 
@@ -32,12 +32,12 @@ pub enum Twin {
 pub struct Alarms {
     /// Comparisons that called one of two equal sides faster.
     pub false_alarms: usize,
-    /// Comparisons, none of which shares a pair with another.
+    /// Comparisons; no two share a pair.
     pub comparisons: usize,
 }
 
 impl Alarms {
-    /// The rate that these leave possible at 95%, by Clopper & Pearson: 0 in 59 for 5%.
+    /// Upper bound of the false-alarm rate at 95% by Clopper & Pearson: 0 of 59 gives 5%.
     pub fn at_most(self) -> f64 {
         Count { hits: self.false_alarms, of: self.comparisons }.at_most(CONFIDENCE)
     }
@@ -47,7 +47,7 @@ impl Alarms {
         Self { false_alarms: alarms.count(), comparisons: comparisons.len() }
     }
 
-    /// The sum of two counts, of which no comparison is in both.
+    /// The sum of two counts that have no comparison in common.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { false_alarms: self.false_alarms + other.false_alarms, comparisons: self.comparisons + other.comparisons }
@@ -56,11 +56,11 @@ impl Alarms {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The geometric mean over pairs, without a unit.
+    /// Geometric mean over pairs, without a unit.
     pub ratio: f64,
-    /// Lower end; none where there is no interval.
+    /// Lower end; none if there is no interval.
     pub ci_low: Option<f64>,
-    /// Upper end; none where there is no interval.
+    /// Upper end; none if there is no interval.
     pub ci_high: Option<f64>,
 }
 
@@ -75,23 +75,22 @@ impl Ratio {
     }
 }
 
-/// One side against a twin of itself.
+/// One side compared with its twin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Against {
     pub twin: Twin,
-    /// Why it was not measured; none where it was.
+    /// Why it was not measured; none if it was.
     pub reason: Option<String>,
-    /// Pairs of which both trials gave an undisturbed result.
+    /// Pairs in which both trials gave an undisturbed result.
     pub pairs: usize,
-    /// Pairs left out because a trial failed.
     pub left_out: usize,
     pub elapsed_s: f64,
     pub looks: Alarms,
     /// False alarms of the rule that looks after every pair.
     pub anytime: Alarms,
-    /// The metric of the twin over that of the original, the place taken out.
+    /// Metric of the twin over that of the original, corrected for the place in the pair.
     pub ratio: Option<Ratio>,
-    /// Second place / first place of a pair.
+    /// Ratio of the second trial of a pair to the first.
     pub slot: Option<Ratio>,
     /// Standard deviation of a pair's log ratio.
     pub pair_sd: Option<f64>,
@@ -134,19 +133,19 @@ impl Against {
     }
 }
 
-/// What was measured of a twin, before it is made a certificate of.
+/// Measurements of one twin, the input of a certificate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     pub against: Against,
-    /// The metric that was compared; none where nothing was measured.
+    /// The compared metric; none if nothing was measured.
     pub metric: Option<String>,
-    /// Whether the samples of its pairs took turns.
+    /// Whether the samples of its pairs alternated.
     pub by_turns: bool,
     pairs: Vec<Pair>,
 }
 
 impl Found {
-    /// What the records of a plan say whose two sides are equal; none where no pair counts.
+    /// The result of the records of a plan with two equal sides; none if no pair counts.
     pub fn of(twin: Twin, plan: &Plan, records: &[TrialRecord]) -> Option<Self> {
         let rule = plan.settle.as_ref()?;
         let found = Pairs::of(plan, rule, records);
@@ -160,40 +159,39 @@ impl Found {
     }
 }
 
-/// The smallest change that a budget decides here.
+/// The smallest change that a time budget detects on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Decides {
     pub minutes: u32,
     pub pairs: usize,
-    /// The change, as a fraction, that is found with 80% power; none where the budget is too short.
+    /// The change, as a fraction, that is detected with 80% power; none if the budget is too short.
     pub change: Option<f64>,
 }
 
-/// What was measured of one load on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
-    /// When, RFC 3339 in UTC.
+    /// Time of creation, RFC 3339 in UTC.
     pub made_at: String,
-    /// Where it was measured: it is believed nowhere else.
+    /// The machine that it was measured on; it is valid for no other.
     pub machine: Fingerprint,
     pub engine: Option<String>,
     /// The name of the load as a study gives it.
     pub load: String,
-    /// Whether the samples of its pairs took turns, while both servers ran.
+    /// Whether the samples of its pairs alternated while both servers ran.
     #[serde(default)]
     pub by_turns: bool,
     pub metric: String,
-    /// The side that was measured against itself, as it was written; empty: the study as it is.
+    /// The side that was compared with itself, as written by the user; empty if the study was used unchanged.
     pub side: String,
-    /// Changes up to this one end a comparison as equivalent, as a fraction.
+    /// Minimum effect: a comparison of smaller changes ends as equivalent. As a fraction.
     pub minimum_effect: f64,
     pub against: Vec<Against>,
-    /// What can be decided in 10, 30 and 60 minutes, at the spread of all pairs here.
+    /// What 10, 30 and 60 minutes can detect, at the pooled spread of all pairs.
     pub decides: Vec<Decides>,
 }
 
 impl Certificate {
-    /// What budgets can decide at the spread of these pairs around the mean and the place of their own twin.
+    /// What each budget can detect, at the spread of these pairs around the mean and place effect of their own twin.
     pub fn decides(found: &[Found]) -> Vec<Decides> {
         let fits = found.iter().filter_map(|found| Fit::of(&found.pairs).ok().flatten());
         let (df, squares) =
@@ -204,7 +202,7 @@ impl Certificate {
         if df == 0.0 || pairs == 0 {
             return Vec::new();
         }
-        // Terms of a comparison are its mean and the effect of the place.
+        // A comparison estimates two terms: its mean and the place effect.
         let fit = Fit {
             mean: 0.0,
             place: Some(0.0),
@@ -220,14 +218,14 @@ impl Certificate {
         BUDGETS_MIN.into_iter().map(of).collect()
     }
 
-    /// False alarms by a rule, over all twins.
+    /// False alarms of a rule, over all twins.
     pub fn alarms(&self, rule: Rule) -> Alarms {
         let own = |against: &Against| if rule == Rule::Anytime { against.anytime } else { against.looks };
         self.against.iter().map(own).fold(Alarms::default(), Alarms::and)
     }
 
-    /// The largest change that a twin made by itself, as a fraction: of a copied build or of another layout, where it
-    /// is shown. Smaller changes of a build may be no more than that.
+    /// The largest shown difference of a twin (a copied build or another layout) from its original, as a fraction. A
+    /// build may differ by up to this without any change of its code.
     pub fn by_itself(&self) -> Option<f64> {
         let shown = self.against.iter().filter_map(|own| own.ratio.filter(Ratio::excludes_1));
         shown.map(|ratio| ratio.ratio.ln().abs().exp_m1()).max_by(f64::total_cmp)
@@ -238,19 +236,19 @@ impl Certificate {
     }
 }
 
-/// What the certificates of a machine say of a comparison that was made on it.
+/// What the certificates of a machine state about a comparison made on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Certified {
-    /// False alarms by its rule, in all certificates of its load.
+    /// False alarms of the comparison's rule, in all certificates of its load.
     pub alarms: Alarms,
     pub newest: Certificate,
-    /// Whether they are of the comparison's own engine and load, by turns as it is or not; else there is none, and this
-    /// is another one's.
+    /// Whether the certificates are for the comparison's own engine, load and alternation of samples; else there is
+    /// none, and `newest` is for another load.
     pub same_load: bool,
 }
 
 impl Certified {
-    /// Of all certificates those that fit a comparison; none where the machine has none.
+    /// Selects the certificates that apply to a comparison; none if the machine has none.
     pub fn of(
         all: &[Certificate],
         machine: &Fingerprint,

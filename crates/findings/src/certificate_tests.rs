@@ -1,4 +1,4 @@
-//! Certificates from made-up pairs.
+//! Tests of certificates from synthetic pairs.
 
 use super::*;
 
@@ -66,7 +66,7 @@ fn certificates_of_a_load_on_this_machine_are_counted_together_and_others_are_no
     let other = of("counters", "6.1").unwrap();
     assert_eq!((other.newest.load.as_str(), other.same_load), ("dbt3", false));
     assert_eq!(of("read_only", "6.3"), None);
-    // What was measured one trial after the other says nothing of samples that take turns.
+    // A certificate from consecutive trials does not apply to samples that alternate.
     let turned = Certified::of(&all, &machine("6.1"), (Some("sqlite"), "read_only", true), Rule::Looks);
     assert!(turned.is_some_and(|turned| !turned.same_load));
 }
@@ -74,14 +74,14 @@ fn certificates_of_a_load_on_this_machine_are_counted_together_and_others_are_no
 #[test]
 fn what_a_copy_does_by_itself_is_the_least_that_a_change_must_exceed() {
     let found = certificate("6.1", "read_only", alarms(0, 10));
-    // The copy's 0.99; the same file's interval holds 1.
+    // The copy has 0.99; the interval of the same file contains 1.
     assert!((found.by_itself().unwrap() - (1.0 / 0.99 - 1.0)).abs() < 1e-12);
     assert!((alarms(0, 20).at_most() - 0.1391).abs() < 1e-4);
 }
 
 #[test]
 fn what_a_budget_decides_comes_from_the_spread_around_each_twins_own_mean() {
-    // A copy that is 10% faster, with the same spread: its pairs add nothing to the spread.
+    // A copy that is 10% faster with the same spread: its pairs do not increase the spread.
     let pairs = |mean: f64| -> Vec<Pair> {
         (0..40).map(|i| Pair { log_ratio: mean + if i % 4 < 2 { 0.01 } else { -0.01 }, b_first: i % 2 == 0 }).collect()
     };
@@ -95,7 +95,7 @@ fn what_a_budget_decides_comes_from_the_spread_around_each_twins_own_mean() {
         Certificate::decides(&means.iter().map(own).collect::<Vec<_>>())
     };
     let (one, two) = (of(&[0.0]), of(&[0.0, 0.1]));
-    // 10 s a pair: 60 pairs in 10 minutes.
+    // 10 s per pair: 60 pairs in 10 minutes.
     assert_eq!(one.iter().map(|one| (one.minutes, one.pairs)).collect::<Vec<_>>(), [(10, 60), (30, 180), (60, 360)]);
     for (one, two) in one.iter().zip(&two) {
         assert!((one.change.unwrap() / two.change.unwrap() - 1.0).abs() < 0.05, "{one:?} {two:?}");

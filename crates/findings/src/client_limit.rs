@@ -1,5 +1,4 @@
-//! Whether the client was the limit, waited for CPUs, or stood still: what has to be known before a figure is taken for
-//! the server's.
+//! Whether the client was the limit, waited for CPUs, or stalled: figures of such trials may not describe the server.
 
 use crate::collect::is_usable;
 use crate::state::{self, State};
@@ -10,25 +9,26 @@ use tare_results::client_limit::ClientLimit;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
 use tare_results::search::Limit;
 
-/// Waiting for a CPU for such a share of the time, on CPUs that the server has no part in.
+/// Minimum share of the time that clients wait for a CPU, on CPUs that no server thread uses.
 const WAITED: f64 = 0.25;
-/// From this share of the benchmark's CPUs on (docs/noise.md), what others took may be what clients waited for.
+/// Above this share of the benchmark's CPUs (docs/noise.md), clients may have waited because of other processes.
 const OTHERS: f64 = 0.05;
-/// A standstill is the client's own where it stood still for such a share of it.
+/// A stall is attributed to the client if the client itself stalled for at least this share of it.
 const CLIENTS_OWN: f64 = 0.5;
 const LISTED: usize = 3;
 
-/// What was found of the clients of all trials that are analysed and have a server.
+/// Findings about the clients of all analysed trials that have a server.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClientFindings<'r> {
     pub limited: Vec<InTrials<'r, (ClientLimit, f64)>>,
-    /// Others in which clients waited for CPUs which no server thread may use, with the share of their time.
+    /// Further conditions in which clients waited for CPUs that no server thread may use, with the share of their
+    /// time.
     pub waited: Vec<InTrials<'r, f64>>,
     pub stalls: Vec<(&'r TrialRecord, &'r SampleRecord, LongestStall)>,
     pub more_stalls: usize,
-    /// Seconds with less than half of their sample's usual throughput, of samples without a standstill.
+    /// Seconds with less than half of their sample's usual throughput, of samples without a stall.
     pub slow_s: f64,
-    /// Conditions whose searches for a rate came up against the client, with the objective.
+    /// Conditions whose rate searches reached the limit of the client, with the objective.
     pub searches: Vec<InTrials<'r, (&'r str, ClientLimit)>>,
 }
 
@@ -40,18 +40,18 @@ pub struct InTrials<'r, T> {
     pub first: T,
 }
 
-/// The longest time of a sample in which nothing was completed.
+/// The longest period of a sample in which no transaction completed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LongestStall {
-    /// When it began, seconds into the sample.
+    /// Start, seconds into the sample.
     pub from_s: f64,
     pub length_s: f64,
-    /// Whether the client itself stood still; else it was there, and the server or the way to it stood still.
+    /// Whether the client itself stalled; else the client ran, and the server or the connection to it stalled.
     pub is_clients: bool,
 }
 
 impl LongestStall {
-    /// From the covariates of a sample; none where something was always completed.
+    /// Read from the covariates of a sample; none if there was no stall.
     pub fn of(covariates: &BTreeMap<String, f64>) -> Option<Self> {
         let of = |name: &str| covariates.get(name).copied();
         let (from_s, length_s) = (of("longest_stall_from_s")?, of("longest_stall_s")?);
@@ -62,7 +62,7 @@ impl LongestStall {
 }
 
 impl<'r> ClientFindings<'r> {
-    /// Of the trials that are analysed, where they drove a server.
+    /// Analyses the usable trials that have a server.
     pub fn of(results: &'r Results) -> Self {
         let usable = results.trials.iter().filter(|trial| is_usable(trial) && trial.server_version.is_some());
         let trials: Vec<&TrialRecord> = usable.collect();
@@ -93,7 +93,7 @@ impl<'r> ClientFindings<'r> {
     }
 }
 
-/// By condition, where something is found in its trials.
+/// Groups trials with a finding by condition.
 fn in_trials<'r, T>(trials: &[&'r TrialRecord], found: impl Fn(&'r TrialRecord) -> Option<T>) -> Vec<InTrials<'r, T>> {
     let mut by_condition: BTreeMap<&str, (usize, Option<InTrials<'r, T>>)> = BTreeMap::new();
     for trial in trials {
@@ -107,8 +107,8 @@ fn in_trials<'r, T>(trials: &[&'r TrialRecord], found: impl Fn(&'r TrialRecord) 
     by_condition.into_values().filter_map(|(all, seen)| Some(InTrials { all, ..seen? })).collect()
 }
 
-/// The share of their time that clients waited for each other, on CPUs which no server thread may use. None where that
-/// is little, or the CPUs are not theirs alone: others had them too.
+/// The share of their time that clients waited for each other, on CPUs that no server thread may use. None if it is
+/// small, or if other processes used the CPUs too.
 fn waited(sample: &SampleRecord) -> Option<f64> {
     let share = sample.covariates.get("client_waited_for_cpu_fraction").copied().filter(|share| *share >= WAITED)?;
     if sample.covariates.get("foreign_cpu_fraction").is_some_and(|share| *share > OTHERS) {

@@ -1,4 +1,4 @@
-//! Trial records grouped by condition: which are analysed, which only counted.
+//! Groups trial records by condition, and separates the analysed ones from those that are only counted.
 
 use super::state::{self, State};
 use super::taken;
@@ -13,32 +13,30 @@ use tare_results::{Results, Source};
 pub struct ConditionTrials<'a> {
     pub name: &'a str,
     pub levels: &'a Levels,
-    /// Analysed: clean ones, and disturbed ones where no attempt at a clean one was left.
+    /// Analysed trials: clean ones, and disturbed ones if no attempt at a clean one was left.
     pub ok: Vec<&'a TrialRecord>,
     /// Gave no result; counted and listed.
     pub failed: Vec<&'a TrialRecord>,
-    /// Disturbed, and put aside for another attempt; counted and listed.
+    /// Disturbed and set aside for another attempt; counted and listed.
     pub put_aside: Vec<&'a TrialRecord>,
     /// Whether its trials ran in blocks with those of the other conditions.
     pub blocked: bool,
-    /// Whether single values are taken at best: without what disturbances can explain at most
-    /// (`taken`).
+    /// Whether single values are corrected for the largest effect that disturbances can have (`taken`).
     pub at_best: bool,
 }
 
-/// The resolved study as it was written, as a table; none where there is none, as of a CSV.
+/// The resolved study as a table; none if there is none, for example for a CSV.
 pub(crate) fn study(results: &Results) -> Option<toml::Table> {
     results.study_toml.as_ref()?.parse().ok()
 }
 
-/// A condition of the plan that this machine does not have.
+/// A condition of the plan that this machine cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unrealizable {
     pub name: String,
     pub reason: String,
 }
 
-/// Those of a plan, with their reasons.
 pub fn unrealizable(plan: &Plan) -> Vec<Unrealizable> {
     let of = |condition: &PlannedCondition| Unrealizable {
         name: condition.name.clone(),
@@ -48,14 +46,14 @@ pub fn unrealizable(plan: &Plan) -> Vec<Unrealizable> {
 }
 
 /// Groups records by condition, in the order of the plan, then of first appearance. Unrealizable conditions and those
-/// of which nothing has run yet are left out.
+/// without a trial so far are left out.
 pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
     let mut conditions: Vec<ConditionTrials<'_>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
-    // A pilot that was still warming up is kept in the record and says nothing about what followed.
+    // A pilot that was still warming up stays in the record, but does not describe the trials after it.
     let first = decision.filter(|decision| !decision.pilot_counts).map_or(0, |decision| decision.first_trial);
-    // A CSV file has blocks where it has a column of them; without one they are all 0.
+    // A CSV file has blocks if it has a column of them; without that column all are 0.
     let blocked = results.plan.is_some() || results.trials.iter().any(|trial| trial.block > 0);
     for trial in results.trials.iter().filter(|trial| trial.trial >= first) {
         let index = *places.entry(trial.condition.as_str()).or_insert_with(|| {
@@ -91,7 +89,8 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().map(|trial| trial.values(metric)).filter(|samples| !samples.is_empty()).collect()
     }
 
-    /// What stands for each of them: its samples; of a percentile that was worked out of all its transactions, that.
+    /// The values that represent each trial: its samples, or, for a percentile computed over all its transactions,
+    /// that single value.
     pub fn of_trials(&self, metric: &str) -> Vec<Vec<f64>> {
         let of = |trial: &&TrialRecord| match trial.of_all_samples.get(metric) {
             Some(merged) => vec![*merged],
@@ -108,23 +107,23 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().filter_map(|trial| Some((*trial, value(trial)?))).collect()
     }
 
-    /// The values of [`ConditionTrials::with`] alone.
+    /// The values of [`ConditionTrials::with`] without the trials.
     pub fn means(&self, metric: &str) -> Vec<f64> {
         self.with(metric).into_iter().map(|(_, mean)| mean).collect()
     }
 
-    /// Trial means, each with the block it ran in: what [`tare_stats::ratio::by_block`] takes. Without blocks, a number
-    /// of their own for each.
+    /// Trial means, each with its block, as [`tare_stats::ratio::by_block`] takes them. Without blocks, each trial
+    /// has its own number.
     pub fn numbered(&self, metric: &str) -> Vec<(usize, f64)> {
         self.with(metric).into_iter().map(|(trial, mean)| (self.block(trial), mean)).collect()
     }
 
-    /// The block of a trial; its own number where there are no blocks.
+    /// The block of a trial; without blocks, the trial's own number.
     pub fn block(&self, trial: &TrialRecord) -> usize {
         if self.blocked { trial.block } else { trial.trial }
     }
 
-    /// The level below the usual at which a server of its trials was compiled, where one says so.
+    /// The reduced optimisation level with which a server of its trials was compiled, if one reports it.
     pub fn low_optimisation(&self) -> Option<LowOptimisation> {
         self.ok.iter().find_map(|trial| trial.server.as_ref()?.low_optimisation())
     }
@@ -138,7 +137,7 @@ impl<'a> ConditionTrials<'a> {
         Self { ok, ..self.clone() }
     }
 
-    /// The same trials, each as it was at best without what disturbed it.
+    /// The same trials, each corrected for what disturbed it.
     pub fn at_best(&self) -> Self {
         Self { at_best: true, ..self.clone() }
     }
@@ -149,7 +148,7 @@ impl<'a> ConditionTrials<'a> {
     }
 }
 
-/// The trial means of two conditions of one run, block by block; none where they did not run in the same blocks.
+/// The trial means of two conditions of one run, block by block; none if they did not run in the same blocks.
 pub(super) fn in_blocks(
     a: &ConditionTrials<'_>,
     b: &ConditionTrials<'_>,
@@ -159,14 +158,14 @@ pub(super) fn in_blocks(
     tare_stats::ratio::by_block(&a.numbered(metric), &b.numbered(metric)).filter(|_| blocked)
 }
 
-/// `in_blocks` where every value is positive, as logarithms need it.
+/// `in_blocks` if every value is positive, as logarithms require.
 pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
     let (a, b) = in_blocks(a, b, metric)?;
     a.iter().chain(&b).all(|v| *v > 0.0).then_some((a, b))
 }
 
-/// The value of one metric of one trial: the mean over its samples; a percentile is that of all its transactions, where
-/// the samples keep their histograms.
+/// The value of one metric of one trial: the mean over its samples, or, for a percentile of samples with histograms,
+/// the percentile of all its transactions.
 pub fn trial_mean(trial: &TrialRecord, metric: &str) -> Option<f64> {
     if let Some(merged) = trial.of_all_samples.get(metric) {
         return Some(*merged);
@@ -176,7 +175,7 @@ pub fn trial_mean(trial: &TrialRecord, metric: &str) -> Option<f64> {
     if plain.is_finite() { Some(plain) } else { mean(&trial.values(metric)) }
 }
 
-/// The mean of finite values, also where their sum is too large to be a number; none of none.
+/// The mean of finite values, even if their sum overflows; none for an empty list.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let plain = values.iter().sum::<f64>() / values.len() as f64;
     if plain.is_finite() { Some(plain) } else { tare_stats::descriptive::mean(values) }
@@ -198,12 +197,12 @@ pub fn is_usable(trial: &TrialRecord) -> bool {
     trial.outcome == Outcome::Ok && !matches!(state::of(trial), State::Failed(_))
 }
 
-/// Trials of the plan of which no record says ok: not run yet, or failed for good.
+/// Number of planned trials without a usable record: not run yet, or failed finally.
 pub fn missing_trials(results: &Results) -> usize {
     missing(results).len()
 }
 
-/// Whether there are such trials, and the study has no further attempt at any of them.
+/// Whether trials are missing and the study allows no further attempt at any of them.
 pub fn is_out_of_attempts(results: &Results) -> bool {
     let attempts = || study(results)?.get("sampling")?.get("attempts")?.as_integer();
     let Some(attempts) = attempts() else { return false };

@@ -1,5 +1,5 @@
-//! All that a study is about in one figure a trial: the mean logarithm of its primary metrics. Queries of one trial
-//! share its luck; taken together before anything is tested, they are counted once.
+//! All primary metrics of a study in one value per trial: the mean of their logarithms. The queries of one trial
+//! share its random variation; combining them before a test counts each trial once.
 
 use super::collect::{self, ConditionTrials};
 use tare_results::metric::{self, Better};
@@ -12,8 +12,8 @@ pub(super) struct Composite {
     pub cells: Vec<Vec<(usize, f64)>>,
 }
 
-/// The primary metrics that improve the same way as `headline`, or it alone where it is not primary. Metrics that some
-/// trial lacks, or that are not positive, cannot take part. None where that leaves nothing.
+/// The primary metrics that improve in the same direction as `headline`, or `headline` alone if it is not primary.
+/// Metrics that a trial lacks, or that are not positive, are excluded. None if no metric remains.
 pub(super) fn of(conditions: &[ConditionTrials<'_>], headline: &str) -> Option<Composite> {
     let own = metric::describe(headline);
     let takes_part = |name: &&String| {

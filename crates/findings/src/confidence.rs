@@ -1,17 +1,18 @@
-//! How sure intervals and verdicts are, and how often all that one study says may be wrong.
+//! Confidence levels of intervals and verdicts, and the error budget of one study.
 
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Chance that the answer to the study's question claims something where nothing is. Everything that one study says
-/// shares a budget: this much for what it asked, [`FURTHER`] for each of what else it finds. With a gate at 95%
-/// alongside them a study without differences says something in at most 6%, whatever the shape of its trials and
-/// however the machine drifts (`benches/truth`).
+/// Probability that the answer to the study's question claims an effect where there is none. All findings of one
+/// study share a budget: this much for the answer, [`FURTHER`] for each further kind of finding. Together with a gate
+/// at 95%, a study without differences reports something in at most 6% of cases, whatever the distribution of its
+/// trials and the drift of the machine (`benches/truth`).
 pub const ANSWER: f64 = 0.02;
 
-/// Chance that one of the further findings is none: sources of spread, causes of what is left, steps that give less.
+/// False-alarm probability of each further kind of finding: sources of spread, causes of residuals, steps that give
+/// less.
 pub const FURTHER: f64 = 0.005;
 
-/// Chance that a condition is said to have modes in what the study is about where none has, over all conditions and
-/// such metrics together: with [`FURTHER`] for all other metrics, and again for all conditions together, little more
-/// than an answer may.
+/// False-alarm probability of modes in the metrics that the study is about, over all conditions and these metrics
+/// together. With [`FURTHER`] for all other metrics, and again for all conditions together, the sum is little more
+/// than that of an answer.
 pub const MODES: f64 = 0.015;

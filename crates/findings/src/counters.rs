@@ -1,4 +1,5 @@
-//! Runs of global counters: seconds by threads and strategy, as the article on them prints it, and what was counted.
+//! Results of the global counter workload: seconds by threads and strategy, in the layout of the original article,
+//! and the counted increments.
 
 use super::collect::ConditionTrials;
 use serde::Serialize;
@@ -13,23 +14,23 @@ const STRATEGY: &str = "strategy";
 /// Seconds over threads (rows) and strategies (columns).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CounterTable {
-    /// What all of its conditions have in common besides.
+    /// The other levels, which all of its conditions share.
     pub levels: Levels,
     pub strategies: Vec<String>,
     pub threads: Vec<u64>,
-    /// One row a number of threads.
+    /// One row per number of threads.
     pub cells: Vec<Vec<Option<CounterCell>>>,
 }
 
-/// One strategy on one number of threads, over all samples of its trials.
+/// One strategy at one number of threads, over all samples of its trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CounterCell {
-    /// All rounds of all threads, from the first one's start to the last one's end: the mean of the samples.
+    /// Time of all rounds of all threads, from the start of the first to the end of the last: mean of the samples.
     pub seconds: f64,
     pub expected: u64,
     pub counted: u64,
-    /// Share of the threads' time that drawing random numbers took, waiting for the generator's lock included; null
-    /// where each thread has a generator of its own.
+    /// Share of the threads' time spent drawing random numbers, including waits for the generator's lock; null if
+    /// each thread has its own generator.
     pub generator_fraction: Option<f64>,
 }
 
@@ -40,7 +41,6 @@ impl CounterCell {
     }
 }
 
-/// One table for each combination of the other factors.
 pub(super) fn tables(conditions: &[ConditionTrials<'_>]) -> Vec<CounterTable> {
     let mut groups: BTreeMap<Levels, Vec<(&ConditionTrials<'_>, CounterCell)>> = BTreeMap::new();
     for condition in conditions {

@@ -1,4 +1,4 @@
-//! A metric over a numeric factor (threads, nodes ...): which conditions make a line, which lines stand in one chart.
+//! A metric over a numeric factor (threads, nodes ...): which conditions form a line, and which lines share a chart.
 
 use super::collect::ConditionTrials;
 use super::factors::LOADS;
@@ -10,32 +10,32 @@ use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
 use tare_stats::Interval;
 
-/// Lines that a reader can follow in one chart; more become small multiples.
+/// Maximum number of legible lines in one chart; more become small multiples.
 pub const LEGIBLE_LINES: usize = 6;
-/// Factors that count something: two of their levels already make a curve.
+/// Factors that are counts: two levels are enough for a curve.
 const COUNTING: [&str; 3] = ["threads", "nodes", "caches"];
-/// Fewest levels that make a curve of any other number.
+/// Minimum number of levels for a curve of any other number.
 const FEWEST: usize = 3;
-/// Factors that a reader wants to see in one chart, before all others.
+/// Factors that become lines of one chart before all others.
 const SIDE_BY_SIDE: [&str; 5] = ["build", "binary", "nodes", "caches", "threads"];
-/// Transactions of two workloads are not the same unit of work: never in one chart.
+/// Transactions of two workloads are different units of work and never share a chart.
 const APART: [&str; 2] = LOADS;
 
-/// One chart: a metric over one factor, a line for each combination of the levels that vary within the chart.
+/// One chart: a metric over one factor, with a line for each combination of the levels that vary within the chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curves {
     pub metric: String,
     pub unit: &'static str,
     pub better: Better,
     pub over: String,
-    /// What all its lines have in common, of the factors that vary in the study.
+    /// The levels that all its lines share, of the factors that vary in the study.
     pub at: Levels,
     pub lines: Vec<Curve>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// What tells it from the others of its chart; empty when it is alone.
+    /// The levels in which it differs from the other lines of its chart; empty if it is the only one.
     pub label: String,
     pub points: Vec<Point>,
     pub law: Option<Scaling>,
@@ -43,20 +43,21 @@ pub struct Curve {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Level of the factor along the chart.
+    /// Level of the factor on the x axis.
     pub n: f64,
     /// Mean over the trials of this rung.
     pub mean: f64,
-    /// 95% interval over trials; none with a single one, or where the mean describes none of them.
+    /// 95% interval over trials; none with a single trial, or if the mean does not describe the trials.
     pub ci: Option<Interval>,
     pub trials: Vec<f64>,
-    /// Those of `trials` that were disturbed and count all the same.
+    /// The subset of `trials` that were disturbed but count.
     pub disturbed: Vec<f64>,
-    /// Whether the mean describes the trials: those that fall into modes stand for themselves.
+    /// Whether the mean describes the trials; trials that fall into modes are shown individually.
     pub described: bool,
 }
 
-/// All charts of a metric: one for each numeric factor and each combination of levels too many for one chart.
+/// All charts of a metric: one for each numeric factor and each combination of the levels that do not fit in one
+/// chart.
 pub fn curves(summary: &Summary, conditions: &[ConditionTrials<'_>], metric: &str) -> Vec<Curves> {
     let measured: Vec<(&ConditionTrials<'_>, &MetricSummary)> = conditions
         .iter()
@@ -70,7 +71,6 @@ pub fn curves(summary: &Summary, conditions: &[ConditionTrials<'_>], metric: &st
 
 type Measured<'m> = [(&'m ConditionTrials<'m>, &'m MetricSummary)];
 
-/// Factors with more than one level among these conditions, by name.
 fn varying(measured: &Measured<'_>) -> Vec<String> {
     super::factors::varying_factors(measured.iter().map(|(condition, _)| condition.levels))
 }
@@ -117,12 +117,12 @@ fn charts(over: &str, factors: &[String], measured: &Measured<'_>, summary: &Sum
     for line in charts.iter_mut().flat_map(|chart| &mut chart.lines) {
         line.points.sort_by(|a, b| a.n.total_cmp(&b.n));
     }
-    // A factor that is set in some conditions only may leave charts without a single step.
+    // A factor that only some conditions set may leave charts with a single point per line.
     charts.retain(|chart| chart.lines.iter().any(|line| line.points.len() > 1));
     charts
 }
 
-/// The factors whose levels become lines of one chart: as many as stay legible, and one in any case.
+/// The factors whose levels become lines of one chart: as many as stay legible, but at least one.
 fn within(over: &str, factors: &[String], measured: &Measured<'_>) -> Vec<String> {
     let mut others: Vec<(&String, usize)> = factors
         .iter()
@@ -147,7 +147,7 @@ fn pick(levels: &Levels, factors: &[String], wanted: impl Fn(&str) -> bool) -> L
     chosen.filter_map(|factor| Some((factor.clone(), levels.get(factor)?.clone()))).collect()
 }
 
-/// `nodes=2 build=a`; the level alone where a single factor varies and its level says enough.
+/// `nodes=2 build=a`; the level alone if a single factor varies and its level is clear by itself.
 fn words(line: &Levels, within: &[String]) -> String {
     match within {
         [factor] if line.get(factor).is_some_and(|level| number(level).is_none() && level.len() > 3) => {
@@ -162,7 +162,7 @@ fn point(n: f64, condition: &ConditionTrials<'_>, values: &MetricSummary, metric
     Point {
         n,
         mean: values.mean,
-        // A wide interval of few trials may reach below zero, where no throughput or time can be.
+        // A wide interval of few trials may extend below zero, which is impossible for a throughput or a time.
         ci: values.interval().map(|ci| Interval { low: ci.low.max(0.0), high: ci.high }),
         trials: with.iter().map(|(_, mean)| *mean).collect(),
         disturbed: with.iter().filter(|(trial, _)| is_disturbed(trial)).map(|(_, mean)| *mean).collect(),

@@ -1,4 +1,4 @@
-//! What is different in how two sets of results were made.
+//! Differences between how two sets of results were made.
 
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,10 +6,10 @@ use std::fmt;
 use tare_results::Results;
 use tare_results::schema::{Environment, Levels};
 
-/// The setting that says how busy a machine was.
+/// The setting that records how busy a machine was.
 const LOAD: &str = "/proc/loadavg";
 
-/// How sockets are cut into NUMA nodes: SNC, NPS, L3 as NUMA.
+/// How sockets are divided into NUMA nodes: SNC, NPS, L3 as NUMA.
 pub(super) const NODE_LAYOUT: What = What::Machine("NUMA nodes");
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ pub enum What {
     Machine(&'static str),
     Tare,
     Setting(String),
-    /// A key of the study, `sampling.trials`.
+    /// A key of the study: `sampling.trials` ...
     Study(String),
 }
 
@@ -49,26 +49,25 @@ impl Serialize for What {
     }
 }
 
-/// One thing that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// A factor, a setting, a key of the study ...
     pub what: What,
-    /// Value in A; empty where A has none.
+    /// Value in A; empty if A has none.
     pub a: String,
-    /// Value in B; empty where B has none.
+    /// Value in B; empty if B has none.
     pub b: String,
 }
 
-/// Differences of server, machine, settings and study, in this order; without how busy the machine was, which differs
-/// each time.
+/// Differences of server, machine, settings and study, in this order. The machine's load average is left out, because
+/// it differs each time.
 pub(super) fn between(a: &Results, b: &Results) -> Vec<Difference> {
     let mut found = of_facts(&facts(a), &facts(b));
     found.retain(|difference| !difference.what.is_load());
     found
 }
 
-/// The same of facts that were kept of results.
+/// Differences between two lists of recorded facts.
 pub(super) fn of_facts(facts_a: &[(What, String)], facts_b: &[(What, String)]) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
@@ -97,7 +96,7 @@ pub(super) fn of_levels(a: &Levels, b: &Levels) -> Vec<Difference> {
         .collect()
 }
 
-/// Everything that is known of how results were made.
+/// All recorded facts about how results were made.
 pub(super) fn facts(results: &Results) -> Vec<(What, String)> {
     let versions: BTreeSet<&str> = results.trials.iter().filter_map(|t| t.server_version.as_deref()).collect();
     let mut facts = vec![(What::ServerVersion, versions.into_iter().collect::<Vec<_>>().join(", "))];

@@ -1,5 +1,5 @@
-//! What distance costs: the headline metric of places on different nodes, against what the machine itself takes between
-//! them, measured by `tare topo --measure`.
+//! The cost of distance: the headline metric of placements on different nodes over the latencies between these nodes,
+//! as measured by `tare topo --measure`.
 
 use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
@@ -16,19 +16,19 @@ use tare_stats::multiple::holm;
 use tare_topology::measure::Measured;
 use tare_topology::{Machine, MemoryPolicy};
 
-/// Nanoseconds that the costs are told for.
+/// Costs are given per this many nanoseconds.
 pub const PER_NS: f64 = 100.0;
 const FEWEST: usize = 4;
 
-/// A line through the conditions of a study over what their distances take.
+/// A line fitted through the conditions of a study over the latencies of their placements.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DistanceCost {
     pub metric: String,
-    /// What all of its conditions have in common besides.
+    /// The other levels, which all of its conditions share.
     pub levels: Levels,
-    /// Of each 100 ns that a cache line takes between client and server, there and back; null where none varies.
+    /// Cost per 100 ns of a cache line's round trip between client and server; null if it does not vary.
     pub line: Option<Cost>,
-    /// Of each 100 ns that a load takes from the server's CPUs to its memory; null where none varies.
+    /// Cost per 100 ns of a load from the server's CPUs to its memory; null if it does not vary.
     pub memory: Option<Cost>,
     /// Share of the variance of the logarithms of the conditions' means that the line explains, 0 to 1.
     pub r_squared: f64,
@@ -36,15 +36,15 @@ pub struct DistanceCost {
     pub points: Vec<Point>,
 }
 
-/// What 100 ns more cost: -0.06 is 6% less throughput.
+/// The cost of 100 ns more: -0.06 is 6% less throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
-    /// Change of the metric, as a part of it.
+    /// Relative change of the metric.
     pub change: f64,
-    /// 95% interval of it; null where fewer than three pairs of places differ in it.
+    /// 95% interval; null if fewer than three pairs of placements differ in this latency.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Whether it is shown that distance makes this metric worse, all costs of the study tested together (Holm).
+    /// Whether distance is shown to make this metric worse, with all costs of the study tested together (Holm).
     pub shown: bool,
     #[serde(skip)]
     p_value: Option<f64>,
@@ -54,7 +54,7 @@ pub struct Cost {
 pub struct Point {
     pub condition: String,
     pub mean: f64,
-    /// A cache line between client and server, there and back, ns; null where both float or nothing was measured.
+    /// Round trip of a cache line between client and server, ns; null if both float or nothing was measured.
     pub line_ns: Option<f64>,
     /// A load from the server's CPUs to its memory, ns.
     pub memory_ns: Option<f64>,
@@ -66,7 +66,7 @@ enum Pair {
     Memory { server: Vec<Vec<usize>>, memory: Option<String> },
 }
 
-/// One for each combination of the factors that are no places; none without measured distances.
+/// One for each combination of the factors other than placement; none without measured distances.
 pub(super) fn costs(
     conditions: &[ConditionTrials<'_>],
     results: &Results,
@@ -122,7 +122,7 @@ fn of(metric: &str, levels: Levels, placed: Vec<(Point, [Pair; 2])>) -> Option<D
     };
     let (x, y): (Vec<Vec<f64>>, Vec<f64>) = points.iter().map(|point| (row(point), point.mean.ln())).unzip();
     let line = fit(&y, &x, CONFIDENCE).ok()??;
-    // Two conditions with the same two places do not tell apart what else these two have in common.
+    // Two conditions with the same pair of placements cannot separate distance from other properties of that pair.
     let cost = |of: usize| {
         let all = line.slopes.get(of).copied().flatten()?;
         let pairs: Vec<&Pair> = pairs.iter().map(|pairs| &pairs[of]).collect();
@@ -142,7 +142,7 @@ fn of(metric: &str, levels: Levels, placed: Vec<(Point, [Pair; 2])>) -> Option<D
     })
 }
 
-/// The median over all measured pairs of a client's and another server's CPU.
+/// The median over all measured pairs of a client CPU and a different server CPU.
 fn line_ns(measured: &Measured, planned: &PlannedCondition) -> Option<f64> {
     let placement = planned.placement.as_ref()?;
     let of = |lists: &[Vec<usize>]| -> Vec<usize> {
@@ -155,7 +155,7 @@ fn line_ns(measured: &Measured, planned: &PlannedCondition) -> Option<f64> {
     median(&all)
 }
 
-/// From the node of the server's CPUs to that of its memory, where each is one.
+/// From the node of the server's CPUs to the node of its memory, if each is a single node.
 fn memory_ns(measured: &Measured, machine: &Machine, planned: &PlannedCondition) -> Option<f64> {
     let placement = planned.placement.as_ref()?;
     let node_of = |cpu: usize| {

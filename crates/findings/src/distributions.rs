@@ -1,5 +1,5 @@
-//! How long the transactions of a condition took: percentiles of all its trials' latencies together. They have no
-//! interval; those of metrics are over trials.
+//! Distribution of transaction times of a condition: percentiles over the merged latencies of all its trials. They
+//! have no intervals; metrics have intervals over trials.
 
 use super::collect::ConditionTrials;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use tare_latency::Latencies;
 use tare_results::latencies::part;
 
-/// Percentiles that are given, as far as at least one transaction took longer.
+/// Reported percentiles; one is left out if less than one transaction took longer.
 const PERCENTILES: [f64; 26] = [
     5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.5, 95.0, 96.0, 97.0, 98.0, 99.0, 99.5,
     99.75, 99.9, 99.95, 99.975, 99.99, 99.995, 99.999,
@@ -15,19 +15,19 @@ const PERCENTILES: [f64; 26] = [
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Distribution {
-    /// `transactions`, or the statement or kind of transaction that they are of.
+    /// `transactions`, or the statement or kind of transaction.
     pub of: String,
     pub count: u64,
     pub trials: usize,
-    /// Ascending; the last one is the longest latency of all.
+    /// Ascending; the last one is the maximum latency.
     pub percentiles: Vec<Percentile>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Percentile {
-    /// So many percent took no longer; 100 is the longest.
+    /// In percent; 100 is the maximum.
     pub percentile: f64,
-    /// That latency in milliseconds, right within 0.1%.
+    /// Latency in milliseconds, accurate to 0.1%.
     pub ms: f64,
 }
 
@@ -39,7 +39,7 @@ impl Distribution {
         Some(Self { of: of.to_owned(), count, trials, percentiles: percentiles.collect::<Option<_>>()? })
     }
 
-    /// One of them; none where too few transactions say nothing of it.
+    /// The latency of one percentile; none if there are too few transactions for it.
     pub fn at(&self, percentile: f64) -> Option<f64> {
         self.percentiles.iter().find(|point| point.percentile == percentile).map(|point| point.ms)
     }

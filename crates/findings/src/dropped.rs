@@ -1,17 +1,16 @@
-//! Samples that the study leaves out: what the others hide without them.
+//! Samples that the study leaves out, and how far they lie from the others.
 
 use super::collect::{ConditionTrials, trial_mean};
 
-/// The samples that were left out of all trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dropped {
     pub samples: usize,
     pub metric: String,
-    /// How far they lie from those that count, as a fraction, on average over all trials.
+    /// Relative difference from the samples that count, averaged over all trials.
     pub change: f64,
 }
 
-/// None where nothing was left out.
+/// None if nothing was left out.
 pub(super) fn find(conditions: &[ConditionTrials<'_>], metric: &str) -> Option<Dropped> {
     let mut samples = 0;
     let ratios: Vec<f64> = conditions

@@ -1,7 +1,7 @@
-//! Effects of factors, from conditions to the cells that tare-stats takes.
+//! Effects of factors: converts conditions into the cells that tare-stats takes.
 //!
-//! tare-stats knows factors of two levels. One of more is given to it as a column for each level but the first, which
-//! says whether a condition has that level: every level is then compared with the first one.
+//! tare-stats handles factors with two levels. A factor with more levels becomes one indicator column for each level
+//! except the first, so that every level is compared with the first one.
 
 use super::collect::{self, ConditionTrials};
 use super::composite::Composite;
@@ -19,23 +19,22 @@ use tare_stats::blocks::{Analysis, Condition};
 use tare_stats::effects::{self, Cell};
 use tare_stats::multiple::{benjamini_yekutieli, holm};
 
-/// Columns beyond which a design is no longer taken apart: ladders of threads by dozens of strategies have other
-/// charts.
+/// With more columns, effects are not estimated: ladders of threads by dozens of strategies have other charts.
 const MOST_COLUMNS: usize = 40;
-/// Columns beyond which there are no interactions: they grow with the square.
+/// With more columns, interactions are not estimated: their number grows with the square.
 const MOST_WITH_INTERACTIONS: usize = 12;
 
-/// A level of a factor against another one: ratios compare the high one with the low one.
+/// One level of a factor compared with another: ratios are high level / low level.
 #[derive(Debug, Clone, PartialEq)]
 struct Column {
     term: TermFactor,
     factor: String,
     low: String,
     high: String,
-    /// The levels in words: those of all factors that change together.
+    /// The levels as text, including those of all factors that change together with this one.
     low_words: String,
     high_words: String,
-    /// The factor has other levels too.
+    /// The factor has further levels.
     of_many: bool,
 }
 
@@ -66,34 +65,36 @@ impl Response {
         }
     }
 
-    /// Effects on it. A response that is zero or negative somewhere has no ratios.
+    /// Effects on the response. A response with a value that is zero or negative has no ratios.
     fn effects(&self, columns: &[Column]) -> Vec<effects::Effect> {
         let order = if columns.len() > MOST_WITH_INTERACTIONS { 1 } else { 2 };
         let of_order = |order| effects::effects(columns.len(), &self.cells, &self.blocks, order, CONFIDENCE);
         let Ok(mut found) = of_order(order) else { return Vec::new() };
         if columns.iter().any(|column| column.of_many) {
-            // With interactions in the model, a main effect is that at the middle of the other columns, which for a
-            // factor of many levels is the average over none of them. Without them it is the average.
+            // With interactions in the model, a main effect is the effect at the middle of the other columns. If these
+            // belong to a factor of many levels, the middle is not the average over its levels. Without interactions
+            // it is.
             let Ok(mains) = of_order(1) else { return Vec::new() };
             found.retain(|effect| effect.factors.len() > 1);
             found.splice(0..0, mains);
         }
-        // How throughput follows threads and nodes is what scaling laws say.
+        // The effects of threads and nodes are described by scaling laws instead.
         let scales = |column: &Column| column.of_many && OVER.contains(&column.factor.as_str());
         found.retain(|effect| !effect.factors.iter().any(|index| scales(&columns[*index])));
         found
     }
 }
 
-/// Main effects and two-factor interactions on every metric. `rate`: the share of those shown that may be none.
+/// Main effects and two-factor interactions on every metric. `rate` is the false discovery rate of the shown effects.
 pub(super) fn effects(conditions: &[ConditionTrials<'_>], rate: f64) -> Vec<Effect> {
     let Some(columns) = columns(conditions) else { return Vec::new() };
-    // Metrics that only explain others would make each effect on those harder to show.
+    // Metrics that only explain others are left out, because every further test makes the other effects harder to
+    // show.
     let metrics = collect::all_metrics(conditions).into_iter().filter(|name| !metric::describe(name).is_detail());
     let metrics: Vec<String> = metrics.collect();
     let mut found: Vec<Effect> = metrics.iter().flat_map(|metric| effects_on(conditions, &columns, metric)).collect();
-    // What a study is about is one family, what explains it another; in each the share of what is marked and false is
-    // held, whatever the metrics have in common (Benjamini & Yekutieli 2001).
+    // The metrics that the study is about are one family of tests, those that explain them another. The false
+    // discovery rate holds in each, whatever the dependence between metrics (Benjamini & Yekutieli 2001).
     for primary in [true, false] {
         let mut family: Vec<&mut Effect> =
             found.iter_mut().filter(|effect| metric::describe(&effect.metric).is_primary() == primary).collect();
@@ -123,8 +124,8 @@ pub(super) struct Mains {
     pub analysis: Option<Analysis>,
 }
 
-/// Main effects on all primary metrics together, each tested by least squares with blocks and their p-values adjusted
-/// by Holm: what a headline may say, with a chance of `rate` that it is none. Empty where factors cannot be told apart.
+/// Main effects on all primary metrics together, for the headline: each is tested by least squares with blocks, and
+/// the p-values are adjusted by Holm, with a false-alarm probability of `rate`. Empty if factors are confounded.
 pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Composite, rate: f64) -> Mains {
     let Some(columns) = columns(conditions) else { return Mains { moved: Vec::new(), analysis: None } };
     let mains = mains_of(conditions, &columns, &composite.cells);
@@ -142,7 +143,7 @@ pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Compo
     Mains { moved: mains.into_iter().zip(adjusted).map(moved).collect(), analysis }
 }
 
-/// Main effects of every column on one response, of which logarithms are given.
+/// Main effects of every column on one response, given as logarithms.
 fn mains_of<'c>(
     conditions: &[ConditionTrials<'_>],
     columns: &'c [Column],
@@ -158,7 +159,7 @@ fn mains_of<'c>(
     found.into_iter().filter_map(main).collect()
 }
 
-/// Single metrics of several that a factor moves, all of them with all factors tested together (Holm). `cells` are the
+/// Which of several metrics a factor moves, all metrics and all factors tested together (Holm). `cells` are the
 /// logarithms of each metric.
 pub(super) fn moved_alone(conditions: &[ConditionTrials<'_>], metrics: &[(String, Vec<Condition>)]) -> Vec<MovedAlone> {
     let Some(columns) = columns(conditions) else { return Vec::new() };
@@ -194,7 +195,7 @@ fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effec
         ci: effect.mean_ratio.ci,
         p_value: effect.mean_p,
         shown: false,
-        // tare-stats gives the ratio of variances; its root is the ratio of CoVs, which is what people compare.
+        // tare-stats gives the ratio of variances; its square root is the more familiar ratio of CoVs.
         spread_ratio: spread.map(|spread| spread.value.sqrt()),
         spread_ci: spread.and_then(|spread| spread.ci).map(|ci| ci.map(f64::sqrt)),
         spread_p_value: effect.spread_p,
@@ -203,8 +204,8 @@ fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effec
     }
 }
 
-/// Which factor the spread between trials comes from, over all primary metrics together; `rate` is the chance of naming
-/// one that is none.
+/// Which factor causes the spread between trials, over all primary metrics together; `rate` is the probability of
+/// naming a factor that causes none.
 pub(super) fn sources(conditions: &[ConditionTrials<'_>], rate: f64) -> Option<SpreadSources> {
     let columns = columns(conditions)?;
     let found = found_sources(conditions, &columns, rate)?;
@@ -219,7 +220,7 @@ pub(super) fn sources(conditions: &[ConditionTrials<'_>], rate: f64) -> Option<S
             } else {
                 (&column.low_words, &column.high_words)
             };
-            // From high against low variances to noisy against quiet CoVs.
+            // From the ratio of variances, high to low level, to the ratio of CoVs, noisy to quiet level.
             let cov = |ratio: f64| if source.noisy_level { ratio.sqrt() } else { ratio.sqrt().recip() };
             Some(SpreadSource {
                 factor: column.term.factor(),
@@ -240,8 +241,8 @@ pub(super) fn sources(conditions: &[ConditionTrials<'_>], rate: f64) -> Option<S
     Some(sources)
 }
 
-/// A factor can be held at one level only, so of many levels the strongest one takes part in the shares, and only what
-/// is shown among all of them does.
+/// Computes the shares again with one level per factor, because a factor can be held at a single level only: of
+/// several shown levels of a factor, the strongest takes part.
 fn share_anew(
     sources: &mut SpreadSources,
     conditions: &[ConditionTrials<'_>],
@@ -276,7 +277,7 @@ fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f
     };
     let primary: Vec<Response> =
         metrics.iter().filter(|name| metric::describe(name).is_primary()).map(of_metric).collect();
-    // Trials are matched between metrics by position: a metric that some trial lacks cannot take part.
+    // Trials are matched between metrics by position, so every trial must have every metric.
     let shape = |response: &Response| response.cells.iter().map(|cell| cell.trials.len()).collect::<Vec<_>>();
     let first = primary.first()?;
     if primary.iter().any(|response| shape(response) != shape(first)) {
@@ -287,11 +288,12 @@ fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f
     effects::sources_at(&names, &cells, &blocks, CONFIDENCE, rate).ok()
 }
 
-/// The columns of the factors that vary; none when a condition does not name one of them, or there are too many.
+/// The columns of the factors that vary; none if a condition does not set one of them, or if there are too many.
 fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
     let measured: Vec<&ConditionTrials<'_>> = conditions.iter().filter(|condition| !condition.ok.is_empty()).collect();
     let mut names = varying_factors(measured.iter().map(|condition| condition.levels));
-    // In the order of the condition's name, which is the study's: terms read `aslr:ahi` as the study wrote them.
+    // In the order of the condition's name, which is the study's order, so that terms read `aslr:ahi` as the study
+    // wrote them.
     let first = measured.first()?;
     names.sort_by_key(|name| (name == SIDE, first.name.find(&format!("{name}=")).unwrap_or(usize::MAX)));
     let mut columns = Vec::new();
@@ -300,8 +302,8 @@ fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
         let mut levels: Vec<&String> = levels?.into_iter().collect();
         levels.sort_by(|a, b| low_first(a, b));
         let of_many = levels.len() > 2;
-        // The first condition of a study is the base of what is changed one at a time.
-        // Neither have words an order of their own: the first of the study, such as the older build, comes first.
+        // The first condition of a study is the base of one-at-a-time changes. Words have no order of their own
+        // either, so the first level of the study, such as the older build, is the low one.
         let low = if of_many || !has_order(&levels) { first.levels.get(&factor)? } else { levels[0] };
         for high in levels.iter().filter(|level| **level != low) {
             let term = TermFactor { factors: vec![factor.clone()], level: of_many.then(|| (*high).clone()) };
@@ -311,18 +313,18 @@ fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
             columns.push(Column { term, factor: factor.clone(), low, high, low_words, high_words, of_many });
         }
     }
-    // Those of many levels are joined with none.
+    // Columns of factors with many levels are never joined with others.
     if columns.iter().filter(|column| column.of_many).count() > MOST_COLUMNS {
         return None;
     }
     let columns = joined(columns, &measured);
-    // A single factor of many levels is what the conditions themselves show.
+    // A single factor with many levels gives the same comparison as the conditions themselves.
     let alone = columns.iter().all(|column| column.of_many && column.factor == columns[0].factor);
     (columns.len() <= MOST_COLUMNS && !alone).then_some(columns)
 }
 
-/// Factors of two levels that always change together cannot be told apart, and none of them may be named alone: they
-/// become one, `placement+aslr`.
+/// Two-level factors that always change together are confounded, so neither may be named alone: they become one term,
+/// `placement+aslr`.
 fn joined(columns: Vec<Column>, conditions: &[&ConditionTrials<'_>]) -> Vec<Column> {
     let pattern = |column: &Column| -> Vec<bool> {
         conditions.iter().map(|c| c.levels.get(&column.factor) == Some(&column.high)).collect()
@@ -337,7 +339,7 @@ fn joined(columns: Vec<Column>, conditions: &[&ConditionTrials<'_>]) -> Vec<Colu
         });
         match twin {
             None => kept.push(column),
-            // It sets nothing, and is there so that both sides may be the same.
+            // The side factor sets nothing; it only allows both sides to be equal.
             Some(_) if column.factor == SIDE => {}
             Some((other, opposite)) => {
                 let (high, low) = if opposite { (&column.low, &column.high) } else { (&column.high, &column.low) };
@@ -362,7 +364,7 @@ fn is_off(level: &str) -> bool {
     matches!(level.to_ascii_lowercase().as_str(), "off" | "false" | "no" | "none" | "disabled")
 }
 
-/// Whether levels say themselves which of them is low: one is off, or all are numbers.
+/// Whether the levels have an order of their own: one is off, or all are numbers.
 fn has_order(levels: &[&String]) -> bool {
     levels.iter().any(|level| is_off(level)) || levels.iter().all(|level| level.parse::<f64>().is_ok())
 }

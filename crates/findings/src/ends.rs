@@ -1,5 +1,5 @@
-//! Intervals in JSON: the two fields `ci_low` and `ci_high` alongside their estimate, null where there is none, as
-//! others script against them.
+//! JSON form of intervals: the two fields `ci_low` and `ci_high` alongside their estimate, null if there is no
+//! interval. Scripts of users depend on these names.
 
 use serde::{Serialize, Serializer};
 use tare_stats::{Estimate, Interval};

@@ -9,8 +9,8 @@ use tare_results::metric;
 use tare_stats::Trials;
 use tare_stats::trials::{self, Summary};
 
-/// What the trials came to, and the same with what machines differ by taken out: that is a level of its own, and no
-/// spread between trials. None where no trial has the metric.
+/// The summary of the trials, and the same with the differences between machines removed, because these are no spread
+/// between trials. None if no trial has the metric.
 pub(super) fn both(condition: &ConditionTrials<'_>, name: &str, values: &[Vec<f64>]) -> Option<(Summary, Summary)> {
     let found = trials::summarize(Trials::new(values).ok()?, CONFIDENCE)?;
     let within = match hosts::without_machines(condition, name, values) {
@@ -20,7 +20,7 @@ pub(super) fn both(condition: &ConditionTrials<'_>, name: &str, values: &[Vec<f6
     Some((found, within))
 }
 
-/// Mean and interval; none where no trial has the metric.
+/// Mean and interval; none if no trial has the metric.
 pub(super) fn of(condition: &ConditionTrials<'_>, name: &str) -> Option<Estimate> {
     let (found, within) = both(condition, name, &condition.of_trials(name))?;
     Some(Estimate { mean: found.mean, ci: within.ci, trials: found.trials, unit: metric::describe(name).unit })

@@ -1,4 +1,4 @@
-//! Factors of conditions.
+//! Factors that vary between conditions, and the factors that are loads.
 
 use super::term::TermFactor;
 use super::verdict::Moved;
@@ -12,7 +12,7 @@ pub(super) fn factors_of(mains: &[Moved]) -> usize {
 /// Factors whose levels are loads: workloads, or transactions of a file of statements.
 pub(crate) const LOADS: [&str; 2] = ["workload", "transaction"];
 
-/// The load of a condition, where a factor says it.
+/// The load of a condition, if a factor sets it.
 pub(crate) fn load_of(levels: &Levels) -> Option<&String> {
     LOADS.iter().find_map(|factor| levels.get(*factor))
 }

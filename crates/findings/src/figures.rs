@@ -1,21 +1,21 @@
-//! Numbers as people read them: a unit on every figure, one scale a column.
+//! Formats numbers for people: a unit with every figure, one scale per column.
 
 use crate::mode::{Middle, Mode};
 use tare_stats::Interval;
 pub use tare_text::{count, percent};
 
-/// How the values of one metric are written in one table or on one axis.
+/// How the values of one metric are formatted in one table or on one axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
     divisor: f64,
     decimals: usize,
-    /// Unit of the scaled numbers: `k/s`, `ms`, `%` ...; empty when there is none.
+    /// Unit of the scaled numbers: `k/s`, `ms`, `%` ...; empty if there is none.
     pub unit: String,
 }
 
-/// From here on digits are no longer read but counted: a power of ten is written.
+/// From this value on, numbers are written as powers of ten, because so many digits are hard to read.
 const TOO_LONG: f64 = 1e12;
-/// Most decimals: what is nothing in so many is written as a power of ten.
+/// Maximum number of decimals; a value that rounds to zero with them is written as a power of ten.
 const MOST_DECIMALS: usize = 6;
 
 const SI: [(f64, &str); 7] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
@@ -23,14 +23,14 @@ const BINARY: [(f64, &str); 5] =
     [(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
 
 impl Scale {
-    /// A scale for a column in `unit` (of [`tare_results::metric`]) whose largest magnitude is `largest`,
-    /// showing it with `digits` significant digits.
+    /// A scale for a column in `unit` (of [`tare_results::metric`]) whose largest magnitude is `largest`, showing it
+    /// with `digits` significant digits.
     pub fn new(unit: &str, largest: f64, digits: usize) -> Self {
         let largest = largest.abs();
         let (divisor, unit) = match unit {
             "1/s" => prefixed(largest, 1.0, "/s", 3),
             "s" => prefixed(largest, 1.0, "s", 3),
-            // A name that says its unit (latency_ms_mean) is read in that unit.
+            // A metric with its unit in its name (latency_ms_mean) keeps that unit.
             "us" => (1.0, "µs".to_owned()),
             "ms" | "ns" => (1.0, unit.to_owned()),
             "bytes" => BINARY
@@ -51,7 +51,7 @@ impl Scale {
         Self { divisor, decimals, unit }
     }
 
-    /// The number without its unit, for a column whose head names the unit.
+    /// The number without its unit, for a column with the unit in its head.
     pub fn number(&self, value: f64) -> String {
         let scaled = value / self.divisor;
         let too_small = self.decimals == MOST_DECIMALS && scaled != 0.0 && scaled.abs() < 5e-7;
@@ -59,7 +59,7 @@ impl Scale {
             return format!("{scaled:.2e}");
         }
         let text = format!("{:.*}", self.decimals, scaled);
-        // A tiny negative rounds to "-0.00".
+        // A tiny negative number would round to "-0.00".
         if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
             text.trim_start_matches('-').to_owned()
         } else {
@@ -67,12 +67,12 @@ impl Scale {
         }
     }
 
-    /// A condition's own figure, without its unit: with as many more decimals as it takes to show two of its digits.
+    /// The figure of a single condition, without its unit, with enough decimals for two significant digits.
     pub fn value(&self, value: f64) -> String {
         self.down_to(value).number(value)
     }
 
-    /// This scale, with more decimals where it would round so small a value by more than a twentieth of it.
+    /// This scale, with more decimals if it would change a small value by more than 5% through rounding.
     fn down_to(&self, value: f64) -> Self {
         let scaled = (value / self.divisor).abs();
         let step = 0.1_f64.powf(self.decimals as f64);
@@ -84,8 +84,8 @@ impl Scale {
         Self { decimals, ..self.clone() }
     }
 
-    /// A mean with half of its interval, without the unit; `± ?` where that is more than the mean, which then is not
-    /// known.
+    /// A mean with half of its interval, without the unit; `± ?` if half of the interval exceeds the mean, which is
+    /// then unknown.
     pub fn mean(&self, mean: f64, interval: Option<Interval>) -> String {
         let scale = self.down_to(mean);
         let mut text = scale.number(mean);
@@ -96,8 +96,8 @@ impl Scale {
         text
     }
 
-    /// Both ends of an interval of a mean, without the unit; `?` where [`Scale::mean`] writes `± ?`, a dash where there
-    /// is none.
+    /// Both ends of an interval of a mean, without the unit; `?` if [`Scale::mean`] writes `± ?`, a dash if there is
+    /// none.
     pub fn ends(&self, mean: f64, interval: Option<Interval>) -> [String; 2] {
         match interval {
             None => ["–".to_owned(), "–".to_owned()],
@@ -106,8 +106,8 @@ impl Scale {
         }
     }
 
-    /// What stands for trials: the mean as [`Scale::mean`] writes it, each mode with its share of the trials, or both
-    /// ends of the trials.
+    /// The value that represents the trials: the mean as [`Scale::mean`] writes it, each mode with its share of the
+    /// trials, or the range of the trials.
     pub fn middle(&self, middle: Middle<'_>) -> Vec<String> {
         match middle {
             Middle::Mean(mean, interval) => vec![self.mean(mean, interval)],
@@ -139,12 +139,12 @@ fn shares(modes: &[Mode], write: impl Fn(f64) -> String) -> Vec<String> {
 /// Chooses the SI step for a magnitude given in multiples of `base`.
 fn prefixed(largest: f64, base: f64, unit: &str, last_step: usize) -> (f64, String) {
     let magnitude = largest * base;
-    // Only times go below one; counts and rates below one stay as they are.
+    // Only times get prefixes below one; counts and rates below one have none.
     let steps = if unit == "s" { &SI[..] } else { &SI[..=last_step] };
-    // Times stay in seconds above one second: no one reads kiloseconds.
+    // Times above one second stay in seconds: kiloseconds are not in use.
     let steps = if unit == "s" { &steps[3..] } else { steps };
     if magnitude >= TOO_LONG * SI[0].0 {
-        // Larger than any prefix: a power of ten says it all.
+        // Larger than any prefix: written as a power of ten.
         return (1.0 / base, unit.to_owned());
     }
     let fallback = if unit == "s" && magnitude > 0.0 { SI[6] } else { SI[3] };
@@ -152,12 +152,12 @@ fn prefixed(largest: f64, base: f64, unit: &str, last_step: usize) -> (f64, Stri
     (step / base, format!("{prefix}{unit}"))
 }
 
-/// One figure on its own, three significant digits, with its unit.
+/// A single figure with its unit, three significant digits.
 pub fn figure(value: f64, unit: &str) -> String {
     Scale::new(unit, value, 3).figure(value)
 }
 
-/// A change of a share in points: `+12%`, `-0.34%`, `0.00%`.
+/// A relative change in percent: `+12%`, `-0.34%`, `0.00%`.
 pub fn change(fraction: f64) -> String {
     let text = percent(fraction.abs());
     match fraction {
@@ -167,17 +167,18 @@ pub fn change(fraction: f64) -> String {
     }
 }
 
-/// A value without a unit and with so many decimals: `0.0267`; what is too large to read as a power of ten.
+/// A value without a unit, with this many decimals: `0.0267`; as a power of ten if it is too large to read.
 pub fn decimal(value: f64, decimals: usize) -> String {
     if value.abs() >= TOO_LONG { format!("{value:.2e}") } else { format!("{value:.decimals$}") }
 }
 
-/// Whether a change that was written without its sign is none.
+/// Whether a change, written without its sign, is zero.
 fn is_zero(text: &str) -> bool {
     text.chars().all(|c| matches!(c, '0' | '.' | '%'))
 }
 
-/// Both ends of an interval of changes, `-12.4% to -11.9%`: two digits, or as many more as it takes until they differ.
+/// Both ends of an interval of changes, `-12.4% to -11.9%`: two digits, or as many more as are needed to distinguish
+/// the ends.
 pub fn changes(ci: Interval) -> String {
     ends(ci, change, |value, decimals| {
         let text = format!("{:+.decimals$}%", 100.0 * value);
@@ -185,7 +186,7 @@ pub fn changes(ci: Interval) -> String {
     })
 }
 
-/// Both ends of an interval of ratios, `1.94x to 2.1x`, with as many digits as it takes until they differ.
+/// Both ends of an interval of ratios, `1.94x to 2.1x`, with as many digits as are needed to distinguish the ends.
 pub fn times_between(ci: Interval) -> String {
     ends(ci, times, |value, decimals| format!("{value:.decimals$}x"))
 }
@@ -200,7 +201,7 @@ fn ends(ci: Interval, short: impl Fn(f64) -> String, precise: impl Fn(f64, usize
     longer.into_iter().find(|[low, high]| low != high).map_or(low, |[low, high]| format!("{low} to {high}"))
 }
 
-/// The same of ratios.
+/// An interval of ratios as an interval of changes.
 pub fn changes_of(ratio: Interval) -> String {
     changes(Interval { low: ratio.low - 1.0, high: ratio.high - 1.0 })
 }
@@ -220,12 +221,12 @@ pub fn times(ratio: f64) -> String {
     format!("{ratio:.decimals$}x")
 }
 
-/// Whether an interval says something of its mean: half of it is no more than the mean.
+/// Whether the mean is known: half of its interval is no larger than the mean.
 fn is_known(mean: f64, interval: Interval) -> bool {
     interval.width() / 2.0 <= mean.abs()
 }
 
-/// Half of an interval as a share of its mean: `±3.2%`; `±?` where it is wider than the mean, which then is not known.
+/// Half of an interval as a share of its mean: `±3.2%`; `±?` if it exceeds the mean, which is then unknown.
 pub fn half_width(half: f64) -> String {
     if half <= 1.0 { format!("±{}", percent(half)) } else { "±?".to_owned() }
 }

@@ -1,4 +1,4 @@
-//! The best of many conditions, from blocks in which the worse ones were dropped.
+//! The best of many conditions, from blocks in which the worse conditions were dropped (a race).
 
 use crate::collect::{Unrealizable, unrealizable};
 use crate::ends;
@@ -9,7 +9,7 @@ use tare_results::schema::{Levels, Plan, PlannedCondition, Race, TrialRecord};
 use tare_stats::Estimate;
 use tare_stats::racing::{self, Blocks, End};
 
-/// The other end of the trade against throughput.
+/// The metric that is traded off against throughput.
 pub const TAIL: &str = "latency_ms_p99";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -17,11 +17,11 @@ pub const TAIL: &str = "latency_ms_p99";
 pub enum Fate {
     Named,
     Left,
-    /// It was shown to be worse than another.
+    /// It was shown to be worse than another candidate.
     Worse,
-    /// It was shown to be better than the one ahead by less than the minimum effect, if at all.
+    /// It was shown to be better than the leader by less than the minimum effect, if at all.
     Close,
-    /// Its trials gave no result too often.
+    /// Too many of its trials gave no result.
     Lost,
 }
 
@@ -31,20 +31,20 @@ pub struct Candidate {
     pub levels: Levels,
     #[serde(rename = "outcome")]
     pub fate: Fate,
-    /// Blocks after which it left the race; none where it is in it.
+    /// Number of blocks after which it left the race; none while it is in it.
     #[serde(rename = "after_blocks")]
     pub after: Option<usize>,
     /// Its blocks with a value.
     pub trials: usize,
-    /// Of them those that count although they were disturbed.
+    /// How many of these trials count although they were disturbed.
     #[serde(rename = "disturbed_trials")]
     pub disturbed: usize,
-    /// Whether something disturbed it alone more often than the one ahead alone, so that nothing is claimed against it.
+    /// Whether it was disturbed alone more often than the leader was alone, so that nothing is claimed against it.
     pub disturbed_alone: bool,
-    /// Geometric mean of the metric over its trials, in its unit.
+    /// Geometric mean of the metric over its trials, in the metric's unit.
     pub value: Option<f64>,
-    /// Candidate / leader of the metric, over the blocks in which nothing disturbed one of the two alone; over all that
-    /// both have, without an interval, where there is none. None for the leader itself.
+    /// Candidate / leader, over the blocks in which neither of the two was disturbed alone. If there are none, over
+    /// all blocks that both have, without an interval. None for the leader itself.
     #[serde(flatten, serialize_with = "ends::ratio")]
     pub ratio: Option<Estimate>,
     /// Geometric mean of the 99th percentile of latency over its trials, milliseconds.
@@ -52,81 +52,79 @@ pub struct Candidate {
     pub p99_ms: Option<f64>,
 }
 
-/// What a level is worth against the leader's.
+/// The effect of a level compared with the leader's level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Knob {
     pub factor: String,
     pub best: String,
     pub level: String,
-    /// Level / the leader's level of the metric, averaged over the other factors; above 1 is better, whichever way the
-    /// metric goes.
+    /// Level / the leader's level, averaged over the other factors; above 1 is better, whatever the direction of the
+    /// metric.
     #[serde(flatten, serialize_with = "ends::ratio")]
     pub ratio: Estimate,
-    /// Pairs of candidates that it is the mean of.
+    /// Number of candidate pairs in the mean.
     pub pairs: usize,
 }
 
-/// The candidate with the lowest 99th percentile of latency, where that is another than the leader.
+/// The candidate with the lowest 99th percentile of latency, if it is not the leader.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tail {
     pub candidate: usize,
-    /// Its p99 / that of the leader, with an interval that holds for all candidates together.
+    /// Its p99 / that of the leader, with an interval that holds for all candidates simultaneously.
     pub p99_ratio: Estimate,
 }
 
-/// What keeps a race from being decided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Open {
-    /// Something disturbs the others that are left alone; of all the others the one ahead is within the minimum effect
-    /// of the best.
+    /// The other remaining candidates are disturbed; compared with all undisturbed ones, the leader is within the
+    /// minimum effect of the best.
     BestOfOthers,
-    /// Something disturbs some that are left alone.
+    /// Some of the remaining candidates are disturbed.
     DisturbedAlone,
-    /// The spread: by it the looks that are left do not decide. How far behind the one ahead is at most, as
-    /// [`Find::behind`].
+    /// The spread is too large for the remaining looks to decide. The value is the largest possible lag of the
+    /// leader, as [`Find::behind`].
     Behind(f64),
 }
 
-/// A race as far as it has come.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Find {
-    /// The metric that is compared; none where no trial has one.
+    /// The compared metric; none if no trial has one.
     pub metric: Option<String>,
     /// All candidates, in the order of the study.
     pub candidates: Vec<Candidate>,
-    /// The place of the one that is ahead among them; none without a value.
+    /// Index of the leading candidate; none without a value.
     #[serde(skip)]
     pub leader: Option<usize>,
-    /// Whether it is the one to be named.
+    /// Whether the leader is the result.
     pub decided: bool,
-    /// What every other level is worth; empty with one factor or before it is known.
+    /// The effect of every other level; empty with one factor, or before it is known.
     pub knobs: Vec<Knob>,
-    /// Who is better at the tail of latency; none where it is the leader, or not known.
+    /// The candidate with the better tail latency; none if it is the leader, or if unknown.
     #[serde(skip)]
     pub tail: Option<Tail>,
-    /// Conditions that were not raced, with their reasons.
+    /// Conditions that did not take part, with their reasons.
     pub left_out: Vec<Unrealizable>,
     pub blocks: usize,
-    /// Trials that were run in these blocks, those without a result too.
+    /// Trials that were run in these blocks, including those without a result.
     pub trials: usize,
     #[serde(rename = "trials_without_value")]
     pub without_value: usize,
-    /// Of the trials those that count although they were disturbed.
+    /// How many of the trials count although they were disturbed.
     #[serde(rename = "disturbed_trials")]
     pub disturbed: usize,
     pub elapsed_s: f64,
     /// CoV of one trial around its block and candidate, as a fraction.
     pub cov: Option<f64>,
-    /// The ratio at most of the best to the one ahead, the best of those that something disturbed alone more often than
-    /// the one ahead left out: above 1, whichever way the metric goes, at the confidence of the race. None where it is
-    /// not known.
+    /// Upper bound of the ratio of the best candidate to the leader, without the candidates that were disturbed alone
+    /// more often than the leader: above 1, whatever the direction of the metric, at the confidence level of the
+    /// race. None if unknown.
     #[serde(skip)]
     pub behind: Option<f64>,
-    /// More trials that would decide it, if means and spread stay as they are; 0 where it is decided.
+    /// How many more trials would decide the race, if means and spread stay as they are; 0 if it is decided.
     pub trials_to_go: Option<usize>,
-    /// What they would take, seconds.
+    /// Duration of these trials, seconds.
     pub to_go_s: Option<f64>,
-    /// Why no further block is made; none where one is.
+    /// Why no further block is run; none if one is.
     #[serde(skip)]
     pub stop: Option<RaceStop>,
     #[serde(skip)]
@@ -134,7 +132,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// What the records of a plan say; none where the plan is no race.
+    /// The result of a plan's records; none if the plan is no race.
     pub fn of(plan: &Plan, records: &[TrialRecord]) -> Option<Self> {
         let rule = plan.race.clone()?;
         let laps = Laps::of(plan, &rule, records, None);
@@ -198,17 +196,17 @@ impl Find {
         self.candidates.iter().filter(|candidate| matches!(candidate.fate, Fate::Left | Fate::Named))
     }
 
-    /// Those that something disturbed alone more often than the one ahead.
+    /// Candidates that were disturbed alone more often than the leader.
     pub fn disturbed_alone(&self) -> impl Iterator<Item = &Candidate> {
         self.candidates.iter().filter(|candidate| candidate.disturbed_alone)
     }
 
-    /// The bound of [`Find::behind`] where it says anything: two blocks may leave one of a billion.
+    /// The bound of [`Find::behind`] if it is informative: after two blocks it may be as large as a billion.
     pub fn known_behind(&self) -> Option<f64> {
         self.behind.filter(|ratio| *ratio < 10.0)
     }
 
-    /// Why it stays open, as far as that is known.
+    /// Why the race is undecided, as far as that is known.
     pub fn open(&self) -> Option<Open> {
         let (ahead, behind) = (self.leader.filter(|_| !self.decided)?, self.known_behind());
         let is_other = |(i, candidate): &(usize, &Candidate)| *i != ahead && candidate.fate == Fate::Left;
@@ -226,7 +224,7 @@ impl Find {
     }
 }
 
-/// What each level is worth, over the blocks that every candidate ran in, where several factors vary.
+/// The effect of each level, over the blocks with every candidate, if several factors vary.
 fn knobs(conditions: &[&PlannedCondition], laps: &Laps, leader: usize, confidence: f64) -> Vec<Knob> {
     let mut levels: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
     for condition in conditions {
@@ -248,7 +246,7 @@ fn knobs(conditions: &[&PlannedCondition], laps: &Laps, leader: usize, confidenc
     };
     let numbers: Vec<Vec<usize>> =
         conditions.iter().map(|condition| varying.iter().map(|factor| number(condition, factor)).collect()).collect();
-    // A block without most of them is one after the first was dropped.
+    // A block that lacks more than one candidate was run after the first candidate was dropped.
     let whole = laps.blocks.iter().take_while(|block| block.iter().flatten().count() + 1 >= conditions.len()).count();
     let blocks = Blocks { values: &laps.blocks[..whole], ..laps.blocks() };
     let found = racing::worth(blocks, &numbers, leader, confidence).unwrap_or_default();
@@ -267,7 +265,7 @@ fn knobs(conditions: &[&PlannedCondition], laps: &Laps, leader: usize, confidenc
 
 fn lowest_tail(tail: &Laps, leader: usize, confidence: f64) -> Option<Tail> {
     let against = racing::against(tail.blocks(), leader, confidence);
-    // Values are turned so that larger is better: here the lower latency.
+    // Values are inverted so that larger is better: here the lower latency.
     let found = against.into_iter().enumerate().filter_map(|(i, ratio)| Some((i, ratio?)));
     let (candidate, best) = found.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;
     let p99_ratio = Estimate { value: 1.0 / best.value, ci: best.ci.map(|ci| ci.map(|end| 1.0 / end)) };

@@ -1,4 +1,4 @@
-//! Client location by server location: the table that the articles on placement print, with intervals.
+//! Client location by server location: the table of the articles on placement, with intervals.
 
 use super::collect::ConditionTrials;
 use serde::Serialize;
@@ -14,32 +14,32 @@ const SERVER: &str = "server";
 /// A metric over client locations (rows) and server locations (columns).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlacementGrid {
-    /// What all of its conditions have in common besides.
+    /// The other levels, which all of its conditions share.
     pub levels: Levels,
     pub metric: String,
-    /// Where the client threads were, in the order of the study.
+    /// Locations of the client threads, in the order of the study.
     pub clients: Vec<Place>,
-    /// Where the server threads were, in the order of the study.
+    /// Locations of the server threads, in the order of the study.
     pub servers: Vec<Place>,
     pub cells: Vec<Vec<Option<GridCell>>>,
 }
 
-/// A location of the study, and what it is on this machine.
+/// A location of the study, with its CPUs on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
     pub location: String,
-    /// CPUs of the OS, as a list; none where the plan does not say or conditions differ in it.
+    /// CPUs of the OS, as a list; none if the plan lacks them or conditions differ in them.
     pub cpus: Option<CpuSet>,
 }
 
-/// What one client and one server location together came to.
+/// The result of one client location combined with one server location.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GridCell {
     pub condition: String,
     pub mean: f64,
     #[serde(flatten, serialize_with = "super::ends::ci")]
     pub ci: Option<Interval>,
-    /// The trial means, in the order in which they ran: what the articles print.
+    /// The trial means in the order in which they ran, as in the articles.
     pub trials: Vec<f64>,
 }
 
@@ -90,7 +90,7 @@ fn of(
     };
     let cells: Vec<Vec<Option<GridCell>>> =
         clients.iter().map(|client| servers.iter().map(|server| cell(client, server)).collect()).collect();
-    // Locations that were balanced against one another condition by condition are no grid.
+    // Pairs of locations that a study lists one by one fill less than half of a table: they are no grid.
     let filled = cells.iter().flatten().flatten().count();
     (2 * filled > clients.len() * servers.len()).then(|| PlacementGrid {
         levels: others(group[0].levels),
@@ -123,7 +123,7 @@ fn cpus(planned: &PlannedCondition, side: &str) -> Option<CpuSet> {
     (!set.is_empty()).then_some(set)
 }
 
-/// Where a location is on this machine, in a table's head.
+/// A location with its CPUs on this machine, for a table's head.
 pub fn place_words(place: &Place) -> String {
     match &place.cpus {
         Some(cpus) => format!("{} (CPU {cpus})", place.location),

@@ -1,5 +1,5 @@
-//! Kinds of loads, in which results are published: of sysbench's workloads by their names, of transactions of a file of
-//! statements by what the file says.
+//! Kinds of loads by which results are published: from the names of sysbench's workloads, or, for a file of
+//! statements, from the file.
 
 use super::collect;
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ use tare_results::Results;
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"))]
 pub enum Group {
     Point,
-    /// Ranges of which rows are asked as they are.
+    /// Ranges whose rows are read unchanged.
     Range,
-    /// Ranges of which sums, counts or sorted rows are asked.
+    /// Ranges whose sums, counts or sorted rows are read.
     AggregatedRange,
     Write,
-    /// None of these alone.
+    /// Everything else, including mixtures.
     #[serde(rename(deserialize = "mixed"))]
     Other,
 }
@@ -43,7 +43,7 @@ impl Group {
 
 pub(super) struct Groups(BTreeMap<String, Group>);
 
-/// What of a study's file of statements says groups.
+/// The parts of a study's file of statements that define groups.
 #[derive(Deserialize)]
 struct Statements {
     transaction: Vec<Transaction>,

@@ -1,6 +1,6 @@
-//! The machines of a study that several ran: how they differ, and which of them is odd.
+//! The machines of a study that ran on several: how they differ, and which of them deviates from the others.
 //!
-//! Comparisons of conditions need none of this: a block never crosses machines.
+//! Comparisons of conditions need none of this, because a block never crosses machines.
 
 use super::collect::ConditionTrials;
 use super::composite::Composite;
@@ -14,56 +14,56 @@ use tare_results::schema::{Environment, TrialRecord};
 use tare_stats::{Groups, Interval, machines};
 use tare_topology::Fingerprint;
 
-/// Chance of naming a machine where all are alike, over all machines together: one half of the error for levels, one
-/// for spreads.
+/// Probability of naming a machine although all are alike, over all machines together: one half of the error rate for
+/// levels, one for spreads.
 const ALPHA: f64 = (1.0 - CONFIDENCE) / 2.0;
 
-/// The machines that shared a study. A block never crosses them, so no comparison of conditions contains what they
-/// differ by.
+/// The machines that shared a study. A block never crosses machines, so comparisons of conditions do not contain the
+/// differences between machines.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hosts {
     pub rows: Vec<HostRow>,
-    /// Coefficient of variation between machines, what varies within them taken out; null below two blocks a machine.
+    /// Coefficient of variation between machines, without the variation within them; null below two blocks per
+    /// machine.
     pub between_cov: Option<f64>,
     /// Coefficient of variation between the blocks of one machine.
     pub within_cov: Option<f64>,
 }
 
-/// One of several machines that shared a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostRow {
     pub name: String,
     pub trials: usize,
     pub blocks: usize,
-    /// The primary metrics here over those of the other machines, same conditions.
+    /// The primary metrics on this machine over those of the other machines, same conditions.
     pub ratio: Option<f64>,
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Mean spread of the trials of a block, what conditions explain taken out, as a fraction.
+    /// Mean spread of the trials of a block without the effects of conditions, as a fraction.
     pub spread: Option<f64>,
     /// Shown to be faster or slower than the others, at 95% over all machines.
     pub odd_level: bool,
     /// Shown to be steadier or less steady than the others, at 95% over all machines.
     pub odd_spread: bool,
-    /// What is another way here than on the first machine.
+    /// Properties that differ from the first machine.
     pub differs: Vec<String>,
 }
 
 #[derive(Default)]
 struct Host {
     trials: usize,
-    /// Mean logarithm of each whole block, what the conditions explain taken out.
+    /// Mean logarithm of each complete block, without the effects of conditions.
     levels: Vec<f64>,
-    /// Standard deviation within each whole block, the same way.
+    /// Standard deviation within each complete block, without the effects of conditions.
     spreads: Vec<f64>,
 }
 
-/// The name of the machine that a trial ran on; empty where the record does not tell.
+/// The name of the machine that a trial ran on; empty if the record lacks it.
 pub(super) fn host(trial: &TrialRecord) -> &str {
     trial.ran_on.as_ref().map_or("", |ran_on| ran_on.host.as_str())
 }
 
-/// The machines side by side; none where there is one.
+/// The machines side by side; none for a single machine.
 pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, results: &Results) -> Option<Hosts> {
     let found = by_host(conditions, &composite.cells);
     if found.len() < 2 {
@@ -117,8 +117,8 @@ fn by_host<'a>(conditions: &[ConditionTrials<'a>], cells: &[Vec<(usize, f64)>]) 
     hosts
 }
 
-/// Values of one metric with what machines differ by taken out, so that the spread between trials is none of theirs.
-/// Unchanged where there is one machine, or where a value is not positive.
+/// Values of one metric without the differences between machines, so that these do not add to the spread between
+/// trials. Unchanged for a single machine, or if a value is not positive.
 pub(super) fn without_machines<'v>(
     condition: &ConditionTrials<'_>,
     metric: &str,
@@ -140,7 +140,7 @@ pub(super) fn without_machines<'v>(
     values.iter().zip(&trials).map(scaled).collect::<Vec<_>>().into()
 }
 
-/// What is another way on a second machine, one sentence each.
+/// The differences of a second machine, one sentence each.
 fn differences(first: &Environment, second: &Environment) -> Vec<String> {
     let mut found: Vec<String> = Fingerprint::of(&first.machine)
         .changes(&Fingerprint::of(&second.machine))
@@ -161,7 +161,7 @@ fn differences(first: &Environment, second: &Environment) -> Vec<String> {
 }
 
 impl HostRow {
-    /// In which way it is odd; empty where it is not.
+    /// What deviates from the other machines; empty if nothing does.
     pub fn odd_words(&self) -> &'static str {
         match (self.odd_level, self.odd_spread) {
             (true, true) => "level and spread",

@@ -1,4 +1,4 @@
-//! Conditions that differ in the number of threads, nodes or caches alone.
+//! Ladders: conditions that differ only in the number of threads, nodes or caches.
 
 use super::collect::ConditionTrials;
 use std::collections::BTreeMap;
@@ -6,12 +6,12 @@ use tare_results::schema::Levels;
 
 pub(super) const OVER: [&str; 3] = ["threads", "nodes", "caches"];
 
-/// Conditions that differ in one number alone.
+/// Conditions that differ in one number only.
 pub(super) struct Ladder<'c, 'r> {
-    /// Which number that is: `threads`, `nodes` or `caches`.
+    /// The factor: `threads`, `nodes` or `caches`.
     pub over: &'static str,
     pub levels: Levels,
-    /// The number, and its condition, in the order of the plan.
+    /// The number and its condition, in the order of the plan.
     pub rungs: Vec<(f64, &'c ConditionTrials<'r>)>,
 }
 

@@ -1,7 +1,7 @@
-//! From trial records to what they say, as values: one summary that the terminal, the page, the exports and --json
-//! share. No sentence is made here.
+//! Analyses trial records into values: one summary that the terminal, the page, the exports and --json share. It
+//! writes no sentences.
 
-// Only crates of this workspace use it: where a name and a type say all, no comment does.
+// Only crates of this workspace use this crate: an item has a comment only where its name and type are not enough.
 #![allow(missing_docs)]
 
 pub mod ab;

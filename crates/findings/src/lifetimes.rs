@@ -1,5 +1,5 @@
-//! Ladders of one server lifetime: how much of what trials of a rung differ by their server decides, and what its place
-//! in the lifetime does to a rung.
+//! Ladders that run within one server lifetime: how much of the difference between trials of a rung a restart
+//! explains, and how the position in the lifetime affects a rung.
 
 use super::collect::ConditionTrials;
 use serde::Serialize;
@@ -7,26 +7,26 @@ use std::collections::BTreeMap;
 use tare_stats::Interval;
 use tare_stats::trials::mean_interval;
 
-/// Of how many errors in a hundred an effect of the place may be one.
+/// Confidence level of the interval of the position effect.
 const CONFIDENCE: f64 = 0.95;
 
-/// What sharing servers did to the trials of a study.
+/// Effects of shared servers on the trials of a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Lifetimes {
     pub lifetimes: usize,
     pub rungs: usize,
-    /// Share of the variance between trials of a rung that all rungs of a lifetime have in common: what a restart
-    /// changes.
+    /// Share of the variance between trials of a rung that all rungs of a lifetime have in common: the effect of a
+    /// restart.
     pub restart_share: f64,
-    /// Relative change of the metric for each rung that was measured before on the same server.
+    /// Relative change of the metric per rung measured earlier on the same server.
     pub per_place: f64,
     #[serde(flatten, serialize_with = "super::ends::ci")]
     pub ci: Option<Interval>,
 }
 
-/// What the trials say where any shared a server.
+/// None if no trials shared a server.
 pub(super) fn find(conditions: &[ConditionTrials<'_>], metric: &str) -> Option<Lifetimes> {
-    // Lifetime -> (place in it, ln of the trial's mean less that of its condition).
+    // Lifetime -> (position in it, ln of the trial's mean minus the mean of its condition).
     let mut lifetimes: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
     for condition in conditions {
         let trials: Vec<_> = condition.with(metric).into_iter().filter(|(_, mean)| *mean > 0.0).collect();
@@ -55,7 +55,7 @@ pub(super) fn find(conditions: &[ConditionTrials<'_>], metric: &str) -> Option<L
     })
 }
 
-/// Least squares of the residual on the place.
+/// Least-squares slope of the residual over the position.
 fn slope(rungs: &[(f64, f64)]) -> Option<f64> {
     let n = rungs.len() as f64;
     let (x, y) = (rungs.iter().map(|r| r.0).sum::<f64>() / n, rungs.iter().map(|r| r.1).sum::<f64>() / n);
@@ -63,8 +63,8 @@ fn slope(rungs: &[(f64, f64)]) -> Option<f64> {
     (spread > 0.0).then(|| rungs.iter().map(|r| (r.0 - x) * (r.1 - y)).sum::<f64>() / spread)
 }
 
-/// The intraclass correlation of a one-way analysis of variance over lifetimes (Searle and others, Variance Components,
-/// 3.6), not below 0.
+/// The intraclass correlation of a one-way analysis of variance over lifetimes (Searle and others, Variance
+/// Components, 3.6), not below 0.
 fn in_common<'a>(lifetimes: impl Iterator<Item = &'a Vec<(f64, f64)>> + Clone) -> f64 {
     let sizes: Vec<f64> = lifetimes.clone().map(|rungs| rungs.len() as f64).collect();
     let (groups, all) = (sizes.len() as f64, sizes.iter().sum::<f64>());
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_a_restart_changes_is_told_from_what_a_rung_does() {
-        // Servers differ by 10%, rungs within one by next to nothing; and the other way round.
+        // First, servers differ by 10% and rungs within a server hardly at all; then the opposite.
         let servers =
             [vec![(0.0, 0.1), (1.0, 0.101)], vec![(0.0, -0.1), (1.0, -0.099)], vec![(0.0, 0.0), (1.0, 0.001)]];
         assert!(in_common(servers.iter()) > 0.99);

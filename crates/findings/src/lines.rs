@@ -1,11 +1,11 @@
-//! Cache lines that cores take from each other, by condition: over its trials together.
+//! Contended cache lines by condition, over all its trials.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::cache_lines::{LineAccess, LineCounts, SharedLine, SharedLines, Sharing};
 use tare_results::schema::TrialRecord;
 
-/// Lines listed, and places of each that write or read it.
+/// Maximum number of listed lines, and of functions that write or read each.
 const LISTED: usize = 8;
 const USES: usize = 3;
 
@@ -15,40 +15,40 @@ pub struct LinesSummary {
     pub trials: usize,
     #[serde(flatten)]
     pub counts: LineCounts,
-    /// Whether of a trial only the beginning of its sample was read.
+    /// Whether only the beginning of a trial's sample was read.
     pub cut: bool,
-    /// Those that are most often found in another core's cache.
+    /// The lines most often found in another core's cache.
     pub lines: Vec<LineSummary>,
 }
 
-/// A line: in each trial it has another address, but the same name, and the same functions use it most.
+/// A cache line. Its address differs between trials, but its name and the functions that use it most are the same.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LineSummary {
     pub name: String,
     pub sharing: Sharing,
-    /// Trials in which it is among those that are found most.
+    /// Trials in which it is among the lines most often found in another core's cache.
     pub trials: usize,
     #[serde(flatten)]
     pub counts: LineCounts,
-    /// The most often first.
+    /// In descending order of frequency.
     pub written_by: Vec<LineUse>,
     pub read_by: Vec<LineUse>,
 }
 
-/// Who writes a line, or finds it in another core's cache.
+/// A function that writes a line, or finds it in another core's cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LineUse {
     pub function: String,
     pub node: u32,
     pub offset: u64,
-    /// Sampled writes, or loads that found it in another core's cache.
+    /// Sampled writes, or loads that found the line in another core's cache.
     pub samples: u64,
 }
 
-/// By what a line is known in every trial: its name, its main writer and its main reader.
+/// Identifies a line across trials: its name, its main writer and its main reader.
 type Key<'l> = (&'l str, Option<&'l str>, Option<&'l str>);
 
-/// Of the trials that sampled accesses; none where none did.
+/// Over the trials with sampled accesses; none if no trial has any.
 pub(crate) fn summary<'r>(trials: impl Iterator<Item = &'r TrialRecord>) -> Option<LinesSummary> {
     let of = |trial: &'r TrialRecord| trial.capture_sample.as_ref()?.lines.as_ref();
     let sampled: Vec<&SharedLines> = trials.filter_map(of).collect();
@@ -80,7 +80,6 @@ fn read(counts: &LineCounts) -> u64 {
     counts.found()
 }
 
-/// The function that does it most.
 fn most(line: &SharedLine, of: fn(&LineCounts) -> u64) -> Option<&str> {
     let first = line.accesses.iter().max_by_key(|access| of(&access.counts))?;
     (of(&first.counts) > 0).then_some(first.function.as_str())
@@ -89,7 +88,7 @@ fn most(line: &SharedLine, of: fn(&LineCounts) -> u64) -> Option<&str> {
 fn of_group(name: &str, group: &[&SharedLine]) -> LineSummary {
     let mut counts = LineCounts::default();
     group.iter().for_each(|line| counts += line.counts);
-    // What most of its loads say that were found elsewhere.
+    // The kind of sharing of most loads that found the line in another cache.
     let mut sharing: BTreeMap<u8, (Sharing, u64)> = BTreeMap::new();
     for line in group {
         let (_, found) = sharing.entry(line.sharing as u8).or_insert((line.sharing, 0));

@@ -1,4 +1,4 @@
-//! The machine as a tree of boxes, as lstopo nests them: all that the drawing needs to know of it.
+//! The machine as a tree of nested boxes, as lstopo draws it: the input of the drawing.
 
 use super::figures::figure;
 use tare_cpuset::CpuSet;
@@ -19,28 +19,28 @@ pub enum BoxKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineBox {
     pub kind: BoxKind,
-    /// Its words in the drawing, such as `L3 32 MiB`.
+    /// Its label in the drawing, such as `L3 32 MiB`.
     pub label: String,
     /// OS number of a PU.
     pub cpu: Option<usize>,
-    /// What is inside, in logical order.
+    /// Boxes inside this one, in logical order.
     pub children: Vec<MachineBox>,
 }
 
-/// A box before it is nested: what it is and which CPUs it holds.
+/// A box before nesting: its kind and its CPUs.
 struct Container {
     kind: BoxKind,
     label: String,
     cpus: CpuSet,
 }
 
-/// The tree of a machine: packages, nodes, shared caches, cores and PUs, nested by the CPUs they hold.
+/// The tree of a machine: packages, nodes, shared caches, cores and PUs, nested by their CPUs.
 pub fn view(machine: &Machine) -> MachineBox {
     let mut containers = containers(machine);
-    // A node may hold several packages or the other way round: the larger is outside.
+    // A node may contain several packages or the opposite: the larger one is outside.
     containers.sort_by_key(|container| (std::cmp::Reverse(container.cpus.len()), container.kind));
     let mut root = MachineBox { kind: BoxKind::Machine, label: String::new(), cpu: None, children: Vec::new() };
-    // Which container each box of the tree came from, by its path; boxes are made when their first PU comes by.
+    // The path of the box made from each container; a box is made at its first PU.
     let mut made: Vec<Option<Vec<usize>>> = vec![None; containers.len()];
     for pu in &machine.pus {
         let mut path: Vec<usize> = Vec::new();
@@ -74,7 +74,7 @@ pub fn view(machine: &Machine) -> MachineBox {
     root
 }
 
-/// Puts a box under the one at `path` and returns its own path.
+/// Adds a box under the one at `path` and returns its own path.
 fn add(root: &mut MachineBox, path: &[usize], child: MachineBox) -> Vec<usize> {
     let mut at = root;
     for step in path {
@@ -110,7 +110,7 @@ fn containers(machine: &Machine) -> Vec<Container> {
     containers
 }
 
-/// Caches that several cores share; of two with the same CPUs the outer one.
+/// Caches that several cores share; the outer one of two with the same CPUs.
 fn shared_caches(machine: &Machine) -> Vec<&tare_topology::Cache> {
     let mut shared: Vec<&tare_topology::Cache> = Vec::new();
     for cache in &machine.caches {
@@ -129,11 +129,11 @@ fn node_label(node: u32, memory_bytes: u64) -> String {
 
 fn bytes_label(bytes: u64) -> String {
     let text = figure(bytes as f64, "bytes");
-    // "32.0 MiB" says no more than "32 MiB".
+    // "32.0 MiB" is shortened to "32 MiB".
     text.replace(".00 ", " ").replace(".0 ", " ")
 }
 
-/// How two CPUs sit, as in a sentence: "on one PU".
+/// The relation of two CPUs as part of a sentence: "on one PU".
 pub fn relation_words(relation: Pairing) -> &'static str {
     match relation {
         Pairing::SamePu => "on one PU",

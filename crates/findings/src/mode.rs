@@ -1,36 +1,35 @@
-//! The modes that trials of one condition fall into, and their cause.
+//! Modes of the trials of one condition, and their cause.
 
 use serde::Serialize;
 use tare_stats::Interval;
 
-/// What stands for the trials of a condition where one figure is wanted.
+/// The value that represents the trials of a condition where a single figure is needed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Middle<'m> {
     /// Their mean, with its interval over trials.
     Mean(f64, Option<Interval>),
     /// Each mode: the mean describes no trial.
     Modes(&'m [Mode]),
-    /// From the least to the most: the mean describes no trial, and modes are not shown.
+    /// From the minimum to the maximum: the mean describes no trial, and no modes are shown.
     Range(f64, f64),
 }
 
-/// Whether the trials of a metric fall into modes, and what would have been seen: silence about modes is worth as much.
+/// The test for modes of a metric, with its power: "no modes" is only worth as much as the power of the test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModesTested {
     pub metric: String,
-    /// Conditions with enough trials for a test of their own.
+    /// Conditions with enough trials for their own test.
     pub conditions: usize,
-    /// Of these, the ones whose trials fall into modes.
+    /// How many of these conditions have modes.
     pub seen_in: usize,
-    /// Modes of the trials of all conditions together, each trial over its condition's mean, lower first; empty where
-    /// none are shown.
+    /// Modes of the trials of all conditions together, each trial divided by its condition's mean, in ascending
+    /// order; empty if none are shown.
     pub together: Vec<Mode>,
-    /// Distance of the two modes that the shares below are of, in standard deviations of a mode.
+    /// Distance of the two modes for which the power below is given, in standard deviations of a mode.
     pub apart_sd: f64,
-    /// Share of studies like this one in which two such modes of a single condition would be seen; null where no
-    /// condition has enough trials.
+    /// Power to detect two such modes in a single condition; null if no condition has enough trials.
     pub power_in_one: Option<f64>,
-    /// The same for modes that all conditions have alike; null where there is one condition, or too few trials.
+    /// Power to detect modes that all conditions share; null with one condition, or too few trials.
     pub power_together: Option<f64>,
 }
 
@@ -40,7 +39,7 @@ pub struct Mode {
     pub weight: f64,
 }
 
-/// A recorded covariate that explains which trial falls into which mode.
+/// A recorded covariate that explains which trial belongs to which mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModeCause {
     pub covariate: String,
@@ -53,7 +52,7 @@ pub struct ModeSide {
     pub mean: f64,
 }
 
-/// What the two threads of a pair have in common, or something nearer.
+/// What the two threads of a pair share; a nearer relation is included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shared {
     Pu,
@@ -65,17 +64,17 @@ pub enum Shared {
 #[derive(Debug, Clone, PartialEq)]
 pub enum InCommon {
     Number(f64),
-    /// Which share of pairs is so near each other, on average.
+    /// The mean share of pairs with this relation or a nearer one.
     Pairs {
         relation: Shared,
         share: f64,
     },
-    /// The word that most of them have.
+    /// The word that most of the trials have.
     Word {
         word: String,
         trials: usize,
         of: usize,
     },
-    /// It was recorded of none of them.
+    /// Not recorded for any of the trials.
     Unknown,
 }

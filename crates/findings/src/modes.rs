@@ -1,4 +1,4 @@
-//! Two modes and what tells them apart.
+//! Detects modes and the covariates that separate them.
 
 use super::collect::ConditionTrials;
 use super::confidence::{CONFIDENCE, FURTHER, MODES};
@@ -16,26 +16,26 @@ use tare_stats::trials::mean_interval;
 use tare_stats::{descriptive, mode_power};
 use tare_topology::Machine;
 
-/// A covariate is named as a cause when its adjusted p-value is at most this, over all conditions with modes.
+/// A covariate is named as a cause if its adjusted p-value is at most this, over all conditions with modes.
 const NAMED_BELOW: f64 = 0.05;
-/// Fixed, so that the same results always read the same.
+/// Fixed, so that the same results always give the same output.
 const SEED: u64 = 1;
-/// Percentiles are those of a histogram, which are known to a thousandth.
+/// Relative resolution of percentiles, which come from a histogram.
 const HISTOGRAM: f64 = 1e-3;
-/// How far apart the modes are that the power is told of, in standard deviations of a mode.
+/// Distance of the modes for which the power is computed, in standard deviations of a mode.
 const APART: f64 = 4.0;
 
-/// Trials lie far apart where the most is at least this many times the least, as 37 and 24 are.
+/// Trials lie far apart if the maximum is at least this multiple of the minimum, as 37 and 24 are.
 const FAR_APART: f64 = 1.5;
-/// So many standard deviations about the mean are near it: of six trials with a normal distribution, one in 20 times
-/// none is.
+/// Distance from the mean, in standard deviations, within which a trial is near it: six trials of a normal
+/// distribution have none so near in one of 20 cases.
 const NEAR: f64 = 0.5;
-/// Half of the interval of a mean that says less than the ends of the trials do, as a share of the mean: 62 with 61 to
-/// either side, of trials from 16 to 130.
+/// If half of the interval of a mean exceeds this share of the mean, the range of the trials says more: 62 ± 61 for
+/// trials from 16 to 130.
 const UNKNOWN: f64 = 0.5;
 
-/// The least and the most of trials that lie far apart and none of which is near their mean, or whose mean is hardly
-/// known: of luck that gives one figure or another a few trials show no modes, but their mean describes none of them.
+/// The minimum and maximum of trials that lie far apart, if none of them is near their mean or the mean is hardly
+/// known. If chance selects one of two values, a few trials show no modes, but their mean describes none of them.
 pub(super) fn range_without_mean(means: &[f64]) -> Option<(f64, f64)> {
     let (least, most) = descriptive::min_max(means)?;
     let (mean, sd) = (descriptive::mean(means)?, descriptive::std_dev(means)?);
@@ -53,14 +53,14 @@ pub(super) struct StudyModes<'a> {
 
 #[derive(Default)]
 struct Tested {
-    /// Numbers of trials of the conditions that have enough of them.
+    /// Number of trials of each condition that has enough of them.
     trials: Vec<usize>,
-    /// The chance at which the first of all cells is shown.
+    /// Significance level for the most significant cell, the first step of Holm.
     chance: f64,
 }
 
 impl<'a> StudyModes<'a> {
-    /// Tests these metrics: the primary ones and the headline's at [`MODES`], all cells of them together, the others at
+    /// Tests these metrics: the primary ones and the headline together at [`MODES`], the others together at
     /// [`FURTHER`].
     pub(super) fn of(conditions: &[&ConditionTrials<'a>], metrics: &[String], headline: Option<&str>) -> Self {
         let mut seen = Self { found: HashMap::new(), tested: HashMap::new() };
@@ -94,18 +94,18 @@ impl<'a> StudyModes<'a> {
         self.found.get(&(condition.name, metric.to_owned()))
     }
 
-    /// Modes of a metric, lower first. Empty when one mode describes the trials.
+    /// Modes of a metric, in ascending order. Empty if one mode describes the trials.
     pub(super) fn modes(&self, condition: &ConditionTrials<'a>, metric: &str) -> Vec<Mode> {
         let means: Vec<f64> = condition.means(metric);
         self.get(condition, metric).map_or(Vec::new(), |found| described(found, &means))
     }
 
-    /// Into how many modes a metric's trials fall; 1 where one describes them.
+    /// The number of modes of a metric's trials; 1 if one mode describes them.
     pub(super) fn count(&self, condition: &ConditionTrials<'a>, metric: &str) -> usize {
         self.get(condition, metric).map_or(1, |found| found.modes.len())
     }
 
-    /// The modes of a condition, with their cause where one is shown.
+    /// The modes of a condition, with their cause if one is shown.
     pub(super) fn with_cause(
         &self,
         condition: &ConditionTrials<'a>,
@@ -121,7 +121,7 @@ impl<'a> StudyModes<'a> {
         (described(found, &means), cause((found, &means), &records, machine, rate))
     }
 
-    /// Whether a metric has modes, with what would have been seen of them. None where nothing could be tested.
+    /// Whether a metric has modes, with the power of the test. None if nothing could be tested.
     pub(super) fn tested(&self, conditions: &[ConditionTrials<'a>], metric: &str) -> Option<ModesTested> {
         let none = Tested::default();
         let tested = self.tested.get(metric).unwrap_or(&none);
@@ -148,7 +148,8 @@ impl<'a> StudyModes<'a> {
     }
 }
 
-/// The value of each trial, with noise of the last digit that its samples are known to: rounding alone is no mode.
+/// The value of each trial, with noise in the last known digit of its samples, so that rounding alone causes no
+/// modes.
 fn told_apart(condition: &ConditionTrials<'_>, metric: &str) -> Vec<f64> {
     let trials = condition.with(metric);
     let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
@@ -159,7 +160,7 @@ fn told_apart(condition: &ConditionTrials<'_>, metric: &str) -> Vec<f64> {
     digit.map_or(means.clone(), |digit| with_noise(&means, digit, SEED))
 }
 
-/// Of positive values, so that conditions of other levels are alike; none where one is not positive.
+/// Logarithms make conditions of different levels comparable; empty if a value is not positive.
 fn logarithms(values: &[f64]) -> Vec<f64> {
     match values.iter().all(|v| *v > 0.0) {
         true => values.iter().map(|v| v.ln()).collect(),
@@ -199,7 +200,7 @@ fn cause(
     Some(ModeCause { covariate: name.clone(), sides: sides.collect() })
 }
 
-/// Means of the shares of pairs that were recorded in the trials of a mode, the nearest relation first.
+/// Mean shares of pairs in the trials of a mode, the nearest relation first.
 fn pair_shares<'f>(values: impl Fn(&str) -> Vec<&'f Feature>) -> Vec<(Shared, f64)> {
     let mean = |(name, relation): (&str, Shared)| match in_common(&values(name)) {
         InCommon::Number(mean) => Some((relation, mean)),
@@ -208,7 +209,7 @@ fn pair_shares<'f>(values: impl Fn(&str) -> Vec<&'f Feature>) -> Vec<(Shared, f6
     PAIR_SHARES.into_iter().filter_map(mean).collect()
 }
 
-/// What says most of how near the pairs of a mode are, of all relations in which the modes differ: the nearest that
+/// The most informative relation of the pairs of a mode, of all relations in which the modes differ: the nearest that
 /// every pair has, else the widest that none has, else the share that the test named.
 fn nearness(modes: &[Vec<(Shared, f64)>], side: usize, named: &str) -> InCommon {
     let differs = |relation: Shared| {
@@ -231,7 +232,7 @@ fn nearness(modes: &[Vec<(Shared, f64)>], side: usize, named: &str) -> InCommon 
     }
 }
 
-/// The best shown association; among equally good ones where threads sat, which says the most.
+/// The strongest shown association; among equally strong ones, the relation of threads that says most.
 fn best(ranked: &[Association], rate: f64) -> Option<&Association> {
     let shown: Vec<&Association> = ranked.iter().filter(|found| found.p_adjusted <= rate).collect();
     let most = shown.iter().map(|found| found.share).fold(0.0, f64::max);
@@ -239,13 +240,12 @@ fn best(ranked: &[Association], rate: f64) -> Option<&Association> {
     equal.min_by_key(|found| seat_rank(&found.name)).copied()
 }
 
-/// Where threads sat comes before all else, and the nearest relation of pairs before further ones.
+/// The positions of threads come before everything else, and nearer relations of pairs before wider ones.
 fn seat_rank(name: &str) -> usize {
     let seats = [PAIRS].into_iter().chain(PAIR_SHARES.map(|(name, _)| name)).chain([FULLEST_NODE]);
     seats.clone().position(|known| known == name).unwrap_or_else(|| seats.count())
 }
 
-/// What the trials of one mode have in common.
 fn in_common(values: &[&Feature]) -> InCommon {
     let numbers: Vec<f64> =
         values.iter().filter_map(|f| if let Feature::Number(x) = f { Some(*x) } else { None }).collect();
@@ -265,7 +265,7 @@ fn in_common(values: &[&Feature]) -> InCommon {
     })
 }
 
-/// What was recorded of each trial as covariates, without those that never vary or that say the same as another one.
+/// The recorded covariates of the trials, without those that never vary or that equal an earlier one.
 pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariate> {
     let mut names: Vec<&String> =
         features.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().into_iter().collect();
@@ -275,8 +275,8 @@ pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariat
         .into_iter()
         .filter_map(|name| {
             let values: Vec<Option<&Feature>> = features.iter().map(|trial| trial.get(name)).collect();
-            // Every covariate costs the others significance. One that never varies cannot explain anything, and one
-            // that divides the trials as an earlier one does (each thread of a pair, say) explains nothing more.
+            // Every further covariate makes the others less significant. One that never varies explains nothing, and
+            // one that divides the trials like an earlier one (for example for each thread of a pair) adds nothing.
             let partition = partition(&values);
             let tells = partition.iter().any(|group| *group > 0) && partitions.insert(partition);
             tells.then(|| Covariate { name: name.clone(), values: as_values(&values) })
@@ -284,7 +284,7 @@ pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariat
         .collect()
 }
 
-/// How the values divide the trials: numbers by their ranks, for they have an order; words by first appearance.
+/// How the values divide the trials: numbers by rank, words by first appearance.
 fn partition(values: &[Option<&Feature>]) -> Vec<usize> {
     let numbers: Vec<f64> = values.iter().filter_map(|value| value.and_then(number)).collect();
     if numbers.len() == values.len() {

@@ -1,4 +1,4 @@
-//! Metrics that move although their average does not: of 22 queries one twice as slow and one twice as fast cancel.
+//! Metrics that move although their average does not: of 22 queries, one twice as slow and one twice as fast cancel.
 
 use super::basis::Basis;
 use super::confidence::FURTHER;
@@ -7,7 +7,7 @@ use super::verdict::MovedAlone;
 use tare_stats::blocks::Condition;
 use tare_stats::simultaneous;
 
-/// Metrics that a factor moves, the largest first; none where a single metric was measured.
+/// Metrics that a factor moves, the largest change first; empty if a single metric was measured.
 pub(super) fn factors(basis: &Basis<'_>) -> Vec<MovedAlone> {
     match metrics(basis) {
         metrics if metrics.len() > 1 => largest_first(effects::moved_alone(basis.conditions, &metrics)),
@@ -15,13 +15,13 @@ pub(super) fn factors(basis: &Basis<'_>) -> Vec<MovedAlone> {
     }
 }
 
-/// Metrics in which two conditions differ, each with the widest pair, the largest first.
+/// Metrics in which two conditions differ, each with the widest pair, the largest difference first.
 pub(super) fn conditions(basis: &Basis<'_>) -> Vec<MovedAlone> {
     let metrics = metrics(basis);
     if metrics.len() < 2 {
         return Vec::new();
     }
-    // All pairs of each metric together, and the metrics by Bonferroni: every one of them is a family of its own.
+    // All pairs of each metric together, and Bonferroni over the metrics: each metric is its own family.
     let alpha = FURTHER / metrics.len() as f64;
     let name = |i: usize| basis.conditions.get(i).map_or_else(String::new, |condition| condition.name.to_owned());
     let moved = |(metric, cells): &(String, Vec<Condition>)| {

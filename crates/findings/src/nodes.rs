@@ -1,4 +1,4 @@
-//! Memory by node: where the server's is, and how the nodes' allocators served.
+//! Memory by NUMA node: where the server's memory is, and the allocation counters of the nodes.
 
 use super::collect::ConditionTrials;
 use serde::Serialize;
@@ -11,15 +11,15 @@ pub struct NodeSummary {
     pub condition: String,
     pub node: u32,
     pub server_bytes: f64,
-    /// Pages given on it as asked, whole machine.
+    /// Pages allocated on this node as intended, whole machine (numa_hit).
     pub hit_pages: f64,
-    /// Pages given on it because another node was full, whole machine.
+    /// Pages allocated on this node because another node was full, whole machine (numa_miss).
     pub miss_pages: f64,
-    /// Pages given on it to a thread of another node, whole machine.
+    /// Pages allocated on this node for a thread that ran on another node, whole machine (other_node).
     pub other_pages: f64,
 }
 
-/// One entry a condition and node; none on a machine with a single node, where there is nothing to tell.
+/// One entry per condition and node; empty on a machine with a single node.
 pub(super) fn nodes(conditions: &[ConditionTrials<'_>]) -> Vec<NodeSummary> {
     let found: Vec<NodeSummary> = conditions.iter().flat_map(of).collect();
     let numbers: BTreeSet<u32> = found.iter().map(|node| node.node).collect();
@@ -31,7 +31,7 @@ fn of(condition: &ConditionTrials<'_>) -> Vec<NodeSummary> {
         condition.ok.iter().flat_map(|trial| &trial.samples).map(|sample| &sample.covariates).collect();
     let of_node = |name: &String| SERVER_MEMORY.node(name).or_else(|| NUMA_HIT.node(name));
     let numbers: BTreeSet<u32> = samples.iter().flat_map(|sample| sample.keys()).filter_map(of_node).collect();
-    // A node on which the server has nothing is not in its numa_maps.
+    // A node without memory of the server does not appear in its numa_maps.
     let mean = |covariate: Covariate, node: u32| {
         let name = covariate.name_at(node);
         let values = samples.iter().map(|sample| sample.get(&name).copied().unwrap_or(0.0));

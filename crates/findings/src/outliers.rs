@@ -1,4 +1,4 @@
-//! A trial far from all others of its condition: named, with its log, what was odd about it, and the result without it.
+//! Outlying trials: each with its log, its unusual covariates, and the result without it.
 
 use super::collect::ConditionTrials;
 use super::confidence::{CONFIDENCE, FURTHER};
@@ -12,9 +12,8 @@ use tare_stats::outliers::{Outlier as Far, farthest};
 use tare_stats::trials::mean_interval;
 use tare_stats::{Interval, descriptive};
 
-/// Covariates named alongside an outlying trial.
 const NAMED: usize = 3;
-/// A covariate is named when it lies this many times its usual spread from its usual value.
+/// A covariate is named if it lies this many times its usual spread from its usual value.
 const ODD: f64 = 5.0;
 
 /// A trial that lies far from the others of its condition.
@@ -24,19 +23,20 @@ pub struct Outlier {
     pub trial: usize,
     pub attempt: u32,
     pub metric: String,
-    /// Its mean of that metric.
+    /// The trial's mean of that metric.
     pub value: f64,
     pub mean_without: f64,
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Its log within the results directory; null for trials of a CSV file.
     pub log: Option<String>,
-    /// What was recorded alongside it and is far from the other trials' values: name, its value, theirs on average.
+    /// Covariates that are far from those of the other trials: name, its value, their mean.
     #[serde(rename = "beside")]
     pub unusual: Vec<(String, f64, f64)>,
 }
 
-/// The outlying trials of all conditions in these metrics, tested together; the first metric in which a trial is one.
+/// The outlying trials of all conditions in these metrics, tested together; for each trial the first metric in which
+/// it is an outlier.
 pub(super) fn find(conditions: &[ConditionTrials<'_>], metrics: &[String]) -> Vec<Outlier> {
     let cells: Vec<(&ConditionTrials<'_>, &String, Far)> = conditions
         .iter()
@@ -75,7 +75,7 @@ fn of(condition: &ConditionTrials<'_>, metric: &str, index: usize) -> Option<Out
     })
 }
 
-/// Means of what was recorded alongside a trial and may be a reason.
+/// Means of the covariates of a trial that may explain its value.
 fn recorded(trial: &TrialRecord) -> BTreeMap<&str, f64> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     let samples = trial.sample_count().max(1) as f64;

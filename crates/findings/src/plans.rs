@@ -1,4 +1,4 @@
-//! Plans of queries: where trials ran with more than one, which is a cause of what their times differ by.
+//! Query plans: queries that ran with more than one plan, which explains differences between their times.
 
 use super::collect::ConditionTrials;
 use serde::Serialize;
@@ -8,18 +8,18 @@ use tare_results::schema::TrialRecord;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QueryPlans {
-    /// The metric that the query's seconds are recorded as.
+    /// The metric that holds the query's seconds.
     pub metric: String,
     /// Its plans, the one of most trials first.
     pub plans: Vec<PlanUse>,
-    /// Conditions whose own trials had more than one: there a plan is a cause of what they differ by.
+    /// Conditions with more than one plan among their own trials: there the plan is a cause of the differences.
     pub changed_within: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanUse {
     pub name: String,
-    /// As the server said it, without estimates.
+    /// As the server printed it, without estimates.
     pub text: String,
     /// Condition -> its trials with this plan and the mean of their metric.
     pub conditions: BTreeMap<String, PlanTrials>,
@@ -28,7 +28,7 @@ pub struct PlanUse {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanTrials {
     pub trials: Vec<usize>,
-    /// Mean of the query's metric over them.
+    /// Mean of the query's metric over these trials.
     pub mean: f64,
 }
 
@@ -77,13 +77,13 @@ fn over(trials: &[(usize, f64)]) -> PlanTrials {
     PlanTrials { trials: trials.iter().map(|(trial, _)| *trial).collect(), mean }
 }
 
-/// A short name of a plan: the same text always has the same (FNV-1a).
+/// A short name of a plan, always the same for the same text (FNV-1a).
 pub(super) fn short(text: &str) -> String {
     let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     format!("{:06x}", hash >> 8)
 }
 
-/// Each plan of a trial as something that may tell its mode or its slowness.
+/// Each plan of a trial as a possible explanation of its mode or its slowness.
 pub(super) fn features(trial: &TrialRecord) -> impl Iterator<Item = (String, String)> {
     trial.plans.iter().map(|(name, plan)| (format!("plan of {}", metric::short(name)), short(plan)))
 }
@@ -128,7 +128,7 @@ mod tests {
         let uses: Vec<usize> = found[0].plans.iter().map(|plan| plan.conditions["jumpy"].trials.len()).collect();
         assert_eq!(uses, [4, 2]);
         assert!(find(&[of("steady", &levels, &steady)]).is_empty(), "one plan is nothing to say");
-        // A jump that goes with the plan can be explained by it.
+        // A jump that coincides with the plan can be explained by it.
         assert_eq!(features(&jumpy[2]).next(), Some(("plan of Q12".to_owned(), short(index))));
     }
 }

@@ -1,5 +1,4 @@
-//! The steps of a grid of ladders, each over all ladders of one load: what more nodes, caches or threads give on
-//! average, and the ladders at which it is something else.
+//! Computes the steps of a grid of ladders, each over all ladders of one load, and the ladders that are exceptions.
 
 use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
@@ -12,19 +11,19 @@ use tare_results::schema::Levels;
 use tare_stats::multiple::holm;
 use tare_stats::pooled::{self as stats, LadderStep, StepOfLadders};
 
-/// What ladders are pooled over, the question of a grid first.
+/// The factors over which ladders are pooled, the main question of a grid first.
 const OVER: [&str; 3] = ["nodes", "caches", "threads"];
-/// The number whose upper end may have an effect of its own.
+/// The factor whose high levels may have an effect of their own.
 const FROM: &str = "threads";
 
-/// Of fewer ladders none can be called the exception.
+/// With fewer ladders, none can be called an exception.
 const FEW: usize = 4;
-/// P-value below which so few ladders have no step in common.
+/// P-value below which so few ladders have no common step.
 const DIFFER: f64 = 0.01;
 
-/// All steps that several ladders have, of the factor that the grid asks about. `rate` is the chance that any of them
-/// is said to give less where none does, and again that any ladder is called an exception. Of two or three ladders that
-/// differ none is: each is answered by itself.
+/// All steps that several ladders have, over the first factor of [`OVER`] that has any. `rate` is the probability
+/// that any step is reported to give less although none does, and separately that any ladder is wrongly called an
+/// exception. Two or three ladders that differ have no exceptions: each is answered separately.
 pub(super) fn steps(conditions: &[ConditionTrials<'_>], metric: &str, rate: f64) -> Vec<PooledStep> {
     let all = ladders(conditions);
     OVER.into_iter()
@@ -97,7 +96,7 @@ fn shares_servers(steps: &[(&Ladder<'_, '_>, LadderStep)]) -> bool {
     rungs.flat_map(|(_, rung)| &rung.ok).any(|trial| trial.lifetime.is_some())
 }
 
-/// As one rule where a rule names exactly these ladders, else each on its own.
+/// One rule if a rule names exactly these ladders, else each ladder separately.
 fn exceptions(all: &[&Levels], found: &[stats::Exception]) -> Vec<StepExceptions> {
     if let Some(rule) = rule(all, found) {
         return vec![rule];
@@ -111,7 +110,7 @@ fn exceptions(all: &[&Levels], found: &[stats::Exception]) -> Vec<StepExceptions
     alone.collect()
 }
 
-/// "Only zipfian, from 256 threads": what several exceptions have in common, where nothing else has it.
+/// "Only zipfian, from 256 threads": what several exceptions have in common and no other ladder has.
 fn rule(all: &[&Levels], found: &[stats::Exception]) -> Option<StepExceptions> {
     if found.len() < 2 {
         return None;
@@ -137,7 +136,7 @@ fn rule(all: &[&Levels], found: &[stats::Exception]) -> Option<StepExceptions> {
     })
 }
 
-/// The levels that these have in common and not all have.
+/// The levels that these ladders share and at least one other ladder lacks.
 fn telling(all: &[&Levels], own: &[&Levels]) -> Levels {
     let Some(first) = own.first() else { return Levels::new() };
     let everywhere =

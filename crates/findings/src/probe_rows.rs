@@ -1,4 +1,4 @@
-//! What the probes say of each condition, as rows that the terminal and the page share.
+//! Probe results of each condition, as rows for the terminal and the page.
 
 use super::probes::Weighed;
 use super::summary::{ConditionSummary, MetricSummary, Summary};
@@ -6,16 +6,15 @@ use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_stats::descriptive::mean;
 
-/// What the probes say of one condition, for tables.
 pub struct ProbeRow<'a> {
     pub condition: &'a str,
     pub metric: &'a MetricSummary,
     pub metrics: usize,
-    /// CoV between trials, average over them.
+    /// CoV between trials, mean over the metrics.
     pub between: Option<f64>,
-    /// What each probe leaves of it, average over them.
+    /// The share of it that remains after adjustment by each probe, mean over the metrics.
     pub left: Vec<(&'static str, f64)>,
-    /// The headline metric adjusted, where the study said so.
+    /// The headline metric adjusted by a probe, if the study asked for it.
     pub adjusted: Option<&'a Weighed>,
 }
 

@@ -1,5 +1,5 @@
-//! The reference weight of a study: which probe it is adjusted by, what stood alongside each trial, and between which
-//! conditions it may be used.
+//! Adjustment of a study by a probe: which probe it uses, the readings alongside each trial, and the comparisons that
+//! may use it.
 
 use super::collect::{self, ConditionTrials};
 use super::differences::{self, Difference, What};
@@ -12,22 +12,23 @@ use tare_stats::Interval;
 use tare_stats::control::{self, Arm};
 use tare_stats::descriptive::mean;
 
-/// What one probe says of one metric of one condition.
+/// One probe applied to one metric of one condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Weighed {
     /// `chain`, `spin` or `wakeup`.
     pub probe: String,
-    /// What it leaves of the spread between trials, residual over plain; 1 where it explains nothing.
+    /// The share of the spread between trials that remains after adjustment, residual over plain; 1 if the probe
+    /// explains nothing.
     pub left: f64,
-    /// The geometric mean with the probe at its mean over the study; null where the study did not say in advance that
-    /// this probe adjusts, or where a factor can move it.
+    /// The geometric mean with the probe at its mean over the study; null if the study did not declare in advance
+    /// that this probe adjusts, or if a factor can move the probe.
     pub adjusted_mean: Option<f64>,
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 
-/// A probe that adjusts nothing, for what differs can move it, and a control that the treatment moves ruins the
-/// comparison.
+/// Why a probe may not adjust a comparison: one of the differences can move the probe itself, and a control variable
+/// that the treatment moves invalidates the comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub probe: Probe,
@@ -35,16 +36,16 @@ pub struct Refusal {
     pub more: usize,
 }
 
-/// What a study said in advance of its probes.
+/// The use of probes that a study declared in advance.
 pub(super) fn declared(results: &Results) -> ProbeUse {
     let table = collect::study(results);
     let word = table.as_ref().and_then(|table| table.get("sampling")?.get("probe")?.as_str());
     word.and_then(|word| word.parse().ok()).unwrap_or_default()
 }
 
-/// The reading alongside one metric of a trial, nanoseconds, mean over its samples; none where a sample has none.
+/// The reading alongside one metric of a trial, nanoseconds, mean over its samples; none if a sample has none.
 pub(super) fn of_trial(trial: &TrialRecord, metric: &str, probe: Probe) -> Option<f64> {
-    // Samples held as columns have nothing but metrics.
+    // Samples held as columns contain metrics only.
     let whole = trial.plain.is_empty().then_some(&trial.samples)?;
     let readings: Option<Vec<f64>> = whole.iter().map(|sample| of_sample(sample, metric, probe)).collect();
     mean(&readings?)
@@ -56,13 +57,13 @@ pub(super) fn of_sample(sample: &SampleRecord, metric: &str, probe: Probe) -> Op
     own.copied().filter(|ns| *ns > 0.0)
 }
 
-/// The readings alongside all analysed trials that have a metric, in their order; none where one is missing.
+/// The readings alongside all analysed trials that have a metric, in their order; none if one is missing.
 pub(super) fn readings(condition: &ConditionTrials<'_>, metric: &str, probe: Probe) -> Option<Vec<f64>> {
     condition.with(metric).into_iter().map(|(trial, _)| of_trial(trial, metric, probe)).collect()
 }
 
-/// Factors that reach the server alone, or the statements it is sent: they cannot move a probe that runs while the
-/// server idles. Everything that is not known to be one of them can.
+/// Factors that affect only the server, or the statements sent to it: they cannot move a probe that runs while the
+/// server is idle. Every other factor is assumed to be able to.
 const CANNOT_MOVE: [&str; 15] = [
     "binary",
     "build",
@@ -81,14 +82,14 @@ const CANNOT_MOVE: [&str; 15] = [
     "rows",
 ];
 
-/// Whether a probe may read another figure because a factor has another level.
+/// Whether a level of this factor can change a probe's reading.
 pub fn can_move(factor: &str) -> bool {
     !(CANNOT_MOVE.contains(&factor) || factor.starts_with("option."))
 }
 
 /// Whether a difference between two runs can move the probe.
 fn moves(what: &What) -> bool {
-    /// Sections and keys of a study that reach the server alone, or only say how often something is done.
+    /// Sections and keys of a study that affect only the server, or only set how often something is done.
     const HARMLESS: [&str; 15] = [
         "name",
         "title",
@@ -111,21 +112,21 @@ fn moves(what: &What) -> bool {
         What::Study(key) if key == "workload.threads" => false,
         What::Study(key) => key.starts_with("workload.") || HARMLESS.iter().any(|known| key.starts_with(known)),
         What::ServerVersion | What::Tare => true,
-        // How loaded the machine was is what a probe is there for.
+        // The load of the machine is exactly what a probe corrects for.
         What::Setting(_) => what.is_load(),
         What::Machine(_) => false,
     };
     !harmless
 }
 
-/// Why comparisons of these conditions are not adjusted; none where they may be.
+/// Why comparisons of these conditions are not adjusted; none if they may be.
 pub(super) fn refusal(differences: &[Difference], probe: Probe) -> Option<Refusal> {
     let movers: Vec<&What> = differences.iter().map(|difference| &difference.what).filter(|what| moves(what)).collect();
     let first = *movers.first()?;
     Some(Refusal { probe, first: first.clone(), more: movers.len() - 1 })
 }
 
-/// The probe that a whole study is adjusted by, and why not where a factor can move it.
+/// The probe that adjusts the whole study, or the reason why not if a factor can move it.
 pub(super) fn of_study(results: &Results, conditions: &[ConditionTrials<'_>]) -> (Option<Probe>, Option<Refusal>) {
     let Some(probe) = declared(results).adjusts() else { return (None, None) };
     let first = conditions.first().map(|condition| condition.levels);
@@ -136,14 +137,14 @@ pub(super) fn of_study(results: &Results, conditions: &[ConditionTrials<'_>]) ->
     }
 }
 
-/// The mean of every probe over all trials of a study that have a metric.
+/// The geometric mean of a probe over all trials of a study that have a metric.
 fn centre(conditions: &[ConditionTrials<'_>], metric: &str, probe: Probe) -> Option<f64> {
     let all: Option<Vec<Vec<f64>>> = conditions.iter().map(|c| readings(c, metric, probe)).collect();
     let logs: Vec<f64> = all?.concat().into_iter().map(f64::ln).collect();
     mean(&logs).map(f64::exp)
 }
 
-/// What every recorded probe says of one metric of one condition. `adjusts` is the probe of the whole study.
+/// Every recorded probe applied to one metric of one condition. `adjusts` is the probe of the whole study.
 pub(super) fn weighed(
     condition: &ConditionTrials<'_>,
     all: &[ConditionTrials<'_>],

@@ -1,4 +1,4 @@
-//! What the study that was run asks, and whether the run was only a rehearsal.
+//! The question of a study, and whether the run was a rehearsal.
 
 use super::collect;
 use super::confidence::{ANSWER, FURTHER};
@@ -9,18 +9,18 @@ use tare_results::looks::Look;
 use tare_results::question::Question;
 use tare_results::schema::{LeftOut, Within};
 
-/// What an answer is made for, besides the trials.
+/// The inputs of an answer other than the trials.
 pub(super) struct AnswerContext {
-    /// The question of the study; none where it declares none.
+    /// The question of the study; none if it declares none.
     pub question: Option<Question>,
     pub is_rehearsal: bool,
-    /// Settings of the machine that the study did without.
+    /// Machine settings that the study could not apply.
     pub left_out: Vec<LeftOut>,
-    /// What was cut of it to fit a time, and how many of its conditions were not measured.
+    /// What was cut to fit a time limit, and how many planned conditions were not measured.
     pub within: Option<(Within, usize)>,
-    /// What the race came to that its trials were; none where they were none.
+    /// The result of the race; none if the study is no race.
     pub race: Option<Find>,
-    /// Which look at it this is; none where it is looked at once, when all trials have ended.
+    /// Which interim look this is; none if the study is looked at once, after all trials.
     pub look: Option<Look>,
     pub attempts: usize,
     pub unrealizable: usize,
@@ -41,12 +41,12 @@ impl AnswerContext {
         }
     }
 
-    /// The chance of a false alarm of what answers this question: more where it was asked.
+    /// The false-alarm probability of a kind of finding: larger if it answers the study's question.
     pub fn rate(&self, question: &Question) -> f64 {
         self.share() * if self.question.as_ref() == Some(question) { ANSWER } else { FURTHER }
     }
 
-    /// The chance of a false alarm of the answer.
+    /// The false-alarm probability of the answer.
     pub fn answer_rate(&self) -> f64 {
         self.share() * ANSWER
     }
@@ -61,7 +61,7 @@ fn within(results: &Results) -> Option<(Within, usize)> {
     let mut within = plan.within.clone()?;
     let measured: BTreeSet<&str> = results.trials.iter().map(|trial| trial.condition.as_str()).collect();
     let planned: BTreeSet<&str> = plan.trials.iter().map(|trial| trial.condition.as_str()).collect();
-    // Of rungs that are chosen on the way those are left out that no ladder came to.
+    // With adaptively chosen rungs, the levels that no ladder reached count as left out.
     if let Some(factor) = within.rungs.as_ref().map(|rule| &rule.factor) {
         let levels = |only: Option<&BTreeSet<&str>>| {
             let of =
@@ -84,8 +84,8 @@ fn question(results: &Results) -> Option<Question> {
     Question::from_words(table.get("question")?.as_str()?)
 }
 
-/// Whether the run was a rehearsal: what `--quick` measures is too short to be relied on. Plans of before they said it
-/// have it in the command line alongside them.
+/// Whether the run was a rehearsal (`--quick`), too short for reliable results. Older plans lack the field, so the
+/// recorded command line is searched too.
 fn is_rehearsal(results: &Results) -> bool {
     let command = results.environment.as_ref().map_or("", |environment| environment.command.as_str());
     results.plan.as_ref().is_some_and(|plan| plan.rehearsal) || command.split_whitespace().any(|word| word == "--quick")

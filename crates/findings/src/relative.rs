@@ -1,5 +1,6 @@
 //! Builds, or values of an option, by loads: the table of relative throughput that database engineers publish, base =
-//! 1.00, with what an operation costs next to it. Made of what the summary has, so that every report shows the same.
+//! 1.00, with the cost per operation alongside. It is derived from the summary, so that every report shows the same
+//! figures.
 
 use super::factors::load_of;
 pub use super::groups::Group;
@@ -12,14 +13,14 @@ use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
-/// What an operation costs the server, means over trials; none where it was not recorded.
+/// The server's cost per operation, means over trials; none if not recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Cost {
-    /// CPU time of the server's threads for an operation, microseconds.
+    /// CPU time of the server's threads per operation, microseconds.
     pub cpu_us: Option<f64>,
-    /// Context switches of the server's threads for an operation.
+    /// Context switches of the server's threads per operation.
     pub switches: Option<f64>,
-    /// Read requests to the devices that hold the server's files.
+    /// Read requests to the devices with the server's files, per operation.
     pub reads: Option<f64>,
     pub writes: Option<f64>,
     pub flushes: Option<f64>,
@@ -31,27 +32,27 @@ pub struct Cost {
 pub struct RelativeCell {
     pub condition: String,
     pub value: f64,
-    /// Metric / that of the base with the same load; 1 for the base.
+    /// Metric / metric of the base with the same load; 1 for the base.
     pub ratio: f64,
-    /// 95% interval of it, for itself; none for the base.
+    /// 95% interval of this ratio alone; none for the base.
     #[serde(flatten, serialize_with = "super::ends::ci")]
     pub ci: Option<Interval>,
-    /// What is decided, all cells of the table tested together; none for the base.
+    /// The verdict, with all cells of the table tested together; none for the base.
     pub verdict: Option<Verdict>,
     pub cost: Cost,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeRow {
-    /// The levels of all other factors, the load among them.
+    /// The levels of all other factors, including the load.
     pub levels: Levels,
     pub group: Group,
-    /// In the order of the table's columns; none where one has no result.
+    /// In the order of the table's columns; none if there is no result.
     pub cells: Vec<Option<RelativeCell>>,
 }
 
 impl RelativeRow {
-    /// The load, and what else tells it from other rows.
+    /// The load, and the levels that distinguish it from other rows.
     pub fn name(&self) -> String {
         match load_of(&self.levels) {
             Some(load) if self.levels.len() == 1 => load.clone(),
@@ -60,7 +61,7 @@ impl RelativeRow {
     }
 }
 
-/// What the loads of a group come to under one column.
+/// The ratios of a group of loads in one column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupRatios {
     pub group: Group,
@@ -72,24 +73,24 @@ pub struct GroupRatios {
     pub most: f64,
 }
 
-/// Loads below which a group is its rows, and nothing is gained by a summary of them.
+/// A group with fewer loads is not summarized.
 const FEWEST: usize = 3;
 
-/// Builds, or values of an option, as columns by loads as rows.
+/// Builds, or values of an option, as columns; loads as rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeTable {
     pub factor: String,
     pub metric: String,
     /// Levels of the factor, the base first.
     pub columns: Vec<String>,
-    /// One a load, groups together.
+    /// One per load, ordered by group.
     pub rows: Vec<RelativeRow>,
-    /// Each group of three loads or more, under each column but the base.
+    /// Each group of three or more loads, in each column except the base.
     pub groups: Vec<GroupRatios>,
 }
 
 impl RelativeTable {
-    /// The table of a summary whose factors are a build, or an option, and a load; none where they are not.
+    /// The table of a summary whose factors are a load and either a build or an option; none for other summaries.
     pub fn of(summary: &Summary) -> Option<Self> {
         let first = summary.builds.first()?;
         let mut table = Self {
@@ -161,12 +162,11 @@ impl RelativeTable {
         all.filter_map(|(group, place, column)| of(group, place, column)).collect()
     }
 
-    /// Whether it is what the study asked: each load by itself.
+    /// Whether it answers the study's question: each load is answered separately.
     pub fn is_the_answer(summary: &Summary) -> bool {
         matches!(summary.answer.verdict, super::verdict::Verdict::ByLoad(_))
     }
 
-    /// Whether any cost of an operation was recorded.
     pub fn has_costs(&self) -> bool {
         self.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.cost != Cost::default())
     }

@@ -1,4 +1,4 @@
-//! What the conditions leave unexplained, tested against everything that was recorded alongside the metrics.
+//! Tests the variation that conditions leave unexplained against every recorded covariate.
 
 use super::collect::{self, ConditionTrials};
 use super::confidence::FURTHER;
@@ -11,20 +11,21 @@ use tare_stats::covariates::{PERMUTATIONS, Shape, explain, neighbours};
 use tare_stats::effects::{Cell, residuals};
 use tare_topology::Machine;
 
-/// A covariate is named when its adjusted p-value is small and it goes with at least this share: less is not worth
-/// hunting for.
+/// A covariate is named if its adjusted p-value is small and it explains at least this share of the variance: less is
+/// not worth a search for the cause.
 const LEAST_SHARE: f64 = 0.1;
-/// Trials beyond those of the conditions' means below which nothing is tested.
+/// Minimum number of trials beyond one per condition.
 const FEWEST: usize = 8;
 const NAMED: usize = 5;
-/// Shuffles of a trial over which all permutations of a covariate may go: thousands of trials need no more of them.
+/// Maximum of trials times permutations, which bounds the run time; with thousands of trials, fewer permutations are
+/// enough.
 const SHUFFLES: usize = 2_000_000;
-/// Fewest permutations: below, no p-value of fifty covariates could be shown.
+/// Minimum number of permutations: with fewer, no p-value of fifty covariates could be significant.
 const FEWEST_PERMUTATIONS: usize = 999;
-/// Fixed, so that the same results always read the same.
+/// Fixed, so that the same results always give the same output.
 const SEED: u64 = 1;
 
-/// Covariates that explain what is left within conditions, averaged over all primary metrics, the best first.
+/// Covariates that explain the residuals within conditions, averaged over all primary metrics, the best first.
 pub(super) fn causes(conditions: &[ConditionTrials<'_>], machine: Option<&Machine>) -> Vec<ResidualCause> {
     let conditions: Vec<&ConditionTrials<'_>> = conditions.iter().filter(|condition| condition.ok.len() > 1).collect();
     let trials: usize = conditions.iter().map(|condition| condition.ok.len()).sum();
@@ -36,7 +37,8 @@ pub(super) fn causes(conditions: &[ConditionTrials<'_>], machine: Option<&Machin
         conditions.iter().flat_map(|condition| &condition.ok).map(|trial| threads::features(trial, machine)).collect();
     let covariates = covariates(&features);
     let permutations = (SHUFFLES / trials).clamp(FEWEST_PERMUTATIONS, PERMUTATIONS);
-    // What changes slowly, a covariate or the machine, goes with everything else that does: neighbours are compared.
+    // Slow changes of a covariate and of the machine correlate with each other without being related, so only
+    // neighbouring trials are compared.
     let order: Vec<usize> = conditions.iter().flat_map(|condition| &condition.ok).map(|trial| trial.trial).collect();
     let strata = neighbours(&order);
     let found =
@@ -45,8 +47,8 @@ pub(super) fn causes(conditions: &[ConditionTrials<'_>], machine: Option<&Machin
     named.map(|cause| ResidualCause { covariate: cause.name, share: cause.share, p_value: cause.p_adjusted }).collect()
 }
 
-/// ln of every trial mean less its condition's, averaged over the primary metrics that all trials have, and the number
-/// of the condition of each trial.
+/// ln of every trial mean minus its condition's mean, averaged over the primary metrics that all trials have, and the
+/// condition index of each trial.
 fn left_over(conditions: &[&ConditionTrials<'_>]) -> Option<(Vec<f64>, Vec<usize>)> {
     let trials: usize = conditions.iter().map(|condition| condition.ok.len()).sum();
     let owned: Vec<ConditionTrials<'_>> = conditions.iter().map(|condition| (*condition).clone()).collect();
@@ -58,7 +60,7 @@ fn left_over(conditions: &[&ConditionTrials<'_>]) -> Option<(Vec<f64>, Vec<usize
     for name in names {
         let cells: Vec<Cell> =
             conditions.iter().map(|condition| Cell { levels: Vec::new(), trials: condition.means(name) }).collect();
-        // A metric that some trial lacks, or that is zero somewhere, cannot take part.
+        // A metric that a trial lacks, or that has a value of zero, is excluded.
         let Ok((left, of)) = residuals(&cells) else { continue };
         if left.len() == trials {
             sum.iter_mut().zip(left).for_each(|(sum, left)| *sum += left);

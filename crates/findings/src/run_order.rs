@@ -1,4 +1,4 @@
-//! The run-order check: do trials resemble the ones before them.
+//! The run-order check: whether consecutive trials are correlated.
 
 use super::collect::ConditionTrials;
 use super::composite::Composite;
@@ -7,28 +7,28 @@ use serde::Serialize;
 use tare_stats::descriptive::mean;
 use tare_stats::serial;
 
-/// Fixed, so that the same results always read the same.
+/// Fixed, so that the same results always give the same output.
 pub(super) const SEED: u64 = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
-    /// Correlation of a trial with the one before it, what conditions explain taken out; 0 when there is none.
+    /// Correlation of a trial with the previous one, without the effects of conditions; 0 if there is none.
     pub correlation: f64,
-    /// Chance that trials without order look so.
+    /// Probability of such a correlation without any effect of the order.
     pub p_value: f64,
-    /// Change of the last third of the run against the first, as a fraction.
+    /// Relative change from the first to the last third of the run.
     pub change: Option<f64>,
     pub trials: usize,
 }
 
 impl Drift {
-    /// Whether the trials are shown to resemble each other.
+    /// Whether consecutive trials are shown to be correlated.
     pub fn shown(&self) -> bool {
         self.p_value <= FURTHER
     }
 }
 
-/// What conditions leave of each trial, in the order the trials ran.
+/// The residual of each trial after the effects of conditions, in the order of the run.
 pub(super) fn residuals(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<f64> {
     let mut left: Vec<(usize, u32, f64)> = Vec::new();
     for (condition, cell) in conditions.iter().zip(&composite.cells) {
@@ -39,7 +39,7 @@ pub(super) fn residuals(conditions: &[ConditionTrials<'_>], composite: &Composit
     left.into_iter().map(|(_, _, residual)| residual).collect()
 }
 
-/// The check of one run; none where its trials have no known order, or are too few.
+/// The check of one run; none if the order of its trials is unknown, or there are too few.
 pub(super) fn check(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Option<Drift> {
     let left = residuals(conditions, composite);
     let found = serial::run_order(&left, SEED)?;

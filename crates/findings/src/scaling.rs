@@ -1,4 +1,4 @@
-//! The scalability law over threads or nodes, other factors held.
+//! The scalability law over threads, nodes or caches, with the other factors fixed.
 
 use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
@@ -8,34 +8,34 @@ use tare_results::metric::{self, Better};
 use tare_stats::ladder::{self as steps, Rung};
 use tare_stats::scaling::{fit, rung_points};
 
-/// Fewest different numbers that a law is fitted to.
+/// Minimum number of distinct levels for a law.
 const FEWEST: usize = 3;
 
-/// Whether a metric is one that laws are fitted to.
+/// Whether laws are fitted to this metric.
 fn is_throughput(name: &str) -> bool {
     let metric = metric::describe(name);
     metric.better == Better::Higher && metric.unit == "1/s"
 }
 
-/// Laws of every throughput over `threads` and over `nodes`; none where fewer than three numbers were measured. `rate`
-/// is the chance that any step is called retrograde where none is.
+/// Laws of every throughput along each ladder; empty if fewer than three numbers were measured. `rate` is the
+/// probability that any step is called retrograde although none is.
 pub(super) fn scaling(conditions: &[ConditionTrials<'_>], rate: f64) -> Vec<Scaling> {
     let metrics = collect::all_metrics(conditions);
     let throughputs: Vec<&String> = metrics.iter().filter(|name| is_throughput(name)).collect();
     let mut all = ladders(conditions);
-    // Of shorter ones nothing is said, so they take no share of the rate.
+    // Shorter ladders have no law, so they take no share of the rate.
     all.retain(|ladder| ladder.rungs.len() >= FEWEST);
     let laws = |ladder: &Ladder<'_, '_>| {
         let law = |metric: &&String| law(metric, ladder, &rungs(ladder, metric)?, rate / all.len() as f64);
         throughputs.iter().copied().filter_map(|metric| law(&metric)).collect::<Vec<_>>()
     };
     let mut laws: Vec<Scaling> = all.iter().flat_map(laws).collect();
-    // All ladders of a metric stand together.
+    // All ladders of a metric are listed together.
     laws.sort_by_key(|law| (law.over != "threads", metrics.iter().position(|name| *name == law.metric)));
     laws
 }
 
-/// The trials of each rung of a ladder; none where too few rungs have any.
+/// The trials of each rung of a ladder; none if too few rungs have any.
 fn rungs(ladder: &Ladder<'_, '_>, metric: &str) -> Option<Vec<Rung>> {
     let rung = |(n, condition): &(f64, &ConditionTrials<'_>)| {
         let (blocks, trials): (Vec<usize>, Vec<f64>) = condition.numbered(metric).into_iter().unzip();
@@ -49,8 +49,8 @@ fn rungs(ladder: &Ladder<'_, '_>, metric: &str) -> Option<Vec<Rung>> {
 fn law(metric: &str, ladder: &Ladder<'_, '_>, rungs: &[Rung], rate: f64) -> Option<Scaling> {
     let law = fit(&rung_points(rungs), CONFIDENCE).ok()?;
     let steps = steps::steps(rungs, CONFIDENCE).ok()?;
-    // Each ladder of a study has a chance of a false alarm; together they have that of one.
-    // Twice: only one of the two directions is a claim.
+    // The rate is divided between the ladders of a study. It is doubled for the two-sided interval, because only one
+    // direction is a claim.
     let strict = steps::steps(rungs, 1.0 - 2.0 * rate).ok()?;
     let doubled = 2.0 * rungs.iter().map(|rung| rung.n).fold(0.0, f64::max);
     let predicted = law.predict(doubled, CONFIDENCE);

@@ -1,24 +1,25 @@
-//! Searches for the highest rate under an objective whose figure is worth less than it looks.
+//! Searches for the highest rate that meets an objective, if their result is less reliable than usual.
 
 use super::collect::ConditionTrials;
 use serde::Serialize;
 use tare_results::search::SearchRecord;
 
-/// Transactions beyond a percentile, below which it is known too badly: rates found with 20 of them were 3.5% too high
-/// on average, with 8 of them 8%.
+/// Minimum number of transactions beyond a percentile for a reliable value: rates found with 20 of them were 3.5% too
+/// high on average, with 8 of them 8%.
 pub const FEWEST_BEYOND: f64 = 100.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchNotes {
     pub condition: String,
     pub searches: usize,
-    /// Of these, the ones whose step at that rate had fewer than 100 transactions beyond the objective's percentile.
+    /// How many searches had fewer than 100 transactions beyond the objective's percentile, in the step at the found
+    /// rate.
     pub scarce: usize,
-    /// The fewest of them; null where no search says how many there were.
+    /// The smallest number of transactions beyond the percentile; null if no search recorded it.
     pub fewest_beyond: Option<f64>,
-    /// Of these, the ones that came to no end: lower rates did not meet the objective and higher ones did.
+    /// How many searches did not converge: lower rates did not meet the objective and higher ones did.
     pub without_end: usize,
-    /// Between which rates those lie, transactions a second; null where all came to an end.
+    /// The range of rates in which these searches did not converge, transactions per second; null if all converged.
     pub bracket_tps: Option<[f64; 2]>,
 }
 

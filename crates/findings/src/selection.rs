@@ -1,4 +1,4 @@
-//! Whether clean trials are a selection of the fast ones, for the slow ones were the disturbed ones.
+//! Whether the clean trials are a selection of the fast ones, because the slow trials were the disturbed ones.
 
 use super::collect::ConditionTrials;
 use super::state::is_disturbed;
@@ -7,10 +7,10 @@ use tare_results::metric::{self, Better};
 use tare_stats::counts::{Count, more_in_b};
 use tare_stats::descriptive::{mean, min_max};
 
-/// Means of disturbed trials, at best without what disturbed them, and of clean ones, so that higher is better; none
-/// where either are missing or nothing bounds what was taken.
+/// Means of the disturbed trials, corrected for the largest possible effect of the disturbance, and of the clean ones,
+/// with signs such that higher is better; none if either are missing or the effect has no upper bound.
 fn sides(condition: &ConditionTrials<'_>, name: &str) -> Option<[Vec<f64>; 2]> {
-    // A trial that others could have brought to a standstill says nothing.
+    // A trial that other processes could have stalled completely has no bound.
     let bounded = condition.disturbed().into_iter().filter(|trial| taken::most([*trial]).is_some()).collect();
     let disturbed = ConditionTrials { ok: bounded, ..condition.at_best() };
     let sign = sign(metric::describe(name).better);
@@ -19,7 +19,7 @@ fn sides(condition: &ConditionTrials<'_>, name: &str) -> Option<[Vec<f64>; 2]> {
     (taken::applies(name) && sides.iter().all(|side| !side.is_empty())).then_some(sides)
 }
 
-/// What values are multiplied by so that higher is better.
+/// The factor that makes higher values better.
 fn sign(better: Better) -> f64 {
     match better {
         Better::Higher => 1.0,
@@ -27,14 +27,15 @@ fn sign(better: Better) -> f64 {
     }
 }
 
-/// As far below the clean ones as these are from each other.
+/// The limit below the clean trials: as far below the slowest as the range of the clean trials.
 fn far_below(fast: &[f64]) -> Option<f64> {
     min_max(fast).map(|(least, most)| least - (most - least))
 }
 
-/// Whether the clean trials of a condition are not what all of them would have been: every disturbed one was, even at
-/// best without what disturbed it, worse than every clean one, which chance makes of them no more often than at this
-/// rate. They were disturbed because they were slow, or by more than CPU time that was taken away.
+/// Whether the clean trials of a condition are not representative of all its trials: every disturbed trial is worse
+/// than every clean one even after correction for the largest possible effect of the disturbance, and chance alone
+/// gives this no more often than `rate`. Either slow trials are disturbed more often, or something other than the lost
+/// CPU time slowed them.
 pub(super) fn beyond(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> bool {
     let Some([slow, fast]) = sides(condition, name) else { return false };
     let by_chance = more_in_b(Count { hits: 0, of: fast.len() }, Count { hits: slow.len(), of: slow.len() });
@@ -42,8 +43,8 @@ pub(super) fn beyond(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> 
     ends.is_some_and(|((_, best_slow), (worst_fast, _))| best_slow < worst_fast) && by_chance <= rate
 }
 
-/// Whether a disturbed trial is worse than what disturbed it explains, and further from the clean ones than these are
-/// from each other: leaving it out makes trials alike.
+/// Whether a disturbed trial is worse than its disturbance explains, and further from the clean ones than these are
+/// from each other: leaving it out reduces the spread.
 pub(super) fn one_beyond(condition: &ConditionTrials<'_>, name: &str) -> bool {
     let Some([slow, fast]) = sides(condition, name) else { return false };
     let far = min_max(&slow).zip(far_below(&fast));
@@ -51,7 +52,7 @@ pub(super) fn one_beyond(condition: &ConditionTrials<'_>, name: &str) -> bool {
 }
 
 /// Whether disturbed trials of a condition are worse than clean ones by no more than these differ among themselves:
-/// they may be slow by chance as well as by what disturbed them. `cell` has a logarithm for each of its trials.
+/// they may be slow by chance or because of the disturbance. `cell` has a logarithm for each trial of the condition.
 pub(super) fn near(condition: &ConditionTrials<'_>, cell: &[(usize, f64)], better: Better) -> bool {
     let sign = sign(better);
     let values = |disturbed: bool| -> Vec<f64> {

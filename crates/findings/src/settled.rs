@@ -1,6 +1,6 @@
-//! Whether a study's question is settled before all of its trials have run: every factor is shown to matter, or what is
-//! left open of it is too small to; every step over all ladders of a load is shown to give less, or hardly to. What the
-//! answer may claim then is held by the rate of its look alone, so this may be any rule.
+//! Whether a study's question is settled before all of its trials have run: every factor either has a shown effect or
+//! is bounded by a small one, and every pooled step either gives less or hardly less. The error rate is controlled by
+//! the rate of the look alone, so this stopping rule may be arbitrary.
 
 use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};
@@ -11,23 +11,23 @@ use tare_results::looks::{Look, looks};
 use tare_results::question::Question;
 use tare_stats::Interval;
 
-/// A factor that moves no more than this has no effect to speak of, as `tare find` and `tare ab` have it.
+/// Effects of a factor up to this ratio are negligible, as in `tare find` and `tare ab`.
 const MINIMUM_EFFECT: f64 = 1.02;
-/// A factor under which trials vary by less than this many times as much is no source of spread to speak of.
+/// Ratios of the spread up to this are negligible: such a factor is no source of spread.
 const MINIMUM_SPREAD: f64 = 2.0;
 
-/// Whether no further trial is needed for what the study asks.
+/// Whether the study's question needs no further trial.
 pub fn settled(results: &Results) -> bool {
     is_settled(&AnswerContext::of(results), &collect::conditions(results))
 }
 
-/// The look before the last one that settles the question.
+/// The interim look that settles the question.
 pub(super) fn ended_early(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Option<Look> {
     let is_look = |look: &Look| !look.is_last && looks(look.of_blocks).contains(&look.blocks);
     asked.look.filter(|look| is_look(look) && is_settled(asked, conditions))
 }
 
-/// With the disturbed trials and without them, where there are any.
+/// Settled both with the disturbed trials and without them, if there are any.
 fn is_settled(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
     let clean = || conditions.iter().map(ConditionTrials::clean).collect::<Vec<_>>();
     let any_disturbed = conditions.iter().any(|condition| !condition.disturbed().is_empty());
@@ -64,7 +64,7 @@ fn is_settled_by(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> b
     }
 }
 
-/// Whether a ratio is shown to be smaller than this one, either way.
+/// Whether a ratio is shown to lie within `1 / most` to `most`.
 fn lies_within(ci: Option<Interval>, most: f64) -> bool {
     ci.is_some_and(|ci| ci.high <= most && ci.low >= most.recip())
 }

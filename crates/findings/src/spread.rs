@@ -1,4 +1,5 @@
-//! Spread of one condition: variance components of a metric, and the article's columns over all of them.
+//! Spread of one condition: variance components of a metric, and the columns of the stability article's table over all
+//! metrics.
 
 use super::summary::{Components, MetricSummary, Spread};
 use tare_results::metric;
@@ -6,7 +7,7 @@ use tare_stats::Trials;
 use tare_stats::components::of_trials;
 use tare_stats::trials::average_and_largest;
 
-/// Variance components of nested samples (outer = trials); none below two trials or for a mean of 0.
+/// Variance components of nested samples (outer = trials); none with fewer than two trials or a mean of 0.
 pub(super) fn components(trials: &[Vec<f64>]) -> Option<Components> {
     let covs = of_trials(Trials::new(trials).ok()?).ok()?.covs()?;
     match covs.as_slice() {
@@ -18,13 +19,12 @@ pub(super) fn components(trials: &[Vec<f64>]) -> Option<Components> {
     }
 }
 
-/// The article's measure of one metric: (max - min) / min of the trial means. None below two trials.
+/// The article's measure of one metric: (max - min) / min of the trial means. None with fewer than two trials.
 pub fn range(metric: &MetricSummary) -> Option<f64> {
     let range = (metric.max - metric.min) / metric.min;
     (metric.trials > 1 && metric.min > 0.0 && range.is_finite()).then_some(range)
 }
 
-/// Spread over the primary metrics of a condition.
 pub(super) fn of(metrics: &[MetricSummary]) -> Option<Spread> {
     let primary: Vec<(&MetricSummary, f64, f64)> = metrics
         .iter()

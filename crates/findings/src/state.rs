@@ -1,4 +1,4 @@
-//! The one state of a trial, clean, disturbed or failed, used by every table, page and JSON.
+//! The state of a trial (clean, disturbed or failed), used by every table, page and JSON document.
 
 use crate::figures::figure;
 use tare_results::metric::{self, Better};
@@ -6,22 +6,22 @@ use tare_results::schema::{Outcome, TrialRecord};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Nothing foreign above the limits of the study.
+    /// No disturbance above the limits of the study.
     Clean,
-    /// Something was, with who and how much. It counts when no attempt at a clean one was left.
+    /// A disturbance above a limit, with its source and size. The trial counts if no attempt at a clean one was left.
     Disturbed(String),
     /// No result; it never counts.
     Failed(String),
 }
 
-/// Whether a trial that is analysed counts although it was disturbed. What [`of`] says of it, without another look at
-/// all its samples.
+/// Whether an analysed trial counts although it was disturbed. Equals [`of`] for such trials, without checking all
+/// their samples again.
 pub fn is_disturbed(analysed: &TrialRecord) -> bool {
     analysed.reason.is_some()
 }
 
-/// The state of a record. A throughput of 0 is no measurement of a server that works, and a metric that is not a number
-/// is none of anything: both fail the trial, whatever its own outcome says.
+/// The state of a record. A throughput of 0, or a metric that is not a number, is no valid measurement: both fail the
+/// trial, whatever its recorded outcome.
 pub fn of(trial: &TrialRecord) -> State {
     let reason = || trial.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned());
     match trial.outcome {

@@ -1,4 +1,4 @@
-//! Results -> [`Summary`].
+//! Computes a [`Summary`] from results.
 
 use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};
@@ -18,7 +18,7 @@ use tare_results::schema::Plan;
 use tare_stats::{Trials, descriptive, trials};
 use tare_topology::Machine;
 
-/// Analyses results. Clean trials count, and disturbed ones where no attempt at a clean one was left; all others are
+/// Analyses results. Clean trials count, and disturbed ones if no attempt at a clean one was left; all others are
 /// counted and listed.
 pub fn summarize(results: &Results) -> Summary {
     let machine = results.environment.as_ref().map(|environment| &environment.machine);
@@ -72,7 +72,7 @@ pub fn summarize(results: &Results) -> Summary {
     }
 }
 
-/// The metric by which pairs or a race were decided, where the command line named one.
+/// The metric that decided pairs or a race, if the command line named one.
 fn decided(plan: Option<&Plan>, metrics: &[String]) -> Option<String> {
     let plan = plan?;
     let of_pairs = plan.settle.as_ref().and_then(|rule| rule.metric.clone());
@@ -80,7 +80,7 @@ fn decided(plan: Option<&Plan>, metrics: &[String]) -> Option<String> {
     named.filter(|name| metrics.contains(name))
 }
 
-/// The answer to the study's question alone, as the summary has it.
+/// The answer to the study's question, equal to that of the summary, without the rest.
 pub fn answered(results: &Results) -> Answer {
     answer_of(&AnswerContext::of(results), &collect::conditions(results))
 }
@@ -89,7 +89,7 @@ fn answer_of(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Answe
     Answer { ended_early: settled::ended_early(asked, conditions), ..answer::answer(asked, conditions) }
 }
 
-/// What a condition's summary is made with besides its own trials.
+/// The inputs of a condition's summary other than its own trials.
 struct Given<'a> {
     all: &'a [ConditionTrials<'a>],
     machine: Option<&'a Machine>,

@@ -1,4 +1,4 @@
-//! The summary: what records came to, as values, from which every report is drawn and every sentence made.
+//! The summary: all findings of a set of results as values, the input of every report and every sentence.
 
 use super::aside;
 use super::collect::Unrealizable;
@@ -32,75 +32,70 @@ use tare_results::schema::Levels;
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
-/// What a set of results says: made once from the records, and never changed.
+/// The findings of a set of results, computed once from the records and then immutable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// One entry a condition of which anything was run, in the order of the plan.
+    /// One entry per condition with at least one attempt, in the order of the plan.
     #[serde(skip)]
     pub conditions: Vec<ConditionSummary>,
-    /// Main effects and interactions, when there are two-level factors.
     pub effects: Vec<Effect>,
     pub scaling: Vec<Scaling>,
-    /// Which two-level factor the spread comes from; none where the study cannot say.
+    /// Which two-level factor causes the spread; none if the study cannot determine it.
     pub spread_sources: Option<SpreadSources>,
-    /// The metric that headlines and default gates are about; none without an analysed trial.
+    /// The metric of headlines and default gates; none without an analysed trial.
     pub headline_metric: Option<String>,
-    /// What the study asked, answered from tested effects or not at all.
+    /// The answer to the study's question, from tested effects only.
     #[serde(skip)]
     pub answer: Answer,
     pub unrealizable: Vec<Unrealizable>,
-    /// Whether the headline metric has modes, and what would have been seen of them; none where nothing was tested.
+    /// Whether the headline metric has modes, with the power of the test; none if nothing was tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modes_tested: Option<ModesTested>,
     /// Trials that lie far from the others of their condition, in a primary metric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<Outlier>,
-    /// Whether trials resembled the ones before them; null where too few ran in a known order.
+    /// Whether consecutive trials were correlated; null if too few ran in a known order.
     pub run_order: Option<Drift>,
-    /// Recorded covariates that explain what the conditions leave of the spread between trials, the best first.
+    /// Recorded covariates that explain the remaining spread between trials of a condition, the best first.
     pub residual_causes: Vec<ResidualCause>,
-    /// Where the time of a transaction goes, one entry a condition with transactions and watched clients.
+    /// Where the time of a transaction goes, one entry per condition with transactions and observed clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub time: Vec<ConditionTime>,
-    /// What was captured alongside the metrics, one entry a condition.
+    /// Captures, one entry per condition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<CaptureSummary>,
-    /// Locks, symbols and callers by how much their share grows over threads or nodes: the first one is what to look
-    /// at.
+    /// Locks, symbols and callers, ranked by how much their share grows over threads or nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub growth: Vec<GrowthRanking>,
-    /// Builds side by side, when `binary` is a factor.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildComparison>,
-    /// Memory by node, where there is more than one.
+    /// Memory by node, if there are several nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeSummary>,
-    /// Client location by server location, where both vary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placement_grids: Vec<PlacementGrid>,
-    /// What distance between nodes costs, where it was measured.
+    /// The cost of distance between nodes, if it was measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub distance: Vec<DistanceCost>,
-    /// Seconds of global counters by threads and strategy, where those ran.
+    /// Seconds of global counters by threads and strategy, if they ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterTable>,
-    /// What sharing servers did, where the rungs of ladders did.
+    /// The effects of sharing servers, if the rungs of ladders shared them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetimes: Option<Lifetimes>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<QueryPlans>,
-    /// Conditions whose searches for the highest rate ask for a note.
+    /// Conditions whose searches for the highest rate need a note.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchNotes>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warm_up: Vec<WarmUp>,
-    /// The machines side by side, where several ran the study.
+    /// The machines side by side, if several ran the study.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<Hosts>,
-    /// Samples that were left out, as the study asks.
     #[serde(skip)]
     pub dropped: Option<Dropped>,
-    /// Why the study is not adjusted by the probe that it said in advance.
+    /// Why the study is not adjusted by the probe that it declared in advance.
     #[serde(skip)]
     pub not_adjusted: Option<Refusal>,
     /// Metrics that an analysed trial has, in table order.
@@ -108,33 +103,34 @@ pub struct Summary {
     pub metrics: Vec<String>,
 }
 
-/// What the captures of one condition say, means over its trials.
+/// The captures of one condition, means over its trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CaptureSummary {
     pub condition: String,
     pub trials: usize,
-    /// Throughput in the capture samples / in the measured ones: 0.95 is a cost of 5%.
+    /// Throughput in the capture samples / throughput in the measured ones: 0.95 is a cost of 5%.
     pub tps_ratio: Option<f64>,
-    /// Captures that were requested and could not be made: name -> reason.
+    /// Captures that were requested but not possible: name -> reason.
     pub missing: BTreeMap<String, String>,
-    /// What made a sample of the profile: `cycles`, `cpu-clock` ...
+    /// The sampling event of the profile: `cycles`, `cpu-clock` ...
     pub event: Option<String>,
     pub samples: u64,
     pub symbols: Vec<SymbolSummary>,
     pub locks: Vec<LockSummary>,
     pub waits: Option<WaitsSummary>,
-    /// Who kept the connections' threads asleep; of results before it was captured none.
+    /// What kept the connections' threads asleep; none in results of older versions, which did not capture it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakes: Option<WakesSummary>,
-    /// Cache lines that cores take from each other, where accesses to memory were sampled.
+    /// Contended cache lines, if memory accesses were sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<LinesSummary>,
-    /// The program or library whose functions have no names in the profile, where that is much of it.
+    /// The program or library whose functions have no names in the profile, if their share is large.
     pub unnamed: Option<Unnamed>,
 }
 
 impl CaptureSummary {
-    /// Who called what connections slept in, `caller;callee`, with the share of their time, the largest first.
+    /// The callers of the functions that connections slept in, `caller;callee`, with the share of the connections'
+    /// time, the largest first.
     pub fn callers(&self) -> &[(String, f64)] {
         let of_wakes = self.wakes.as_ref().map(|wakes| wakes.callers.as_slice()).filter(|callers| !callers.is_empty());
         let stacks = || self.waits.as_ref()?.stacks.as_ref().map(|stacks| stacks.callers.as_slice());
@@ -142,10 +138,10 @@ impl CaptureSummary {
     }
 }
 
-/// Samples of a profile without the name of a function.
+/// Samples of a profile without a function name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unnamed {
-    /// The program or library that has most of them.
+    /// The program or library with most of them.
     pub object: String,
     /// Share of the samples without a name, in all programs and libraries, 0 to 1.
     pub fraction: f64,
@@ -153,11 +149,11 @@ pub struct Unnamed {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SymbolSummary {
-    /// Its name; `_[k]` at the end is the kernel's.
+    /// Its name; kernel symbols end in `_[k]`.
     pub symbol: String,
     /// Share of the samples inside it, 0 to 1.
     pub self_fraction: f64,
-    /// Share of the samples inside it or what it calls, 0 to 1.
+    /// Share of the samples inside it or its callees, 0 to 1.
     pub total_fraction: f64,
 }
 
@@ -165,7 +161,7 @@ pub struct SymbolSummary {
 pub struct LockSummary {
     pub name: String,
     pub count: f64,
-    /// Time until it was had, over all threads, milliseconds.
+    /// Time spent waiting for the lock, over all threads, milliseconds.
     pub wait_ms: f64,
     /// `wait_ms` as a share of the time of all connections' threads.
     pub wait_fraction: f64,
@@ -178,7 +174,7 @@ pub enum Profiled {
     Locks,
     /// Functions by the samples inside them.
     Symbols,
-    /// Functions by the samples inside them or what they call.
+    /// Functions by the samples inside them or their callees.
     Calls,
 }
 
@@ -186,7 +182,7 @@ pub enum Profiled {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GrowthRanking {
     pub what: Profiled,
-    /// Over which number it grows: `threads` or `nodes`.
+    /// The factor of the ladder: `threads` or `nodes`.
     pub over: String,
     pub levels: Levels,
     pub grown: Vec<Grown>,
@@ -199,27 +195,27 @@ pub struct Grown {
     pub first: f64,
     pub last: f64,
     pub per_doubling: f64,
-    /// 95% interval of it; null with two profiles.
+    /// 95% interval of `per_doubling`; null with two profiles.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Whether it is shown to grow, tested together with all other names of the ranking.
     pub shown: bool,
 }
 
-/// One build against the first, other levels the same.
+/// One build compared with the first, with all other levels equal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BuildComparison {
-    /// The factor whose levels are compared: `build`, `binary`, or an option where the load is a factor too.
+    /// The factor whose levels are compared: `build`, `binary`, or an option if the load is a factor too.
     pub factor: String,
     pub metric: String,
     pub a: String,
     pub b: String,
     pub levels: Levels,
-    /// What kind of load it is, where the load is one of the other factors.
+    /// The kind of load, if the load is one of the other factors.
     #[serde(skip)]
     pub group: Option<Group>,
     pub ratio: f64,
-    /// 95% interval of it; null with a single trial on a side.
+    /// 95% interval of the ratio; null if a side has a single trial.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Whether B is faster, at 95% over all points together.
@@ -237,11 +233,11 @@ pub struct Changed {
     pub b: f64,
 }
 
-/// A recorded covariate (migrations, steal, layout ...) that goes with what conditions do not explain.
+/// A recorded covariate (migrations, steal, layout ...) that correlates with what conditions do not explain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResidualCause {
     pub covariate: String,
-    /// Share of the variance between trials of the same condition that goes with it, 0 to 1.
+    /// Share of the variance between trials of the same condition that it explains, 0 to 1.
     pub share: f64,
     /// By permutation within conditions, adjusted over all covariates.
     pub p_value: f64,
@@ -259,17 +255,17 @@ pub struct Spread {
     /// CoV of the trial means, averaged over the metrics.
     pub between_cov_average: f64,
     pub between_cov_largest: f64,
-    /// CoV of the samples of a trial, averaged over trials and metrics; null with one sample a trial.
+    /// CoV of the samples of a trial, averaged over trials and metrics; null with one sample per trial.
     pub within_cov_average: Option<f64>,
     pub within_cov_largest: Option<f64>,
 }
 
-/// Variance components by Kalibera & Jones: what each level of repetition adds of its own.
+/// Variance components by Kalibera & Jones: the variance that each level of repetition adds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Components {
-    /// sqrt(T_1^2) / mean: samples of one trial; null with one sample a trial.
+    /// sqrt(T_1^2) / mean: samples of one trial; null with one sample per trial.
     pub within_cov: Option<f64>,
-    /// sqrt(T_2^2) / mean: trials, without what their samples add. 0 where the samples explain all of it.
+    /// sqrt(T_2^2) / mean: trials, without the contribution of their samples. 0 if the samples explain all of it.
     pub between_cov: f64,
 }
 
@@ -280,16 +276,15 @@ pub struct ConditionSummary {
     pub trials: usize,
     #[serde(skip)]
     pub metrics: Vec<MetricSummary>,
-    /// How long its transactions took, all trials together; none in results of version 0.1.0.
+    /// Transaction times of all trials together; none in results of version 0.1.0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latencies: Vec<Distribution>,
-    /// Of these, the ones that nothing disturbed.
+    /// How many of the trials were undisturbed.
     pub clean_trials: usize,
-    /// Of these, the ones that count although something disturbed them: no attempt at a clean one was left.
+    /// How many of the trials count although they were disturbed, because no attempt at a clean one was left.
     pub disturbed_trials: usize,
-    /// Attempts that gave no result.
     pub failed_trials: usize,
-    /// Disturbed attempts that were put aside for another one.
+    /// Disturbed attempts that were set aside for another one.
     pub contaminated_trials: usize,
     /// Spread over the primary metrics; null below two trials.
     pub spread: Option<Spread>,
@@ -298,17 +293,18 @@ pub struct ConditionSummary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricSummary {
     pub name: String,
-    /// Unit, empty where unknown.
+    /// Unit, empty if unknown.
     pub unit: String,
     pub better: Better,
-    /// Mean over trials of the trial means; of latency percentiles, of those of each trial's transactions together.
+    /// Mean over trials of the trial means; for latency percentiles, of the percentile over all transactions of each
+    /// trial.
     pub mean: f64,
     pub median: f64,
     /// 95% interval over trials; null with fewer than two trials.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Coefficient of variation of the samples of a trial, averaged over trials, as a fraction; null with one sample a
-    /// trial.
+    /// Coefficient of variation of the samples of a trial, averaged over trials, as a fraction; null with one sample
+    /// per trial.
     pub within_cov: Option<f64>,
     /// Coefficient of variation of the trial means, as a fraction; null with fewer than two trials.
     pub between_cov: Option<f64>,
@@ -316,21 +312,22 @@ pub struct MetricSummary {
     pub components: Option<Components>,
     pub min: f64,
     pub max: f64,
-    /// Two or three entries when the trials fall into modes, and then the mean describes no trial; else empty.
+    /// Two or three entries if the trials fall into modes, in which case the mean describes no trial; else empty.
     pub modes: Vec<Mode>,
-    /// What the trials of each mode have in common, where a recorded covariate explains it.
+    /// What the trials of each mode have in common, if a recorded covariate explains it.
     #[serde(skip)]
     pub mode_cause: Option<ModeCause>,
-    /// No mode is shown, but the trials lie far apart and none of them is near their mean, or it is hardly known.
+    /// No mode is shown, but the trials lie far apart, and either none of them is near their mean or the mean is hardly
+    /// known.
     #[serde(skip)]
     pub far_from_mean: bool,
     pub trials: usize,
-    /// What the probes alongside the trials leave of their spread, where the study records them.
+    /// The remaining spread of the trials after adjustment by each probe, if the study records probes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Weighed>,
 }
 
-/// The metrics of a condition, of which there may be thousands.
+/// The metrics of a condition by name; there may be thousands.
 pub type ByName<'a> = HashMap<&'a str, &'a MetricSummary>;
 
 impl ConditionSummary {
@@ -340,7 +337,7 @@ impl ConditionSummary {
 }
 
 impl MetricSummary {
-    /// What stands for its trials.
+    /// The value that represents its trials.
     pub fn middle(&self) -> Middle<'_> {
         match (self.modes.as_slice(), self.far_from_mean) {
             ([], false) => Middle::Mean(self.mean, self.ci),
@@ -349,12 +346,12 @@ impl MetricSummary {
         }
     }
 
-    /// The interval of the mean, where the mean stands for the trials.
+    /// The interval of the mean, if the mean represents the trials.
     pub fn interval(&self) -> Option<Interval> {
         self.ci.filter(|_| self.has_mean())
     }
 
-    /// Whether the mean stands for the trials.
+    /// Whether the mean represents the trials.
     pub fn has_mean(&self) -> bool {
         matches!(self.middle(), Middle::Mean(..))
     }
@@ -366,17 +363,17 @@ pub struct Effect {
     pub metric: String,
     /// `aslr`, or `aslr:ahi` for an interaction; `allocator=jemalloc` for one level of a factor that has more than two.
     pub term: Term,
-    /// The levels compared, `on/off`: ratios are first against second. Empty for an interaction.
+    /// The levels compared, `on/off`: ratios are first / second. Empty for an interaction.
     pub levels: String,
     /// Ratio of the mean at the first level to the mean at the second.
     pub mean_ratio: f64,
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Chance of such an effect on the mean where there is none, adjusted for all effects that are listed.
+    /// Probability of such an effect on the mean if there is none, adjusted for all listed effects.
     pub p_value: Option<f64>,
-    /// Whether the study shows it: the adjusted chance is at most 5%.
+    /// Whether the study shows it: the adjusted p-value is at most 5%.
     pub shown: bool,
-    /// Ratio of the between-trial CoVs; null where there are too few trials.
+    /// Ratio of the between-trial CoVs; null if there are too few trials.
     pub spread_ratio: Option<f64>,
     #[serde(flatten, serialize_with = "ends::spread_ci")]
     pub spread_ci: Option<Interval>,
@@ -384,21 +381,21 @@ pub struct Effect {
     pub spread_shown: bool,
 }
 
-/// What a scaling law says over threads or nodes, other factors held.
+/// A fitted scaling law over threads or nodes, with the other factors fixed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scaling {
     pub metric: String,
-    /// Over which number: `threads` or `nodes`.
+    /// The factor of the ladder: `threads` or `nodes`.
     pub over: String,
-    /// The levels of the other factors; empty when there are none.
+    /// The levels of the other factors; empty if there are none.
     pub levels: Levels,
     /// Throughput of a single thread or node.
     pub lambda: f64,
     /// Contention: the share of the work that is serial.
     pub sigma: f64,
-    /// Coherency: the cost of keeping each pair in step.
+    /// Coherency: the cost of keeping each pair consistent.
     pub kappa: f64,
-    /// Number at which the law peaks; null when it never does.
+    /// Number at which the law has its maximum; null if it has none.
     pub peak: Option<f64>,
     #[serde(serialize_with = "ends::pair")]
     pub lambda_ci: Option<Interval>,
@@ -406,15 +403,15 @@ pub struct Scaling {
     pub sigma_ci: Option<Interval>,
     #[serde(serialize_with = "ends::pair")]
     pub kappa_ci: Option<Interval>,
-    /// Some step gave less with more, beyond its interval.
+    /// On some step, a larger number gave less, beyond the interval.
     pub retrograde: bool,
     pub steps: Vec<Step>,
-    /// What the law predicts for twice the largest number measured; it takes for granted that the law goes on to hold.
+    /// Extrapolation to twice the largest measured number; it assumes that the law continues to hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prediction: Option<Prediction>,
 }
 
-/// Throughput that a law predicts where nothing was measured.
+/// Throughput that a law predicts at a number that was not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Prediction {
     pub n: f64,
@@ -425,7 +422,7 @@ pub struct Prediction {
 }
 
 impl Scaling {
-    /// Throughput that the law gives at `n`: lambda n / (1 + sigma (n - 1) + kappa n (n - 1)).
+    /// Throughput of the law at `n`: lambda n / (1 + sigma (n - 1) + kappa n (n - 1)).
     pub fn at(&self, n: f64) -> f64 {
         self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
     }
@@ -446,7 +443,7 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadSources {
     pub ranking: Vec<SpreadSource>,
-    /// Share of the variance that stays with every shown factor at its quiet level.
+    /// Share of the variance that remains with every shown factor at its quiet level.
     pub unexplained: f64,
 }
 
@@ -459,9 +456,9 @@ pub struct SpreadSource {
     pub spread_ratio: f64,
     #[serde(flatten, serialize_with = "ends::spread_ci")]
     pub spread_ci: Option<Interval>,
-    /// Share of the between-trial variance that goes when it is held at its quiet level; 0 unless shown.
+    /// Share of the between-trial variance that disappears at the quiet level; 0 unless shown.
     pub share: f64,
-    /// Adjusted over the factors.
+    /// Adjusted for the number of factors.
     pub p_value: f64,
     pub shown: bool,
 }
@@ -478,7 +475,7 @@ impl Summary {
         conditions.map(find).collect()
     }
 
-    /// The number of client threads that is a condition's own where others name none.
+    /// The number of client threads that this condition sets while others set none.
     pub fn own_threads<'a>(&'a self, condition: &'a ConditionSummary) -> Option<&'a str> {
         aside::threads(&condition.levels, self.conditions.iter().map(|c| &c.levels))
     }

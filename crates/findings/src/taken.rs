@@ -1,17 +1,18 @@
-//! What measured disturbance could explain at most: the part of a trial's time that others took from its CPUs.
+//! Upper bound of the effect of measured disturbance: the share of a trial's time that other processes ran on its CPUs.
 //!
-//! At worst everything stood still whenever anything else ran on one of the benchmark's CPUs, and no two of these
-//! moments were at the same time. Then a throughput v in a sample of which others took the share t was v / (1 - t)
-//! without them, and a time v was v (1 - t): no arrangement of the same CPU time explains more, what caches lost aside.
+//! In the worst case, the whole load stalled whenever anything else ran on one of the benchmark's CPUs, and no two of
+//! these periods overlapped. Let t be the share of a sample's time that others took. Then a throughput v would have
+//! been v / (1 - t) without them, and a time v would have been v (1 - t). No arrangement of the same CPU time has a
+//! larger effect, apart from cache misses that it causes.
 
 use tare_results::metric::{self, Better};
 use tare_results::schema::{SampleRecord, TrialRecord};
 
-/// A machine that slept for longer was suspended, as in the rules by which samples are judged.
+/// A machine that slept for longer counts as suspended, as in the rules that judge samples.
 const SUSPENDED_S: f64 = 0.01;
 
-/// Share of a sample's time, from 0 to 1, in which others ran on the benchmark's CPUs at most; none where that was not
-/// recorded or something else disturbed it too.
+/// Upper bound of the share of a sample's time, from 0 to 1, in which others ran on the benchmark's CPUs; none if it
+/// was not recorded or the sample was disturbed in another way too.
 fn of_sample(sample: &SampleRecord) -> Option<f64> {
     let value = |name: &str| sample.covariates.get(name).copied();
     let above = |name: &str, limit: f64| value(name).is_some_and(|found| found > limit);
@@ -29,25 +30,26 @@ fn of_sample(sample: &SampleRecord) -> Option<f64> {
     taken.is_finite().then(|| taken.clamp(0.0, 1.0))
 }
 
-/// The largest share of the time of a trial's samples; none where one of them has none.
+/// The largest share of a trial's samples; none if a sample has none.
 fn of_trial(trial: &TrialRecord) -> Option<f64> {
     let shares = trial.samples.iter().map(of_sample).collect::<Option<Vec<f64>>>()?;
     shares.into_iter().reduce(f64::max)
 }
 
-/// The largest share of all these trials, where it bounds every one of them below a standstill.
+/// The largest share of all these trials, if every trial has one below 1 (a complete stall).
 pub(crate) fn most<'t>(trials: impl IntoIterator<Item = &'t TrialRecord>) -> Option<f64> {
     let shares = trials.into_iter().map(of_trial).collect::<Option<Vec<f64>>>()?;
     Some(shares.into_iter().fold(0.0, f64::max)).filter(|share| *share < 1.0)
 }
 
-/// Whether CPU time that is taken away bounds what happens to a metric: throughput, and times of whole queries. A
-/// percentile can be that of a transaction that waited for all of it.
+/// Whether lost CPU time bounds the effect on a metric: true for throughput and for times of whole queries. A
+/// percentile may belong to a transaction that waited for all of it.
 pub(crate) fn applies(name: &str) -> bool {
     metric::describe(name).is_primary()
 }
 
-/// A trial's value of such a metric as it was at best without what disturbed it; as it is for a clean one.
+/// A trial's value of such a metric, corrected for the largest possible effect of the disturbance; unchanged for a
+/// clean trial.
 pub(crate) fn at_best(trial: &TrialRecord, name: &str, value: f64) -> f64 {
     if !crate::state::is_disturbed(trial) {
         return value;

@@ -1,4 +1,4 @@
-//! The term of an effect: a factor, a level of one, or several of these together.
+//! The term of an effect: a factor, a level of one, or a combination.
 
 use crate::ends;
 use serde::{Serialize, Serializer};
@@ -7,9 +7,9 @@ use tare_stats::Interval;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TermFactor {
-    /// The factor; more than one where they always change together and cannot be told apart.
+    /// The factor; several if they always change together (confounded).
     pub factors: Vec<String>,
-    /// The level that is compared with the first one, where the factor has more than two.
+    /// The level that is compared with the first one, if the factor has more than two.
     pub level: Option<String>,
 }
 
@@ -27,13 +27,13 @@ impl fmt::Display for TermFactor {
     }
 }
 
-/// A main effect (one factor) or an interaction (more). It is text only where it is shown: `aslr`, `aslr:ahi`,
+/// A main effect (one factor) or an interaction (several). It is formatted as text only for output: `aslr`, `aslr:ahi`,
 /// `allocator=jemalloc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term(pub Vec<TermFactor>);
 
 impl Term {
-    /// The factor of a main effect; none of an interaction.
+    /// The factor of a main effect; none for an interaction.
     pub fn main(&self) -> Option<&TermFactor> {
         match self.0.as_slice() {
             [one] => Some(one),
@@ -73,10 +73,10 @@ impl Serialize for Term {
     }
 }
 
-/// The second of two conditions or levels against the first, in the order of the study.
+/// The second of two conditions or levels compared with the first, in the order of the study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Second {
-    /// Name of the one that the study names first, such as the older build.
+    /// The one that the study names first, such as the older build.
     pub from: String,
     pub to: String,
     /// Mean at the second over that at the first.

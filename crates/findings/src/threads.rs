@@ -1,4 +1,4 @@
-//! Where threads really ran: from sightings to a table, and to features that may explain a mode.
+//! Where threads ran: a table of the sampled CPUs, and features that may explain a mode.
 
 use super::machine_view::relation_words;
 use super::mode::Shared;
@@ -8,7 +8,7 @@ use tare_results::covariate;
 use tare_results::schema::{SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::{Machine, Pairing};
 
-/// One thread of a condition, over all samples of the trials given.
+/// One thread of a condition, over all samples of the given trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThreadSummary {
     pub class: ThreadClass,
@@ -16,17 +16,17 @@ pub struct ThreadSummary {
     pub name: String,
     /// The distinct sets of CPUs it was allowed.
     pub allowed: BTreeSet<CpuSet>,
-    /// CPU -> share of sightings, each sample weighing the same.
+    /// CPU -> share of observations, with equal weight per sample.
     pub seen: BTreeMap<usize, f64>,
     pub samples: usize,
     pub migrations: f64,
-    /// Times it gave up its CPU, mean of a sample.
+    /// Voluntary context switches, mean per sample.
     pub voluntary_switches: f64,
-    /// Times its CPU was taken away, mean of a sample.
+    /// Involuntary context switches, mean per sample.
     pub involuntary_switches: f64,
-    /// CPU time a sample, seconds, user and system.
+    /// CPU time per sample, seconds, user and system.
     pub cpu_s: f64,
-    /// Shares of its time: on a CPU, waiting for one, asleep; none where the kernel did not tell.
+    /// Shares of its time: on a CPU, waiting for one, asleep; none if the kernel does not report them.
     pub schedule: Option<[f64; 3]>,
 }
 
@@ -34,7 +34,7 @@ pub struct ThreadSummary {
 pub fn table(trials: &[&TrialRecord]) -> Vec<ThreadSummary> {
     let mut rows: BTreeMap<(ThreadClass, Option<usize>, &str), ThreadSummary> = BTreeMap::new();
     for thread in trials.iter().flat_map(|trial| &trial.samples).flat_map(|sample| &sample.threads) {
-        // Names of paired threads may carry a number of the connection, which changes with every trial.
+        // Names of paired threads may contain a connection number, which changes with every trial.
         let name = if thread.pair.is_some() { "" } else { thread.name.as_str() };
         let row = rows.entry((thread.class, thread.pair, name)).or_insert_with(|| ThreadSummary {
             class: thread.class,
@@ -84,23 +84,23 @@ fn averaged(mut row: ThreadSummary) -> ThreadSummary {
     row
 }
 
-/// Something about a trial that may explain which mode it fell into.
+/// A property of a trial that may explain its mode.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Feature {
-    /// A category, such as where a pair sat.
+    /// A category, such as the CPU of a thread.
     Word(String),
     Number(f64),
 }
 
-/// Pairs whose own CPUs are features: with hundreds, none could be shown after adjusting for their number.
+/// Number of pairs whose CPUs are features: with hundreds, none would be significant after adjustment for their number.
 const SEATS_NAMED: usize = 8;
 
-/// What may be the reason of how a trial went, by name: nothing that follows from it. Where the machine is known, pairs
-/// are described by how their CPUs relate.
+/// Possible causes of a trial's result, by name, without anything that is a consequence of it. If the machine is known,
+/// pairs are described by the relation of their CPUs.
 pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
     let mut features = BTreeMap::new();
     let seats = seats(trial);
-    // CPUs of two hosts do not relate.
+    // CPUs of two hosts have no relation.
     if trial.client_host.is_none() {
         let relations = relations(&seats, machine);
         match relations.as_slice() {
@@ -135,11 +135,11 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
     features
 }
 
-/// Name of the feature that says how the client and the server thread of a single pair relate.
+/// Name of the feature with the relation of the client and server thread of a single pair.
 pub const PAIRS: &str = "pairs";
 
-/// The features that say which share of several pairs are so near each other, or nearer; the nearest first. Shares, so
-/// that many pairs fall into groups too, of which no two trials may be quite alike.
+/// Features with the share of pairs that have this relation or a nearer one; the nearest first. With many pairs, hardly
+/// two trials are identical, but the shares still form groups.
 pub const PAIR_SHARES: [(&str, Shared); 4] = [
     ("share of pairs on one PU", Shared::Pu),
     ("share of pairs on one core", Shared::Core),
@@ -147,10 +147,10 @@ pub const PAIR_SHARES: [(&str, Shared); 4] = [
     ("share of pairs on one node", Shared::Node),
 ];
 
-/// Name of the feature that says which share of the clients' and connections' threads the node with most of them has.
+/// Name of the feature with the share of the clients' and connections' threads on the node that has most of them.
 pub const FULLEST_NODE: &str = "share of threads on the fullest node";
 
-/// CPU on which each paired thread was seen most during a trial.
+/// The most frequent CPU of each paired thread during a trial.
 fn seats(trial: &TrialRecord) -> BTreeMap<(ThreadClass, usize), usize> {
     let mut seen: BTreeMap<(ThreadClass, usize), BTreeMap<usize, u64>> = BTreeMap::new();
     for thread in trial.samples.iter().flat_map(|sample| &sample.threads) {
@@ -175,7 +175,6 @@ pub fn main_cpu(counts: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
         .map(|(cpu, _)| cpu)
 }
 
-/// How the client and the server thread of each pair relate.
 fn relations(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: Option<&Machine>) -> Vec<Pairing> {
     let relation = |client: usize, server: usize| {
         machine
@@ -188,7 +187,8 @@ fn relations(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: Option<&Mac
         .collect()
 }
 
-/// Shares of the pairs that are so near or nearer. Where the machine is not known only one PU can be told.
+/// Shares of the pairs with each relation or a nearer one. If the machine is unknown, only "on one PU" can be
+/// determined.
 fn shares(relations: &[Pairing]) -> Vec<(String, Feature)> {
     let distance = |relation: &Pairing| match relation {
         Pairing::SamePu => 0,
@@ -206,7 +206,7 @@ fn shares(relations: &[Pairing]) -> Vec<(String, Feature)> {
     named.map(|(within, (name, _))| ((*name).to_owned(), Feature::Number(share(within)))).collect()
 }
 
-/// Share of the paired threads whose CPUs are on the node with most of them; none on a machine of one node.
+/// Share of the paired threads whose CPUs are on the node with most of them; none on a machine with one node.
 fn fullest_node(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: &Machine) -> Option<f64> {
     if machine.nodes.iter().filter(|node| !node.cpus.is_empty()).count() < 2 || seats.is_empty() {
         return None;

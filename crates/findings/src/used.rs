@@ -1,4 +1,4 @@
-//! Which CPUs and which memory a condition gives the server and its clients, as tools outside take them.
+//! The CPUs and memory that a condition gives the server and its clients, in the form that external tools take.
 
 use tare_cpuset::CpuSet;
 use tare_results::schema::PlannedCondition;
@@ -6,9 +6,9 @@ use tare_topology::MemoryPolicy;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Used {
-    /// CPUs of all client threads; empty where they are left to the OS.
+    /// CPUs of all client threads; empty if left to the OS.
     pub clients: CpuSet,
-    /// CPUs of all server threads; empty where they are left to the OS.
+    /// CPUs of all server threads; empty if left to the OS.
     pub server: CpuSet,
     pub memory: MemoryPolicy,
 }

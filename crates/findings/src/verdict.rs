@@ -1,5 +1,5 @@
-//! What the study's question came to, as a value: what was compared, by how much, how sure, and on which conditions.
-//! Two verdicts are compared as values; sentences are made of them elsewhere.
+//! The answer to the study's question as a value: what was compared, the size and certainty of the difference, and
+//! under which conditions. Verdicts are compared as values; sentences are written elsewhere.
 
 use super::ends;
 use super::find::Find;
@@ -13,25 +13,24 @@ use tare_results::schema::{LeftOut, Levels, Within};
 use tare_stats::Interval;
 use tare_stats::blocks::Analysis;
 
-/// The answer to the study's question, and what becomes of it without the disturbed trials.
+/// The answer to the study's question, and whether it holds without the disturbed trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// From all trials that count.
     pub verdict: Verdict,
-    /// None where no trial among them was disturbed.
+    /// None if none of these trials was disturbed.
     pub disturbed: Option<Disturbed>,
-    /// Whether the run was a rehearsal, too short to rely on.
     pub is_rehearsal: bool,
-    /// Settings of the machine that the study did without.
+    /// Machine settings that the study could not apply.
     pub left_out: Vec<LeftOut>,
-    /// What was cut of the study to fit a time, and how many of its conditions were not measured at all.
+    /// What was cut to fit a time limit, and how many conditions were not measured at all.
     pub within: Option<(Within, usize)>,
-    /// The look before the last one that settled the question; none where it took all trials, or is not settled.
+    /// The interim look that settled the question; none if it took all trials or is not settled.
     pub ended_early: Option<Look>,
 }
 
 impl Answer {
-    /// The verdict that is said first; none where disturbed trials leave the question open.
+    /// The verdict to report first; none if disturbed trials leave the question open.
     pub fn decides(&self) -> Option<&Verdict> {
         match self.disturbed.as_ref().map(|found| &found.without) {
             None | Some(Without::Untested) => Some(&self.verdict),
@@ -41,43 +40,40 @@ impl Answer {
     }
 }
 
-/// The disturbed trials among those that an answer rests on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disturbed {
     pub trials: usize,
-    /// Of how many that count.
+    /// Number of trials that count, including the disturbed ones.
     pub of: usize,
-    /// What the question comes to without them.
+    /// The verdict without the disturbed trials.
     pub without: Without,
 }
 
-/// What the question comes to without the disturbed trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Without {
-    /// Nothing was tested, so nothing has to be confirmed.
+    /// Nothing was tested, so nothing needs to be confirmed.
     Untested,
-    /// The same claim, with figures of its own.
+    /// The same claim, with its own figures.
     Same(Verdict),
-    /// Another claim.
+    /// A different claim.
     Other(Verdict),
-    /// Another claim, from clean trials that are, or may be, a selection of the fast ones of a condition.
+    /// A different claim, from clean trials that are, or may be, a selection of the fast ones of a condition.
     Selected { condition: String, why: Selected, clean: Verdict },
-    /// Too few clean trials are left to say.
+    /// Too few clean trials are left for a verdict.
     TooFew,
 }
 
-/// Why clean trials are held for a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Selected {
-    /// All disturbed ones are slower than every clean one and than what disturbed them explains.
+    /// All disturbed trials are slower than every clean one, by more than the disturbance explains.
     Beyond,
-    /// One that is disturbed is slower than that explains, and further from clean ones than these are from each other:
-    /// only for how trials differ.
+    /// One disturbed trial is slower than the disturbance explains, and further from the clean ones than these are from
+    /// each other. Only for the question of spread.
     OneBeyond,
-    /// Disturbed ones are no further from clean ones than these differ among themselves, and only without them is
-    /// anything claimed.
+    /// Disturbed trials are no further from the clean ones than these differ among themselves, and only the clean
+    /// trials give a claim.
     Near,
 }
 
@@ -85,12 +81,12 @@ pub enum Selected {
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Verdict {
     Untested(Untested),
-    /// Some factor is shown to move what was measured.
+    /// Some factor is shown to have an effect.
     Moved {
         what: Measured,
-        /// The one with the largest effect.
+        /// The largest effect.
         first: Moved,
-        /// The others by their effects, without those that round to none.
+        /// The other effects in descending order, without those that round to zero.
         rest: Vec<Moved>,
         tested: Tested,
     },
@@ -98,28 +94,28 @@ pub enum Verdict {
         what: Measured,
         terms: Vec<Term>,
         tested: Tested,
-        /// Metrics that a factor moves although not their average.
+        /// Metrics that a factor moves although their average does not move.
         alone: Vec<MovedAlone>,
     },
     Ranked {
         what: Measured,
         factors: Vec<String>,
         ranking: Ranked,
-        /// The extreme means, where one metric was measured.
+        /// The extreme means, if a single metric was measured.
         range: Option<Range>,
-        /// Trials of the condition that has fewest.
+        /// Number of trials of the condition that has fewest.
         fewest_trials: usize,
         tested: Tested,
     },
     NotRanked {
         what: Measured,
         conditions: usize,
-        /// The extreme means, where one metric was measured.
+        /// The extreme means, if a single metric was measured.
         range: Option<Range>,
-        /// Trials of the condition that has fewest.
+        /// Number of trials of the condition that has fewest.
         fewest_trials: usize,
         tested: Tested,
-        /// Metrics in which conditions differ although not on average.
+        /// Metrics in which conditions differ although they do not differ on average.
         alone: Vec<MovedAlone>,
     },
     RankedLevels {
@@ -133,29 +129,29 @@ pub enum Verdict {
         of: LevelsOf,
         tested: Tested,
     },
-    /// The best of conditions of which the worse were dropped on the way.
+    /// The best condition of a race.
     Raced(Box<Find>),
-    /// Which factors the spread between trials comes from; none where no factor is shown to.
+    /// The factors that cause the spread between trials; empty if none is shown to.
     SpreadFrom(SpreadFrom),
-    /// Steps of ladders on which more gave less; empty where no step is shown to.
+    /// Steps of ladders on which a larger number gave less; empty if none is shown.
     Steps {
         less: Vec<LessStep>,
         ladders: usize,
-        /// Each step over all ladders of a load; empty where no two ladders have the same.
+        /// Each step over all ladders of a load; empty if no two ladders share a step.
         pooled: Vec<PooledStep>,
     },
-    /// A study of several loads, each by itself: their average is of no load.
+    /// A study of several loads, each answered separately: an average over loads describes none of them.
     ByLoad(Vec<OfLoad>),
 }
 
-/// What a question came to on one of several loads.
+/// The verdict on one of several loads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfLoad {
-    /// `workload` of its conditions.
+    /// The `workload` of its conditions.
     pub load: String,
-    /// Of its conditions alone.
+    /// From the load's own conditions only.
     pub verdict: Verdict,
-    /// Whether the study shows it, where all loads are asked at once.
+    /// Whether the study shows it, with all loads tested together.
     pub shown: bool,
 }
 
@@ -169,10 +165,10 @@ pub enum Untested {
     },
     NoValue,
     Alone(Alone),
-    /// Loads, each under one condition: different work, of which none is compared with another.
+    /// Several loads, each under one condition: different work, so they are not compared with each other.
     LoadsAlone {
         loads: usize,
-        /// The loads with the smallest and the largest mean of a metric, where every one has it.
+        /// The loads with the smallest and the largest mean of a metric, if all have it.
         metric: String,
         range: Option<Range>,
     },
@@ -184,12 +180,12 @@ pub enum Untested {
         range: Option<Range>,
     },
     NotRankable,
-    /// Too few trials to say where spread comes from.
+    /// Too few trials to determine the source of the spread.
     NoSpreadSources,
     /// Fewer than three numbers of threads or nodes.
     TooFewRungs {
         unrealizable: usize,
-        /// What the conditions themselves say.
+        /// The verdict from comparing the conditions themselves.
         instead: Box<Verdict>,
     },
     NoSteps,
@@ -197,41 +193,41 @@ pub enum Untested {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tested {
-    /// Tests that were made: of main effects, or of pairs.
+    /// Number of tests made: main effects, or pairs.
     pub count: usize,
-    /// Tests there could have been, which p-values are adjusted for.
+    /// Number of possible tests, for which p-values are adjusted.
     pub of: usize,
-    /// How the trials were compared, and how many of them.
+    /// How the trials were compared, and their number.
     pub analysis: Analysis,
 }
 
-/// One of several metrics, moved on its own.
+/// One of several metrics that moves although their average does not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MovedAlone {
-    /// Which of the metrics that are taken together.
+    /// One of the combined metrics.
     pub metric: String,
-    /// The factor that moves it; none where two conditions differ in it.
+    /// The factor that moves it; none for a difference between two conditions.
     pub by: Option<Term>,
-    /// The level, or the condition, that is divided.
+    /// The level or condition in the numerator.
     pub high: String,
-    /// The one that is divided by.
+    /// The level or condition in the denominator.
     pub low: String,
-    /// Mean at the one over that at the other.
+    /// Mean of `high` / mean of `low`.
     pub ratio: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Measured {
-    /// The metric, or the first of several that are taken together.
+    /// The metric, or the first of several combined ones.
     pub metric: String,
-    /// How many are taken together.
+    /// Number of metrics that are combined.
     pub metrics: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
     pub mean: f64,
-    /// 95% interval of it; none with a single trial.
+    /// 95% interval of the mean; none with a single trial.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     pub trials: usize,
@@ -240,56 +236,53 @@ pub struct Estimate {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alone {
-    /// Its name; empty where a study has no factors.
+    /// Its name; empty if a study has no factors.
     pub condition: String,
     pub metric: String,
     pub estimate: Estimate,
-    /// The modes that its trials fall into; empty where none are shown.
+    /// The modes of its trials; empty if none are shown.
     pub modes: Vec<Mode>,
-    /// The least and the most of trials that their mean does not describe; none where it does.
+    /// The minimum and maximum of the trials if their mean does not describe them, else none.
     pub range: Option<(f64, f64)>,
 }
 
-/// How a factor moves what was measured, the other factors averaged out.
+/// The effect of a factor, averaged over the other factors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Moved {
     /// The factor, or several that always change together.
     pub term: Term,
-    /// The level that is divided.
+    /// The level in the numerator.
     pub high: String,
-    /// The level that is divided by.
+    /// The level in the denominator.
     pub low: String,
-    /// Mean at the high level over that at the low one.
+    /// Mean at the high level / mean at the low level.
     pub ratio: f64,
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Chance of it where there is none, adjusted for all that were tested.
+    /// Probability of such an effect if there is none, adjusted for all tests.
     pub p_value: Option<f64>,
     /// Whether the study shows it.
     pub shown: bool,
 }
 
-/// The ends of a ranking of conditions or levels.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranked {
-    /// Where two are all that there is: what the second of the study is against the first.
+    /// If there are only two: the second of the study compared with the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second: Option<Second>,
-    /// The condition or level with the best mean.
     pub best: String,
     pub best_ties: Vec<String>,
-    /// The condition or level with the worst mean.
     pub worst: String,
     pub worst_ties: Vec<String>,
-    /// The pair that differs by most; none where it is that of the best and the worst.
+    /// The pair with the largest difference; none if it is the best and the worst.
     pub apart: Option<Apart>,
-    /// The larger of the pair over the smaller.
+    /// The larger value of this pair over the smaller.
     pub ratio: f64,
-    /// 95% interval of it for all pairs together.
+    /// 95% interval of the ratio, simultaneous for all pairs.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     pub differing: usize,
-    /// Chance of a pair like the surest one where all are alike.
+    /// Probability of a pair as significant as the most significant one if all are equal.
     pub p_value: f64,
 }
 
@@ -310,24 +303,24 @@ pub struct Range {
 pub struct LevelsOf {
     pub factor: String,
     pub levels: usize,
-    /// At which number of threads, nodes or caches: the largest.
+    /// The factor and its largest level (threads, nodes or caches) at which the levels are compared.
     pub at: Option<(&'static str, f64)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadFrom {
     pub sources: Vec<ShownSource>,
-    /// Share of the variance that stays with every one at its quiet level.
+    /// Share of the variance that remains with every source at its quiet level.
     pub unexplained: f64,
-    /// What chance alone made of the condition whose trials differ most; none with one trial each.
+    /// The difference that arises by chance within the condition whose trials differ most; none with one trial each.
     pub by_chance: Option<ByChance>,
 }
 
-/// What trials of one condition, with nothing set differently between them, came to.
+/// Differences between the trials of one condition, with identical settings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ByChance {
     pub condition: String,
-    /// Means of the modes that its trials fall into, lower first; without modes the least and the most.
+    /// Means of the modes in ascending order; without modes, the minimum and maximum of the trials.
     pub means: Vec<f64>,
     pub are_modes: bool,
     pub unit: &'static str,
@@ -340,28 +333,26 @@ pub struct ShownSource {
     pub levels: usize,
     pub noisy_level: String,
     pub quiet_level: String,
-    /// Share of the variance between trials that goes when it is held at its quiet level.
+    /// Share of the variance between trials that disappears at its quiet level.
     pub share: f64,
 }
 
-/// A step of a ladder on which more gave less.
+/// A step of a ladder on which a larger number gave less.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LessStep {
     /// `threads`, `nodes` or `caches`.
     pub over: String,
     pub levels: Levels,
-    /// The number before the step.
     pub from: f64,
-    /// The number after it.
     pub to: f64,
-    /// Throughput after the step over that before it.
+    /// Throughput after the step over throughput before it.
     pub ratio: f64,
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 
 impl Verdict {
-    /// What it rests on; none of what is tested otherwise.
+    /// The tests behind it; none for verdicts that are tested in another way.
     pub fn tested(&self) -> Option<Tested> {
         match self {
             Self::Moved { tested, .. }
@@ -375,7 +366,7 @@ impl Verdict {
         }
     }
 
-    /// Whether it says something that was tested.
+    /// Whether it states a tested result.
     pub fn is_tested(&self) -> bool {
         match self {
             Self::Untested(_) => false,
@@ -384,7 +375,7 @@ impl Verdict {
         }
     }
 
-    /// Whether it says that something differs, and not only that nothing is shown to.
+    /// Whether it claims a difference, not only that none is shown.
     pub fn is_claim(&self) -> bool {
         match self {
             Self::Untested(_) | Self::NotRankedLevels { .. } => false,
@@ -409,8 +400,8 @@ impl Verdict {
         }
     }
 
-    /// Whether another verdict claims the same of the same conditions. Figures may differ, and so may what is only
-    /// listed where nothing is shown: the extreme means of conditions that do not differ are luck.
+    /// Whether another verdict makes the same claim about the same conditions. Figures may differ. So may values that
+    /// are only listed if nothing is shown: the extreme means of conditions that do not differ are chance.
     pub fn claims_the_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Moved { first, rest, .. }, Self::Moved { first: first_other, rest: rest_other, .. }) => {
@@ -445,18 +436,18 @@ impl Verdict {
 }
 
 impl Moved {
-    /// Which factor, and which of its levels has more.
+    /// The factor, and which of its levels is higher.
     fn claim(&self) -> (String, bool) {
         (self.term.to_string(), self.ratio > 1.0)
     }
 }
 
-/// Effects in no order: which of two small ones is the larger is no claim.
+/// A set without order: the order of two small effects is no claim.
 fn claims(moved: &[Moved]) -> BTreeSet<(String, bool)> {
     moved.iter().map(Moved::claim).collect()
 }
 
-/// Which metric moves at which level, and which way.
+/// Which metric differs, between which levels, and in which direction.
 fn claims_alone(moved: &[MovedAlone]) -> BTreeSet<(&str, &str, &str, bool)> {
     moved.iter().map(|one| (one.metric.as_str(), one.high.as_str(), one.low.as_str(), one.ratio > 1.0)).collect()
 }

@@ -1,4 +1,4 @@
-//! Where the threads of a server spend wall-clock time, by condition: means over trials.
+//! Where the server's threads spend wall-clock time, by condition: means over trials.
 
 use super::confidence::CONFIDENCE;
 use super::ends;
@@ -10,29 +10,29 @@ use tare_results::waits::{FutexOperation, StackSamples, ThreadsTime, TimePart, T
 use tare_stats::Interval;
 use tare_stats::trials::mean_interval;
 
-/// Parts listed for a class of threads.
+/// Maximum number of listed parts per class of threads.
 const LISTED: usize = 24;
 
 /// Time of the server's threads in the capture samples of one condition, means over its trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitsSummary {
     pub trials: usize,
-    /// Looks at every thread in a second, mean over trials: fewer with many threads.
+    /// Samples of every thread per second, mean over trials: fewer with many threads.
     pub looks_per_s: f64,
-    /// CPU time that looking took, as a share of one CPU.
+    /// CPU time of the sampling itself, as a share of one CPU.
     pub looking_cpu_fraction: f64,
     pub connections: ClassTime,
     pub background: ClassTime,
-    /// Who called what connections sleep in, where stacks were read.
+    /// The callers of the functions that connections sleep in, if stacks were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks: Option<StacksSummary>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StacksSummary {
-    /// Stacks that were read, in all trials.
+    /// Number of stacks read, in all trials.
     pub read: u64,
-    /// Share of them whose chain reaches the function that the thread began in.
+    /// Share of stacks that reach the thread's start function.
     pub whole_fraction: f64,
     /// `caller;callee`, with the share of the threads' time, the largest first.
     pub callers: Vec<(String, f64)>,
@@ -43,7 +43,8 @@ pub struct ClassTime {
     pub threads: f64,
     /// Whether running and waiting for a CPU are the kernel's exact counts in all trials.
     pub exact: bool,
-    /// Share of the samples in which a thread ran or could run, to hold against the exact counts; none without samples.
+    /// Share of the samples in which a thread was running or runnable, for comparison with the exact counts; none
+    /// without samples.
     pub running_samples_fraction: Option<f64>,
     /// Parts that add up to 1, the largest first; the smallest may be left out.
     pub parts: Vec<TimeSummary>,
@@ -52,35 +53,35 @@ pub struct ClassTime {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimeSummary {
     pub time: TimeUse,
-    /// On what: symbol, mapping, file.
+    /// What is waited on: symbol, mapping, file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<FutexOperation>,
-    /// Of a futex: what most of its sleeps were called from.
+    /// For a futex, the caller of most of its sleeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
-    /// Different addresses of futexes in a trial, mean.
+    /// Distinct futex addresses per trial, mean.
     pub addresses: f64,
-    /// Different threads seen in it in a trial, at most.
+    /// Maximum number of distinct threads seen in it in one trial.
     pub threads: usize,
     /// Share of the wall-clock time of all threads of the class, 0 to 1.
     pub fraction: f64,
-    /// Its 95% interval over trials; null with one trial.
+    /// 95% interval of the share over trials; null with one trial.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Time of all threads of the class per transaction, milliseconds; none where the load counts no transactions.
+    /// Time of all threads of the class per transaction, milliseconds; none if the load counts no transactions.
     pub per_transaction_ms: Option<f64>,
 }
 
 impl WaitsSummary {
-    /// Share of the connections' time that they sleep, other than for their clients.
+    /// Share of the connections' time spent asleep, other than waiting for their clients.
     pub fn own_waits(&self) -> f64 {
         self.connections.parts.iter().filter(|part| part.time.is_wait()).map(|part| part.fraction).sum()
     }
 }
 
-/// Of the trials of one condition that have the capture; none where none has.
+/// Over the trials of one condition that have the capture; none if no trial has it.
 pub(super) fn summary(trials: &[(&TrialRecord, &WaitsFile)]) -> Option<WaitsSummary> {
     let mean =
         |of: &dyn Fn(&WaitsFile) -> f64| trials.iter().map(|(_, file)| of(file)).sum::<f64>() / trials.len() as f64;
@@ -131,7 +132,7 @@ fn class<'f>(trials: &[(&TrialRecord, &'f WaitsFile)], of: impl Fn(&'f WaitsFile
     }
 }
 
-/// Time of all threads of a class for each transaction of the capture sample, milliseconds.
+/// Time of all threads of a class per transaction of the capture sample, milliseconds.
 fn thread_ms(trial: &TrialRecord, time: &ThreadsTime) -> Option<f64> {
     let tps = trial.capture_sample.as_ref()?.tps;
     (tps > 0.0).then(|| 1000.0 * time.threads as f64 / tps).filter(|each| each.is_finite())
@@ -150,7 +151,7 @@ fn part((time, on, operation, caller): Key<'_>, of_trials: &[Vec<&TimePart>], ti
         addresses: of_trials.iter().flatten().map(|part| part.addresses as f64).sum::<f64>() / all,
         threads: of_trials.iter().flatten().map(|part| part.threads).max().unwrap_or(0),
         fraction: fractions.iter().sum::<f64>() / all,
-        // Of a few trials that differ the interval would reach beyond the whole.
+        // With a few differing trials, the interval could extend beyond 0 to 1.
         ci: mean_interval(&fractions, CONFIDENCE).map(|ci| Interval { low: ci.low.max(0.0), high: ci.high.min(1.0) }),
         per_transaction_ms: each.map(|each| each.iter().sum::<f64>() / all),
     }
@@ -198,7 +199,7 @@ mod tests {
             .iter()
             .map(|part| (part.time, (part.fraction * 100.0).round(), part.per_transaction_ms.unwrap()))
             .collect();
-        // 4 threads and 1,000 transactions a second: 4 ms of thread time for each.
+        // 4 threads and 1,000 transactions per second: 4 ms of thread time per transaction.
         assert_eq!(shown[0], (TimeUse::Ran, 50.0, 2.0));
         assert!(shown[1..].iter().all(|(_, share, ms)| *share == 25.0 && (ms - 1.0).abs() < 1e-9), "{shown:?}");
         let sum: f64 = found.connections.parts.iter().map(|part| part.fraction).sum();

@@ -1,24 +1,24 @@
-//! Who keeps the threads that serve connections asleep, by condition: means over trials.
+//! What keeps the threads that serve connections asleep, by condition: means over trials.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::captures::Captures;
 use tare_results::waits::{CallerShare, Doing, WakesFile};
 
-/// Rows at most.
+/// Maximum number of rows.
 const LISTED: usize = 16;
 
 /// Sleeps of the connections' threads in the capture samples of one condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WakesSummary {
     pub trials: usize,
-    /// Share of these threads' time for which they slept and were woken.
+    /// Share of these threads' time for which they slept until they were woken.
     pub slept_fraction: f64,
-    /// Who ended the sleeps, with the share of the time, the largest first.
+    /// The wakers, with the share of the time, the largest first.
     pub woken_by: Vec<(String, f64)>,
-    /// What kept them: the same time passed on along the chain of wakers, the largest first.
+    /// What the sleeps waited for: the same time attributed along the chain of wakers, the largest first.
     pub charged: Vec<(String, Doing, f64)>,
-    /// By whom what they sleep in was called, `caller;callee`, with the share of the time, the largest first.
+    /// Callers of the functions that they sleep in, `caller;callee`, with the share of the time, the largest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<(String, f64)>,
     /// Whether a recording was too long to be read in full.

@@ -1,22 +1,22 @@
-//! The warm-up of repeated queries: how much slower the first executions were, and from which one on they were not.
+//! The warm-up of repeated queries: how much slower the first executions were, and from which one on they were warm.
 
 use super::collect::ConditionTrials;
 use serde::Serialize;
 use tare_results::metric;
 
-/// An execution is warm when it takes at most so much longer than the measured ones.
+/// An execution is warm if it takes at most this fraction longer than the measured ones.
 pub const WARM: f64 = 0.05;
 
 /// The executions of one query before the measured ones, under one condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WarmUp {
     pub condition: String,
-    /// The metric that the query's seconds are recorded as.
+    /// The metric that holds the query's seconds.
     pub metric: String,
-    /// Each execution over the mean of the measured ones, mean over trials: 1.5 took half as long again.
+    /// Each execution over the mean of the measured ones, mean over trials: 1.5 took 50% longer.
     pub ratios: Vec<f64>,
-    /// The first execution from which on all before the measured ones were warm (at most 5% longer), from 0; null where
-    /// the last one was not.
+    /// The first execution from which on all executions before the measured ones were warm (at most 5% longer), from 0;
+    /// null if the last one was not.
     pub warm_from: Option<usize>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn find(conditions: &[ConditionTrials<'_>]) -> Vec<WarmUp> {
 }
 
 fn of(condition: &ConditionTrials<'_>, name: &str) -> Option<WarmUp> {
-    // A pilot may have asked for more of them later: what all trials have is compared.
+    // A pilot may have increased their number later: only executions that all trials have are compared.
     let trials: Vec<(&Vec<f64>, f64)> =
         condition.with(name).into_iter().filter_map(|(trial, mean)| Some((trial.warm_up.get(name)?, mean))).collect();
     let runs = trials.iter().map(|(seconds, _)| seconds.len()).min().filter(|runs| *runs > 0)?;

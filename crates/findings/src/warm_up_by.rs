@@ -1,4 +1,4 @@
-//! What decides how long the warm-up of queries takes.
+//! The factor that determines how long the warm-up of queries takes.
 
 use super::factors::varying_factors;
 use super::summary::ConditionSummary;
@@ -6,19 +6,21 @@ use super::warm_up::WarmUp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-/// A factor that decides how many executions it takes until all queries are warm.
+/// A factor that determines the number of executions until all queries are warm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WarmUpBy {
     pub factor: String,
-    /// Its two levels, each with the fewest and the most executions over its conditions, the longer warm-up first.
+    /// Its two levels, each with the minimum and maximum number of executions over its conditions, the longer warm-up
+    /// first.
     pub levels: [(String, RangeInclusive<usize>); 2],
 }
 
-/// Executions by which levels differ that are worth a sentence: one more is the first that reads the data, or luck.
+/// Minimum difference in executions between levels that is reported: one more is the first execution, which reads the
+/// data, or chance.
 const FEWEST: usize = 2;
 
-/// The factor of two levels of which every condition of one takes longer than every one of the other, by the most; none
-/// where there is none, or a query was never warm.
+/// The two-level factor with the largest gap: every condition of one level takes longer than every condition of the
+/// other. None if there is no such factor, or if a query was never warm.
 pub fn by_level(found: &[WarmUp], conditions: &[ConditionSummary]) -> Option<WarmUpBy> {
     let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
     for warm in found {

@@ -1,4 +1,4 @@
-//! Would a reference weight help here: what each probe says of a study's own samples, one after the other.
+//! Whether adjustment by a probe would help on this machine, estimated from consecutive samples of one server.
 
 use crate::probes::of_sample;
 use serde::Serialize;
@@ -9,42 +9,43 @@ use tare_results::schema::TrialRecord;
 use tare_stats::descriptive::{mean, std_dev};
 use tare_stats::worth::{Advice, worth};
 
-/// The chance that the one or the other interval of the three probes leaves out what is true.
+/// Probability that any of the intervals of the three probes misses the true value.
 const ERROR: f64 = 0.05;
 
-/// What the probes say of the samples of one server.
+/// The estimated benefit of each probe for the samples of one server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Weight {
-    /// The metric, or the first of several that are taken together.
+    /// The metric, or the first of several combined ones.
     pub metric: String,
     pub metrics: usize,
     pub repeats: usize,
-    /// Coefficient of variation of what was measured, as a fraction.
+    /// Coefficient of variation of the measured values, as a fraction.
     pub cov: f64,
     pub probes: Vec<OfProbe>,
-    /// What follows: helps where one does, and does not where none does.
+    /// Helps if one probe helps, does not help if none does.
     pub advice: Advice,
-    /// The one that leaves least, where it helps.
+    /// The probe that leaves the least spread, if one helps.
     pub probe: Option<Probe>,
 }
 
-/// What one of the reference weights would leave of the spread.
+/// The spread that remains after adjustment by one of the probes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OfProbe {
-    /// The word of it, as in a study file.
+    /// The probe's name, as in a study file.
     pub probe: Probe,
-    /// Correlation with the metric, the logarithms of both and where the machine is slower both are larger.
+    /// Correlation with the metric. Both are logarithms, oriented so that both are larger on a slower machine.
     pub correlation: f64,
-    /// Spread that it would leave over all spread.
+    /// Spread that would remain / total spread.
     pub left: f64,
     pub left_ci_low: f64,
     pub left_ci_high: f64,
-    /// Repeats that count: of those that resemble the ones before them fewer than there are.
+    /// Effective number of repeats: fewer than the actual number if consecutive ones are correlated.
     pub effective: f64,
     pub advice: Advice,
 }
 
-/// What the probes say of the samples of the first trial with a result; none of too few of them, or without readings.
+/// Estimates the probes from the samples of the first trial with a result; none with too few samples, or without
+/// readings.
 pub fn of(results: &Results) -> Option<Weight> {
     let trial = results.trials.iter().find(|trial| super::collect::is_usable(trial))?;
     let mut metrics: Vec<&str> = trial.metric_names().into_iter().collect();
@@ -88,7 +89,7 @@ pub fn of(results: &Results) -> Option<Weight> {
     })?
 }
 
-/// The logarithm of each sample's time, or of one over its throughput, averaged over the metrics.
+/// The logarithm of each sample's time, or of the inverse of its throughput, averaged over the metrics.
 fn slowness(trial: &TrialRecord, metrics: &[&str]) -> Option<Vec<f64>> {
     let of_metric = |name: &&str| {
         let sign = match metric::describe(name).better {
@@ -109,7 +110,7 @@ fn readings(trial: &TrialRecord, metrics: &[&str], probe: Probe) -> Option<Vec<f
     averaged(metrics.iter().map(of_metric))
 }
 
-/// Lists of the same length, averaged place by place; none where one is missing.
+/// The element-wise mean of lists of the same length; none if one is missing.
 fn averaged(lists: impl Iterator<Item = Option<Vec<f64>>>) -> Option<Vec<f64>> {
     let lists: Vec<Vec<f64>> = lists.collect::<Option<_>>()?;
     let length = lists.first()?.len();

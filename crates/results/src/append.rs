@@ -1,4 +1,4 @@
-//! Appending records: one line a finished trial, one file a writer, nothing of another's ever cut.
+//! Appends records: one line per finished trial, one file per writer; records of others are never truncated.
 
 use super::error::{DirectoryError, io_error};
 use super::limits::{LONGEST_LINE, within_limits};
@@ -10,10 +10,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::time::{Duration, Instant};
 use tare_files::{Folder, crash};
 
-/// A line is written and synced in far less.
+/// Maximum wait for the lock: a line is written and synced in far less.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
 
-/// Who appends records besides the local run: a task of a cluster's scheduler, another machine.
+/// A writer of records other than the local run: a task of a cluster's scheduler, another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writer(String);
 
@@ -28,20 +28,20 @@ impl Writer {
     }
 }
 
-/// Appends one record of the local run to `trials.jsonl` and does not return before it is on the disk.
+/// Appends one record of the local run to `trials.jsonl` and returns after it is synced to disk.
 ///
 /// # Errors
-/// When the line cannot be written: on a full disk before its first byte.
+/// If the line cannot be written; on a full disk, before its first byte.
 pub fn append_trial(directory: &Folder, record: &TrialRecord) -> Result<(), DirectoryError> {
     append(directory, TRIALS, record)
 }
 
-/// Appends the record of another writer, in a file of its own: `trials-WRITER.jsonl`.
+/// Appends the record of another writer to its own file: `trials-WRITER.jsonl`.
 pub fn append_trial_of(directory: &Folder, writer: &Writer, record: &TrialRecord) -> Result<(), DirectoryError> {
     append(directory, &format!("trials-{}.jsonl", writer.0), record)
 }
 
-/// Nothing is ever cut: an unfinished line of a crash stays, and this record begins a new one behind it.
+/// Never truncates: after a crash an unfinished line stays, and this record starts on a new line after it.
 fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), DirectoryError> {
     let failed = |e: io::Error| io_error("write", &directory.path().join(name), e);
     let mut file = directory.append(name)?;
@@ -75,9 +75,9 @@ fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), Di
     Ok(())
 }
 
-/// The two trials of a pair may end at once, and half of another's line is no unfinished one. Anyone who may read the
-/// file can hold its lock: that delays a record, and no more. File systems without locks are those of clusters, where
-/// each writer has a file of its own.
+/// The two trials of a pair may end at the same time, and half of the other's line must not be taken for an unfinished
+/// one. Any user who may read the file can hold its lock, but this only delays a record, because the wait is limited.
+/// File systems without locks are those of clusters, where each writer has its own file.
 fn lock(file: &File) {
     let began = Instant::now();
     while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && began.elapsed() < LONGEST_LOCK {
@@ -85,8 +85,8 @@ fn lock(file: &File) {
     }
 }
 
-/// Takes the room that a line needs, so that a full disk refuses it whole. Where the file system cannot, it is written
-/// all the same.
+/// Allocates the space for a line, so that a full disk refuses it as a whole. If the file system does not support this,
+/// the line is written without it.
 fn reserve(file: &File, end: u64, length: u64) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
     match fallocate(file, FallocateFlags::KEEP_SIZE, end, length) {

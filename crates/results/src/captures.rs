@@ -1,15 +1,15 @@
-//! The files of captures, one directory a trial: `captures/trial-NNNNN-A/`. Written by `capture`, read here for
+//! The files of captures, one directory per trial: `captures/trial-NNNNN-A/`. Written by `capture`, read here for
 //! analysis.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `profile.json` | [`ProfileFile`]: symbols by their share of the samples |
 //! | `profile.folded` | every call chain with its number of samples, `caller;callee 17` |
-//! | `profile.svg` | the same as a flame graph to click through, in a browser |
+//! | `profile.svg` | the same as an interactive flame graph, for a browser |
 //! | `locks.json` | [`LocksFile`]: waits for locks inside the server |
 //! | `waits.json` | [`WaitsFile`]: where the server's threads spend wall-clock time |
-//! | `wall.folded` | `profile.folded` and `waits.json` as one: wall-clock time of connection threads |
-//! | `wakes.json` | [`WakesFile`]: who woke the connections' threads |
+//! | `wall.folded` | `profile.folded` and `waits.json` combined: wall-clock time of connection threads |
+//! | `wakes.json` | [`WakesFile`]: wakers of the connections' threads |
 //! | `status.json` | [`StatusFile`]: the server's counters over the capture sample |
 //! | `innodb-status.txt` | SHOW ENGINE INNODB STATUS at its end |
 
@@ -23,40 +23,40 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tare_files::FilesError;
 
-/// Name of the capture in [`TrialRecord::captures`] that is a [`ProfileFile`].
+/// Name in [`TrialRecord::captures`] of the capture stored as a [`ProfileFile`].
 pub const PROFILE: &str = "profile";
 pub const FOLDED: &str = "profile.folded";
 pub const FLAME_GRAPH: &str = "profile.flame_graph";
-/// Name of the capture that is a [`LocksFile`].
+/// Name of the capture stored as a [`LocksFile`].
 pub const LOCKS: &str = "locks";
-/// Name of the capture that is a [`WaitsFile`].
+/// Name of the capture stored as a [`WaitsFile`].
 pub const WAITS: &str = "waits";
 pub const WALL: &str = "waits.wall";
-/// Name of the capture that is a [`WakesFile`].
+/// Name of the capture stored as a [`WakesFile`].
 pub const WAKES: &str = "wakes";
-/// Of `wakes`: who called what threads sleep in.
+/// Part of `wakes`: the callers of the functions that threads sleep in.
 pub const CALLERS: &str = "wakes.callers";
-/// Name of the capture that is a [`StatusFile`].
+/// Name of the capture stored as a [`StatusFile`].
 pub const STATUS: &str = "status";
-/// A capture larger than this is not read into a report, bytes.
+/// Maximum size of a capture that is read for a report, bytes.
 const LARGEST: u64 = 64 << 20;
-/// What a byte of a document comes to in memory.
+/// Estimated memory per byte of a parsed document.
 const OF_A_DOCUMENT: u64 = 8;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileFile {
     pub schema: u32,
-    /// What made a sample: `cycles`, or `cpu-clock` where there is no hardware counter, with perf's modifiers.
+    /// The sampling event: `cycles`, or `cpu-clock` without a hardware counter, with perf's modifiers.
     pub event: String,
-    /// Samples a second and PU that were requested.
+    /// Requested samples per second and PU.
     pub frequency_hz: u64,
-    /// `pus`: taken on all PUs, the server's picked out; `threads`: taken in the server's threads alone.
+    /// `pus`: taken on all PUs and then filtered for the server; `threads`: taken in the server's threads only.
     pub scope: String,
     /// How call chains were unwound: `dwarf` or `fp`.
     pub call_graph: String,
-    /// Whether time inside the kernel is in it.
+    /// Whether time inside the kernel is included.
     pub kernel: bool,
-    /// Samples of the server. Shares are of the event's count, which each sample carries.
+    /// Samples of the server. Shares are relative to the event's count, which each sample carries.
     pub samples: u64,
     /// The largest shares first; a symbol with less than one in 5,000 samples is left out.
     pub symbols: Vec<SymbolShare>,
@@ -64,18 +64,18 @@ pub struct ProfileFile {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SymbolShare {
-    /// Its demangled name; `_[k]` at the end says that it is the kernel's.
+    /// Its demangled name; kernel symbols end in `_[k]`.
     pub symbol: String,
     /// Share of the samples inside it, 0 to 1.
     pub self_fraction: f64,
-    /// Share of the samples inside it or what it calls, 0 to 1.
+    /// Share of the samples inside it or its callees, 0 to 1.
     pub total_fraction: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LocksFile {
     pub schema: u32,
-    /// Where the figures come from, and what was switched on for them.
+    /// The source of the figures, and what was enabled for them.
     pub source: String,
     /// Length of the sample, seconds.
     pub elapsed_s: f64,
@@ -86,10 +86,10 @@ pub struct LocksFile {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
-    /// A lock inside the server; all that older records have.
+    /// A lock inside the server; the only kind in older records.
     #[default]
     Lock,
-    /// A lock that a client gets by trying again and again: what either side's CPUs do meanwhile is part of the wait.
+    /// A lock that a client gets by retrying: the CPU time of both sides during the retries is part of the wait.
     Retried,
     /// A lock of a row, or the end of the transaction that holds it.
     Row,
@@ -100,7 +100,7 @@ pub enum WaitKind {
     /// The log, until it is on storage.
     Log,
     File,
-    /// A time that passes: backing off, sleeping.
+    /// A timed wait: back-off, sleep.
     Pause,
 }
 
@@ -109,11 +109,12 @@ pub struct LockShare {
     #[serde(default)]
     pub kind: WaitKind,
     pub name: String,
-    /// How often it was taken; of waits that are looked at many times a second, how often they were seen.
+    /// How often it was acquired; for waits that are sampled, how often they were observed.
     pub count: u64,
-    /// Time until it was had, over all threads, milliseconds.
+    /// Time spent waiting for the lock, over all threads, milliseconds.
     pub wait_ms: f64,
-    /// `wait_ms` as a share of the time of all connections' threads: 1 is every thread always waiting for this lock.
+    /// `wait_ms` as a share of the time of all connections' threads: 1 means that every thread always waits for this
+    /// lock.
     pub wait_fraction: f64,
 }
 
@@ -123,7 +124,7 @@ pub struct StatusFile {
     pub schema: u32,
     /// Length of the sample, seconds.
     pub elapsed_s: f64,
-    /// Counter -> value at the end less value at the start, where they differ.
+    /// Counter -> value at the end minus value at the start; unchanged counters are left out.
     pub differences: BTreeMap<String, f64>,
 }
 
@@ -133,13 +134,13 @@ pub struct Captures {
     pub profile: Option<ProfileFile>,
     pub locks: Option<LocksFile>,
     pub status: Option<StatusFile>,
-    /// Wall-clock time of the server's threads, where it was captured.
+    /// Wall-clock time of the server's threads, if captured.
     pub waits: Option<WaitsFile>,
-    /// Who woke the connections' threads, where it was captured.
+    /// Wakers of the connections' threads, if captured.
     pub wakes: Option<WakesFile>,
 }
 
-/// Reads the captures of a trial that analysis uses; a sentence for each that cannot be read.
+/// Reads the captures of a trial that analysis uses, with one sentence for each that cannot be read.
 pub(crate) fn read(place: &Place, trial: &TrialRecord) -> (Captures, Vec<String>) {
     let mut unread = Vec::new();
     let captures = Captures {
@@ -154,7 +155,7 @@ pub(crate) fn read(place: &Place, trial: &TrialRecord) -> (Captures, Vec<String>
 }
 
 impl Captures {
-    /// Who called what connections slept in; none where neither capture says it.
+    /// The callers of the functions that connections slept in; none if neither capture has them.
     pub fn callers(&self) -> Option<(CallersSource, &[CallerShare])> {
         let of_wakes = self.wakes.as_ref().map(|wakes| (CallersSource::Tracepoints, wakes.callers.as_slice()));
         let stacks = self.waits.as_ref().and_then(|waits| waits.stacks.as_ref());
@@ -162,14 +163,12 @@ impl Captures {
         of_wakes.into_iter().chain(of_waits).find(|(_, callers)| !callers.is_empty())
     }
 
-    /// Folded chains of the trial that they are of, [`FOLDED`] or [`WALL`], in plain text; none where there are none or
-    /// they cannot be read.
+    /// The folded chains of this trial, [`FOLDED`] or [`WALL`], in plain text; none if missing or unreadable.
     pub fn folded(&self, trial: &TrialRecord, name: &str) -> Option<String> {
         text(self.place.as_ref()?, trial, name, 2).ok().flatten().map(|chains| tare_text::shown(&chains))
     }
 }
 
-/// The part of every document that is read first.
 #[derive(Deserialize)]
 struct Versioned {
     schema: u32,
@@ -205,20 +204,20 @@ fn parsed<T: DeserializeOwned + Limited>(text: &[u8]) -> Result<T, String> {
     Ok(document)
 }
 
-/// The document of a capture as its file holds it; the reason where it could not be read back.
+/// Serializes the document of a capture; fails with the reason if it could not be read back.
 pub fn written<T: Serialize + DeserializeOwned + Limited>(document: &T) -> Result<Vec<u8>, String> {
     let text = serde_json::to_vec_pretty(document).map_err(|e| e.to_string())?;
     if text.len() as u64 > LARGEST {
         return Err(format!("it would have {} MiB: at most {} are read", text.len() >> 20, LARGEST >> 20));
     }
-    // A figure without end is written as none.
+    // An infinite figure is written as null, which cannot be read back.
     parsed::<T>(&text).map_err(|reason| format!("it could not be read back: {reason}"))?;
     Ok(text)
 }
 
 fn text(place: &Place, trial: &TrialRecord, name: &str, times: u64) -> Result<Option<String>, String> {
     let Some(path) = trial.captures.get(name) else { return Ok(None) };
-    // A record may come from anywhere: it must not make a report show a file from outside its directory.
+    // A record may come from an untrusted source: it must not make a report show a file from outside its directory.
     let results = place.folder().map_err(|e| e.to_string())?;
     let found =
         place.within(LARGEST, times, |limit| results.read_beneath(Path::new(path), limit)).map_err(|e| match e {

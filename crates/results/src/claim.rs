@@ -1,27 +1,27 @@
-//! A published claim and what is expected of it here, as they are written down before anything is measured.
+//! Published claims and the expected results, as written down before any measurement.
 
 use crate::schema::Levels;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A study, narrowed to what some claims need, and these claims.
+/// A study, reduced to what some claims need, and these claims.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Short, also the folder of its results.
+    /// A short name, also the folder of its results.
     pub name: String,
-    /// The letter of the article whose claims these are; none for claims of others.
+    /// The letter of the article with these claims; none for claims from other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub article: Option<String>,
     pub study: String,
-    /// What is changed in it, each as `--set` has it.
+    /// Changes to the study, in the syntax of `--set`.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Blocks that are run where no time is named: each is one trial of every condition.
+    /// Number of blocks if no time limit is given: each is one trial of every condition.
     pub blocks: usize,
-    /// Whether its first condition and each of the others run as pairs, whose samples take turns: then a block is such
-    /// a pair with every one of the others.
+    /// Whether the first condition is paired with each of the others and the samples of a pair alternate: a block then
+    /// contains one such pair per other condition.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interleave: bool,
     #[serde(default)]
@@ -32,54 +32,54 @@ pub struct Experiment {
     pub claims: Vec<Claim>,
 }
 
-/// What a machine must have for an experiment.
+/// Requirements of an experiment on the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Needs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
-    /// Fewest logical CPUs, hardware threads counted one by one.
+    /// Minimum number of logical CPUs (each hardware thread counts).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pus: Option<usize>,
-    /// The instruction set, as Rust calls it: `x86_64`, `aarch64`.
+    /// The instruction set in Rust's naming: `x86_64`, `aarch64`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arch: Option<String>,
-    /// What its author did not publish, in words: no machine can test it.
+    /// What the author did not publish, as text: no machine can test it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unpublished: Option<String>,
 }
 
-/// What someone published, what is measured for it, and when it holds here.
+/// A published statement, what is measured for it, and when it holds here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What `tare reproduce NAME` takes; no other claim and no experiment has it.
+    /// The argument of `tare reproduce NAME`; unique among claims and experiments.
     pub name: String,
     pub text: String,
     /// Where it was published: author or title, date, and the place in it.
     pub source: String,
-    /// What the author measured, or which way it went.
+    /// The author's figure, or its direction.
     pub published: Published,
     pub measure: Measure,
-    /// The figure that it is about: a metric's name; absent: every headline metric of the load.
+    /// The metric that it is about; if absent, every headline metric of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// The levels of the condition that it starts from, or of its only one.
+    /// The levels of the base condition, or of the only one.
     pub a: Levels,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub b: Option<Levels>,
-    /// Figures with which it holds here: sign and size, since machines and builds differ from the author's.
+    /// The range of the figure in which the claim holds here: sign and size, because machines and builds differ from
+    /// the author's.
     pub holds: Band,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Published {
-    /// B / A.
     Ratio(f64),
-    /// A value, in the unit of what is measured.
+    /// A value, in the unit of the measured metric.
     Value(f64),
-    /// No figure, only on which side of one it lies, in words.
+    /// Not a figure, only on which side of one it lies, as text.
     Direction(String),
 }
 
@@ -90,7 +90,7 @@ pub enum Measure {
     Ratio,
     /// B / A of the CoVs between trials, averaged over metrics.
     SpreadRatio,
-    /// B / A of the metric in which it is largest.
+    /// B / A of the metric with the largest ratio.
     LargestRatio,
     Value,
     /// The CoV of the samples within a trial, averaged over metrics.
@@ -99,7 +99,7 @@ pub enum Measure {
     BetweenCov,
 }
 
-/// From which figure to which, both included.
+/// A range of figures, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
@@ -115,7 +115,7 @@ pub struct Predictions {
     pub written: String,
     pub tare: String,
     pub servers: PathBuf,
-    /// The seconds that were given to all of it; none: each experiment's own counts.
+    /// Time limit for all experiments, seconds; none: each experiment's own `blocks` apply.
     pub within_s: Option<f64>,
     pub experiments: Vec<Predicted>,
 }
@@ -123,15 +123,14 @@ pub struct Predictions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Predicted {
     pub experiment: Experiment,
-    /// Blocks of trials; 0: it is not run.
+    /// Blocks of trials; 0 means that it is not run.
     pub blocks: usize,
-    /// Seconds that these blocks take; where there are none, what the fewest that decide something would take.
+    /// Seconds that these blocks take; with no blocks, seconds for the smallest number that can decide something.
     pub expected_s: f64,
     /// Why claims cannot be tested here, by their names.
     pub cannot: BTreeMap<String, Cannot>,
 }
 
-/// Why a claim cannot be tested on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Cannot {
@@ -154,13 +153,13 @@ pub enum Cannot {
     Unpublished {
         what: String,
     },
-    /// A condition cannot be done on this machine.
+    /// A condition cannot be run on this machine.
     Condition {
         reason: String,
     },
 }
 
-/// Raised when older programs could not read [`Predictions`] any more.
+/// Increased when older programs can no longer read [`Predictions`].
 pub const PREDICTIONS_SCHEMA: u32 = 1;
-/// The file of a folder of reproductions that holds [`Predictions`].
+/// Name of the file with [`Predictions`] in a folder of reproductions.
 pub const PREDICTIONS: &str = "predictions.json";

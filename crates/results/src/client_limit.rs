@@ -1,17 +1,17 @@
-//! Whether the client was the limit of a measurement, by what was recorded alongside it.
+//! Whether the client was the limit of a measurement, from the recorded covariates.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use tare_text::percent;
 
-/// Clients that use this share of the CPU time that they may have are the limit themselves.
+/// From this share of their available CPU time on, clients are the limit.
 const BUSY: f64 = 0.9;
-/// So many of a quota's periods used up are no accident.
+/// From this share of exhausted quota periods on, the quota is the limit.
 const THROTTLED: f64 = 0.05;
-/// A sample in which the client stood still for such a share tells of the client.
+/// Minimum share of a sample for which the client stalled to count as the limit.
 const STILL: f64 = 0.05;
-/// Shorter standstills, seconds, happen to every process of a machine that others use, however short the sample.
+/// Minimum stall, seconds: shorter ones happen to every process on a shared machine, however short the sample.
 const STILL_S: f64 = 0.25;
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -22,12 +22,13 @@ pub enum ClientLimit {
     /// Its threads used this share of the CPU time that they can have.
     CpuUsedFraction(f64),
     StoodStillS(f64),
-    /// It began transactions late although their connections were free: the figure of the objective, had it not.
+    /// It began transactions late although their connections were free. The value is the objective's figure without
+    /// this delay.
     BeganLateElse(f64),
 }
 
 impl ClientLimit {
-    /// From the covariates of a sample that took so long; none where the client was not the limit.
+    /// From the covariates of a sample of `elapsed_s` seconds; none if the client was not the limit.
     pub fn of(covariates: &BTreeMap<String, f64>, elapsed_s: f64) -> Option<Self> {
         let of = |name: &str, least: f64| covariates.get(name).copied().filter(|value| *value >= least);
         of("client_throttled_fraction", THROTTLED)

@@ -1,50 +1,50 @@
-//! The one registry of covariates: what is recorded alongside the metrics, in which unit, how two readings of one
-//! sample become one, and what it may explain.
+//! The registry of covariates (values recorded alongside the metrics): unit, how two readings of one sample are merged,
+//! and whether a covariate may explain differences.
 
 use crate::probe::Probe;
 use std::collections::BTreeMap;
 
-/// How the readings of two parts of one sample become that of the whole.
+/// How the readings of two parts of one sample are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merge {
-    /// Counts and times add up.
+    /// Counts and times are added.
     Sum,
-    /// Fractions of time are averaged, each part weighing as long as it took.
+    /// Fractions of time are averaged, weighted by the length of each part.
     ByTime,
-    /// Of a state the later reading counts.
+    /// The later reading of a state counts.
     Last,
-    /// The worst of all readings counts.
+    /// The largest of all readings counts.
     Largest,
 }
 
 /// Whether a covariate may be named as the reason why trials differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It can make a trial slower or faster, and so may explain a mode, an outlier or a residual.
+    /// It can make a trial slower or faster, so it may explain a mode, an outlier or a residual.
     Cause,
-    /// It follows from how fast the trial was: correlated with every metric, and never the reason.
+    /// It is a consequence of the trial's speed: correlated with every metric, but never the reason.
     Consequence,
-    /// A length, or the same as another covariate in other words: it explains nothing.
+    /// A length, or redundant with another covariate: it explains nothing.
     Neither,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     One(&'static str),
-    /// This beginning, then the number of a NUMA node: a reading for each node.
+    /// This prefix, then the number of a NUMA node: one reading per node.
     EachNode(&'static str),
-    /// This beginning, then any word.
+    /// This prefix, then any word.
     Family(&'static str),
-    /// `client_`, `server_` and `background_` with this end: a reading for each class of threads.
+    /// `client_`, `server_` and `background_` with this suffix: one reading per class of threads.
     EachClass(&'static str),
 }
 
-/// Beginning of the names of what was seen on the clients' host, where that is another than the server's.
+/// Prefix of readings from the clients' host, if it is not the server's.
 pub const CLIENT_HOST: &str = "client_host_";
-/// How long clients spun until their server answered, seconds over all of them: CPU time in which they did nothing.
+/// How long clients spun while waiting for an answer, seconds over all clients: CPU time without work.
 pub const CLIENT_SPUN: &str = "client_spun_s";
 
-/// Beginnings of the names that are recorded for each class of threads.
+/// Prefixes of the names that are recorded for each class of threads.
 const CLASSES: [&str; 3] = ["client_", "server_", "background_"];
 
 impl Names {
@@ -58,13 +58,12 @@ impl Names {
     }
 }
 
-/// What is known of a covariate, or of a family of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Covariate {
     names: Names,
     /// `s`, `bytes`, `fraction`, `pages`; empty for counts.
     pub unit: &'static str,
-    /// How two readings of one sample become one.
+    /// How two readings of one sample are merged.
     pub merge: Merge,
     /// Whether it may be named as a reason.
     pub standing: Standing,
@@ -77,43 +76,43 @@ const fn entry(names: Names, unit: &'static str, merge: Merge, standing: Standin
 /// Bytes that the server allocated, by node of the memory.
 pub const SERVER_MEMORY: Covariate =
     entry(Names::EachNode("server_memory_bytes_node"), "bytes", Merge::Last, Standing::Cause);
-/// Bytes of the server's pool of pages, where that has a memory policy of its own, by node: of the process that has
-/// most of it mapped.
+/// Bytes of the server's buffer pool, if it has a memory policy of its own, by node: from the process that has most of
+/// it mapped.
 pub const SERVER_POOL: Covariate =
     entry(Names::EachNode("server_pool_bytes_node"), "bytes", Merge::Last, Standing::Cause);
-/// Pages given on a node as they were requested, whole machine. They follow from how much work was done.
+/// Pages allocated on the intended node (numa_hit), whole machine. A consequence of the amount of work.
 pub const NUMA_HIT: Covariate =
     entry(Names::EachNode("numa_hit_pages_node"), "pages", Merge::Sum, Standing::Consequence);
-/// Pages given on a node because another one was full, whole machine.
+/// Pages allocated on a node because another one was full (numa_miss), whole machine.
 pub const NUMA_MISS: Covariate = entry(Names::EachNode("numa_miss_pages_node"), "pages", Merge::Sum, Standing::Cause);
-/// Pages given on a node to a thread of another node, whole machine.
+/// Pages allocated on a node for a thread that ran on another node (other_node), whole machine.
 pub const NUMA_OTHER: Covariate = entry(Names::EachNode("numa_other_pages_node"), "pages", Merge::Sum, Standing::Cause);
 
-/// Pages that hold global counters, by node: of a run of the counters.
+/// Pages with global counters, by node: for the counter workload.
 pub const COUNTER_PAGES: Covariate =
     entry(Names::EachNode("counter_pages_node"), "pages", Merge::Last, Standing::Cause);
-/// Pages that hold the data blocks of such a run, or every so many-th of them, by node.
+/// Pages with the data blocks of the counter workload, or a sample of them, by node.
 pub const DATA_PAGES: Covariate = entry(Names::EachNode("data_pages_node"), "pages", Merge::Last, Standing::Cause);
 
-/// The server's memory in huge pages: given by the kernel, and of the pool of such pages.
+/// The server's memory in huge pages: transparent ones, and ones from the huge page pool.
 pub const HUGE_TRANSPARENT: &str = "server_transparent_huge_bytes";
 pub const HUGE_POOL: &str = "server_huge_pool_bytes";
-/// Page faults by which the kernel finds out which node a page is used on, whole machine.
+/// Page faults by which the kernel detects which node uses a page, whole machine.
 pub const NUMA_HINT_FAULTS: &str = "numa_hint_faults";
 
-/// Disk that the server's data takes when the sample ends, log and temporary files included.
+/// Disk space of the server's data at the end of the sample, including log and temporary files.
 pub const DATA_BYTES: Covariate = entry(Names::One("server_data_bytes"), "bytes", Merge::Last, Standing::Consequence);
 
-/// CPU time that the record of a sample took: looks at threads while it ran, readings where it began and ended.
+/// CPU time of recording a sample: observing threads during it, reading counters at its start and end.
 pub const RECORDING: Covariate = entry(Names::One("recording_cpu_s"), "s", Merge::Sum, Standing::Neither);
 
-/// Increments of global counters that a run of the counters made, and those that its counters show.
+/// Increments of global counters that the counter workload made, and increments that its counters show.
 pub const INCREMENTS_EXPECTED: Covariate =
     entry(Names::One("increments_expected"), "", Merge::Sum, Standing::Consequence);
 pub const INCREMENTS_COUNTED: Covariate =
     entry(Names::One("increments_counted"), "", Merge::Sum, Standing::Consequence);
 
-/// Every covariate that a trial records. What is not here is of an older or a newer program.
+/// Every covariate that a trial records. Unknown names come from an older or a newer program.
 const ALL: &[Covariate] = {
     use Merge::{ByTime, Largest, Last, Sum};
     use Names::{EachClass, EachNode, Family, One};
@@ -143,7 +142,7 @@ const ALL: &[Covariate] = {
         entry(One("throttle_events"), "", Sum, Cause),
         entry(One("context_switches"), "", Sum, Consequence),
         entry(One("forks"), "", Sum, Consequence),
-        // The fraction says the same, and does not grow with a slow sample's length.
+        // Redundant with the fraction, which does not grow with the length of a slow sample.
         entry(One("foreign_cpu_s"), "s", Sum, Neither),
         entry(One("foreign_cpu_fraction"), "fraction", ByTime, Cause),
         entry(One("suspended_s"), "s", Sum, Cause),
@@ -154,10 +153,10 @@ const ALL: &[Covariate] = {
         INCREMENTS_EXPECTED,
         INCREMENTS_COUNTED,
         entry(One("reconnects"), "", Sum, Consequence),
-        // What was done, statement by statement or transaction by transaction.
+        // Counts of executed work, by statement or transaction.
         entry(Family("statement_"), "", Sum, Consequence),
         entry(Family("tpcc_"), "", Sum, Consequence),
-        // Of a rate that changes, part by part.
+        // Throughput of each part of a load with a changing rate.
         entry(Family("slice_"), "1/s", ByTime, Consequence),
         entry(One("client_cpu_s"), "s", Sum, Consequence),
         entry(One("client_busy_fraction"), "fraction", ByTime, Consequence),
@@ -174,7 +173,7 @@ const ALL: &[Covariate] = {
         entry(EachClass("migrations"), "", Sum, Cause),
         entry(EachClass("involuntary_switches"), "", Sum, Cause),
         entry(EachClass("voluntary_switches"), "", Sum, Consequence),
-        // Of resctrl: in the L3 caches at the end; between them and memory, of all nodes and of the threads' own.
+        // From resctrl: L3 occupancy at the end; memory traffic of all nodes and of the threads' own node.
         entry(EachClass("l3_bytes"), "bytes", Last, Cause),
         entry(EachClass("memory_traffic_bytes"), "bytes", Sum, Consequence),
         entry(EachClass("own_node_traffic_bytes"), "bytes", Sum, Consequence),
@@ -182,9 +181,9 @@ const ALL: &[Covariate] = {
         entry(One(Probe::Chain.covariate()), "ns", ByTime, Cause),
         entry(One(Probe::Spin.covariate()), "ns", ByTime, Cause),
         entry(One(Probe::Wakeup.covariate()), "ns", ByTime, Cause),
-        // Those alongside one metric say for it what the ones above say for the whole sample.
+        // Readings alongside one metric, as the ones above are for the whole sample.
         entry(Family("probe_"), "ns", Last, Neither),
-        // Packets follow from how much was done.
+        // The number of packets is a consequence of the amount of work.
         entry(Family("network_"), "", Sum, Consequence),
         entry(EachNode("server_file_bytes_node"), "bytes", Last, Cause),
         entry(One(HUGE_TRANSPARENT), "bytes", Last, Cause),
@@ -202,13 +201,13 @@ const ALL: &[Covariate] = {
 };
 
 impl Covariate {
-    /// The entry that a recorded name belongs to; none for a name that is not of this program.
+    /// The entry of a recorded name; none for a name that this program does not know.
     pub fn of(name: &str) -> Option<&'static Self> {
         let name = name.strip_prefix(CLIENT_HOST).unwrap_or(name);
         ALL.iter().find(|known| known.names.hold(name))
     }
 
-    /// The NUMA node (OS number) that a recorded name is about, when it is a name of this family.
+    /// The NUMA node (OS number) in a recorded name of this family.
     pub fn node(&self, name: &str) -> Option<u32> {
         match self.names {
             Names::EachNode(prefix) => name.strip_prefix(prefix)?.parse().ok(),
@@ -216,7 +215,7 @@ impl Covariate {
         }
     }
 
-    /// The name under which this family is recorded for a node; the plain name of any other entry.
+    /// The recorded name of this family for a node; the plain name of any other entry.
     pub fn name_at(&self, node: u32) -> String {
         match self.names {
             Names::EachNode(prefix) => format!("{prefix}{node}"),
@@ -225,13 +224,14 @@ impl Covariate {
     }
 }
 
-/// Whether a recorded covariate may be named as the reason of a difference. An unknown one may: its recorder knew why.
+/// Whether a recorded covariate may be named as the reason for a difference. Unknown ones may: the program that
+/// recorded them had a reason to.
 pub fn may_explain(name: &str) -> bool {
     Covariate::of(name).is_none_or(|known| known.standing == Standing::Cause)
 }
 
-/// Takes the readings of a later part of one sample into those of the parts before it; the parts' own `elapsed_s` are
-/// the weights. Names that are not in the registry add up.
+/// Merges the readings of a later part of one sample into those of the earlier parts, weighted by the parts' own
+/// `elapsed_s`. Readings whose names are not in the registry are summed.
 pub fn merge(into: &mut BTreeMap<String, f64>, later: BTreeMap<String, f64>) {
     let elapsed = |of: &BTreeMap<String, f64>| of.get("elapsed_s").copied().unwrap_or(0.0);
     let (before_s, later_s) = (elapsed(into), elapsed(&later));
@@ -247,7 +247,7 @@ fn merged(how: Merge, (before, before_s): (f64, f64), (later, later_s): (f64, f6
         Merge::Last => later,
         Merge::Largest => before.max(later),
         Merge::ByTime if before_s + later_s > 0.0 => (before * before_s + later * later_s) / (before_s + later_s),
-        // No time passed in either: there is nothing to weigh by.
+        // Both lengths are 0, so there is no weight.
         Merge::ByTime => f64::midpoint(before, later),
     }
 }

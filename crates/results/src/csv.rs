@@ -1,5 +1,5 @@
-//! Reads results that something else measured: a CSV file of condition,trial,sample,metric,value, and where they are
-//! known block,disturbed.
+//! Reads results that another program measured: a CSV file with the columns condition,trial,sample,metric,value and,
+//! optionally, block,disturbed.
 
 use super::csv_trials::{CsvRow, Most, Refused, Trials};
 use super::error::ReadError;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::rc::Rc;
 use tare_text::{of_text_cell, shown_name};
 
-/// The largest file that is read, bytes: twenty million rows and more.
+/// Maximum size of a file, bytes: more than twenty million rows.
 const LARGEST: u64 = 1 << 30;
 
 const COLUMNS: [&str; 5] = ["condition", "trial", "sample", "metric", "value"];
@@ -35,7 +35,7 @@ impl File<'_> {
 }
 
 pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
-    // The user named it, so a link is followed; a pipe would be waited for without an end.
+    // The user named the file, so a link is followed; a pipe is refused, because reading it could block forever.
     let named = std::fs::canonicalize(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
     let failed = |source| ReadError::Io { path: path.to_owned(), source };
     let file = tare_files::open_regular(&named)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     }
     let study = path.file_stem().map_or_else(String::new, |stem| shown_name(&stem.to_string_lossy()).into_owned());
     let audience = tare_files::Audience::of(&file, &named)?;
-    // What grows while it is read is read no further.
+    // A file that grows while it is read is not read beyond the limit.
     let trials = rows(&File { path }, file.take(LARGEST))?;
     Ok(Results { path: path.to_owned(), audience, source: Source::Csv, study, trials, ..Results::default() })
 }
@@ -56,7 +56,7 @@ fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadErr
     let mut header = reader.headers().map_err(|error| csv_error(file, &error))?.clone();
     header.trim();
     let order = order_of(file, &header)?;
-    // One record for all rows: millions of them are read in the time that making one of each would take.
+    // One record is reused for all rows: with millions of rows, allocation would dominate.
     let (mut record, mut trials) = (csv::ByteRecord::new(), Trials::within(Most::default()));
     loop {
         until.set(reader.position().byte() + LONGEST_ROW);
@@ -92,11 +92,11 @@ fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadErr
     }
 }
 
-/// Ends a row that is longer than [`LONGEST_ROW`], which the parser would hold whole.
+/// Fails on a row that is longer than [`LONGEST_ROW`], because the parser would hold it whole in memory.
 struct RowLimit<R> {
     content: R,
     given: u64,
-    /// How many bytes may have been asked for before the row in hand has ended.
+    /// Number of bytes that may be requested before the current row must have ended.
     until: Rc<Cell<u64>>,
 }
 
@@ -115,7 +115,7 @@ impl<R: Read> Read for RowLimit<R> {
     }
 }
 
-/// The content behind a byte order mark, if it begins with one.
+/// Skips a byte order mark at the beginning.
 fn without_mark(content: impl Read) -> impl Read {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let mut content = BufReader::with_capacity(1 << 16, content);
@@ -125,7 +125,7 @@ fn without_mark(content: impl Read) -> impl Read {
     content
 }
 
-/// Position of each column in the file; their order is free, their names are not.
+/// Position of each column in the file; their order is free, their names are fixed.
 fn order_of(file: &File<'_>, header: &csv::StringRecord) -> Result<Order, ReadError> {
     let expected = format!("the header {}, and maybe {}", COLUMNS.join(","), FURTHER.join(" and "));
     for (index, name) in header.iter().enumerate() {
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(too_many(&|n| [n, 0, 0, 0]), Some(Refused::TooMany("conditions", 5)));
         assert_eq!(too_many(&|n| [0, n, 0, 0]), Some(Refused::TooMany("trials", 7)));
         assert_eq!(too_many(&|n| [0, 0, 0, n]), Some(Refused::TooMany("metrics", 10)));
-        // Each sample of a metric that no other has makes every column longer.
+        // Each sample of a metric that no other sample has makes every column longer.
         let values = Some(Refused::TooMany("values with those that are missing", 120));
         assert_eq!(too_many(&|n| [0, 0, n.saturating_sub(9), n.min(9)]), values);
         assert_eq!(too_many(&|n| [n / 60, n / 40, n % 20, n / 20 % 2]), None);

@@ -1,4 +1,5 @@
-//! Rows of a CSV file -> trials: rows that share condition and trial become one record, its samples columns.
+//! Converts rows of a CSV file to trials: rows with the same condition and trial become one record, with samples as
+//! columns.
 
 use super::limits::{MOST_CONDITIONS, MOST_METRICS, MOST_TRIALS, MOST_VALUES};
 use super::names::levels_of;
@@ -13,18 +14,18 @@ pub(super) struct CsvRow<'r> {
     pub sample: usize,
     pub metric: Cow<'r, str>,
     pub value: f64,
-    /// 0 where the file has none.
+    /// 0 if the file has no such column.
     pub block: usize,
-    /// What disturbed the trial; empty where nothing did.
+    /// What disturbed the trial; empty if it is clean.
     pub disturbed: Cow<'r, str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
     Twice,
-    /// An earlier row of its trial says another block or disturbance.
+    /// It contradicts the block or disturbance of an earlier row of its trial.
     Otherwise,
-    /// With it there are too many of these: their word in the plural, and the most.
+    /// It exceeds a limit: what there is too much of (a plural noun), and the limit.
     TooMany(&'static str, usize),
 }
 
@@ -46,27 +47,26 @@ impl Default for Most {
 #[derive(Default)]
 pub(super) struct Trials {
     records: Vec<TrialRecord>,
-    /// Number of each condition's name: names are compared once a run of rows.
+    /// Index of each condition's name: a name is looked up once per run of equal rows.
     conditions: HashMap<String, usize>,
     index_of: HashMap<(usize, usize), usize>,
-    /// Place of each sample of the trials whose samples do not rise: a search would cost their square.
+    /// Index of each sample, for trials with unsorted sample numbers: a linear search would take quadratic time.
     places: HashMap<usize, HashMap<usize, usize>>,
-    /// The row before belonged to this trial.
     last: Option<usize>,
     condition: usize,
-    /// Names of the metrics, and the values that the columns of all trials have room for.
+    /// Names of the metrics, and the total capacity of all trials' columns, in values.
     metrics: HashSet<String>,
     values: usize,
     most: Most,
 }
 
 impl Trials {
-    /// None yet, and no more than this.
+    /// An empty collection with these limits.
     pub fn within(most: Most) -> Self {
         Self { most, ..Self::default() }
     }
 
-    /// Takes a row that contradicts no earlier one, as long as all of them fit into memory.
+    /// Adds a row. Fails if it contradicts an earlier one or exceeds a limit.
     pub fn add(&mut self, row: &CsvRow<'_>) -> Result<(), Refused> {
         if !self.metrics.contains(&*row.metric) {
             self.metrics.insert(row.metric.clone().into_owned());
@@ -83,7 +83,7 @@ impl Trials {
         let before = plain.values();
         let place = match plain.place(row.sample) {
             Some(Place::Known(place)) => place,
-            // What rises goes on rising, mostly; what does not is known from then on.
+            // Sample numbers are usually ascending; once they are not, an index is kept.
             Some(Place::New) => plain.push(row.sample),
             None => {
                 let numbered = || (0..plain.len()).map(|place| (plain.number(place), place)).collect();
@@ -125,7 +125,7 @@ impl Trials {
         index
     }
 
-    /// All trials, each sample with a place in every column.
+    /// All trials, with all columns at full length.
     pub fn finish(mut self) -> Vec<TrialRecord> {
         self.records.iter_mut().for_each(|record| record.plain.finish());
         self.records

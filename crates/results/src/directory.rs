@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tare_files::Folder;
 use tare_topology::measure::Measured;
 
-/// What `tare topo --measure --json` prints, kept alongside by the user.
+/// Output of `tare topo --measure --json`, stored here by the user.
 const DISTANCES: &str = "distances.json";
 
 #[derive(serde::Deserialize)]
@@ -23,15 +23,15 @@ struct Distances {
 
 const PLAN: &str = "plan.json";
 pub(super) const STUDY: &str = "study.toml";
-/// The most that is read of a study, bytes: 5,000 conditions of twenty keys each fit, and a list in it takes a hundred
-/// times as much when it is read.
+/// Maximum size of a study, bytes: 5,000 conditions of twenty keys each fit, and a parsed list takes a hundred times
+/// its size.
 pub(super) const LARGEST_STUDY: u64 = 4 << 20;
-/// The most that is read of a plan, bytes: more than the largest one has.
+/// Maximum size of a plan, bytes: larger than any valid plan.
 pub(super) const LARGEST_PLAN: u64 = 128 << 20;
-/// The most that is read of any other document that is no file of records, bytes.
+/// Maximum size of any other document except files of records, bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// The most that is read of the environments of all machines of a study, bytes: one of them has 10 to 100 KB.
+/// Maximum size of the environments of all machines of a study together, bytes: one has 10 to 100 KB.
 pub(super) const MOST_ENVIRONMENTS: u64 = LARGEST;
 
 fn distances(bytes: &[u8], path: &Path) -> Result<Measured, ReadError> {
@@ -92,7 +92,6 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
     })
 }
 
-/// Reads `plan.json`, without the records.
 pub(super) fn read_plan(directory: &Folder) -> Result<Plan, ReadError> {
     match directory.read(PLAN, LARGEST_PLAN)? {
         Some(plan) => parse(&plan, &directory.path().join(PLAN), 0),
@@ -100,19 +99,19 @@ pub(super) fn read_plan(directory: &Folder) -> Result<Plan, ReadError> {
     }
 }
 
-/// Now, RFC 3339 in UTC with microseconds.
+/// Current time, RFC 3339 in UTC with microseconds.
 pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
 pub(super) const ENVIRONMENT: &str = "environment.json";
-/// The folder that holds the environment of each machine, by its name.
+/// The folder with the environment of each machine, by its name.
 pub(super) const ENVIRONMENTS: &str = "environments";
 
-/// The environment of each machine; none in the results of a single one.
+/// The environment of each machine; empty for results of a single machine.
 pub(super) fn environments(directory: &Folder) -> Result<BTreeMap<String, Environment>, ReadError> {
     let mut machines = BTreeMap::new();
-    // What is no folder there is nothing that tare wrote.
+    // Anything but a folder was not written by tare.
     let Ok(Some(folder)) = directory.sub(ENVIRONMENTS) else { return Ok(machines) };
     let mut left = MOST_ENVIRONMENTS;
     for name in folder.names()? {
@@ -124,7 +123,7 @@ pub(super) fn environments(directory: &Folder) -> Result<BTreeMap<String, Enviro
     Ok(machines)
 }
 
-/// One machine as it was found, of which at most `left` bytes are read; none when there is no such file.
+/// One machine's environment, of which at most `left` bytes are read; none if the file does not exist.
 pub(super) fn environment(folder: &Folder, name: &str, left: &mut u64) -> Result<Option<Environment>, ReadError> {
     let bytes = folder.read(name, *left)?;
     *left -= bytes.as_ref().map_or(0, Vec::len) as u64;

@@ -1,13 +1,13 @@
-//! Which programs disturbed trials, and how much: by name, because their process ids differ in every trial.
+//! Programs that disturbed trials, and how much: by name, because their process ids differ in every trial.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A program that took CPU time from what was measured.
+/// A program that took CPU time from the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Disturber {
     pub program: String,
-    /// CPU time of all of its processes in a sample, over the sample's length; of several samples the most.
+    /// CPU time of all of its processes in a sample / the sample's length; the maximum over several samples.
     pub cpus: f64,
 }
 
@@ -15,11 +15,11 @@ pub struct Disturber {
 pub struct Disturbing<'r> {
     pub program: &'r str,
     pub attempts: usize,
-    /// The most CPU time that it took in a sample, over the sample's length.
+    /// Maximum over samples of its CPU time / the sample's length.
     pub cpus: f64,
 }
 
-/// Adds the programs of one more disturbed sample, each with its CPU time over the sample's length.
+/// Adds the programs of one more disturbed sample, each with its CPU time / the sample's length.
 pub fn note(known: &mut Vec<Disturber>, programs: impl Iterator<Item = (String, f64)>) {
     let mut sample: BTreeMap<String, f64> = BTreeMap::new();
     programs.for_each(|(program, cpus)| *sample.entry(program).or_default() += cpus);
@@ -32,7 +32,7 @@ pub fn note(known: &mut Vec<Disturber>, programs: impl Iterator<Item = (String, 
     known.sort_by(|a, b| b.cpus.total_cmp(&a.cpus));
 }
 
-/// The programs that disturbed these attempts, of each of which its own are given; the one in most of them first.
+/// The programs that disturbed these attempts, given the list of each attempt; the most frequent first.
 pub fn by_program<'r>(attempts: impl Iterator<Item = &'r Vec<Disturber>>) -> Vec<Disturbing<'r>> {
     let mut found: BTreeMap<&str, Disturbing<'r>> = BTreeMap::new();
     for by in attempts.flatten() {

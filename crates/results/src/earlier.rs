@@ -1,9 +1,9 @@
-//! What earlier versions of this program wrote otherwise into records.
+//! Converts fields that earlier versions of this program wrote differently.
 
 use serde::{Deserialize, Deserializer};
 
-/// Why a trial failed, or what disturbed it. Of one that counts although it was disturbed, which its outcome says,
-/// sentences said it too.
+/// Why a trial failed, or what disturbed it. Earlier versions added a sentence to the reason of a disturbed trial that
+/// counts; it is removed, because the outcome contains this.
 pub fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.map(|reason| alone(&reason).to_owned()))
 }

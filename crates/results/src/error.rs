@@ -1,4 +1,4 @@
-//! What can go wrong with the files of a results directory.
+//! Errors of reading and writing a results directory.
 
 use super::limits::{LONGEST_LINE, MOST_CONDITIONS};
 use super::lists::TooLong;
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use tare_files::FilesError;
 use thiserror::Error;
 
-/// Why results could not be read. Every variant says where.
+/// Why results could not be read. Every variant contains the location.
 #[derive(Debug, Error)]
 pub enum ReadError {
     #[error("cannot read {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// A link, a pipe or a file too large stands where a file of results belongs.
+    /// A link, a pipe or an oversized file in place of a file of results.
     #[error(transparent)]
     File(FilesError),
     #[error("{} is not a results directory: it has no plan.json", path.display())]
     NotResults { path: PathBuf },
-    /// Results of another study among those that are made one.
+    /// Results of a different study among results that are to be combined.
     #[error("{} holds results of another study ({study}), or of the same with other settings", path.display())]
     OtherStudy { path: PathBuf, study: String },
     #[error("{} holds {found} conditions: at most {MOST_CONDITIONS} are analysed together", path.display())]
@@ -25,11 +25,10 @@ pub enum ReadError {
     #[error("{} holds more than {limit} {what}", path.display())]
     TooMany {
         path: PathBuf,
-        /// What there is too much of, in the plural.
+        /// What there is too much of (a plural noun).
         what: &'static str,
         limit: usize,
     },
-    /// A list of a document.
     #[error("{}: {too_long}", path.display())]
     TooLong { path: PathBuf, too_long: TooLong },
     #[error("{} has schema {found}, this tare reads up to {known}", path.display())]
@@ -56,12 +55,11 @@ impl From<FilesError> for ReadError {
 
 #[derive(Debug, Error)]
 pub enum DirectoryError {
-    /// A file or folder could not be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{} already exists and is not empty", .0.display())]
     NotEmpty(PathBuf),
-    /// An earlier merge that has what its parts no longer have.
+    /// An earlier merge contains results that its parts no longer have.
     #[error("{} has good results of {trials} trials that none of the folders to merge has", path.display())]
     WouldLose { path: PathBuf, trials: usize },
     #[error("another tare run is working on {}", .0.display())]
@@ -70,14 +68,14 @@ pub enum DirectoryError {
     NotResults { path: PathBuf, missing: &'static str },
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A link, a pipe or another user's file stands where one of the run belongs.
+    /// A link, a pipe or another user's file in place of a file of the run.
     #[error(transparent)]
     File(FilesError),
     #[error(
         "the record of the trial is {bytes} bytes long, and at most {LONGEST_LINE} are read: take fewer samples a trial, and more trials"
     )]
     RecordTooLong { bytes: u64 },
-    /// A list of what was to be written, which could not be read back.
+    /// A list that was to be written is too long to be read back.
     #[error("{} would be refused by those who read it: {too_long}", path.display())]
     TooLong { path: PathBuf, too_long: TooLong },
     #[error("{0:?} cannot name a writer: expected up to 100 letters, digits, dots, hyphens and underscores")]
@@ -93,7 +91,7 @@ impl From<FilesError> for DirectoryError {
     }
 }
 
-/// The system refused something that has to do with a file.
+/// The system refused an operation on a file.
 pub(crate) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> DirectoryError {
     DirectoryError::Io { doing, path: path.to_owned(), source }
 }

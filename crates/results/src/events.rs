@@ -3,30 +3,30 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Name of the capture, also among those that are missing.
+/// Name of the capture, also in the list of missing captures.
 pub const EVENTS: &str = "events";
-/// Name, among the missing captures, of the events that need counters which the machine does not have.
+/// Name, in the list of missing captures, of the events that need hardware counters which the machine lacks.
 pub const NO_COUNTERS: &str = "events.hardware";
 
-/// What was counted on each side; a side on another host has none.
+/// Counts of each side; none for a side on another host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SidesEvents {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<EventCounts>,
-    /// Of the threads that serve connections.
+    /// Counts of the threads that serve connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<EventCounts>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventCounts {
-    /// How long events were counted, a little longer than the capture sample, seconds.
+    /// How long events were counted, slightly longer than the capture sample, seconds.
     pub elapsed_s: f64,
-    /// CPU time of these threads meanwhile, seconds.
+    /// CPU time of these threads during that time, seconds.
     pub cpu_s: f64,
-    /// Whether hardware events are those of user code alone, as where the kernel may not be looked into.
+    /// Whether hardware events cover user code only, because access to the kernel's was not allowed.
     pub user_only: bool,
-    /// perf's name of an event -> how often it happened. Where there are fewer counters than events they took turns,
-    /// and this is perf's estimate for the whole time.
+    /// perf's name of an event -> its count. With fewer counters than events they were multiplexed, and this is perf's
+    /// estimate for the whole time.
     pub counts: BTreeMap<String, f64>,
 }

@@ -1,4 +1,4 @@
-//! Results from wherever they are, as one type.
+//! Results from any source, as one type.
 
 use super::captures::Captures;
 use super::lines::DamagedLine;
@@ -15,35 +15,36 @@ pub enum Source {
     Csv,
 }
 
-/// Everything that a finished or interrupted run left behind.
+/// All data of a finished or interrupted run.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// The directory or file they came from, as the caller named it.
+    /// The directory or file that was read, as the caller named it.
     pub path: PathBuf,
-    /// Who gets at it; what is made of it is for no one else.
+    /// Who may read it; derived output must not be readable by anyone else.
     pub audience: Audience,
     /// Whether a run's directory or a CSV file was read.
     pub source: Source,
-    /// Name of the study; of the file, for a CSV.
+    /// Name of the study; for a CSV, of the file.
     pub study: String,
-    /// What was to be run; a CSV has none.
+    /// The plan of the run; a CSV has none.
     pub plan: Option<Plan>,
-    /// The machine as found; a CSV has none.
+    /// The original state of the machine; a CSV has none.
     pub environment: Option<Environment>,
     /// The resolved study as written; a CSV has none.
     pub study_toml: Option<String>,
-    /// Every record of the plan's trials, in the order written, whatever its outcome; none twice.
+    /// Every record of the plan's trials, in the order written, whatever its outcome, without duplicates.
     pub trials: Vec<TrialRecord>,
-    /// What was captured alongside the metrics, by trial and attempt; a CSV has none.
+    /// Captures by trial and attempt; a CSV has none.
     pub captures: BTreeMap<(usize, u32), Captures>,
-    /// The environment of each machine by its name, where the study ran on several; else empty.
+    /// The environment of each machine by its name, if the study ran on several; else empty.
     pub machines: BTreeMap<String, Environment>,
-    /// What the machine's own distances take, where `tare topo --measure --json` was kept as `distances.json`.
+    /// Measured latencies between the machine's nodes, if the output of `tare topo --measure --json` was stored as
+    /// `distances.json`.
     pub distances: Option<Measured>,
-    /// Numbers of the shards with trials to go, where a study cut into shards was read; else empty.
+    /// Numbers of the unfinished shards of a study cut into shards; else empty.
     pub open_shards: Vec<usize>,
-    /// Lines of the files of records that are no records; [`Results::warnings`] says so too.
+    /// Damaged lines of the files of records; also reported in [`Results::warnings`].
     pub damaged: Vec<DamagedLine>,
-    /// What was not quite right with the files, one sentence each.
+    /// Problems with the files, one sentence each.
     pub warnings: Vec<String>,
 }

@@ -1,25 +1,25 @@
-//! What a machine could tell of its processors' inside, and why nothing of it stands in results.
+//! Hardware measurement facilities of a machine, and why results lack their data.
 
 use std::collections::BTreeMap;
 
-/// Among the settings of an environment: the kernel's sources of events, by name; results of older versions have none.
+/// Key in an environment's settings: names of the kernel's event sources; missing in results of older versions.
 pub const EVENT_SOURCES: &str = "event_sources";
-/// The same of what measures caches and memory bandwidth.
+/// Key in an environment's settings: state of resctrl, which measures caches and memory bandwidth.
 pub const RESCTRL: &str = "resctrl";
-/// Its value where it can be read.
+/// Value of [`RESCTRL`] if it can be read.
 pub const MOUNTED: &str = "mounted";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hardware {
     pub counters: bool,
-    /// Samples of single accesses to memory, which `perf c2c` needs.
+    /// Sampling of memory accesses, which `perf c2c` needs.
     pub accesses: bool,
     /// Memory bandwidth and cache occupancy.
     pub resctrl: bool,
 }
 
 impl Hardware {
-    /// From the settings of an environment; none where they do not say it.
+    /// From the settings of an environment; none if they lack the event sources.
     pub fn of(settings: &BTreeMap<String, String>) -> Option<Self> {
         let sources: Vec<&str> = settings.get(EVENT_SOURCES)?.split(' ').collect();
         let any = |starts: &[&str]| sources.iter().any(|source| starts.iter().any(|start| source.starts_with(start)));
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn counters_are_known_by_the_kernels_sources_of_events() {
-        // As these machines list them: a virtual machine, an Intel, an AMD and an Arm server.
+        // Event sources of a virtual machine, an Intel, an AMD and an Arm server.
         let machines = [
             ("breakpoint msr software tracepoint uprobe", "not mounted", (false, false, false)),
             (

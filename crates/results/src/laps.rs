@@ -1,4 +1,4 @@
-//! Trials of many conditions as a race: blocks that every condition that is left runs in once.
+//! Trials of many conditions as a race: in each block, every condition still in the race runs once.
 
 use crate::metric::{self, Better};
 use crate::pairs::{headline, spent_s, value};
@@ -9,35 +9,36 @@ use tare_stats::racing::{Blocks, LOOKS, Standing, judge};
 
 pub use tare_stats::racing::Question;
 
-/// Blocks after which the first candidates may be dropped.
+/// Number of blocks after which the first candidates may be dropped.
 pub const FIRST_LOOK: usize = LOOKS[0];
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Laps {
-    /// The metric that is compared; none as long as no trial has one.
+    /// The compared metric; none as long as no trial has one.
     pub metric: Option<String>,
-    /// Blocks of which every trial has ended: by candidate ln(metric), turned so that larger is better; none where a
-    /// candidate was not in it or gave no value.
+    /// Blocks whose trials have all ended: by candidate ln(metric), with the sign such that larger is better; none if a
+    /// candidate did not take part or gave no value.
     pub blocks: Vec<Vec<Option<f64>>>,
-    /// Of the same blocks by candidate: whether its trial counts although it was disturbed.
+    /// For the same blocks, by candidate: whether its trial counts although it was disturbed.
     pub marked: Vec<Vec<bool>>,
-    /// Of the same blocks by candidate: which server served its trial, by the first trial of it.
+    /// For the same blocks, by candidate: the server of its trial, identified by the index of that server's first
+    /// record.
     pub servers: Vec<Vec<usize>>,
     pub trials: usize,
-    /// Of them those without a value, because every attempt failed.
+    /// How many of the trials have no value, because every attempt failed.
     pub without_value: usize,
-    /// Those that count although they were disturbed.
+    /// How many of the trials count although they were disturbed.
     pub disturbed: usize,
     pub elapsed_s: f64,
-    /// Seconds of the trials that found their server warm, and how many these are.
+    /// Total seconds and number of the trials on a server that was already warm.
     warm: (f64, usize),
 }
 
-/// What a look at the blocks so far came to.
+/// The result of a look at the blocks so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RaceLook {
     pub standing: Standing,
-    /// Why no further block is made; none: one is.
+    /// Why no further block is run; none if one is.
     pub stop: Option<RaceStop>,
 }
 
@@ -47,12 +48,12 @@ pub enum RaceStop {
     Decided,
     LastLook,
     Budget,
-    /// No candidate that gives values is left.
+    /// No candidate with values is left.
     NoneLeft,
 }
 
 impl Laps {
-    /// The blocks of a plan whose trials have all ended. `other`: a metric in place of the race's own.
+    /// The blocks of a plan whose trials have all ended. `other` replaces the race's own metric.
     pub fn of(plan: &Plan, race: &Race, records: &[TrialRecord], other: Option<&str>) -> Self {
         let asked = other.map(str::to_owned).or_else(|| race.metric.clone());
         let metric = asked.or_else(|| headline(records));
@@ -91,12 +92,12 @@ impl Laps {
         laps
     }
 
-    /// As the rule takes them.
+    /// The blocks in the form that the test takes.
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks { values: &self.blocks, disturbed: &self.marked, servers: &self.servers }
     }
 
-    /// What they say by the rule of a race; none where its numbers fit no test.
+    /// The decision by the rule of a race; none if the values are not valid for the test.
     pub fn decided(&self, race: &Race) -> Option<RaceLook> {
         let look = |last: bool| judge(self.blocks(), race.candidates.len(), &race.question(), last).ok();
         let standing = look(false)?;
@@ -111,7 +112,7 @@ impl Laps {
         }
     }
 
-    /// Why no further block is made although nothing is decided.
+    /// Why no further block is run although nothing is decided.
     fn stop(&self, race: &Race, standing: &Standing) -> Option<RaceStop> {
         if standing.left().is_empty() && !self.blocks.is_empty() {
             return Some(RaceStop::NoneLeft);
@@ -123,23 +124,23 @@ impl Laps {
         race.budget_s.filter(|budget_s| self.elapsed_s + next_s > *budget_s).map(|_| RaceStop::Budget)
     }
 
-    /// Geometric mean of a candidate's values, in the metric's unit; none without one.
+    /// Geometric mean of a candidate's values, in the metric's unit; none without a value.
     pub fn mean_of(&self, candidate: usize) -> Option<f64> {
         let values: Vec<f64> = self.blocks.iter().filter_map(|block| block[candidate]).collect();
         tare_stats::descriptive::mean(&values).map(|mean| (self.sign() * mean).exp())
     }
 
-    /// Which way the metric goes.
+    /// The better direction of the metric.
     pub fn is_higher_better(&self) -> bool {
         self.metric.as_deref().is_none_or(|name| metric::describe(name).better == Better::Higher)
     }
 
-    /// What turns ln(metric) so that larger is better.
+    /// The sign that makes larger values of ln(metric) better.
     fn sign(&self) -> f64 {
         if self.is_higher_better() { 1.0 } else { -1.0 }
     }
 
-    /// Expected seconds of a block of these candidates: the first trial of a server starts it and warms it up.
+    /// Expected seconds of a block of these candidates: the first trial on a server includes start and warm-up.
     fn next_s(&self, left: &[usize]) -> f64 {
         let (warm_s, warm) = self.warm;
         let Some(last) = self.servers.last().filter(|_| warm > 0) else { return self.trial_s() * left.len() as f64 };
@@ -154,8 +155,8 @@ impl Laps {
     }
 }
 
-/// The server that each record is of, by the number of its first one: a server starts with the first rung of a
-/// lifetime, and again where one failed.
+/// The server of each record, identified by the index of its first record: a server starts with the first rung of a
+/// lifetime, and again after a rung failed.
 fn servers(records: &[TrialRecord]) -> Vec<usize> {
     let mut begun: BTreeMap<usize, usize> = BTreeMap::new();
     let of = |(at, record): (usize, &TrialRecord)| match &record.lifetime {

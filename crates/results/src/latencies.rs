@@ -1,18 +1,18 @@
-//! Latencies of samples as histograms, and the percentiles of a trial, which are those of all its transactions
-//! together: the mean of percentiles is no percentile of anything.
+//! Latencies of samples as histograms. The percentiles of a trial are computed from all its transactions together,
+//! because the mean of percentiles is not a percentile.
 
 use super::limits::MOST_HISTOGRAMS;
 use super::schema::{SampleRecord, TrialRecord};
 use std::collections::BTreeMap;
 use tare_latency::Latencies;
 
-/// The name of the histogram of whole transactions; others are of parts: `latency_ms_of_new_order`.
+/// Name of the histogram of whole transactions; others are for parts: `latency_ms_of_new_order`.
 pub const LATENCIES: &str = "latency_ms";
-/// Between the name of a figure, or of a histogram, and that of the part of the load that it is of.
+/// Separator between the name of a figure or histogram and the part of the load that it covers.
 const OF: &str = "_of_";
 
-/// The histogram that a metric is a percentile of, and which: `latency_ms_p99_9_of_pay` is 99.9 of
-/// `latency_ms_of_pay`, a maximum is 100. None for any other metric.
+/// The histogram of a percentile metric, and the percentile: `latency_ms_p99_9_of_pay` is 99.9 of `latency_ms_of_pay`,
+/// a maximum is 100. None for any other metric.
 pub fn percentile(metric: &str) -> Option<(String, f64)> {
     let figure = metric.strip_prefix(LATENCIES)?.strip_prefix('_')?;
     let (figure, part) = figure.split_once(OF).map_or((figure, String::new()), |(f, part)| (f, format!("{OF}{part}")));
@@ -23,14 +23,13 @@ pub fn percentile(metric: &str) -> Option<(String, f64)> {
     Some((format!("{LATENCIES}{part}"), percentile))
 }
 
-/// What was measured, as a sentence names it: `transactions`, or the part that a histogram is of.
+/// What a histogram covers, for use in a sentence: `transactions`, or a part of the load.
 pub fn part(histogram: &str) -> &str {
     histogram.strip_prefix(LATENCIES).and_then(|rest| rest.strip_prefix(OF)).unwrap_or("transactions")
 }
 
 impl SampleRecord {
-    /// One of its histograms; none where it has none of this name, as in results of version 0.1.0, or one that cannot
-    /// be read.
+    /// One of the sample's histograms; none if it is missing, as in results of version 0.1.0, or unreadable.
     fn latencies(&self, histogram: &str) -> Option<Latencies> {
         let read = Latencies::decode(self.histograms.get(histogram)?).ok()?;
         let part = histogram.strip_prefix(LATENCIES)?;
@@ -42,13 +41,13 @@ impl SampleRecord {
 }
 
 impl TrialRecord {
-    /// No more than a thousand.
+    /// At most `MOST_HISTOGRAMS` names.
     pub fn histogram_names(&self) -> impl Iterator<Item = &str> {
         let all = self.samples.first().into_iter().flat_map(|sample| sample.histograms.keys().map(String::as_str));
         all.take(MOST_HISTOGRAMS)
     }
 
-    /// The latencies of all its samples together; none where a sample has no such histogram.
+    /// The latencies of all its samples together; none if a sample lacks the histogram.
     pub fn latencies(&self, histogram: &str) -> Option<Latencies> {
         let mut all = Latencies::new();
         for sample in &self.samples {
@@ -57,7 +56,7 @@ impl TrialRecord {
         (!self.samples.is_empty()).then_some(all)
     }
 
-    /// Works its percentiles out, where it has several samples: of a single one they are in its metrics.
+    /// Computes the percentiles of a trial with several samples; a single sample has them in its metrics.
     pub(crate) fn merge_histograms(&mut self) {
         if self.samples.len() < 2 {
             return;
@@ -69,7 +68,7 @@ impl TrialRecord {
             }
         }
         let mut found = BTreeMap::new();
-        // One after the other: each takes 270 KB, however short its text is.
+        // One at a time: each histogram takes 270 KB, however short its text is.
         for name in self.histogram_names() {
             let Some(of) = percentiles.get(name) else { continue };
             let Some(all) = self.latencies(name) else { continue };
@@ -111,7 +110,7 @@ mod tests {
         }
     }
 
-    /// Texts of 200 bytes, each of which comes to 270 KB.
+    /// Texts of 200 bytes, each of which takes 270 KB in memory.
     #[test]
     fn histograms_of_anyone_take_the_memory_of_one() {
         let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into(), lifetime: None };
@@ -133,8 +132,8 @@ mod tests {
         assert!(read.len() == MOST_HISTOGRAMS && read["latency_ms_p50_of_00000"] > 3_599_000.0, "{}", read.len());
     }
 
-    /// A quick sample of many transactions and a slow one of few: the mean of their p99 is 50.5 ms, and of all
-    /// transactions 0.2% took more than 1 ms.
+    /// A fast sample of many transactions and a slow one of few: the mean of their p99 is 50.5 ms, while only 0.2% of
+    /// all transactions took more than 1 ms.
     #[test]
     fn a_trials_percentiles_are_those_of_all_its_transactions() {
         let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into(), lifetime: None };

@@ -1,6 +1,6 @@
-//! What a run leaves on disk, and how it is read back.
+//! The format of results on disk, with writing and reading.
 
-// Only crates of this workspace use it: where a name and a type say all, no comment does.
+// Only crates of this workspace use this crate: an item has a comment only where its name and type are not enough.
 #![allow(missing_docs)]
 
 mod append;

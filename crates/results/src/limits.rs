@@ -1,47 +1,47 @@
-//! How much there may be: of conditions, of trials, and of the texts of a record; servers and logs say as much as they
-//! like, and a record is read by everyone.
+//! Limits on conditions, trials, and texts of a record: servers and logs may produce any amount of text, and every
+//! reader has to handle a record.
 
 use super::lists::{MOST_NAMES, MOST_READINGS};
 use super::schema::TrialRecord;
 
-/// The most conditions of a study, and of results that are read: tables and charts have a row for each.
+/// Maximum number of conditions of a study, and of results that are read: tables and charts have a row for each.
 pub const MOST_CONDITIONS: usize = 5_000;
 
-/// The most trials of a plan: it is read whole before each of them.
+/// Maximum number of trials of a plan: the plan is read whole before each of them.
 pub const MOST_TRIALS: usize = 250_000;
 
-/// The most records that are read of a study: each trial may be tried again.
+/// Maximum number of records of a study: trials may be repeated.
 pub const MOST_RECORDS: usize = 2 * MOST_TRIALS;
 
-/// The most metrics of a CSV file: every trial has a column for each.
+/// Maximum number of metrics of a CSV file: every trial has a column for each.
 pub const MOST_METRICS: usize = 1_000;
 
-/// The most metrics of all records together: tables have a row for each, and what is compared is compared in each.
+/// Maximum number of metrics of all records together: tables have a row for each, and comparisons test each.
 pub const MOST_METRICS_OF_RECORDS: usize = 10_000;
 
-/// The most bytes of the files of records in one folder: 250,000 records of 64 KiB.
+/// Maximum size of the files of records in one folder, bytes: 250,000 records of 64 KiB.
 pub const MOST_BYTES: u64 = 16 << 30;
 
-/// The most damaged lines of records: each is named.
+/// Maximum number of damaged lines of records: each is listed.
 pub const MOST_DAMAGED: usize = 10_000;
 
-/// The most histograms of a sample that are read: one for each statement, as a rule.
+/// Maximum number of histograms per sample that are read: typically one per statement.
 pub const MOST_HISTOGRAMS: usize = 1_000;
 
-/// The most values that the columns of a CSV file's trials have room for, those of samples that lack a metric included.
+/// Maximum capacity of the columns of a CSV file's trials, in values, including missing ones.
 pub const MOST_VALUES: usize = 100_000_000;
 
-/// The longest row of a CSV file, bytes: five fields.
+/// Maximum length of a row of a CSV file, bytes: five fields.
 pub const LONGEST_ROW: u64 = 64 << 10;
 
-/// The longest record that is read, bytes: a plain one of 100,000 samples is shorter.
+/// Maximum length of a record, bytes: a plain record of 100,000 samples is shorter.
 pub const LONGEST_LINE: u64 = 64 << 20;
 
-/// The longest text of a record, bytes.
+/// Maximum length of a text in a record, bytes.
 pub const LONGEST_TEXT: usize = 16 << 10;
 
-/// The record with every text that came from outside cut to [`LONGEST_TEXT`]; the cut says how long the text was. Of
-/// lists from outside no more is kept than is read.
+/// The record with every external text shortened to [`LONGEST_TEXT`], with its original length noted. External lists
+/// are truncated to the reader's limit.
 pub(super) fn within_limits(record: &TrialRecord) -> TrialRecord {
     let mut record = record.clone();
     record.reason.iter_mut().chain(&mut record.server_version).for_each(cut);
@@ -61,10 +61,10 @@ pub(super) fn within_limits(record: &TrialRecord) -> TrialRecord {
         }
     }
     record.outlived.truncate(MOST_NAMES);
-    // The first took the most.
+    // The list is in descending order.
     record.disturbed_by.truncate(MOST_NAMES);
     for sample in record.samples.iter_mut().chain(&mut record.dropped) {
-        // Of a program, which may write a line whenever it likes.
+        // From an external program, which may print a line at any time.
         sample.tps_each_second.truncate(MOST_READINGS);
     }
     for thread in record.samples.iter_mut().flat_map(|sample| &mut sample.threads) {
@@ -73,7 +73,7 @@ pub(super) fn within_limits(record: &TrialRecord) -> TrialRecord {
     record
 }
 
-/// The beginning and the end are kept: what failed is named at the one, and why at the other.
+/// Keeps the beginning and the end: the beginning usually names what failed, the end why.
 fn cut(text: &mut String) {
     let all = text.len();
     if all <= LONGEST_TEXT {

@@ -1,4 +1,4 @@
-//! The files of records, `trials.jsonl` and `trials-WRITER.jsonl`: read line by line, and what is damaged set aside.
+//! Reads the files of records, `trials.jsonl` and `trials-WRITER.jsonl`, line by line, and sets damaged lines aside.
 
 use super::error::{DirectoryError, ReadError, io_error};
 use super::limits::{LONGEST_LINE, MOST_BYTES, MOST_DAMAGED, MOST_RECORDS};
@@ -14,11 +14,11 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Take, Write};
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
 
-/// A line of a file of records that is no record.
+/// A line of a file of records that is not a valid record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLine {
     pub path: PathBuf,
-    /// Its number; the first is 1.
+    /// Line number, from 1.
     pub line: usize,
     pub what: String,
 }
@@ -38,7 +38,6 @@ pub(super) struct Records {
     pub files: usize,
 }
 
-/// The file of the local run's records.
 pub(super) const TRIALS: &str = "trials.jsonl";
 
 /// The names of the files of records in a results directory: the local run's own first, then those of other writers.
@@ -49,7 +48,7 @@ pub(super) fn files(directory: &Folder) -> Result<Vec<String>, ReadError> {
     Ok(names)
 }
 
-/// The files of records as long as they are now: who appends to one meanwhile is not waited for.
+/// The files of records at their current length: data appended later is not read.
 pub(super) fn opened(directory: &Folder) -> Result<Vec<(String, Take<File>)>, ReadError> {
     let (mut all, mut bytes) = (Vec::new(), 0);
     for name in files(directory)? {
@@ -65,7 +64,7 @@ pub(super) fn opened(directory: &Folder) -> Result<Vec<(String, Take<File>)>, Re
     Ok(all)
 }
 
-/// Reads every file of records for analysis: samples of which nothing but metrics was recorded are packed.
+/// Reads every file of records for analysis: samples with nothing but metrics are packed into columns.
 pub(super) fn read_packed(directory: &Folder) -> Result<Records, ReadError> {
     read_all(directory, true)
 }
@@ -83,7 +82,7 @@ fn read_all(directory: &Folder, packed: bool) -> Result<Records, ReadError> {
     Ok(records)
 }
 
-/// Reads the records behind byte `from` of the local run's own file.
+/// Reads the records after byte `from` of the local run's own file.
 pub(super) fn read_behind(directory: &Folder, from: u64) -> Result<Vec<TrialRecord>, ReadError> {
     let path = directory.path().join(TRIALS);
     let mut records = Records::default();
@@ -96,10 +95,10 @@ pub(super) fn read_behind(directory: &Folder, from: u64) -> Result<Vec<TrialReco
 
 /// Bytes of lines that are parsed at a time, on as many threads as there are CPUs.
 const BATCH: usize = 16 << 20;
-/// What a line comes to at the least, however short it is: a record, or why it is none.
+/// Minimum memory of a line, however short it is: for its record or its error.
 const OF_A_LINE: usize = 4 << 10;
 
-/// A line, its number, and whether it ends as a line does.
+/// A line, its number, and whether it ends with a newline.
 struct RawLine {
     number: usize,
     bytes: Vec<u8>,
@@ -162,7 +161,7 @@ fn parsed(batch: &[RawLine], path: &Path, packed: bool) -> Vec<Result<TrialRecor
     let one = |line: &RawLine| record(&line.bytes, path, line.number - 1, packed);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let bytes: usize = batch.iter().map(|line| line.bytes.len()).sum();
-    // A thread is worth its start from about a megabyte on.
+    // Starting a thread is worthwhile from about a megabyte.
     let parts = threads.min(bytes >> 20).min(batch.len());
     if parts < 2 {
         return batch.iter().map(one).collect();
@@ -176,16 +175,16 @@ fn parsed(batch: &[RawLine], path: &Path, packed: bool) -> Vec<Result<TrialRecor
             })
             .collect();
         let finished = running.into_iter().flat_map(|(lines, part)| match part {
-            // A thread that panicked would have panicked here too.
+            // A panic of the thread would have occurred here too.
             Ok(part) => part.join().unwrap_or_else(|e| std::panic::resume_unwind(e)),
-            // Without a thread it takes longer.
+            // If no thread can be started, parse on this one.
             Err(_) => lines.iter().map(one).collect(),
         });
         finished.collect()
     })
 }
 
-/// A record, read once where it is one; what is wrong with others is looked at as with every document.
+/// Parses a valid record in one pass; an invalid one is parsed again for its error.
 fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Result<TrialRecord, ReadError> {
     let mut trial = match serde_json::from_slice::<TrialRecord>(bytes) {
         Ok(trial) if trial.schema <= SCHEMA && trial.check().is_ok() => trial,
@@ -199,13 +198,13 @@ fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Resul
     Ok(trial)
 }
 
-/// The part of every document that is read first: a newer one may not parse as today's type.
+/// The part of every document that is read first: a newer document may not parse as the current type.
 #[derive(Deserialize)]
 struct Versioned {
     schema: u32,
 }
 
-/// Parses one document that begins `lines_before` lines into its file, and holds its lists to their limits.
+/// Parses one document that begins `lines_before` lines into its file, and checks the limits of its lists.
 pub(super) fn parse<T: DeserializeOwned + Limited>(
     bytes: &[u8],
     path: &Path,
@@ -227,8 +226,8 @@ pub(super) fn parse<T: DeserializeOwned + Limited>(
     Ok(document)
 }
 
-/// Takes out what must not be counted: a second record of the same attempt, a second good record of a trial, and trials
-/// that the plan does not have. One sentence for each kind.
+/// Removes records that must not be counted: a second record of the same attempt, a second good record of a trial, and
+/// trials that are not in the plan. Returns one sentence for each kind.
 pub(super) fn without_strangers(trials: Vec<TrialRecord>, plan: Option<&Plan>) -> (Vec<TrialRecord>, Vec<String>) {
     let planned: Option<BTreeMap<usize, &str>> =
         plan.map(|plan| plan.trials.iter().map(|trial| (trial.trial, trial.condition.as_str())).collect());
@@ -261,7 +260,7 @@ fn count(numbers: &[usize]) -> String {
     if numbers.len() == 1 { "1 record is".to_owned() } else { format!("{} records are", numbers.len()) }
 }
 
-/// The first few, in words.
+/// The first few numbers as text.
 fn list(numbers: &[usize]) -> String {
     const LISTED: usize = 5;
     let first: Vec<String> = numbers.iter().take(LISTED).map(usize::to_string).collect();
@@ -269,14 +268,15 @@ fn list(numbers: &[usize]) -> String {
     first.join(", ") + more
 }
 
-/// The largest file of records that is repaired, bytes.
+/// Maximum size of a file of records that is repaired, bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// Moves every damaged line to a file alongside its own, `trials.jsonl.damaged`, and says which. Nothing may be writing
-/// records meanwhile: the caller has the directory's lock, and other writers are the user's to know of.
+/// Moves every damaged line to a file next to its own, `trials.jsonl.damaged`, and returns these lines. Nothing may
+/// write records at the same time: the caller holds the directory's lock, and the user has to make sure that no other
+/// writer is active.
 ///
 /// # Errors
-/// When a file cannot be read or written; the records are as they were then.
+/// If a file cannot be read or written; no valid record is lost then.
 pub fn repair(directory: &Folder) -> Result<Vec<DamagedLine>, DirectoryError> {
     let damaged = read(directory)?.damaged;
     for name in files(directory)? {
@@ -295,7 +295,7 @@ pub fn repair(directory: &Folder) -> Result<Vec<DamagedLine>, DirectoryError> {
                 to.push(b'\n');
             }
         }
-        // First on the disk alongside, then out of the file.
+        // Synced to the other file before the line is removed from this one.
         let aside_name = format!("{name}.damaged");
         let mut file = directory.append(&aside_name)?;
         let written = file.write_all(&aside).and_then(|()| file.sync_all());

@@ -1,5 +1,5 @@
-//! Each list of a record, a plan, an environment and a capture with its limit. Fields are named here one by one, so
-//! that none is added without one.
+//! The limit of each list of a record, a plan, an environment and a capture. Fields are listed one by one, so that none
+//! can be added without a limit.
 
 use super::cache_lines::{SharedLine, SharedLines};
 use super::captures::{LocksFile, ProfileFile, StatusFile};
@@ -16,7 +16,7 @@ use super::settle::Settle;
 use super::waits::{WaitsFile, WakesFile};
 use tare_topology::measure::Measured;
 
-/// Those of which only lists of plain things have a limit.
+/// Implements [`Limited`] for types whose limited lists have plain elements.
 macro_rules! limited {
     ($($of:ident { $($list:ident: $most:expr),* })*) => {
         $(impl Limited for $of {
@@ -32,7 +32,7 @@ limited! {
     SearchRecord { steps: MOST_STEPS }
     SharedLine { accesses: MOST_NAMES }
     EventCounts { counts: MOST_NAMES }
-    // A session has a pair at the least.
+    // A session has at least one pair.
     Settle { begun: MOST_TRIALS, controls: MOST_METRICS }
     ProfileFile { symbols: MOST_NAMES }
     LocksFile { waits: MOST_NAMES }
@@ -81,7 +81,7 @@ impl Limited for TrialRecord {
         each([
             ("levels", levels.len(), MOST_NAMES),
             ("lifetime.order", lifetime.as_ref().map_or(0, |lifetime| lifetime.order.len()), MOST_CONDITIONS),
-            // Of each factor, and of what the load, the engine and the machine set besides.
+            // Settings of each factor, and further ones of the load, the engine and the machine.
             ("settings", settings.len(), 2 * MOST_NAMES),
             ("settled.left", settled.as_ref().map_or(0, |settled| settled.left.len()), MOST_NAMES),
             ("outlived", outlived.len(), MOST_NAMES),
@@ -90,7 +90,7 @@ impl Limited for TrialRecord {
             ("client_programs", client_programs.len(), MOST_PROGRAMS),
             ("samples", samples.len(), MOST_SAMPLES),
             ("dropped", dropped.len(), MOST_SAMPLES),
-            // One behind each sample.
+            // One after each sample.
             ("searches", searches.len(), 2 * MOST_SAMPLES),
             ("warm_up", warm_up.len(), MOST_NAMES),
             ("plans", plans.len(), MOST_NAMES),
@@ -197,7 +197,7 @@ impl Limited for Plan {
             ("race.candidates", race.as_ref().map_or(0, |race| race.candidates.len()), MOST_CONDITIONS),
             ("within.levels", within.as_ref().map_or(0, |within| within.levels.len()), MOST_NAMES),
             ("left_out", left_out.len(), MOST_NAMES),
-            // One of each condition, as a rule, and some of the whole study.
+            // Typically one per condition, and some for the whole study.
             ("notes", notes.len(), 2 * MOST_CONDITIONS),
         ])?;
         for (factor, levels) in within.iter().flat_map(|within| &within.levels) {
@@ -225,7 +225,7 @@ impl Limited for PlannedCondition {
 }
 
 impl Limited for Environment {
-    /// Of its machine the numbers of CPUs and nodes have limits of their own.
+    /// The machine's lists are limited by the maximum numbers of CPUs and nodes.
     fn check(&self) -> Checked {
         each([
             ("settings", self.settings.len(), MOST_NAMES),
@@ -234,7 +234,7 @@ impl Limited for Environment {
             ("machine.nodes", self.machine.nodes.len(), MOST_CPUS),
             ("machine.packages", self.machine.packages.len(), MOST_CPUS),
             ("machine.dies", self.machine.dies.len(), MOST_CPUS),
-            // Three to four levels, data and instructions apart.
+            // Three to four levels, with separate data and instruction caches.
             ("machine.caches", self.machine.caches.len(), 5 * MOST_CPUS),
             ("machine.cpu_kinds", self.machine.cpu_kinds.len(), MOST_CPUS),
         ])

@@ -1,4 +1,4 @@
-//! Every list with one entry more than it may have.
+//! Tests of every list limit with one entry more than allowed.
 
 use super::*;
 use crate::append::append_trial;
@@ -40,11 +40,11 @@ fn at(document: &Value, pointer: &str, list: Value) -> Value {
     changed
 }
 
-/// Checked as it is, and with a list of so many entries as may be, and one more.
+/// Checks a document unchanged, with a list of the maximum length, and with one more entry.
 fn holds<T: Limited + serde::de::DeserializeOwned>(base: &Value, pointer: &str, list: impl Fn(usize) -> Value) {
     let refused = |document: Value| serde_json::from_value::<T>(document).unwrap().check().err();
     assert_eq!(refused(base.clone()), None);
-    // Most hold 10,000 or fewer: what the largest holds is made for few.
+    // Most limits are 10,000 or lower: the longest lists are only built where needed.
     let too_long = [11_000, 300_000].into_iter().find_map(|count| refused(at(base, pointer, list(count))));
     let TooLong { field, most, .. } = too_long.unwrap_or_else(|| panic!("{pointer}"));
     let named = pointer[1..].replace('/', ".").replace(".0", "[0]");
@@ -100,7 +100,7 @@ fn every_list_of_a_record_has_a_limit_and_is_named_with_it() {
     let step = json!({"asked_tps": 1.0, "done_tps": 1.0, "met": true, "repeated": false});
     holds::<TrialRecord>(&whole, "/searches/0/steps", |count| vec![step.clone(); count].into());
 
-    // Lists of larger things, and what JSON has no room for.
+    // Lists of larger items, and values that JSON cannot express.
     let refused = |change: &dyn Fn(&mut TrialRecord)| {
         let mut record = record();
         change(&mut record);
@@ -165,7 +165,7 @@ fn a_list_that_is_too_long_is_said_with_its_file_and_never_written() {
     assert!(matches!(&refused, DirectoryError::TooLong { too_long, .. } if too_long.field == "warm_up"), "{refused}");
     let line = serde_json::to_string(&long).unwrap();
     std::fs::write(directory.path().join("trials.jsonl"), format!("{line}\n")).unwrap();
-    // What a program says may be as long as it likes: the record is kept, and what is read of it.
+    // Output of a program may be of any length: the record is kept with the part that is within the limits.
     let mut said = record();
     said.samples[0].tps_each_second = vec![1.5; MOST_READINGS + 1];
     said.outlived = vec!["x".to_owned(); MOST_NAMES + 1];
@@ -182,7 +182,7 @@ fn a_list_that_is_too_long_is_said_with_its_file_and_never_written() {
     assert!(refused.ends_with("plan.json: notes has 10001 entries: at most 10000 are read"), "{refused}");
 }
 
-/// 12 MB of samples with a metric each took more than 3 GB as columns.
+/// Regression test: 12 MB of samples with one metric each took more than 3 GB as columns.
 #[test]
 fn samples_without_a_metric_in_common_take_no_more_than_their_values() {
     let sample = |number: usize, metric: String| SampleRecord {
@@ -237,13 +237,13 @@ fn files_of_records_are_read_as_long_as_they_were_and_not_for_ever() {
     assert_eq!(read.len(), 2 * MOST_DAMAGED, "what is appended meanwhile is not waited for");
     let refused = lines::read(&folder).unwrap_err();
     assert!(matches!(refused, ReadError::TooMany { what: "damaged lines", .. }), "{refused}");
-    // Nothing of it is on the disk.
+    // The file is sparse: it takes no disk space.
     std::fs::File::options().write(true).open(&path).unwrap().set_len(MOST_BYTES + 1).unwrap();
     let refused = lines::read(&folder).unwrap_err();
     assert!(matches!(refused, ReadError::TooMany { what: "bytes of records", .. }), "{refused}");
 }
 
-/// 10 MB of them took 11 GB.
+/// Regression test: 10 MB of such lines took 11 GB.
 #[test]
 fn lines_that_are_no_records_take_no_more_memory_than_a_batch() {
     let directory = tempfile::tempdir().unwrap();
@@ -255,7 +255,7 @@ fn lines_that_are_no_records_take_no_more_memory_than_a_batch() {
     assert!(peak.parse::<u64>().unwrap() < 500 << 10, "{peak} kB; all at once are more than 2 GB");
 }
 
-/// 40 MB of a list in one took 4 GB, and half a minute.
+/// Regression test: a study with a list of 40 MB took 4 GB, and half a minute.
 #[test]
 fn the_study_of_results_is_no_longer_than_can_be_read_at_once() {
     let directory = tempfile::tempdir().unwrap();
@@ -270,7 +270,7 @@ fn the_study_of_results_is_no_longer_than_can_be_read_at_once() {
     assert!(crate::open(open.path()).unwrap_err().to_string().contains("study.toml is larger than"));
 }
 
-/// A file of 60 MB takes little room a thousand times, as hard links.
+/// A file of 60 MB takes little disk space if it is hard-linked a thousand times.
 #[test]
 fn environments_of_all_machines_have_one_limit() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,31 +1,32 @@
-//! How long lists may be: longer than any that is written, and short enough for everyone who goes through them. Which
-//! list has which limit: `list_limits`.
+//! Maximum lengths of lists: longer than any that is written, and short enough for every reader. `list_limits` assigns
+//! them to lists.
 
 use std::fmt;
 
-/// What has a name: factors, options of a server, its counters, its processes, queries. The engines have up to a
-/// thousand options and counters; a factor or query has a line in a study of 16 MiB, and no study has so many.
+/// Named items: factors, options of a server, its counters, its processes, queries. The engines have up to a thousand
+/// options and counters; each factor or query takes a line in a study of 16 MiB, and no study has so many.
 pub(super) const MOST_NAMES: usize = 5_000;
 /// Metrics of a sample: 500 transactions of a file of statements, or 500 steps with their roles, with nine each.
 pub(super) const MOST_OF_A_SAMPLE: usize = 10_000;
-/// Samples of a trial: each takes 1.5 KB of a line of 64 MiB at the least, 100 bytes without all but one metric.
+/// Samples of a trial: each takes at least 1.5 KB of a line of 64 MiB, or 100 bytes with a single metric and nothing
+/// else.
 pub(super) const MOST_SAMPLES: usize = 100_000;
-/// Throughput each second of a sample, which is a day (86,400 s) at most; executions before the measured ones, 100,000
-/// at most and what a pilot adds to them.
+/// Throughput readings of a sample, one per second for at most a day (86,400 s); executions before the measured ones,
+/// at most 100,000 and those that a pilot adds.
 pub(super) const MOST_READINGS: usize = 200_000;
-/// Threads of a sample: 65,536 clients, a connection of each, and what a server or a client's program has besides.
+/// Threads of a sample: 65,536 clients, one connection each, and further threads of the server or the client program.
 pub(super) const MOST_THREADS: usize = 200_000;
-/// One more than the greatest number of a CPU.
+/// One more than the largest CPU number.
 pub(super) const MOST_CPUS: usize = 65_536;
-/// Steps of a search: 20, each of them twice where the client was the limit.
+/// Steps of a search: 20, each possibly repeated because the client was the limit.
 pub(super) const MOST_STEPS: usize = 1_000;
-/// Programs of the clients: the one that was started, and the one that measured.
+/// Client programs: the one that was started, and the one that measured.
 pub(super) const MOST_PROGRAMS: usize = 100;
 
 /// A list that is longer than any that is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLong {
-    /// Where it stands: `samples[3].threads`.
+    /// Path of the list: `samples[3].threads`.
     pub field: String,
     pub found: usize,
     pub most: usize,
@@ -46,14 +47,13 @@ impl TooLong {
 
 pub(super) type Checked = Result<(), TooLong>;
 
-/// A document whose lists have limits.
 pub trait Limited {
     /// # Errors
     /// The first list that is too long.
     fn check(&self) -> Checked;
 }
 
-/// Each of these lists with what it may have.
+/// Checks each list, given as name, length and limit.
 pub(super) fn each<const N: usize>(lists: [(&str, usize, usize); N]) -> Checked {
     match lists.into_iter().find(|(_, found, most)| found > most) {
         Some((field, found, most)) => Err(TooLong { field: field.to_owned(), found, most }),

@@ -1,27 +1,26 @@
-//! Looks at a study on the way: after which blocks, and what chance of a false alarm each of them has.
+//! Interim looks at a study: after which blocks they are made, and the false-alarm rate of each.
 //!
-//! Every look but the last has a twentieth of the chance that the answer has, and the last one what is left (after
-//! Haybittle 1971 and Peto and others 1976). These add up to the whole, so the answer is wrong no more often than that,
-//! whatever decides between two looks whether the study goes on, and whatever shape its trials have.
+//! Every look but the last has a twentieth of the answer's false-alarm rate, and the last one has the rest (after
+//! Haybittle 1971 and Peto and others 1976). These add up to the whole, so the error rate of the answer holds whatever
+//! stopping rule is used between two looks, and whatever the distribution of the trials.
 
 use crate::schema::Plan;
 use serde::Serialize;
 use tare_stats::sequential::LOOKS;
 
-/// What each look but the last has of the chance of a false alarm.
+/// Share of the false-alarm rate for each look but the last.
 const EARLY: f64 = 0.05;
 
-/// Blocks after which is looked, the last of them when all have run: those of a comparison of pairs.
+/// Blocks after which a look is made, the last one after all blocks; the same blocks as for a comparison of pairs.
 pub fn looks(blocks: usize) -> Vec<usize> {
     LOOKS.into_iter().filter(|look| *look < blocks).chain([blocks]).collect()
 }
 
-/// Where a study with looks is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Look {
-    /// The first is 1.
+    /// Its number, counted from 1.
     pub number: usize,
-    /// How many there are in all.
+    /// Number of looks in all.
     pub of: usize,
     /// Blocks that are planned so far.
     pub blocks: usize,
@@ -32,7 +31,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// The look that the trials of this plan lead to; none where there is one alone, at the end.
+    /// The look after the trials of this plan; none if the study is only looked at once, at the end.
     pub fn of(plan: &Plan) -> Option<Self> {
         let within = plan.within.as_ref()?;
         let (blocks, of_blocks) = (plan.blocks().len(), within.blocks?);
@@ -42,7 +41,7 @@ impl Look {
         Some(Self { number, of: all.len(), blocks, of_blocks, is_last })
     }
 
-    /// What this look has of the chance of a false alarm.
+    /// This look's share of the false-alarm rate.
     pub fn share(&self) -> f64 {
         if self.is_last { 1.0 - EARLY * (self.of - 1) as f64 } else { EARLY }
     }
@@ -66,7 +65,7 @@ mod tests {
             assert_eq!(looks(of_blocks), looked);
             let all: f64 = looked.iter().map(|blocks| Look::of(&plan(*blocks, 0)).unwrap().share()).sum();
             assert!((all - 1.0).abs() < 1e-12, "{all}");
-            // The time was over before the last.
+            // The time was over before the last look.
             let stopped = Look::of(&plan(looked[0], 1)).unwrap();
             assert_eq!(stopped.share(), Look::of(&plan(of_blocks, 0)).unwrap().share());
         }

@@ -1,16 +1,16 @@
-//! The one registry of metrics: name -> unit, better direction and place in a table.
+//! The registry of metrics: name -> unit, better direction and place in a table.
 
 pub use crate::named::{Better, Metric, Named};
 
 use crate::named::{QUERY, QUERY_S};
 use crate::{server_cost, steps};
 
-/// Declares metrics, and lists all that are declared.
+/// Declares metrics as constants, and the list of all of them.
 macro_rules! declared {
     ($($(#[$doc:meta])* $constant:ident = $name:literal, $unit:literal, $better:ident, $rank:expr;)+) => {
         $($(#[$doc])* pub const $constant: Named = Named::new($name, $unit, Better::$better, $rank);)+
 
-        /// Every metric of this program's loads but the families of query times and of the server's cost
+        /// Every metric of this program's loads, except the families of query times and of the server's cost
         /// ([`crate::server_cost`]).
         pub static DECLARED: &[Named] = &[$($constant),+];
     };
@@ -21,17 +21,18 @@ declared! {
     /// The highest rate of transactions that meets the objective of an open loop, over all threads.
     MAX_TPS_UNDER_OBJECTIVE = "max_tps_under_objective", "1/s", Higher, 0;
     QPS = "qps", "1/s", Higher, 11;
-    /// Rounds of counting a second, over all threads.
+    /// Counting rounds per second, over all threads.
     ROUNDS_PER_S = "rounds_per_s", "1/s", Higher, 1;
-    /// Time of an increment, the inverse of rounds a second: averaged with it, an effect would cancel out.
+    /// Time per increment, the inverse of rounds per second; not primary, because in an average of both an effect would
+    /// cancel out.
     NS_PER_INCREMENT = "ns_per_increment", "ns", Lower, 12;
     /// Share of increments that the counters do not show.
     LOSS = "loss", "", Lower, SUFFIX_RANK;
     BYTES_PER_COUNTER = "bytes_per_counter", "bytes", Lower, SUFFIX_RANK;
     FULL_READ_NS = "full_read_ns", "ns", Lower, SUFFIX_RANK;
-    /// Share of the time that drawing random numbers takes.
+    /// Share of the time spent drawing random numbers.
     GENERATOR_FRACTION = "generator_fraction", "fraction", Lower, SUFFIX_RANK;
-    /// CPU time of the clients, user and system, for each transaction.
+    /// CPU time of the clients, user and system, per transaction.
     CLIENT_CPU_US_PER_TRANSACTION = "client_cpu_us_per_transaction", "us", Lower, SUFFIX_RANK;
     LATENCY_MS_MEAN = "latency_ms_mean", "ms", Lower, 12;
     LATENCY_MS_P50 = "latency_ms_p50", "ms", Lower, 12;
@@ -40,40 +41,38 @@ declared! {
     LATENCY_MS_P99 = "latency_ms_p99", "ms", Lower, 12;
     LATENCY_MS_P99_9 = "latency_ms_p99_9", "ms", Lower, 12;
     LATENCY_MS_MAX = "latency_ms_max", "ms", Lower, 12;
-    /// New orders a minute, as HammerDB counts them.
+    /// New orders per minute, as HammerDB counts them.
     NOPM = "nopm", "1/min", Higher, 0;
-    /// New orders a minute of the workload `tpcc`, those included that the standard has rolled back. Never an audited
+    /// New orders per minute of the workload `tpcc`, including those that the standard rolls back. Never an audited
     /// result.
     TPMC = "tpmC", "1/min", Higher, 11;
     /// Time from the start of a program to its end.
     WALL_S = "wall_s", "s", Lower, 2;
-    /// CPU time of a program and all that it started, in user mode.
+    /// CPU time of a program and all of its child processes, in user mode.
     USER_S = "user_s", "s", Lower, 12;
-    /// CPU time of the same in the kernel.
+    /// CPU time of the same processes in the kernel.
     SYSTEM_S = "system_s", "s", Lower, 12;
-    /// Resident memory of the largest of a program's processes at its largest.
+    /// Peak resident memory of a program's largest process.
     PEAK_MEMORY_BYTES = "peak_memory_bytes", "bytes", Lower, SUFFIX_RANK;
     /// Page faults of a program that needed no reading.
     MINOR_FAULTS = "minor_faults", "", Lower, SUFFIX_RANK;
     /// Page faults of a program that read from a disk.
     MAJOR_FAULTS = "major_faults", "", Lower, SUFFIX_RANK;
-    /// Times that a program gave up its CPU, as to wait.
     VOLUNTARY_SWITCHES = "voluntary_switches", "", Lower, SUFFIX_RANK;
-    /// Times that the kernel took its CPU from a program.
     INVOLUNTARY_SWITCHES = "involuntary_switches", "", Lower, SUFFIX_RANK;
 }
 
-/// The query whose time a metric is, as `q12`; none for any other metric.
+/// The query whose time this metric is, as `q12`; none for any other metric.
 pub fn query(name: &str) -> Option<&str> {
     name.strip_prefix(QUERY_S)
 }
 
-/// A query as people say it, `Q12`, or the metric.
+/// The display name of a query, `Q12`, or the metric's own name.
 pub fn short(name: &str) -> String {
     query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
 }
 
-/// End of a name -> unit and direction: units stand last in names. The first that fits counts.
+/// Suffix of a name -> unit and direction, because names end in their unit. The first match counts.
 const BY_SUFFIX: &[(&str, &str, Better)] = &[
     ("_per_s", "1/s", Better::Higher),
     ("_per_second", "1/s", Better::Higher),
@@ -85,12 +84,11 @@ const BY_SUFFIX: &[(&str, &str, Better)] = &[
     ("_s", "s", Better::Lower),
 ];
 
-/// Rank of a metric described by its suffix, and of one not described at all.
+/// Rank of a metric described by its suffix, and of an unknown one.
 const SUFFIX_RANK: u8 = 20;
 const UNKNOWN_RANK: u8 = 30;
 
-/// What is known of a metric: as it was declared; what comes from elsewhere, in a CSV file or from another version, is
-/// guessed from its name.
+/// The description of a metric: as declared, or guessed from its name if it comes from a CSV file or another version.
 pub fn describe(name: &str) -> Metric {
     let declared = DECLARED.iter().find(|declared| declared.name() == name).or_else(|| server_cost::find(name));
     if let Some(declared) = declared {
@@ -99,17 +97,17 @@ pub fn describe(name: &str) -> Metric {
     if query(name).is_some() { QUERY } else { steps::describe(name).unwrap_or_else(|| guess(name)) }
 }
 
-/// Whether it is one of this program's own: what its name stands for is known.
+/// Whether this program declares the metric, so that its meaning is known.
 pub fn is_declared(name: &str) -> bool {
     DECLARED.iter().any(|declared| declared.name() == name)
 }
 
-/// A metric that this program does not know, described by its name alone.
+/// A metric that this program does not know, described by its name.
 pub fn of_name(name: &str) -> Named {
     Named::described(name, describe(name))
 }
 
-/// A foreign name that says nothing has no unit and is taken as better when higher.
+/// An unknown name without a known suffix has no unit and counts as better when higher.
 fn guess(name: &str) -> Metric {
     if name.starts_with("latency_ms_") {
         return LATENCY_MS_MEAN.metric;
@@ -140,7 +138,7 @@ pub fn sort_key(name: &str) -> (u8, u32, String) {
     let number = match name.strip_prefix("latency_ms_") {
         Some("min") => 0,
         Some("mean") => 1,
-        // p99_9 stands between p99 and max.
+        // p99_9 sorts between p99 and max.
         Some("p99_9") => 999,
         Some("max") => 1000,
         Some(_) => number + 2,
@@ -149,7 +147,7 @@ pub fn sort_key(name: &str) -> (u8, u32, String) {
     (describe(name).rank, number, name.to_owned())
 }
 
-/// What must be said wherever a metric is shown, if anything.
+/// A caveat that must accompany the metric wherever it is shown, if any.
 pub fn caveat(name: &str) -> Option<&'static str> {
     (name == TPMC.name()).then_some(
         "tpmC here counts the new orders of this program's own workload a minute: it is not an audited TPC-C result, and \
@@ -157,14 +155,14 @@ pub fn caveat(name: &str) -> Option<&'static str> {
     )
 }
 
-/// Whether a table that is to be short leaves it out: ends and percentiles of the latency but the 99th, and what is of
-/// a step, a statement or a kind of transaction.
+/// Whether a short table leaves the metric out: extremes and percentiles of latency except the 99th, and metrics of a
+/// step, a statement or a kind of transaction.
 pub fn is_further(name: &str) -> bool {
     let kept = || [LATENCY_MS_MEAN, LATENCY_MS_P99].iter().any(|metric| metric.name() == name);
     (name.starts_with("latency_ms_") && !kept()) || name.contains(steps::OF)
 }
 
-/// Whether a metric is what one operation costs the server: CPU time, cycles, joules or the like a transaction or
+/// Whether the metric is the server's cost of one operation: CPU time, cycles, joules and so on per transaction or
 /// query.
 pub fn is_server_cost(name: &str) -> bool {
     name.starts_with("server_") && name.contains("_per_")

@@ -1,4 +1,4 @@
-//! A metric with its name, its unit, its better direction and its place in tables.
+//! A metric with its name, unit, better direction and place in tables.
 
 pub use tare_stats::ratio::Better;
 
@@ -6,44 +6,44 @@ use std::borrow::Cow;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// `1/s`, `s`, `ms`, `us`, `ns`, `bytes`, `fraction`, or `` where the name does not say.
+    /// `1/s`, `s`, `ms`, `us`, `ns`, `bytes`, `fraction`, or empty if unknown.
     pub unit: &'static str,
     pub better: Better,
-    /// Tables list metrics by this, then by name; see [`Metric::is_primary`].
+    /// Tables order metrics by rank, then by name; see [`Metric::is_primary`].
     pub rank: u8,
 }
 
-/// Ranks below this are what a study is about; the others explain it.
+/// Metrics with a lower rank are what a study is about; the others explain it.
 const PRIMARY_RANKS: u8 = 10;
 
 pub(crate) const QUERY_S: &str = "query_s_";
 pub(crate) const QUERY: Metric = Metric { unit: "s", better: Better::Lower, rank: 3 };
 
 impl Metric {
-    /// Throughputs and whole-query times: what headlines and gates judge when nothing else is asked for.
+    /// Throughputs and whole-query times: the default metrics of headlines and gates.
     pub fn is_primary(&self) -> bool {
         self.rank < PRIMARY_RANKS
     }
 
-    /// What only explains other metrics: in the report, in JSON and in comparisons that ask for it, in no other table.
+    /// Metrics that only explain others: they appear in the report, in JSON and in comparisons that request them, but
+    /// in no other table.
     pub fn is_detail(&self) -> bool {
         self.rank == Named::DETAIL_RANK
     }
 }
 
-/// A metric that a load measures: its name, and what is known of it.
+/// A metric that a load measures: its name and its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     name: Cow<'static, str>,
-    /// Its unit, its better direction and its place in a table.
     pub metric: Metric,
 }
 
 impl Named {
-    /// The place of metrics that explain others; see [`Metric::is_detail`].
+    /// The rank of metrics that explain others; see [`Metric::is_detail`].
     pub const DETAIL_RANK: u8 = 25;
 
-    /// Declares a metric. The lower its rank, the earlier it stands in a table; below 10 it is what a study is about.
+    /// Declares a metric. A lower rank is listed earlier in a table; ranks below 10 are what a study is about.
     pub const fn new(name: &'static str, unit: &'static str, better: Better, rank: u8) -> Self {
         Self { name: Cow::Borrowed(name), metric: Metric { unit, better, rank } }
     }
@@ -53,12 +53,12 @@ impl Named {
         Self { name: Cow::Owned(format!("{QUERY_S}q{number}")), metric: QUERY }
     }
 
-    /// A metric of someone else's, as it was found to be.
+    /// A metric that is not declared here, with its guessed description.
     pub(crate) fn described(name: &str, metric: Metric) -> Self {
         Self { name: Cow::Owned(name.to_owned()), metric }
     }
 
-    /// As it stands in records and tables.
+    /// The name in records and tables.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,5 +1,5 @@
-//! Names that files give to conditions, levels, metrics, threads, versions and times: one line of plain text each.
-//! Tables, pictures, logs of CI systems and other formats hold them, and each would have to guard against them.
+//! Sanitizes names from files (conditions, levels, metrics, threads, versions and times) to one line of plain text
+//! each, so that tables, pictures, logs of CI systems and other formats need not do it.
 
 use super::schema::{Environment, Levels, Plan, Race, SampleRecord, Settle, TrialRecord};
 use std::borrow::Cow;
@@ -65,7 +65,7 @@ fn keys<V>(map: &mut BTreeMap<String, V>) {
     *map = std::mem::take(map).into_iter().map(|(name, value)| (shown_name(&name).into_owned(), value)).collect();
 }
 
-/// Reads `aslr=on ahi=off` as levels; empty when any word is not of that form.
+/// Parses `aslr=on ahi=off` into levels; empty if any word is not of that form.
 pub fn levels_of(condition: &str) -> Levels {
     let mut levels = Levels::new();
     for word in condition.split_whitespace() {

@@ -1,4 +1,4 @@
-//! Trials of two conditions as pairs: neighbours of one block, of which a draw said which runs first.
+//! Trials of two conditions as pairs: consecutive trials of one block, in random order.
 
 use crate::metric::{self, Better};
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
@@ -8,13 +8,13 @@ use tare_stats::sequential::{Finding, Fit, LOOKS, Pair, Question, Verdict, decid
 
 pub use tare_stats::sequential::{FEWEST_PAIRS, Rule};
 
-/// Pairs that may be left out before nothing more is tried: so many, and as many again for each that counts.
+/// Maximum number of pairs left out before no more are tried: this many, plus one for each pair that counts.
 const MOST_LEFT_OUT: usize = 5;
-/// The part of the time of all samples that both must share in a duet.
+/// Minimum overlap of the samples of both trials in a duet, as a share of their time.
 const DUET: f64 = 0.9;
-/// The same where samples take turns: one side's last is behind the other's.
+/// The same minimum for alternating samples: the last sample of one side ends after that of the other.
 const INTERLEAVED: f64 = 0.4;
-/// Pairs of a session without a time for it: more add little where sessions differ as much as pairs do.
+/// Number of pairs in a session without a time limit: more add little if sessions differ as much as pairs do.
 const PAIRS_OF_SESSION: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,26 +24,26 @@ pub struct Measured {
     pub a: f64,
     /// The value of B, in the metric's unit.
     pub b: f64,
-    /// Whether B ran first, or in a duet on the first half of the machine.
+    /// Whether B ran first, or, in a duet, on the first half of the machine.
     pub b_first: bool,
-    /// Whether the trial of A, and that of B, counts although it was disturbed: that is a matter of the machine and not
-    /// of the side, so the pair counts too.
+    /// Whether the trial of A, and that of B, counts although it was disturbed. A disturbance comes from the machine
+    /// and not from the side, so the pair counts too.
     pub disturbed: [bool; 2],
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pairs {
-    /// The metric that is compared; none as long as no trial has one.
+    /// The compared metric; none as long as no trial has one.
     pub metric: Option<String>,
-    /// Those that count, in the order of their blocks.
+    /// Pairs that count, in the order of their blocks.
     pub measured: Vec<Measured>,
-    /// Pairs of which a trial gave no usable result, or with a restart of the machine between the two.
+    /// Pairs in which a trial gave no usable result, or with a reboot of the machine between the two.
     pub lost: usize,
     pub elapsed_s: f64,
-    /// Of these, the seconds of the last session.
+    /// The part of `elapsed_s` in the last session.
     pub session_s: f64,
     pub session_ended: usize,
-    /// Pairs of what the change cannot touch, by its name.
+    /// Pairs of the control metrics, which the change cannot affect, by name.
     pub controls: BTreeMap<String, Vec<Pair>>,
 }
 
@@ -57,7 +57,7 @@ impl Measured {
     }
 }
 
-/// Whether these separate the sides from their places.
+/// Whether these pairs separate the effect of the sides from that of their places.
 fn estimates(pairs: &[Pair]) -> bool {
     Fit::of(pairs).is_ok_and(|fit| fit.is_some())
 }
@@ -72,7 +72,7 @@ impl Pairs {
         let session = rule.begun.last().map_or(0, |session| session.first_block);
         let own = records.iter().filter(|record| record.block >= session);
         pairs.session_s = spent_s(own);
-        // The part of the time that both must share where they are made together.
+        // Minimum overlap of the two trials if they run at the same time.
         let least_shared = rule.duet.as_ref().map(|_| DUET).or_else(|| plan.turns.map(|_| INTERLEAVED));
         for (block, planned) in plan.blocks() {
             let record = |is_side: &dyn Fn(&str) -> bool| {
@@ -85,7 +85,7 @@ impl Pairs {
             // In a duet the place is a half of the machine.
             let b_first = match (&rule.duet, plan.turns) {
                 (Some(_), _) => b.condition == rule.b,
-                // Both were started together.
+                // Both were started at the same time.
                 (None, Some(_)) => first_sample(b) < first_sample(a),
                 (None, None) => (began(&b.started_at), b_at) < (began(&a.started_at), a_at),
             };
@@ -106,7 +106,7 @@ impl Pairs {
         pairs
     }
 
-    /// All that have ended, those that are left out too.
+    /// Number of pairs that have ended, including those left out.
     pub fn ended(&self) -> usize {
         self.measured.len() + self.lost
     }
@@ -120,8 +120,8 @@ impl Pairs {
         }
     }
 
-    /// The rule for as many pairs as the budget has time for, by those that were made; from the first look on the one
-    /// that it was.
+    /// The rule that suits the number of pairs for which the budget suffices, estimated from the pairs so far; fixed
+    /// from the first look on.
     pub fn rule_in_time(&self, rule: &Settle) -> Rule {
         let open = rule.by_time && (1..LOOKS[0]).contains(&self.measured.len());
         let fits = |budget_s: f64| budget_s * self.measured.len() as f64 / self.elapsed_s;
@@ -159,8 +159,8 @@ impl Pairs {
         self.claimed(rule, Look { finding, stop })
     }
 
-    /// A change is claimed only where nothing moved that it cannot touch, and nothing where what disturbed one side
-    /// alone may be the reason.
+    /// Withdraws a claim of change if a control metric changed, and any claim that may be due to disturbances of one
+    /// side only.
     fn claimed(&self, rule: &Settle, mut look: Look) -> Option<Look> {
         let moved = || self.untouched(rule).iter().any(|(_, control)| control.verdict == Verdict::Changed);
         let stop = match look.finding.verdict {
@@ -176,7 +176,8 @@ impl Pairs {
         Some(look)
     }
 
-    /// Whether more trials of the slower side than of the other were disturbed, or of either where they are equal.
+    /// Whether the slower side was disturbed alone more often than the other side (sign test); if the sides are equal,
+    /// whether either was.
     fn is_one_sided(&self, found: &Finding) -> bool {
         let [a, b] = self.disturbed_alone();
         let better = self.metric.as_deref().map_or(Better::Higher, |metric| metric::describe(metric).better);
@@ -188,13 +189,13 @@ impl Pairs {
         }
     }
 
-    /// Pairs in which A alone was disturbed, and those in which B alone was.
+    /// Pairs in which only A was disturbed, and pairs in which only B was.
     pub fn disturbed_alone(&self) -> [usize; 2] {
         [[true, false], [false, true]].map(|sides| self.measured.iter().filter(|pair| pair.disturbed == sides).count())
     }
 
-    /// What the pairs of everything say that the change cannot touch, by its name: all of it together at the error of
-    /// the comparison, after any number of pairs. One that is shown to have changed has moved.
+    /// The result of each control metric, by name: all together have the error rate of the comparison, after any number
+    /// of pairs. A control that is shown to have changed has moved.
     pub fn untouched(&self, rule: &Settle) -> Vec<(&str, Finding)> {
         let alpha = rule.alpha / self.controls.len().max(1) as f64;
         let question = Question { minimum_effect: rule.minimum_effect, alpha, rule: Rule::Anytime };
@@ -210,8 +211,8 @@ impl Pairs {
         sessions
     }
 
-    /// Whether the last session has its pairs: both sides have been first, and its share of the time is spent, or else
-    /// it has a fixed number.
+    /// Whether the last session is complete: each side was first at least once, and the session's share of the time is
+    /// spent or, without a time limit, it has its fixed number of pairs.
     pub fn session_is_over(&self, rule: &Settle) -> bool {
         let own = self.sessions(rule).pop().unwrap_or_default();
         let share_s = rule.budget_s.map(|budget_s| budget_s / rule.sessions.max(1) as f64);
@@ -223,7 +224,7 @@ impl Pairs {
         self.lost >= MOST_LEFT_OUT + self.measured.len()
     }
 
-    /// Why no further pair is made although nothing is decided.
+    /// Why no further pair is run although nothing is decided.
     fn stop(&self, rule: &Settle) -> Option<Stop> {
         if rule.rule.most_pairs().is_some_and(|most| self.measured.len() >= most) && !rule.certify {
             return Some(Stop::LastLook);
@@ -242,13 +243,13 @@ pub enum Stop {
     Settled,
     LastLook,
     Budget,
-    /// More pairs were lost than counted.
+    /// Too many pairs were left out compared with those that count.
     LeftOut,
-    /// This session has its pairs; others are to follow.
+    /// This session is complete; others are to follow.
     Session,
-    /// Something moved that the change cannot touch.
+    /// A control metric moved.
     Control,
-    /// Trials of one side alone were disturbed more often than chance has it.
+    /// Trials of one side only were disturbed more often than by chance.
     OneSided,
 }
 
@@ -256,7 +257,7 @@ pub enum Stop {
 pub struct Look {
     /// Estimate, interval and verdict of the pairs so far.
     pub finding: Finding,
-    /// Why no further pair is made; none: one is.
+    /// Why no further pair is run; none if one is.
     pub stop: Option<Stop>,
 }
 
@@ -266,7 +267,7 @@ pub(crate) fn headline(records: &[TrialRecord]) -> Option<String> {
     names.into_iter().min_by_key(|name| metric::describe(name).rank).cloned()
 }
 
-/// Seconds of all attempts. One that counts as it was measured has two records, and took its time once.
+/// Seconds of all attempts. A disturbed attempt that finally counts has two records, but its time is added only once.
 pub(crate) fn spent_s<'r>(records: impl Iterator<Item = &'r TrialRecord>) -> f64 {
     let mut seen = BTreeSet::new();
     let attempts =
@@ -274,12 +275,12 @@ pub(crate) fn spent_s<'r>(records: impl Iterator<Item = &'r TrialRecord>) -> f64
     attempts.map(|record| record.elapsed_s).sum()
 }
 
-/// The value of a trial that counts, also of one that is disturbed; none of one that is to run again.
+/// The value of a trial that counts, even if it is disturbed; none for a trial that is to be repeated.
 pub(crate) fn value(record: &TrialRecord, metric: Option<&str>) -> Option<f64> {
     metric.filter(|_| record.outcome == Outcome::Ok).and_then(|metric| value_of(record, metric))
 }
 
-/// The value of a metric or, where there is none of that name, of a covariate: above 0.
+/// The value of the metric or, without such a metric, of the covariate; only values above 0.
 fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
     let merged = record.of_all_samples.get(name).copied();
     let covariate = || {
@@ -290,7 +291,7 @@ fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
     value.filter(|value| value.is_finite() && *value > 0.0)
 }
 
-/// Whether the samples of two trials took turns, and neither ran alone.
+/// Whether the samples of two trials alternated, so that neither ran alone.
 pub fn took_turns(a: &TrialRecord, b: &TrialRecord) -> bool {
     same_boot(a, b) && share(a, b, INTERLEAVED)
 }
@@ -300,7 +301,7 @@ fn share(a: &TrialRecord, b: &TrialRecord, least: f64) -> bool {
     shared(a, b).is_some_and(|part| part >= least)
 }
 
-/// The part of the time of their samples that two trials share, those by turns too; none without samples.
+/// The part of the time of their samples that two trials share, also for alternating samples; none without samples.
 fn shared(a: &TrialRecord, b: &TrialRecord) -> Option<f64> {
     let (a, b) = (measured_between(a)?, measured_between(b)?);
     let both = a.1.min(b.1) - a.0.max(b.0);
@@ -308,8 +309,8 @@ fn shared(a: &TrialRecord, b: &TrialRecord) -> Option<f64> {
     Some(both / either)
 }
 
-/// Seconds since the epoch at which the first sample began and the last one ended. By turns a sample lasts longer than
-/// its own turns.
+/// Seconds since the epoch at which the first sample began and the last one ended. An alternating sample lasts longer
+/// than its own turns.
 fn measured_between(record: &TrialRecord) -> Option<(f64, f64)> {
     let (first, last) = (record.samples.first()?, record.samples.last()?);
     let seconds = |text: &str| Some(began(text)?.as_microsecond() as f64 / 1e6);
@@ -321,12 +322,11 @@ fn began(started_at: &str) -> Option<jiff::Timestamp> {
     started_at.parse().ok()
 }
 
-/// When the first sample began.
 fn first_sample(record: &TrialRecord) -> Option<jiff::Timestamp> {
     began(&record.samples.first()?.started_at)
 }
 
-/// Whether both ran on one boot of the machine: neighbours with a restart between them are none.
+/// Whether both ran on the same boot of the machine: two trials with a reboot between them are no pair.
 fn same_boot(a: &TrialRecord, b: &TrialRecord) -> bool {
     let boot = |record: &TrialRecord| record.ran_on.as_ref().and_then(|ran_on| ran_on.boot_id.clone());
     boot(a) == boot(b)

@@ -1,4 +1,4 @@
-//! Pairs from made-up plans and records.
+//! Tests of pairs from synthetic plans and records.
 
 use super::*;
 use crate::schema::{PlannedTrial, Race, SampleRecord, Session, Turns};
@@ -10,7 +10,7 @@ fn rule() -> Settle {
     Settle { minimum_effect: 0.02, ..Settle::between(["a", "b"].map(str::to_owned), Rule::Anytime, 1) }
 }
 
-/// Blocks of a and b; in odd ones b is first.
+/// Blocks of a and b; in odd blocks b is first.
 fn plan(blocks: usize) -> Plan {
     let text = r#"{"schema":2,"study":"s","seed":1,"conditions":[],"trials":[],"samples":1,"estimated_s":0}"#;
     let mut plan: Plan = serde_json::from_str(text).unwrap();
@@ -59,7 +59,7 @@ fn failed_trials_drop_their_pair_and_are_counted() {
     records[5].samples[0].metrics.insert("tps".into(), 0.0);
     let pairs = Pairs::of(&plan, &rule(), &records);
     assert_eq!((pairs.measured.len(), pairs.lost), (2, 2));
-    // A failed attempt that was made good counts.
+    // A failed attempt that was successfully repeated counts.
     records.push(record(&plan, 0, 100.0));
     assert_eq!(Pairs::of(&plan, &rule(), &records).lost, 1);
 }
@@ -74,13 +74,13 @@ fn a_pair_with_a_disturbed_trial_counts_and_is_marked() {
     let put_aside = TrialRecord { outcome: Outcome::Disturbed, reason: Some("another process".into()), ..at(0, 1) };
     let mut records = vec![put_aside.clone(), at(1, 3), at(2, 5), at(3, 7)];
     assert_eq!(Pairs::of(&plan, &rule(), &records).measured.len(), 1, "it is to run again");
-    // It counts as it was measured: the first of its pair, whenever that was written.
+    // Counted as it was measured: the first of its pair, whenever the record was written.
     records.push(TrialRecord { outcome: Outcome::Ok, attempt: 2, ..put_aside });
     let pairs = Pairs::of(&plan, &rule(), &records);
     let found: Vec<(bool, bool)> = pairs.measured.iter().map(|pair| (pair.b_first, pair.is_disturbed())).collect();
     assert_eq!(found, [(false, true), (true, false)]);
     assert_eq!(pairs.elapsed_s, 8.0, "five records of four attempts");
-    // Run again, it was the second of its pair.
+    // A new attempt was the second of its pair.
     records.last_mut().unwrap().started_at = "2026-01-01T00:00:09Z".to_owned();
     let pairs = Pairs::of(&plan, &rule(), &records);
     assert!(pairs.measured[0].b_first && pairs.elapsed_s == 10.0);
@@ -110,7 +110,7 @@ fn a_race_knows_which_trials_a_server_served_and_what_a_warm_one_takes() {
     let race = Race { budget_s: Some(190.0 + 120.0), ..Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1) };
     let laps = crate::laps::Laps::of(&plan, &race, &records, None);
     assert_eq!(laps.servers, [[0, 0], [3, 2]]);
-    // A further block may begin two servers, of 60 s each.
+    // Another block may start two servers, of 60 s each.
     assert_eq!(laps.decided(&race).unwrap().stop, None);
     let short = Race { budget_s: Some(190.0 + 119.0), ..race };
     assert_eq!(laps.decided(&short).unwrap().stop, Some(crate::laps::RaceStop::Budget));
@@ -138,18 +138,18 @@ fn the_rule_is_the_one_for_as_many_pairs_as_the_budget_has_time_for_until_the_fi
     let after = |pairs: usize, records: &[TrialRecord], rule: &Settle| {
         Pairs::of(&plan, rule, &records[..2 * pairs]).rule_in_time(rule)
     };
-    // A pair takes 4 s: 24 fit into 96 s, which the looks can use, and 25 into 100 s.
+    // A pair takes 4 s: 24 fit into 96 s, a number that the looks can use, and 25 into 100 s.
     let planned = Settle { rule: Rule::Looks, by_time: true, budget_s: Some(100.0), ..rule() };
     assert_eq!((after(0, &records, &planned), after(3, &records, &planned)), (Rule::Looks, Rule::Anytime));
     let fewer = Settle { rule: Rule::Anytime, budget_s: Some(96.0), ..planned.clone() };
     assert_eq!((after(3, &records, &fewer), after(4, &records, &fewer)), (Rule::Looks, Rule::Anytime));
     assert_eq!(after(3, &records, &Settle { by_time: false, ..planned.clone() }), Rule::Looks);
-    // What is left out takes time too.
+    // Pairs that are left out take time too.
     records[2].outcome = Outcome::Failed;
     assert_eq!(after(3, &records, &planned), Rule::Looks);
 }
 
-/// Sessions of two blocks each on boots of their own, B worse by so many percent in each of them.
+/// Sessions of three blocks each, each on its own boot, with B worse by the given percentage in each of them.
 fn over_sessions(worse: &[f64]) -> (Plan, Settle, Vec<TrialRecord>) {
     let plan = plan(3 * worse.len());
     let begun = |session: usize| Session { first_block: 3 * session, boot_id: Some(format!("boot {session}")) };
@@ -178,7 +178,7 @@ fn sessions_are_looked_at_once_when_the_last_of_them_is_over() {
     assert_eq!((open.finding.verdict, open.stop), (Verdict::Undecided, None));
     let five = look(&[5.0, 5.1, 4.9, 5.2, 5.0], 0);
     assert_eq!((five.finding.verdict, five.stop), (Verdict::Changed, Some(Stop::Settled)));
-    // What a session does by itself is no change, however clear its own pairs are.
+    // Differences between sessions are no change, however clear the pairs of each session are.
     let apart = look(&[5.0, -5.0, 4.0, -4.5, 0.5], 0);
     assert_eq!((apart.finding.verdict, apart.stop), (Verdict::Undecided, Some(Stop::LastLook)));
 }
@@ -241,14 +241,14 @@ fn nothing_is_claimed_where_the_slower_side_alone_was_disturbed_more_often_than_
     };
     let b_alone = [("b", 1), ("b", 4), ("b", 9)];
     assert_eq!(look(false, &b_alone, false), (Verdict::Undecided, Some(Stop::OneSided), [0, 3]));
-    // It makes B no faster than it is.
+    // Disturbances of B do not make B faster.
     assert_eq!(look(true, &b_alone, false), (Verdict::Changed, Some(Stop::Settled), [0, 3]));
     assert_eq!(look(false, &b_alone[..2], false).0, Verdict::Changed);
     let either = [("b", 1), ("b", 4), ("b", 9), ("a", 7)];
     assert_eq!(look(false, &either, false), (Verdict::Changed, Some(Stop::Settled), [1, 3]));
     let both = [("b", 1), ("b", 4), ("b", 9), ("a", 1)];
     assert_eq!(look(false, &both, false), (Verdict::Changed, Some(Stop::Settled), [0, 2]));
-    // A certificate goes on with all of its pairs.
+    // A certificate continues with all of its pairs.
     assert_eq!(look(false, &b_alone, true).1, None);
 }
 
@@ -280,7 +280,7 @@ fn a_duet_counts_pairs_whose_samples_were_measured_at_the_same_time_and_its_plac
         record.samples[0].started_at = format!("2026-01-01T00:00:{second}Z");
         record
     };
-    // The last pair shares half a second of one and a half. Which trial ended first is no place.
+    // The last pair shares half a second of one and a half. The order in which trials ended is not their place.
     let records = [at(1, "10.05"), at(0, "10.00"), at(2, "20.00"), at(3, "20.05"), at(4, "30.00"), at(5, "30.50")];
     let pairs = Pairs::of(&plan, &rule, &records);
     let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false, disturbed: [false; 2] };
@@ -305,7 +305,8 @@ fn by_turns_the_side_whose_first_sample_began_first_was_first_and_one_that_ran_a
     };
     let a_of = |block: usize| plan.trials.iter().find(|t| t.block == block && t.condition == "a").unwrap().trial;
     let b_of = |block: usize| plan.trials.iter().find(|t| t.block == block && t.condition == "b").unwrap().trial;
-    // The one that ended last is in the file last, whichever was first. The third pair was not made together.
+    // The trial that ended last is last in the file, whichever was first. The trials of the third pair did not run
+    // together.
     let records = [
         of(b_of(0), ["11", "12"]),
         of(a_of(0), ["10", "13"]),

@@ -1,4 +1,4 @@
-//! Where results lie: in a folder that is open, or below one, reached by its handle and through no link.
+//! Location of results: an open folder, or a folder below one, reached through its handle without following links.
 
 use crate::error::ReadError;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tare_files::{FilesError, Folder, Trust};
 
-/// A results directory, found again whatever its name leads to meanwhile.
+/// A results directory that stays the same even if its path is replaced.
 #[derive(Debug, Clone)]
 pub struct Place {
     open: Arc<Folder>,
     below: Vec<String>,
-    /// Bytes that captures may still come to in memory: a thousand records may name one file.
+    /// Remaining memory for captures, bytes: a thousand records may name the same file.
     left: Arc<AtomicU64>,
 }
 
-/// What captures of results come to in memory, together.
+/// Maximum memory of all captures of results, bytes.
 const MOST: u64 = 4 << 30;
 
 impl Place {
@@ -28,7 +28,8 @@ impl Place {
         Self { below, open: self.open.clone(), left: self.left.clone() }
     }
 
-    /// Has `read` a file of at most so many bytes, each of which comes to `times` as many in memory.
+    /// Calls `read` with a size limit such that the file, at `times` bytes of memory per byte, fits in the remaining
+    /// memory.
     pub(crate) fn within<E>(
         &self,
         limit: u64,
@@ -45,10 +46,10 @@ impl Place {
         self.below.iter().fold(self.open.path().to_owned(), |path, name| path.join(name))
     }
 
-    /// It, open: a descriptor is taken as long as what is returned lives.
+    /// Opens the directory; the returned handle holds a file descriptor.
     ///
     /// # Errors
-    /// When it is gone, a link or a file stands in its way, and what the system says.
+    /// If it is gone, if a link or a file is in its place, and errors of the system.
     pub(crate) fn folder(&self) -> Result<Folder, ReadError> {
         self.below.iter().try_fold(self.open.again()?, |at, name| {
             at.sub(name)?.ok_or_else(|| ReadError::NotResults { path: self.path() })
@@ -56,7 +57,7 @@ impl Place {
     }
 }
 
-/// Opens the folder of results; none where there is none, as a CSV file is named by the same commands.
+/// Opens a results directory; none if the path is not a folder, because the same commands accept a CSV file.
 pub fn folder(path: &Path, trust: Trust) -> Result<Option<Folder>, ReadError> {
     match Folder::open(path, trust) {
         Err(FilesError::WrongKind { .. }) => Ok(None),

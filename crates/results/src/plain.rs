@@ -1,18 +1,18 @@
-//! Samples of which nothing was recorded but metrics, a column each: millions of them fit into memory.
+//! Samples with nothing but metrics, as columns, so that millions of them fit into memory.
 
 use std::collections::BTreeMap;
 
-/// The samples of one trial as columns. What a sample does not have is NaN in its column; recorded values are finite.
+/// The samples of one trial as columns. Missing values are NaN; recorded values are finite.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plain {
     len: usize,
-    /// Number of the first; the others count up from it where `numbers` is empty.
+    /// Number of the first sample; the others are consecutive if `numbers` is empty.
     first: usize,
     numbers: Vec<usize>,
-    /// Whether `numbers` do not rise.
+    /// Whether `numbers` are not ascending.
     unsorted: bool,
     columns: BTreeMap<String, Vec<f64>>,
-    /// Empty where no length was recorded.
+    /// Empty if no length was recorded.
     elapsed_s: Vec<f64>,
     started: Stamps,
 }
@@ -20,21 +20,21 @@ pub struct Plain {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Known(usize),
-    /// Nowhere yet.
+    /// Not present yet.
     New,
 }
 
-/// Time stamps of one length, what all begin with kept once.
+/// Time stamps of equal length, with their common prefix stored once.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Stamps {
     common: String,
-    /// Bytes of each behind what is common; 0: every stamp is what is common.
+    /// Bytes of each stamp after the common prefix; 0 means that all stamps equal the prefix.
     width: usize,
     rest: String,
 }
 
 impl Stamps {
-    /// None where they are not of one length, or not plain ASCII.
+    /// None if the stamps differ in length or are not plain ASCII.
     fn of<'a>(stamps: impl Iterator<Item = &'a str> + Clone) -> Option<Self> {
         let first = stamps.clone().next().unwrap_or_default();
         let fits = |stamp: &str| stamp.len() == first.len() && stamp.is_ascii();
@@ -58,12 +58,12 @@ impl Plain {
         self.len
     }
 
-    /// How many values its columns have room for.
+    /// Total capacity of its columns, in values.
     pub(crate) fn values(&self) -> usize {
         self.len * self.columns.len()
     }
 
-    /// Whether there is none, as in trials whose samples are whole records.
+    /// Whether it has no samples, as in trials whose samples are whole records.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -72,27 +72,28 @@ impl Plain {
         self.numbers.get(place).copied().unwrap_or(self.first + place)
     }
 
-    /// Length of the sample at a place, seconds; 0 where none was recorded.
+    /// Length of the sample at an index, seconds; 0 if not recorded.
     pub fn elapsed_s(&self, place: usize) -> f64 {
         self.elapsed_s.get(place).copied().unwrap_or(0.0)
     }
 
-    /// Start of the sample at a place, as recorded; empty where none was.
+    /// Start of the sample at an index, as recorded; empty if not recorded.
     pub fn started_at(&self, place: usize) -> String {
         self.started.get(place)
     }
 
-    /// Every metric with a value a sample, NaN where a sample does not have it.
+    /// Every metric with one value per sample, NaN if missing.
     pub fn columns(&self) -> impl Iterator<Item = (&str, &[f64])> {
         self.columns.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
     }
 
-    /// The values of one metric, NaN where a sample does not have it; empty where none does.
+    /// The values of one metric, NaN if missing; empty if no sample has it.
     pub fn column(&self, metric: &str) -> &[f64] {
         self.columns.get(metric).map_or(&[], Vec::as_slice)
     }
 
-    /// Place of the sample with this number; none where the numbers do not rise, so that only a search could tell.
+    /// Index of the sample with this number; none if the numbers are not ascending, because only a search could find
+    /// it.
     pub(crate) fn place(&self, number: usize) -> Option<Place> {
         let place = match number.checked_sub(self.first).filter(|place| *place < self.len) {
             _ if self.unsorted => return None,
@@ -102,7 +103,7 @@ impl Plain {
         Some(place.map_or(Place::New, Place::Known))
     }
 
-    /// Adds a sample without a metric; its place is the last.
+    /// Adds a sample without metrics and returns its index.
     pub(crate) fn push(&mut self, number: usize) -> usize {
         let place = self.len;
         if place == 0 {
@@ -119,7 +120,7 @@ impl Plain {
         place
     }
 
-    /// Gives a sample one metric; false when it has it already.
+    /// Sets a metric of a sample; false if the sample has it already.
     pub(crate) fn set(&mut self, place: usize, metric: &str, value: f64) -> bool {
         let column = match self.columns.get_mut(metric) {
             Some(column) => column,
@@ -135,7 +136,7 @@ impl Plain {
         free
     }
 
-    /// Brings every column to its full length, and gives back the room that growing took.
+    /// Extends every column to the full length, and frees unused capacity.
     pub(crate) fn finish(&mut self) {
         for column in self.columns.values_mut() {
             column.resize(self.len, f64::NAN);
@@ -144,7 +145,7 @@ impl Plain {
         self.numbers.shrink_to_fit();
     }
 
-    /// Adds what was recorded of each sample's time; false where the stamps are not alike enough to be kept so.
+    /// Adds the recorded times of each sample; false if the stamps cannot be stored with a common prefix.
     pub(crate) fn set_times<'a>(
         &mut self,
         started_at: impl Iterator<Item = &'a str> + Clone,

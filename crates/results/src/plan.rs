@@ -1,4 +1,4 @@
-//! What a run is to do: conditions and the order of trials, written before the first one.
+//! The plan of a run: conditions and the order of trials, written before the first trial.
 
 use super::settle::Settle;
 use serde::{Deserialize, Serialize};
@@ -16,33 +16,32 @@ pub struct PlannedCondition {
     /// Unique in the study; `factor=level` words joined by spaces unless the study names it.
     pub name: String,
     pub levels: Levels,
-    /// False when this machine cannot do what the condition asks.
+    /// False if this machine cannot run the condition.
     pub realizable: bool,
-    /// Why not, when not realizable.
     pub reason: Option<String>,
-    /// The CPUs of each thread; none when neither side is bound.
+    /// The CPUs of each thread; none if neither side is bound.
     pub placement: Option<PlannedPlacement>,
-    /// Every key of a study with its value in this condition, by `section.key`: what its trials run with. Empty in
+    /// Every key of a study with its value in this condition, by `section.key`: the settings of its trials. Empty in
     /// plans of schema 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, Value>,
 }
 
-/// OS CPU numbers: one inner list a thread, or one list for the whole set when threads share it.
-/// An empty outer list is a side that is left to the OS.
+/// OS CPU numbers: one inner list per thread, or a single list for all threads if they share a set. An empty outer list
+/// is a side that is left to the OS.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedPlacement {
-    /// CPUs of each client thread, or of all where they share a set.
+    /// CPUs of each client thread, or of all if they share a set.
     pub client: Vec<Vec<usize>>,
-    /// CPUs of each server thread, or of all where they share a set.
+    /// CPUs of each server thread, or of all if they share a set.
     pub server: Vec<Vec<usize>>,
-    /// CPUs of all server threads that serve no connection, where something is said of them alone.
+    /// CPUs of all server threads that serve no connection, if placed separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Vec<usize>>,
-    /// Memory policy of the server with its nodes spelt out; none: the kernel's default.
+    /// Memory policy of the server with explicit nodes; none: the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
-    /// That of the server's pool of pages, where it has one apart.
+    /// Memory policy of the server's buffer pool, if separate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_memory: Option<String>,
 }
@@ -51,10 +50,10 @@ pub struct PlannedPlacement {
 pub struct PlannedTrial {
     /// Position in the schedule, from 0; the identity of the trial.
     pub trial: usize,
-    /// Which block (pass over all conditions) it belongs to, from 0.
+    /// Its block (pass over all conditions), from 0.
     pub block: usize,
     pub condition: String,
-    /// The server lifetime that it shares with the trials alongside it of the same number; none: it has one of its own.
+    /// Number of the server lifetime that it shares with neighbouring trials; none: it has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<usize>,
 }
@@ -64,47 +63,46 @@ pub struct PlannedTrial {
 pub struct Plan {
     pub schema: u32,
     pub study: String,
-    /// The machine that it was made for, on which alone its trials run; none in plans of schema 1 and for described
-    /// machines.
+    /// The only machine that its trials may run on; none in plans of schema 1 and for described machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Fingerprint>,
-    /// The machines of the clients' hosts, as the study names these; none where they are on the server's.
+    /// The machines of the clients' hosts, by the names in the study; empty if clients run on the server's host.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub client_machines: BTreeMap<String, Fingerprint>,
     /// Seed of the order and of every trial's load.
     pub seed: u64,
     pub conditions: Vec<PlannedCondition>,
-    /// The schedule over the realizable ones.
+    /// The schedule over the realizable conditions.
     pub trials: Vec<PlannedTrial>,
     pub samples: usize,
-    /// Whether it is a rehearsal (`--quick`), which measures too shortly to be relied on.
+    /// Whether it is a rehearsal (`--quick`), which measures too briefly for reliable results.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rehearsal: bool,
     /// Expected wall time of the whole schedule, seconds.
     pub estimated_s: f64,
-    /// What it takes besides time, about; none in older plans.
+    /// Estimated requirements other than time; none in older plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Needs>,
-    /// What was decided after the pilot; none before it, and where the study gives its counts itself.
+    /// What was decided after the pilot; none before it, and if the study fixes its counts.
     #[serde(default)]
     pub decision: Option<Decision>,
-    /// The rule by which pairs of its two conditions are added until it is settled whether they differ; none: every
-    /// trial was planned at the start.
+    /// The rule for adding pairs of its two conditions until their difference is settled; none: every trial was planned
+    /// at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
-    /// The rule by which the worse of its conditions are dropped until the best is known; none: no race.
+    /// The rule for dropping the worse of its conditions until the best is known; none: no race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub race: Option<Race>,
-    /// How the samples of a block's two trials take turns, while both servers run; none: one trial after the other.
+    /// How the samples of a block's two trials alternate while both servers run; none: one trial after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Turns>,
-    /// What was cut of the study to fit the time that was requested; none where nothing was asked.
+    /// What was cut from the study to fit the requested time; none without such a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
-    /// Settings of the machine that the study wants where possible and that cannot be had here.
+    /// Optional machine settings of the study that are not available here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// What was chosen or left out to make the study fit machine and engine, in words.
+    /// Choices and omissions that make the study fit the machine and engine, as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -116,17 +114,18 @@ impl Plan {
         blocks
     }
 
-    /// Whether the two trials of a block are made together, and not one after the other.
+    /// Whether the two trials of a block run at the same time.
     pub fn is_together(&self) -> bool {
         self.turns.is_some() || self.settle.as_ref().is_some_and(|rule| rule.duet.is_some())
     }
 
-    /// How many trials are made at the same time, and so take the time of one.
+    /// Number of trials that run at the same time, and so take the time of one.
     pub fn at_once(&self) -> f64 {
         if self.is_together() { 2.0 } else { 1.0 }
     }
 
-    /// Trials in all, those too that are planned when others have ended, as far as their number is known beforehand.
+    /// Total number of trials, including those that are planned after others have ended, as far as their number is
+    /// known in advance.
     pub fn trials_in_all(&self) -> usize {
         let all = |within: &Within| within.rungs.as_ref().map(|rule| rule.blocks).or(within.blocks);
         let blocks = self.within.as_ref().and_then(all);
@@ -134,55 +133,54 @@ impl Plan {
     }
 }
 
-/// Which of two trials measures first in each round of their turns, drawn.
+/// Which of two trials measures first in each round of their turns, drawn at random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
     pub seed: u64,
 }
 
 impl Turns {
-    /// Seconds: the speed of a shared host's CPUs changes from one tenth of a second to the next, and caches are warm
-    /// again after a hundredth of this.
+    /// Length of a turn, seconds: the speed of a shared host's CPUs changes within a tenth of a second, and caches are
+    /// warm again after a hundredth of a turn.
     const LENGTH_S: f64 = 0.02;
 
-    /// How many turns a sample of so many seconds has.
+    /// Number of turns in a sample of this length.
     pub fn in_sample(sample_s: f64) -> usize {
         (sample_s / Self::LENGTH_S).round().max(1.0) as usize
     }
 }
 
-/// What a plan takes besides time, about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needs {
     /// Tables and indexes of all its data sets, bytes.
     pub data_bytes: u64,
-    /// These with the servers' other files, made once and once more to work on, bytes.
+    /// Disk space, bytes: the data with the servers' other files, in a prepared and a working copy.
     pub disk_bytes: u64,
-    /// The most that one trial needs at a time, bytes.
+    /// Maximum memory of one trial, bytes.
     pub memory_bytes: u64,
 }
 
 /// Counts that were chosen from the first trials of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Number of the first trial of the schedule that it applies to: all before are the pilot.
+    /// Number of the first trial of the schedule that it applies to: all earlier trials are the pilot.
     pub first_trial: usize,
-    /// Trials a condition, those of the pilot included where they count.
+    /// Trials per condition, including those of the pilot if they count.
     pub trials: usize,
     pub samples: usize,
     /// Seconds of load before the first sample from then on.
     pub warmup_s: f64,
-    /// Executions of each query added to its warm-up from then on, where warm-up is counted so.
+    /// Executions of each query added to its warm-up from then on, if warm-up is counted in executions.
     #[serde(default)]
     pub extra_warmup_runs: usize,
-    /// Whether the pilot's trials are analysed: not when they turned out to be too short of warm-up.
+    /// Whether the pilot's trials are analysed: false if their warm-up turned out to be too short.
     pub pilot_counts: bool,
-    /// Half-width of the least steady 95% interval to expect, as a fraction of the mean.
+    /// Expected half-width of the widest 95% interval, as a fraction of the mean.
     pub half_width: Option<f64>,
     pub reason: String,
 }
 
-/// What was cut of a study to fit a time.
+/// What was cut from a study to fit a time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Within {
     pub asked_s: f64,
@@ -191,61 +189,61 @@ pub struct Within {
     /// Levels that are not measured, by factor.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, Vec<String>>,
-    /// How the rungs of its ladders are chosen; none where they were fixed beforehand.
+    /// How the rungs of its ladders are chosen; none if they were fixed in advance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rungs: Option<Rungs>,
-    /// Blocks of a study that ends as soon as a look on the way shows its question settled ([`crate::looks`]): those
-    /// still to come are not yet in the plan. None where nothing is looked at on the way.
+    /// Total blocks of a study that ends as soon as an interim look settles its question ([`crate::looks`]): later
+    /// blocks are not yet in the plan. None without interim looks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<usize>,
-    /// Trials that the time did not last for.
+    /// Trials for which there was not enough time.
     #[serde(default)]
     pub stopped: usize,
 }
 
-/// Rungs of ladders that are chosen around the peak of each by what was measured.
+/// Adaptive choice of the rungs of ladders around the peak of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rungs {
     pub factor: String,
     /// Rungs of a ladder in one block.
     pub at_once: usize,
-    /// Blocks of the whole study: those still to come are not yet in the plan.
+    /// Total blocks of the study: later blocks are not yet in the plan.
     pub blocks: usize,
 }
 
-/// What a study does without: a setting of the machine, or an option of a file that the server does not know.
+/// A setting that the study could not apply: of the machine, or an option in a file that the server does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Its name, as `[machine]` or the server has it.
+    /// Its name, as in `[machine]` or in the server.
     pub setting: String,
     pub level: String,
     pub reason: String,
 }
 
-/// When a race is decided: fixed before the first trial, so that a run that goes on keeps the same rule and error.
+/// The rule of a race: fixed before the first trial, so that a resumed run keeps the same rule and error rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Race {
     pub candidates: Vec<String>,
-    /// The metric that is compared; none: the first headline metric of the first block.
+    /// The compared metric; none: the first headline metric of the first block.
     pub metric: Option<String>,
     pub minimum_effect: f64,
-    /// Chance that the named candidate is not within it of the best.
+    /// Probability that the named candidate is not within the minimum effect of the best.
     pub alpha: f64,
-    /// Seconds that trials may take together; none: until it is decided.
+    /// Total seconds of trials; none: until it is decided.
     pub budget_s: Option<f64>,
     pub seed: u64,
-    /// Runs that have added blocks: the first one, and each that went on.
+    /// Runs that have added blocks: the first one, and each resumed one.
     pub sessions: usize,
 }
 
 impl Race {
-    /// A race of so many candidates for the first headline metric, without a limit of time.
+    /// A race of these candidates for the first headline metric, without a time limit.
     pub fn of(candidates: Vec<String>, question: Question, seed: u64) -> Self {
         let Question { minimum_effect, alpha } = question;
         Self { candidates, metric: None, minimum_effect, alpha, budget_s: None, seed, sessions: 1 }
     }
 
-    /// Minimum effect and error, as the test takes them.
+    /// Minimum effect and error rate, as the test takes them.
     pub fn question(&self) -> Question {
         Question { minimum_effect: self.minimum_effect, alpha: self.alpha }
     }

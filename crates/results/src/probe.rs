@@ -1,17 +1,17 @@
-//! The reference weight: which of its figures there are, and what a study wants of them.
+//! The probes, and how a study uses them.
 
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a probe weighs, alongside each sample and on its own PUs while the server idles.
+/// What a probe measures, alongside each sample and on its own PUs while the server is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Probe {
-    /// Loads from memory that each need the one before.
+    /// Dependent loads from memory.
     Chain,
     Spin,
-    /// Two threads that wake each other, where client and server are.
+    /// Two threads that wake each other, on the PUs of client and server.
     Wakeup,
 }
 
@@ -36,22 +36,21 @@ impl Probe {
         }
     }
 
-    /// The covariate of a reading that stood alongside one metric of a sample alone.
+    /// The covariate of a reading that belongs to a single metric of a sample.
     pub fn covariate_of(self, metric: &str) -> String {
         format!("{}_{metric}", self.covariate())
     }
 }
 
-/// `sampling.probe`: what a study wants of the probes. It is said before anything is measured, for which adjustment
-/// looks best afterwards is no honest choice.
+/// `sampling.probe`: the study's use of the probes. It is declared before any measurement, because choosing the best
+/// adjustment afterwards would be biased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProbeUse {
-    /// None are made.
     #[default]
     Off,
     Record,
-    /// The one that helps, or none, as the study's own samples say before its first trial; where nothing asks them, as
-    /// `Record`.
+    /// Adjusts by the best probe, or none, chosen by the study's own samples before its first trial; without such
+    /// samples, like `Record`.
     Auto,
     /// All are recorded, and this one is the control variate of comparisons.
     AdjustBy(Probe),

@@ -1,4 +1,4 @@
-//! What a study asks: a word of its file that the first line of every report answers.
+//! The question of a study: a word in its file that the first line of every report answers.
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ pub enum Question {
     Best(Option<String>),
 }
 
-/// What may stand in a study file, for its error messages.
+/// Valid values in a study file, for its error messages.
 pub const EXPECTED: &str = "effect, spread, scaling, best, or best and the name of a factor";
 
 impl Question {
-    /// From the words of a study file; none for words that ask nothing known.
+    /// Parses the words of a study file; none if they are no valid question.
     pub fn from_words(words: &str) -> Option<Self> {
         let mut words = words.split_whitespace();
         let question = match (words.next()?, words.next()) {

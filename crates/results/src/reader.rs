@@ -1,4 +1,4 @@
-//! The way in for results: a results directory or a CSV file.
+//! Opens results: a results directory or a CSV file.
 
 use super::limits::{MOST_CONDITIONS, MOST_METRICS_OF_RECORDS};
 use super::place::folder;
@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use std::path::Path;
 use tare_files::{Folder, Trust};
 
-/// Reads a results directory, a study cut into shards, or a CSV file, as data: no link inside is followed, and nothing
-/// is written.
+/// Reads a results directory, a study cut into shards, or a CSV file. Links inside are not followed, and nothing is
+/// written.
 ///
 /// # Errors
-/// [`ReadError`] when it is missing, unreadable, malformed or of a newer schema. A damaged line of a file of records is
+/// [`ReadError`] if it is missing, unreadable, malformed or of a newer schema. A damaged line of a file of records is
 /// set aside: [`Results::damaged`].
 pub fn open(path: &Path) -> Result<Results, ReadError> {
     match folder(path, Trust::Anyone)? {
@@ -21,7 +21,7 @@ pub fn open(path: &Path) -> Result<Results, ReadError> {
     }
 }
 
-/// Reads the results directory that a handle leads to, whatever its name leads to meanwhile.
+/// Reads the results directory of an open handle, even if its path is replaced.
 pub fn open_folder(folder: &Folder) -> Result<Results, ReadError> {
     let audience = folder.audience()?;
     let results = match Sharded::of(folder.again()?)? {
@@ -56,8 +56,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use tare_files::Audience;
 
-    /// Root's private results, to which another user's folder was a link for a moment: an export of them was open to
-    /// all, for the name was looked at again.
+    /// Regression test: another user's folder was briefly replaced by a link to root's private results, and their
+    /// export became readable by everyone, because the audience was determined from the path again.
     #[test]
     fn who_may_read_results_is_asked_of_what_was_read_and_not_of_its_name() {
         let directory = tempfile::tempdir().unwrap();

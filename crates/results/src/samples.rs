@@ -1,13 +1,13 @@
-//! The samples of a trial, whichever way they are held: whole records, or columns of [`super::plain`].
+//! The samples of a trial in either form: whole records, or columns of [`super::plain`].
 
 use super::plain::Plain;
 use super::schema::{SampleRecord, TrialRecord};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Places of the columns for each value that there is, at most.
+/// Maximum number of column entries per existing value.
 const MOST_ROOM: usize = 4;
-/// Values whose columns take next to nothing, however many have no value.
+/// Up to this many values, columns are small however many entries are missing.
 const FEW: usize = 1_000;
 
 impl TrialRecord {
@@ -15,13 +15,13 @@ impl TrialRecord {
         self.samples.len() + self.plain.len()
     }
 
-    /// Every sample as a record; those held as columns are made for the occasion.
+    /// Every sample as a record; samples held as columns are converted on the fly.
     pub fn all_samples(&self) -> impl Iterator<Item = Cow<'_, SampleRecord>> {
         let plain = (0..self.plain.len()).map(|place| Cow::Owned(unpacked(&self.plain, place)));
         self.samples.iter().map(Cow::Borrowed).chain(plain)
     }
 
-    /// Number of the sample, metric and value of everything measured.
+    /// Sample number, metric and value of everything measured.
     pub fn measured(&self) -> impl Iterator<Item = (usize, &str, f64)> {
         let whole =
             self.samples.iter().flat_map(|s| s.metrics.iter().map(move |(name, v)| (s.sample, name.as_str(), *v)));
@@ -37,26 +37,27 @@ impl TrialRecord {
         whole.chain(self.plain.columns().map(|(name, _)| name)).collect()
     }
 
-    /// The finite values of one metric, one after another.
+    /// The finite values of one metric, as an iterator.
     pub fn finite<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = f64> + 'a {
         let whole = self.samples.iter().filter_map(move |sample| sample.metrics.get(metric));
         whole.chain(self.plain.column(metric)).copied().filter(|value| value.is_finite())
     }
 
-    /// The finite values of one metric, a value a sample.
+    /// The finite values of one metric, one per sample.
     pub fn values(&self, metric: &str) -> Vec<f64> {
         let mut values = Vec::with_capacity(self.sample_count());
         values.extend(self.finite(metric));
         values
     }
 
-    /// Whether columns take about as much as the values that samples have: each has a place for every sample.
+    /// Whether columns take about as much memory as the values of the samples: each column has an entry for every
+    /// sample.
     fn is_dense(&self) -> bool {
         let values: usize = self.samples.iter().map(|sample| sample.metrics.len()).sum();
         self.metric_names().len() * self.samples.len() <= MOST_ROOM * values.max(FEW)
     }
 
-    /// Holds the samples as columns where nothing but metrics was recorded of any of them.
+    /// Converts the samples to columns if all of them have nothing but metrics.
     pub(crate) fn pack(&mut self) {
         let bare = |s: &SampleRecord| {
             s.tps_each_second.is_empty()

@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | `study.toml` | the resolved study: every default written out |
 //! | `plan.json` | [`Plan`]: conditions and the order of trials |
-//! | `environment.json` | [`Environment`]: the machine as it was found |
-//! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
+//! | `environment.json` | [`Environment`]: the original state of the machine |
+//! | `trials.jsonl` | one [`TrialRecord`] per line, synced before the next trial begins |
 //! | `logs/` | the log of each trial and its server |
 
 use super::cache_lines::SharedLines;
@@ -25,33 +25,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_cpuset::CpuSet;
 use tare_topology::Machine;
 
-/// The newest schema this program reads and the one it writes.
+/// The newest schema that this program reads, and the one that it writes.
 ///
-/// 2: a plan holds the machine and each condition's settings; records say on which machine they were made, and a
+/// 2: a plan holds the machine and each condition's settings; records contain the machine that they were made on, and a
 /// thread its process and class.
 ///
-/// 3: a trial that was disturbed and put aside has the outcome `disturbed`; `contaminated` until then.
+/// 3: a trial that was disturbed and set aside has the outcome `disturbed`; `contaminated` before.
 pub const SCHEMA: u32 = 3;
 
-/// One setting that a trial made, and the proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedSetting {
     pub factor: String,
     pub level: String,
-    /// Value before, where one could be read.
+    /// Original value, if one could be read.
     pub found: Option<String>,
-    /// What was read back, and where, after setting it.
+    /// The value read back after setting it, and from where.
     pub verified: String,
 }
 
 impl AppliedSetting {
-    /// One that had no value before which could be read.
+    /// A setting without a readable original value.
     pub fn new(factor: impl Into<String>, level: impl ToString, verified: impl Into<String>) -> Self {
         Self { factor: factor.into(), level: level.to_string(), found: None, verified: verified.into() }
     }
 }
 
-/// Which side of a connection a thread works for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadClass {
@@ -66,7 +64,7 @@ pub enum ThreadClass {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadRecord {
-    /// Which side it works for; `role` in records.
+    /// The side that it works for; `role` in records.
     #[serde(rename = "role")]
     pub class: ThreadClass,
     /// Number of the connection it belongs to, from 0: client and server with the same number are a pair.
@@ -76,17 +74,17 @@ pub struct ThreadRecord {
     pub pid: u32,
     pub tid: u32,
     pub name: String,
-    /// CPUs it was allowed to run on, read back from the kernel; empty where it was gone before it was looked at.
+    /// CPUs it was allowed to run on, read back from the kernel; empty if the thread had ended before.
     pub allowed_cpus: CpuSet,
-    /// CPUs on which it was seen -> number of sightings.
+    /// CPUs on which it was observed -> number of observations.
     pub seen_cpus: BTreeMap<usize, u64>,
-    /// Moves between CPUs during the sample (kernel count where there is one, else changes between sightings).
+    /// Migrations between CPUs during the sample (kernel count if available, else changes between observations).
     pub migrations: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
     pub user_s: f64,
     pub system_s: f64,
-    /// What the scheduler did with it; none where it was not asked for or the kernel does not tell.
+    /// Its scheduler statistics; none if not requested or if the kernel does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleRecord>,
 }
@@ -107,13 +105,13 @@ pub struct SampleRecord {
     pub sample: usize,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
-    /// How long it really was, seconds.
+    /// Actual length in seconds.
     pub elapsed_s: f64,
     /// Metric name -> value; units and directions in [`crate::metric`].
     pub metrics: BTreeMap<String, f64>,
-    /// Transactions a second, one reading a second.
+    /// Transactions per second, one reading per second.
     pub tps_each_second: Vec<f64>,
-    /// What else went on: `steal_fraction`, `psi_cpu_some_fraction`, `migrations` ... -> value.
+    /// Covariates: `steal_fraction`, `psi_cpu_some_fraction`, `migrations` ... -> value.
     pub covariates: BTreeMap<String, f64>,
     /// Latencies in nanoseconds as HDR histograms: `latency_ms` of transactions, `latency_ms_of_NAME` of a statement or
     /// a kind of transaction -> format V2, deflated, in base64. Empty in results of version 0.1.0.
@@ -125,34 +123,34 @@ pub struct SampleRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RanOn {
     pub host: String,
-    /// A number that every boot draws anew; none where the kernel does not tell.
+    /// The boot id of the kernel, new with every boot; none if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_id: Option<String>,
 }
 
-/// The host of the client threads, where that was another than the server's.
+/// The host of the client threads, if it is not the server's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientHost {
     pub asked: String,
-    /// The name that it gives itself, and its boot.
+    /// Its own host name, and its boot id.
     #[serde(flatten)]
     pub ran_on: RanOn,
-    /// Seconds that its clock was ahead of the server's host's; negative where it was behind.
+    /// Seconds by which its clock was ahead of the clock of the server's host; negative if behind.
     pub clock_offset_s: f64,
-    /// The offset is known to this, seconds: half of the quickest round trip over ssh.
+    /// Uncertainty of the offset, seconds: half of the fastest round trip over ssh.
     pub clock_uncertainty_s: f64,
 }
 
 /// How the data directory of a trial got the prepared content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DataRecord {
-    /// `shared`: the file system shares the blocks; `put-back`: what an earlier trial had changed was written again;
-    /// `copied`: everything was.
+    /// `shared`: the file system shares the blocks; `put-back`: what an earlier trial had changed was restored;
+    /// `copied`: everything was copied.
     pub way: String,
     pub files: usize,
-    /// Their bytes, holes included.
+    /// Size of the files including holes, bytes.
     pub bytes: u64,
-    /// Files that were not as prepared, or for which no time of change could vouch.
+    /// Files that differed from the prepared ones, or whose modification time was not conclusive.
     pub files_put_back: usize,
     /// Bytes that were written for this trial.
     pub bytes_copied: u64,
@@ -160,28 +158,27 @@ pub struct DataRecord {
     pub elapsed_s: f64,
 }
 
-/// What the server's own memory of pages held of the data, asked of the server.
+/// How much of the data the server's buffer pool held, as reported by the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PoolRecord {
     pub data_pages: u64,
-    /// Pages held before the warm-up of the first sample, those of a freshly started server aside.
+    /// Pages held before the warm-up of the first sample, without those of a freshly started server.
     pub held_pages_before: u64,
     pub held_pages_after: u64,
-    /// The smaller of the two over the data's pages; above 1 where the server needs pages of its own.
+    /// The smaller of the two over the data's pages; above 1 if the server needs further pages of its own.
     pub resident_fraction: f64,
 }
 
-/// A place in the lifetime of a server that several trials shared.
+/// A position in the lifetime of a server that several trials shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifetimeRecord {
     pub number: usize,
-    /// Rungs that were measured on this server before, since it started.
+    /// Number of rungs measured on this server before, since its start.
     pub place: usize,
-    /// The conditions of the lifetime in the order that was drawn for it.
+    /// The conditions of the lifetime in their random order.
     pub order: Vec<String>,
 }
 
-/// One line of `trials.jsonl`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     pub schema: u32,
@@ -191,114 +188,114 @@ pub struct TrialRecord {
     pub attempt: u32,
     pub block: usize,
     pub condition: String,
-    /// Factor -> level, repeated so that a line stands alone.
+    /// Factor -> level, repeated so that each line is self-contained.
     pub levels: Levels,
-    /// How it ended: measured, or failed and why.
+    /// Whether it was measured, was disturbed or failed.
     pub outcome: Outcome,
-    /// Why, when not ok; when ok, what disturbed it although it counts, as no attempt was clean.
+    /// Why, if not ok; if ok, what disturbed it although it counts, because no attempt was clean.
     #[serde(default, deserialize_with = "crate::earlier::reason")]
     pub reason: Option<String>,
     /// Where it ran; none in records of schema 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran_on: Option<RanOn>,
-    /// Where its client threads ran, where that was another host: threads of the role `client` are of this one, with
-    /// its CPU numbers.
+    /// The host of its client threads, if separate: threads of the role `client` are on this host, with its CPU
+    /// numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_host: Option<ClientHost>,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
-    /// Whole length with start, preload, warm-up and stop, seconds.
+    /// Total length with start, preload, warm-up and stop, seconds.
     pub elapsed_s: f64,
-    /// Which rung of which server lifetime it was; none where it had a lifetime of its own.
+    /// Its rung and server lifetime; none if it had a lifetime of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<LifetimeRecord>,
     pub settings: Vec<AppliedSetting>,
-    /// How its data came to be those that were prepared; none where it had no server, and in older records.
+    /// How its data directory got the prepared content; none without a server, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataRecord>,
-    /// What the server held of it in memory; none where it does not say, and in older records.
+    /// How much of the data the server held in memory; none if the server does not report it, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolRecord>,
-    /// How the server settled between warm-up and samples; none where the study does not ask for it.
+    /// How the server settled between warm-up and samples; none if the study does not request it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<SettledRecord>,
     /// Engine version as the server itself reports it.
     pub server_version: Option<String>,
-    /// Which build it was, how it was started and set; none in older records and without a server.
+    /// The build, how it was started and its settings; none in older records and without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerRecord>,
-    /// Processes that the server had started and left running when it ended in good order, in words; they were ended
-    /// then, and were alongside the samples before.
+    /// Processes that the server had started and that were still running after its regular stop, as text; they were
+    /// then ended, but ran during the samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlived: Vec<String>,
-    /// Programs that took CPU time in its disturbed samples, the most first; empty in results of version 0.1.0.
+    /// Programs that took CPU time in its disturbed samples, the largest first; empty in results of version 0.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed_by: Vec<Disturber>,
-    /// On a server that ran already, never empty there and empty elsewhere: what a study that starts its own would set
-    /// and prove, and no one did here -> how it is instead.
+    /// For a server that ran already (never empty there, empty elsewhere): what a study with its own server would set
+    /// and verify, but was not set here -> its actual state.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub uncontrolled: BTreeMap<String, String>,
-    /// SHA-1 of the program that the server ran, in hexadecimal digits; none where it could not be read.
+    /// SHA-1 of the server's program, in hexadecimal digits; none if it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_program: Option<String>,
-    /// SHA-1 of the programs of someone else's clients: the file that was started, and the program that ran where that
-    /// is another one, as behind a script. Empty in older records and where the clients are tare's own.
+    /// SHA-1 of external client programs: the file that was started, and the program that ran if it is a different one,
+    /// as with a script. Empty in older records and if the clients are tare's own.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub client_programs: BTreeSet<String>,
-    /// The measured runs, in their order; [`TrialRecord::all_samples`] has those of `plain` too.
+    /// The measured runs, in their order; [`TrialRecord::all_samples`] includes those of `plain`.
     pub samples: Vec<SampleRecord>,
-    /// Percentiles of the samples' histograms together, worked out when results are read for analysis: these and not
-    /// the mean over samples are the trial's.
+    /// Percentiles over the merged histograms of all samples, computed when results are read for analysis: these are
+    /// the trial's values, not the mean over samples.
     #[serde(skip)]
     pub of_all_samples: BTreeMap<String, f64>,
-    /// In their place, the samples of results read for analysis of which nothing was recorded but metrics.
+    /// Samples with nothing but metrics, held here in place of `samples` when results are read for analysis.
     #[serde(skip)]
     pub plain: Plain,
-    /// Samples before those, which the study leaves out of all figures (`sampling.drop_samples`).
+    /// Earlier samples, which the study leaves out of all figures (`sampling.drop_samples`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<SampleRecord>,
-    /// The searches for the highest rate behind the samples, dropped ones first; empty without an objective.
+    /// The searches for the highest rate after the samples, those of dropped samples first; empty without an objective.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchRecord>,
-    /// What every execution before the measured ones took, seconds, by the metric of its query, in their order.
+    /// Seconds of every execution before the measured ones, by the metric of its query, in their order.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub warm_up: BTreeMap<String, Vec<f64>>,
-    /// How the server went about each query, by the query's metric, as the server said it after the measured
-    /// executions; without estimates, so that equal texts are equal plans.
+    /// The execution plan of each query, by the query's metric, as the server printed it after the measured executions;
+    /// without estimates, so that equal texts are equal plans.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plans: BTreeMap<String, String>,
     /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
     #[serde(default)]
     pub captures: BTreeMap<String, String>,
-    /// Captures that were requested and could not be made: name -> reason.
+    /// Captures that were requested but not possible: name -> reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub captures_missing: BTreeMap<String, String>,
-    /// The further sample in which the costly captures were made; not part of the metrics.
+    /// The additional sample with the expensive captures; not part of the metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_sample: Option<CaptureSample>,
 }
 
-/// The capture sample: what capturing cost, and what only it has.
+/// The capture sample: the cost of capturing, and the data that only this sample has.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaptureSample {
-    /// How long it really was, seconds.
+    /// Actual length in seconds.
     pub elapsed_s: f64,
     pub tps: f64,
     /// `tps` divided by the mean of the trial's measured samples: 0.95 is a cost of 5%.
     pub tps_ratio: f64,
-    /// Wall-clock time by kind of statement of loads `oltp`, microseconds of a transaction; empty of one kind alone.
+    /// Wall-clock time by kind of statement of `oltp` loads, microseconds per transaction; empty with a single kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statement_us: BTreeMap<String, f64>,
-    /// Events of processors and kernel, where they were asked for and could be counted.
+    /// Events of processors and kernel, if requested and countable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<SidesEvents>,
-    /// Cache lines that cores take from each other, where they were asked for and could be sampled.
+    /// Contended cache lines, if requested and sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<SharedLines>,
 }
 
 impl TrialRecord {
-    /// Whether its server ran already: someone else's, which no trial starts.
+    /// Whether it used a server that ran already and that trials do not start.
     pub fn ran_already(&self) -> bool {
         !self.uncontrolled.is_empty()
     }
@@ -317,7 +314,7 @@ impl TrialRecord {
     }
 }
 
-/// The machine and its settings as they were found.
+/// The machine and its settings in their original state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     pub schema: u32,
@@ -327,7 +324,7 @@ pub struct Environment {
     pub cpu_model: String,
     pub hypervisor: Option<String>,
     pub os: String,
-    /// Settings found: path or name -> value.
+    /// Original settings: path or name -> value.
     pub settings: BTreeMap<String, String>,
     pub machine: Machine,
 }
@@ -335,12 +332,12 @@ pub struct Environment {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Measured, and everything asked for was verified.
+    /// Measured, and everything requested was verified.
     #[default]
     Ok,
     /// No usable result; `reason` says why.
     Failed,
-    /// Measured, but interfered with by the rules in the docs; kept, not analysed, run again.
+    /// Measured, but disturbed by the rules in the docs; kept, not analysed, repeated.
     #[serde(alias = "contaminated")]
     Disturbed,
 }

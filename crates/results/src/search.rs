@@ -3,24 +3,23 @@
 use crate::client_limit::ClientLimit;
 use serde::{Deserialize, Serialize};
 
-/// One search: every step, and what was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchRecord {
     /// Number in the trial, from 0; those of dropped samples come first.
     pub search: usize,
-    /// What was requested, as the study writes it: `latency_ms_p99 <= 5`.
+    /// The objective as in the study: `latency_ms_p99 <= 5`.
     pub objective: String,
-    /// Transactions a second that the load did before the first step, as fast as it could.
+    /// Transactions per second without a rate limit, before the first step.
     pub closed_loop_tps: f64,
-    /// The highest rate that met it, transactions a second; none where no rate did.
+    /// The highest rate that met it, transactions per second; none if no rate did.
     pub found_tps: Option<f64>,
-    /// Between which rates the highest one lies, transactions a second, where lower rates did not meet the objective
-    /// and higher ones did until the steps were used up; `found_tps` is then the highest below which all met it.
+    /// The range of the highest rate, transactions per second, if lower rates did not meet the objective and higher
+    /// ones did until the steps were used up; `found_tps` is then the highest rate below which all rates met it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bracket_tps: Option<[f64; 2]>,
-    /// Why no higher rate was found; none where the search ended without an end.
+    /// Why no higher rate was found; none if the search did not converge.
     pub limit: Option<Limit>,
-    /// In the order in which they were measured.
+    /// In the order of measurement.
     pub steps: Vec<StepRecord>,
 }
 
@@ -28,24 +27,25 @@ pub struct SearchRecord {
 pub struct StepRecord {
     pub asked_tps: f64,
     pub done_tps: f64,
-    /// What the objective is about, with what was due and not done at the end; none where nothing was due.
+    /// The figure of the objective, including transactions that were due but not done at the end; none if nothing was
+    /// due.
     pub value: Option<f64>,
-    /// That value, had the client begun every transaction as soon as it was due and its connection free.
+    /// That value, if the client had begun every transaction as soon as it was due and its connection was free.
     pub value_of_prompt_client: Option<f64>,
-    /// Transactions that lie beyond the percentile that the objective is about; none for a mean, a maximum and in older
-    /// results.
+    /// Number of transactions beyond the objective's percentile; none for a mean, a maximum and in older results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<f64>,
     pub met: bool,
-    /// Whose limit it was, where it was not met.
+    /// What the limit was, if it was not met.
     pub limit: Option<Limit>,
     /// Whether the same rate was measured again because the client was the limit.
     pub repeated: bool,
 }
 
 impl SearchRecord {
-    /// The highest rate that met it in one of its steps, where that is a tenth above what was found or more: measured
-    /// again it did not, nor did lower ones, so the rate is not all that decided.
+    /// The highest rate that met the objective in one of its steps, if it is at least a tenth above the found rate:
+    /// neither it nor lower rates met the objective when measured again, so something other than the rate has an
+    /// effect.
     pub fn met_before_tps(&self) -> Option<f64> {
         const ABOVE: f64 = 1.1;
         let highest = self.steps.iter().filter(|step| step.met).map(|step| step.asked_tps).reduce(f64::max)?;
@@ -62,7 +62,7 @@ impl SearchRecord {
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     Server,
-    /// The client's: the server may do more.
+    /// The client's limit: the server may be able to do more.
     Client(ClientLimit),
 }
 

@@ -1,34 +1,35 @@
-//! Which server a trial measured, and how it was set: what a peer needs to repeat it, or to doubt it.
+//! The server that a trial measured, and its settings: the information needed to repeat the trial or to question it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Name of the capture that is a [`SettingsFile`]. Trials with the same settings share one.
+/// Name of the capture stored as a [`SettingsFile`]. Trials with the same settings share one.
 pub const SETTINGS: &str = "settings";
-/// What the names of such files begin with, in the folder of captures; trials with the same settings share one.
+/// Prefix of the names of these files in the folder of captures.
 pub const SETTINGS_FILE: &str = "settings-";
 
-/// The server of a trial. Paths of its private directories are `{data}` and `{run}` in values, so that trials compare.
+/// The server of a trial. Paths of its private directories are written as `{data}` and `{run}` in values, so that
+/// trials are comparable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// Whose it is, by what it says itself: MariaDB, MySQL, Percona Server ...
+    /// The vendor, as the server reports it: MariaDB, MySQL, Percona Server ...
     pub product: String,
     pub version: String,
     pub path: String,
-    /// The linker's number of this very build; none where it has none.
+    /// The linker's build id; none if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
-    /// Compiler and flags, where the server or the tree that it lies in tells.
+    /// Compiler and flags, if the server or its source tree reports them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub build: BTreeMap<String, String>,
     /// The whole command line of the process that answered.
     pub arguments: Vec<String>,
-    /// Option files that gave it something, as it says itself, and the study's `defaults_file`.
+    /// Option files with settings for the server, as it reports them, and the study's `defaults_file`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub option_files: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_pool_bytes: Option<u64>,
-    /// Settings that differ from the program's own, by the one who set them.
+    /// Settings that differ from the program's defaults, by their source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, Setting>,
 }
@@ -41,15 +42,15 @@ pub enum LowOptimisation {
     None,
     /// `-O1` or `-O`.
     Some,
-    /// `-Og`: what keeps a debugger useful.
+    /// `-Og`: optimisation that keeps a debugger usable.
     Debugging,
     /// `-Os` or `-Oz`: for size.
     Size,
 }
 
 impl ServerRecord {
-    /// The level at which this build was compiled, where it says one that is below the usual. Of several flags the last
-    /// counts, as for compilers.
+    /// The optimisation level of this build, if it is known to be below the usual one. The last flag counts, as for
+    /// compilers.
     pub fn low_optimisation(&self) -> Option<LowOptimisation> {
         let flags = self.build.iter().filter(|(key, _)| key.ends_with("FLAGS") && !key.contains("LD"));
         let level = |word: &str| match word {
@@ -67,13 +68,13 @@ impl ServerRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     pub value: String,
-    /// What the program has compiled in, where the server tells.
+    /// The compiled-in default, if the server reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// Where it comes from, in the server's words.
+    /// Its source, in the server's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What the value counts, where the server says it apart: `8kB`.
+    /// The unit of the value, if the server reports it separately: `8kB`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
 }

@@ -1,29 +1,29 @@
-//! What an operation costs the server: one metric a quantity, for each transaction and for each query.
+//! The server's cost per operation: for each quantity, one metric per transaction and one per query.
 
 use crate::named::{Better, Named};
 use serde::{Deserialize, Serialize};
 
-/// What is counted of a server's processes and threads.
+/// The counted quantities of a server's processes and threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     Cpu,
     User,
     System,
     Switches,
-    /// Times a thread gave its CPU up, as to wait.
+    /// Voluntary context switches.
     VoluntarySwitches,
-    /// Times a thread's CPU was taken away.
+    /// Involuntary context switches.
     InvoluntarySwitches,
     /// Calls that read from files, sockets and pipes.
     ReadCalls,
     WriteCalls,
-    /// Read requests to the devices that hold the server's files, whichever process made them.
+    /// Read requests to the devices with the server's files, from any process.
     StorageReads,
     StorageWrites,
-    /// Flushes of their caches, which fsync waits for.
+    /// Flushes of the devices' caches, which fsync waits for.
     StorageFlushes,
     Read,
-    /// Bytes sent to storage, at once or later.
+    /// Bytes sent to storage, immediately or later.
     Written,
     /// Page faults that needed no storage.
     MinorFaults,
@@ -39,7 +39,7 @@ pub enum Operation {
 
 #[derive(Debug)]
 pub struct ServerCost {
-    /// What both of its metrics count.
+    /// The quantity of both of its metrics.
     pub quantity: Quantity,
     per_transaction: Named,
     per_query: Named,
@@ -54,7 +54,7 @@ impl ServerCost {
     }
 }
 
-/// Where those that tables show stand: behind what the load itself measured.
+/// Rank of the costs shown in tables: after the load's own metrics.
 const SHOWN: u8 = 21;
 const DETAIL: u8 = Named::DETAIL_RANK;
 
@@ -66,7 +66,7 @@ const fn cost(quantity: Quantity, names: [&'static str; 2], unit: &'static str, 
     }
 }
 
-/// Every quantity. CPU time and switches as a whole are shown in tables; the rest explains them.
+/// Every quantity. Total CPU time and total switches are shown in tables; the rest explains them.
 pub static SERVER_COSTS: &[ServerCost] = &[
     cost(Quantity::Cpu, ["server_cpu_us_per_transaction", "server_cpu_us_per_query"], "us", SHOWN),
     cost(Quantity::Switches, ["server_switches_per_transaction", "server_switches_per_query"], "", SHOWN),
@@ -100,7 +100,7 @@ pub static SERVER_COSTS: &[ServerCost] = &[
     cost(Quantity::MajorFaults, ["server_major_faults_per_transaction", "server_major_faults_per_query"], "", DETAIL),
 ];
 
-/// The metric of this name, where it is one of these.
+/// The cost metric of this name, if there is one.
 pub(crate) fn find(name: &str) -> Option<&'static Named> {
     let both = SERVER_COSTS.iter().flat_map(|cost| [&cost.per_transaction, &cost.per_query]);
     both.into_iter().find(|named| named.name() == name)

@@ -1,48 +1,48 @@
-//! The rule by which a comparison of two conditions is settled, as a plan keeps it.
+//! The rule for settling a comparison of two conditions, as stored in a plan.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use tare_stats::sequential::Rule;
 
-/// A factor that sets nothing: which side of a comparison a condition is, so that one and the same can be both.
+/// A factor without any effect that distinguishes the sides of a comparison, so that both sides may be equal.
 pub const SIDE: &str = "side";
 
-/// When a comparison of two conditions is settled: fixed before the first trial, so that a run that goes on keeps the
-/// same rule and the same error.
+/// When a comparison of two conditions is settled: fixed before the first trial, so that a resumed run keeps the same
+/// rule and error rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
     pub a: String,
     pub b: String,
-    /// The metric that is compared; none: the first headline metric of the first pair.
+    /// The compared metric; none: the first headline metric of the first pair.
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: f64,
-    /// Chance of a false alarm over all looks.
+    /// False-alarm probability over all looks.
     pub alpha: f64,
     pub rule: Rule,
-    /// Whether the rule is chosen again by the time that pairs take, as long as nothing has been looked at.
+    /// Whether the rule is chosen again from the measured duration of pairs, before the first look.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_time: bool,
-    /// Seconds that trials may take together; none: until it is settled.
+    /// Total seconds of trials; none: until it is settled.
     pub budget_s: Option<f64>,
     pub seed: u64,
-    /// Sessions that it is made of, fixed before the first one. From five on the verdict is one over sessions.
+    /// Number of sessions, fixed before the first one. With five or more the verdict is over sessions.
     pub sessions: usize,
-    /// Those that have begun, in their order.
+    /// The sessions that have begun, in their order.
     #[serde(default)]
     pub begun: Vec<Session>,
-    /// Metrics and covariates that the change cannot touch: where one of them moves, nothing is claimed.
+    /// Metrics and covariates that the change cannot affect: if one of them moves, nothing is claimed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<String>,
-    /// Whether both sides are the same, and pairs are made until the time is over, whatever they say.
+    /// Whether both sides are the same, and pairs are run until the time is over, whatever their result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub certify: bool,
-    /// Where both sides run at the same time, each on a half of the machine; none: one after the other.
+    /// Set if both sides run at the same time, each on a half of the machine; none: one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duet: Option<Duet>,
 }
 
-/// The same two sides with the halves of the machine exchanged: of [`Settle`], A and B name them on the first half.
+/// The conditions with the halves of the machine exchanged: A and B in [`Settle`] are on the first half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duet {
     /// Name of the condition that is A on the second half.
@@ -51,18 +51,18 @@ pub struct Duet {
     pub b: String,
 }
 
-/// One uninterrupted run on one boot, or one that went on with it on the same boot.
+/// One uninterrupted run on one boot, including runs resumed on the same boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// The first block that belongs to it; the last one is before the next session's first.
+    /// Its first block; it ends before the next session's first block.
     pub first_block: usize,
-    /// The boot that it is on, as the kernel names it; none where it does not.
+    /// The boot id of the kernel; none if not reported.
     pub boot_id: Option<String>,
 }
 
 impl Settle {
-    /// A rule for conditions A and B in one session, at a chance of 5%: any difference, of the first headline metric,
-    /// without a limit of time.
+    /// A rule for conditions A and B in one session, with a false-alarm probability of 5%: any difference, of the first
+    /// headline metric, without a time limit.
     pub fn between([a, b]: [String; 2], rule: Rule, seed: u64) -> Self {
         Self {
             a,
@@ -82,7 +82,7 @@ impl Settle {
         }
     }
 
-    /// The conditions of a pair, in the order of their places: the first to run, or the one on the first half.
+    /// The conditions of a pair, in the order of their places: first and second to run, or first and second half.
     pub fn pair(&self, b_first: bool) -> [&str; 2] {
         match (&self.duet, b_first) {
             (None, false) => [&self.a, &self.b],
@@ -92,12 +92,12 @@ impl Settle {
         }
     }
 
-    /// Whether a condition is A, on whichever half.
+    /// Whether a condition is A, on either half.
     pub fn is_a(&self, condition: &str) -> bool {
         self.a == condition || self.duet.as_ref().is_some_and(|duet| duet.a == condition)
     }
 
-    /// Whether a condition is B, on whichever half.
+    /// Whether a condition is B, on either half.
     pub fn is_b(&self, condition: &str) -> bool {
         self.b == condition || self.duet.as_ref().is_some_and(|duet| duet.b == condition)
     }

@@ -1,23 +1,23 @@
-//! What a load measures step by step: the names of its metrics, and what each is.
+//! Metrics of a load's steps: their names and descriptions.
 
 use crate::named::{Better, Metric, Named};
 
-/// Between the name of a figure and that of what it is of.
+/// Separator between the name of a figure and the step that it belongs to.
 pub(crate) const OF: &str = "_of_";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
-    /// Rows that a role wrote or deleted a second.
+    /// Rows per second that a role wrote or deleted.
     RowsPerS,
-    /// Statements of a role that only reads, a second.
+    /// Statements per second of a role that only reads.
     QueriesPerS,
-    /// How long a step took that ends with its transactions.
+    /// Duration of a step that ends with its transactions.
     ElapsedS,
-    /// Of what was due to a role with a rate, the share that was not done.
+    /// For a role with a rate, the share of due operations that were not done.
     MissedFraction,
-    /// CPU time of the server for each query, or for each row where there are none.
+    /// CPU time of the server per query, or per row if there are no queries.
     ServerCpuUs,
-    /// Seconds from the begin of the first step to that of this one, without what lies between steps: their order.
+    /// Seconds from the start of the first step to the start of this one, without the time between steps: their order.
     BeginS,
 }
 
@@ -30,14 +30,14 @@ const FIGURES: [(Figure, &str, Metric); 6] = [
     (Figure::BeginS, "begin_s", Metric { unit: "s", better: Better::Lower, rank: Named::DETAIL_RANK }),
 ];
 
-/// The metric of a figure: `rows_per_s_of_l_i0_insert`, `elapsed_s_of_l_x`. `of` is a step, or a step and a role with
-/// `_` between them.
+/// The metric of a figure: `rows_per_s_of_l_i0_insert`, `elapsed_s_of_l_x`. `of` is a step, or a step and a role
+/// separated by `_`.
 pub fn metric(figure: Figure, of: &str) -> Named {
     let (_, name, metric) = FIGURES[figure as usize];
     Named::described(&format!("{name}{OF}{of}"), metric)
 }
 
-/// The figure that a metric is, and of what; none for any other metric.
+/// The figure of a metric, and its step; none for any other metric.
 pub fn figure(name: &str) -> Option<(Figure, &str)> {
     let (figure, of) = name.split_once(OF)?;
     let (figure, ..) = FIGURES.iter().find(|(_, known, _)| *known == figure)?;

@@ -1,4 +1,4 @@
-//! Writing a results directory: created once, locked while a run owns it. Its records: `append`.
+//! Writes a results directory: created once, locked while a run owns it. `append` writes its records.
 
 use super::directory::{self, LARGEST_STUDY, STUDY};
 use super::error::{ReadError, io_error};
@@ -18,7 +18,7 @@ pub const LOGS: &str = "logs";
 pub const CAPTURES: &str = "captures";
 const LOCK: &str = ".lock";
 
-/// A results directory that is open for writing; the lock goes with it.
+/// A results directory that is open for writing, with its lock.
 #[derive(Debug)]
 pub struct Directory {
     folder: Folder,
@@ -26,17 +26,16 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Makes a new one at `path` and takes its lock.
+    /// Creates a directory at `path` and locks it.
     ///
     /// # Errors
-    /// When `path` holds something already or cannot be written; when others could put another in its place, and not
-    /// everyone is trusted.
+    /// If `path` is not empty or cannot be written, or if untrusted users could replace it.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, DirectoryError> {
         crash::point("results: before their directory is made");
         Self::create_in(Folder::open_or_create(path, trust)?)
     }
 
-    /// Whether [`Directory::create`] would make one at `path`, as far as can be seen without making it.
+    /// Whether [`Directory::create`] would succeed at `path`, as far as can be checked without creating it.
     pub fn can_be_created(path: &Path, trust: Trust) -> Result<(), DirectoryError> {
         match Folder::open(path, trust)? {
             Some(folder) => Self::is_empty(&folder),
@@ -71,11 +70,11 @@ impl Directory {
         }
     }
 
-    /// Opens an existing one to go on with it. What it holds is executed: `trust` says whose is.
+    /// Opens an existing one to resume its run. Its contents are executed: `trust` says whose files are accepted.
     ///
     /// # Errors
-    /// When it is no results directory, is of a newer schema, or another run works on it; when it, what it holds or the
-    /// way to it is another's or open to others, and not everyone is trusted.
+    /// If it is no results directory, is of a newer schema, or another run uses it; or if the directory, its contents
+    /// or its path belong to or are writable by untrusted users.
     pub fn resume(path: &Path, trust: Trust) -> Result<Self, DirectoryError> {
         Self::lock(Self::begun(path, trust)?)
     }
@@ -95,7 +94,7 @@ impl Directory {
                 return Err(DirectoryError::NotResults { path: folder.path().to_owned(), missing });
             }
         }
-        // Opened to be believed, or refused before anything is begun.
+        // Opens the files to check that they can be trusted before anything begins.
         lines::files(&folder)?.iter().try_for_each(|name| folder.file(name).map(drop))?;
         folder.sub(LOGS)?;
         folder.sub(CAPTURES)?;
@@ -115,22 +114,22 @@ impl Directory {
         self.folder.path()
     }
 
-    /// The handle through which all that it holds is found.
+    /// The handle for access to all its contents.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
 
-    /// It, open, without the lock.
+    /// The open folder, without the lock.
     pub(crate) fn into_folder(self) -> Folder {
         self.folder
     }
 
-    /// Writes one document below it, whole or not at all.
+    /// Writes one document atomically.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), DirectoryError> {
         Ok(self.folder.write(name, text.as_bytes())?)
     }
 
-    /// Writes the study that its results are of, where it can be read back.
+    /// Writes the study, if it is small enough to be read back.
     pub(crate) fn write_study(&self, text: &str) -> Result<(), DirectoryError> {
         if text.len() as u64 > LARGEST_STUDY {
             let path = self.path().join(STUDY);
@@ -139,22 +138,22 @@ impl Directory {
         self.write(STUDY, text)
     }
 
-    /// Writes the three documents of a fresh run.
+    /// Writes the three documents of a new run.
     pub fn begin(&self, study_toml: &str, plan: &Plan, environment: &Environment) -> Result<(), DirectoryError> {
         self.write("environment.json", &pretty(environment))?;
         self.write_study(study_toml)?;
         crash::point("results: before the plan");
-        // Last: a directory with a plan is one that can be resumed.
+        // The plan is written last: a directory with a plan can be resumed.
         write_plan(&self.folder, plan)
     }
 }
 
-/// Reads `plan.json` alone, without the records.
+/// Reads `plan.json`, without the records.
 pub fn read_plan(directory: &Folder) -> Result<Plan, DirectoryError> {
     Ok(directory::read_plan(directory)?)
 }
 
-/// Writes `plan.json` anew: with a decision, and never with fewer trials.
+/// Replaces `plan.json`: with a decision, and never with fewer trials.
 pub fn write_plan(directory: &Folder, plan: &Plan) -> Result<(), DirectoryError> {
     let path = directory.path().join("plan.json");
     if let Err(too_long) = plan.check() {
@@ -167,8 +166,8 @@ pub fn write_plan(directory: &Folder, plan: &Plan) -> Result<(), DirectoryError>
     Ok(directory.write("plan.json", text.as_bytes())?)
 }
 
-/// The records of all writers, those of the local run first; none when there is no such file yet. Damaged lines and
-/// records that are there twice are left out: see [`read_trials_and_damage`].
+/// The records of all writers, those of the local run first; empty if there is no such file yet. Damaged lines and
+/// duplicate records are left out: see [`read_trials_and_damage`].
 pub fn read_trials(directory: &Folder) -> Result<Vec<TrialRecord>, DirectoryError> {
     Ok(read_trials_and_damage(directory)?.0)
 }
@@ -178,7 +177,7 @@ pub fn read_trials_and_damage(directory: &Folder) -> Result<(Vec<TrialRecord>, V
     Ok((lines::without_strangers(records.trials, None).0, records.damaged))
 }
 
-/// Where the next record of the local run will begin in `trials.jsonl`, bytes.
+/// Position of the next record of the local run in `trials.jsonl`, bytes.
 pub fn end_of_trials(directory: &Folder) -> Result<u64, DirectoryError> {
     let file = directory.file(TRIALS)?;
     let failed = |e| io_error("read", &directory.path().join(TRIALS), e);
@@ -186,8 +185,7 @@ pub fn end_of_trials(directory: &Folder) -> Result<u64, DirectoryError> {
     Ok(length.map_or(0, |file| file.len()))
 }
 
-/// The local run's records from byte `from` on, as [`end_of_trials`] told it before they were appended. Damaged lines
-/// are left out.
+/// The local run's records from byte `from` on, a position from [`end_of_trials`]. Damaged lines are left out.
 pub fn read_trials_behind(directory: &Folder, from: u64) -> Result<Vec<TrialRecord>, DirectoryError> {
     Ok(lines::read_behind(directory, from)?)
 }
@@ -199,7 +197,7 @@ pub fn read_study_text(directory: &Folder) -> Result<String, DirectoryError> {
     String::from_utf8(bytes).map_err(|e| failed(io::Error::new(ErrorKind::InvalidData, e)))
 }
 
-/// A document as people read it.
+/// A document in readable (indented) form.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }

@@ -12,8 +12,8 @@ pub struct WaitsFile {
     pub looking_cpu_s: f64,
     pub connections: ThreadsTime,
     pub background: ThreadsTime,
-    /// Who called what connections sleep in; none where `wakes` says it, where stacks could not be read, and in older
-    /// results.
+    /// The callers of the functions that connections sleep in; none if `wakes` has them, if stacks could not be read,
+    /// and in older results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<StackSamples>,
 }
@@ -22,37 +22,37 @@ pub struct WaitsFile {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StackSamples {
     pub read: u64,
-    /// Those whose call chain reaches the function that the thread began in.
+    /// Number of stacks that reach the thread's start function.
     pub whole: u64,
-    /// Their chains as [`WakesFile::callers`]: together the time for which these threads slept.
+    /// Their chains as in [`WakesFile::callers`]: together the time for which these threads slept.
     pub callers: Vec<CallerShare>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadsTime {
     pub threads: usize,
-    /// Looks at one thread, of all threads together.
+    /// Number of observations of a thread, over all threads.
     pub samples: u64,
-    /// Samples in which a thread ran, or could run and waited for a CPU.
+    /// Samples in which a thread ran, or was runnable and waited for a CPU.
     pub running_samples: u64,
     /// Whether [`TimeUse::Ran`] and [`TimeUse::WaitedForCpu`] are the kernel's exact counts (schedstat); else all
     /// running samples are [`TimeUse::Ran`].
     pub exact: bool,
-    /// Parts that add up to 1, the largest first; none where no thread was looked at.
+    /// Parts that add up to 1, the largest first; empty if no thread was observed.
     pub parts: Vec<TimePart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimePart {
     pub time: TimeUse,
-    /// On what: the symbol or the mapping that a futex lies in, the name of a file, the number of a call; none where
-    /// there is no more to say.
+    /// What is waited on: the symbol or the mapping of a futex, the name of a file, the number of a call; none if there
+    /// is no detail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<FutexOperation>,
-    /// Of a futex: the nearest function outside the C library that most of its sleeps were called from, where
-    /// [`StackSamples`] say it.
+    /// For a futex, the nearest function outside the C library that called most of its sleeps, if known from
+    /// [`StackSamples`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -72,13 +72,13 @@ fn is_zero(count: &usize) -> bool {
 pub enum TimeUse {
     Ran,
     WaitedForCpu,
-    /// Asleep on a futex on which other threads sleep too: a lock, or a condition for many.
+    /// Asleep on a futex on which other threads sleep too: a lock, or a condition variable with several waiters.
     SharedFutex,
-    /// Asleep on a futex on which no other thread was seen: a row lock, a commit, an answer of another thread.
+    /// Asleep on a futex on which no other thread was observed: a row lock, a commit, an answer of another thread.
     OwnFutex,
     /// Asleep in a socket: waiting for the client.
     Client,
-    /// Asleep until a descriptor that is no socket is ready: a signal of another process.
+    /// Asleep until a descriptor other than a socket is ready: a signal of another process.
     WakeUp,
     Read,
     Write,
@@ -86,10 +86,10 @@ pub enum TimeUse {
     Flush,
     /// Waiting for I/O that was submitted before: `io_getevents`, `io_uring_enter`.
     SubmittedIo,
-    /// Asleep on a semaphore of System V.
+    /// Asleep on a System V semaphore.
     Semaphore,
     FileLock,
-    /// Asleep for a time: backing off, or a helper's interval.
+    /// Timed sleep: back-off, or the interval of a background thread.
     Pause,
     /// Asleep outside a system call: in a page fault.
     PageFault,
@@ -102,21 +102,22 @@ impl TimeUse {
         !matches!(self, Self::Ran | Self::WaitedForCpu)
     }
 
-    /// Whether it is the server's own: asleep, and not for the client to ask.
+    /// Whether it is a wait of the server itself: asleep, but not waiting for a request of the client.
     pub fn is_wait(self) -> bool {
         self.is_asleep() && self != Self::Client
     }
 }
 
-/// How a futex was waited for, futex(2).
+/// The wait operation of a futex, futex(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FutexOperation {
-    /// `FUTEX_WAIT`: the mutexes of the C library, and locks that servers build themselves.
+    /// `FUTEX_WAIT`: mutexes of the C library, and locks that servers implement themselves.
     Wait,
-    /// `FUTEX_WAIT_BITSET`: conditions and semaphores of the C library, waits with a time limit, locks of Rust.
+    /// `FUTEX_WAIT_BITSET`: condition variables and semaphores of the C library, waits with a time limit, locks of
+    /// Rust.
     WaitBitset,
-    /// Any other that waits, as those with priority inheritance.
+    /// Any other wait operation, such as those with priority inheritance.
     Other,
 }
 
@@ -126,37 +127,37 @@ pub struct WakesFile {
     pub schema: u32,
     /// From the first to the last event, seconds.
     pub elapsed_s: f64,
-    /// Threads that serve a connection and were seen.
+    /// Number of observed threads that serve a connection.
     pub threads: usize,
     pub events: u64,
     /// Whether events beyond a limit were left out: then `elapsed_s` is shorter than the sample.
     pub cut: bool,
-    /// Share of these threads' time for which they slept and were woken, 0 to 1.
+    /// Share of these threads' time for which they slept until they were woken, 0 to 1.
     pub slept_fraction: f64,
-    /// Who ended the sleeps, the largest share first.
+    /// The wakers that ended the sleeps, the largest share first.
     pub woken_by: Vec<WakerShare>,
-    /// The same time, charged to what the waker did meanwhile, and where that slept itself, to who woke it in turn.
+    /// The same time, attributed to what the waker did meanwhile and, while the waker itself slept, to its own waker.
     pub charged: Vec<ChargedShare>,
-    /// Who called what these threads slept in, the largest share first; none in older results, and none where perf
-    /// recorded no call chains.
+    /// The callers of the functions that these threads slept in, the largest share first; empty in older results, and
+    /// if perf recorded no call chains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<CallerShare>,
 }
 
-/// How it was found who called what connections slept in.
+/// The source of the callers of the functions that connections slept in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallersSource {
-    /// perf's tracepoint of the scheduler, at the beginning of some sleeps: [`WakesFile::callers`].
+    /// perf's scheduler tracepoint, at the beginning of some sleeps: [`WakesFile::callers`].
     Tracepoints,
-    /// [`StackSamples`].
+    /// Stacks that were read: [`StackSamples`].
     StackSamples,
 }
 
 /// Time that connections slept below a chain of functions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallerShare {
-    /// `caller;callee`, the innermost last, without those of the kernel.
+    /// `caller;callee`, the innermost last, without kernel functions.
     pub chain: String,
     /// Share of the threads' time, 0 to 1.
     pub fraction: f64,
@@ -187,6 +188,6 @@ pub struct ChargedShare {
 pub enum Doing {
     Ran,
     WaitedForCpu,
-    /// Asleep, for a time, for a device, or for who was not seen.
+    /// Asleep: timed, waiting for a device, or with an unobserved waker.
     Asleep,
 }

@@ -1,4 +1,4 @@
-//! Which of many sides cannot be told apart: all pairs of them, in every condition and judged metric.
+//! Groups of sides that are not distinguishable: all pairs of sides, in every condition and judged metric.
 
 use super::model::{ConditionPair, Grouped, InGroups, MetricComparison};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use tare_stats::ratio::Verdict;
 
 pub(super) const MOST_SIDES: usize = 40;
 
-/// What a pair of sides came to, by the numbers of the two.
+/// The comparison of two sides, identified by their indices.
 pub(super) struct Compared {
     pub a: usize,
     pub b: usize,
@@ -17,7 +17,7 @@ pub(super) struct Compared {
 
 /// The groups of every condition and metric that the first side has.
 pub(super) fn of(names: &[&str], compared: &[Compared]) -> Vec<Grouped> {
-    // What each condition of each side is called by the first side.
+    // The first side's name for each condition of each side.
     let mut called: BTreeMap<(usize, &str), &str> = BTreeMap::new();
     for pair in compared.iter().filter(|pair| pair.a == 0) {
         let ConditionPair { a: first, b: other } = &pair.metric.condition;
@@ -45,7 +45,7 @@ pub(super) fn of(names: &[&str], compared: &[Compared]) -> Vec<Grouped> {
     order.into_iter().filter_map(grouped).collect()
 }
 
-/// None where there are more groups than letters tell.
+/// None if there are more groups than letters.
 fn lettered(names: &[&str], pairs: &[&Compared]) -> Option<Vec<InGroups>> {
     let mut means: BTreeMap<usize, f64> = BTreeMap::new();
     for pair in pairs {
@@ -73,7 +73,7 @@ fn lettered(names: &[&str], pairs: &[&Compared]) -> Option<Vec<InGroups>> {
     sides.iter().enumerate().map(named).collect()
 }
 
-/// The letters of a side; empty where there are none. Conditions are named as in a comparison with the first side.
+/// The letters of a side; empty if there are none. Conditions are named as in a comparison with the first side.
 pub fn letters<'g>(grouped: &'g [Grouped], side: &str, metric: &MetricComparison) -> &'g str {
     let own = grouped.iter().find(|cell| cell.condition == metric.condition.a && cell.name == metric.name);
     let found = own.and_then(|cell| cell.sides.iter().find(|known| known.side == side));

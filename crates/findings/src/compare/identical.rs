@@ -1,13 +1,13 @@
-//! Whether two sides are the same thing measured twice: program, settings and data.
+//! Whether two sides measured the same program with the same settings and data.
 
 use crate::collect::ConditionTrials;
 use crate::differences::{Difference, What};
 use std::collections::BTreeSet;
 
-/// What may differ between two measurements of the same thing: names, how often, and how busy the machine was.
+/// Whether two measurements of the same thing may differ in this: names, sample sizes, and the load average.
 fn says_nothing(what: &What) -> bool {
     const KEYS: [&str; 4] = ["name", "title", "description", "question"];
-    // The path of a build is no property of it: its content is looked at.
+    // The path of a build is not a property of it: its content is compared.
     const BUILDS: [&str; 2] = ["engine.binary", "factors.binary"];
     match what {
         What::Factor(name) => name == "binary",
@@ -19,17 +19,17 @@ fn says_nothing(what: &What) -> bool {
     }
 }
 
-/// The programs that the servers of some trials ran; none where a trial does not say.
+/// The server programs of some trials; none if a trial lacks it.
 fn programs<'a>(side: &ConditionTrials<'a>) -> Option<BTreeSet<&'a str>> {
     side.ok.iter().map(|trial| trial.server_program.as_deref()).collect()
 }
 
-/// Those of the clients that are not tare's own.
+/// The client programs that are not part of tare.
 fn client_programs<'a>(side: &ConditionTrials<'a>) -> BTreeSet<&'a BTreeSet<String>> {
     side.ok.iter().map(|trial| &trial.client_programs).collect()
 }
 
-/// The server programs, where every pair of conditions is the same on both sides; else none.
+/// The server programs if every pair of conditions is the same on both sides; else none.
 pub(super) fn programs_of(
     pairs: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)],
     differences: &[Difference],

@@ -1,4 +1,4 @@
-//! Trials that a side lost by itself: a server that dies, or does nothing, is a result and no missing value.
+//! Failed trials of each side: a server that crashes or does nothing is a result, not a missing value.
 
 use super::model::{ConditionPair, Losses, Lost};
 use super::pairs::Matched;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use tare_stats::counts::{Count, more_in_b};
 use tare_stats::multiple::holm;
 
-/// What both sides lost, of every pair of conditions of which one lost something; not tested yet.
+/// Failures of both sides, for every pair of conditions in which one side failed; not tested yet.
 pub(super) fn of(matched: &Matched<'_, '_>, side: &str) -> Vec<Losses> {
     let losses = matched.iter().map(|(a, b)| Losses {
         side: side.to_owned(),
@@ -21,14 +21,14 @@ pub(super) fn of(matched: &Matched<'_, '_>, side: &str) -> Vec<Losses> {
     losses.filter(|found| found.a.failed + found.b.failed > 0).collect()
 }
 
-/// Attempts that a disturbance spoiled say nothing of the side.
+/// Attempts that were spoiled by a disturbance do not count as failures of the side.
 pub(super) fn lost(side: &ConditionTrials<'_>) -> Lost {
     let numbers = |trials: &[&tare_results::schema::TrialRecord]| trials.iter().map(|t| t.trial).collect();
     let (failed, ok): (BTreeSet<usize>, BTreeSet<usize>) = (numbers(&side.failed), numbers(&side.ok));
     Lost { failed: failed.len(), lost: failed.difference(&ok).count(), trials: failed.union(&ok).count() }
 }
 
-/// Tests whether B fails more often, all pairs of conditions being one family.
+/// Tests whether B fails more often; all pairs of conditions are one family of tests.
 pub(super) fn tested(mut all: Vec<Losses>) -> Vec<Losses> {
     let count = |lost: &Lost| Count { hits: lost.failed, of: lost.trials };
     let p_values: Vec<f64> = all.iter().map(|found| more_in_b(count(&found.a), count(&found.b))).collect();

@@ -1,4 +1,4 @@
-//! Two sets of results, or two conditions, against each other: B / A of every metric, and what a gate makes of it.
+//! Compares two sets of results, or two conditions: B / A of every metric, and the decision of a gate.
 
 pub mod groups;
 mod identical;

@@ -1,4 +1,4 @@
-//! What is compared, and what it came to.
+//! Inputs and results of a comparison.
 
 use crate::differences::Difference;
 use crate::ends;
@@ -15,19 +15,19 @@ use tare_stats::ratio::Verdict;
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Smallest change of interest, as a fraction: smaller ones count as equal.
+    /// Minimum effect, as a fraction: smaller changes count as equal.
     pub min_effect: f64,
-    /// Gate: largest slowdown that passes, as a fraction. None is no gate.
+    /// Gate: largest slowdown that passes, as a fraction. None means no gate.
     pub fail_if_slower: Option<f64>,
-    /// Metrics that the gate judges; empty is every primary one, or every one where there is no primary.
+    /// Metrics that the gate judges; if empty, every primary one, or every one if none is primary.
     pub judged: Vec<String>,
 }
 
-/// One side: results, and of them all conditions or one.
+/// One side: all conditions of a set of results, or a selection.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
     pub results: &'a Results,
-    /// One condition of them, by its name or some of its levels (`aslr=on`), which may stand for several; none is all.
+    /// Selects conditions by a full name or by some levels (`aslr=on`), which may match several; none selects all.
     pub condition: Option<&'a str>,
 }
 
@@ -35,7 +35,7 @@ pub struct Side<'a> {
 pub enum CompareError {
     #[error("there is no condition `{name}`")]
     NoCondition { name: String, known: Vec<String> },
-    /// Several conditions a side and none of the same name.
+    /// Several conditions per side, without a common name.
     #[error("no condition has the same name on both sides")]
     NothingShared { a: Vec<String>, b: Vec<String> },
     #[error("both sides are the same trials of {path}")]
@@ -53,7 +53,7 @@ pub enum Gate {
     Passed,
     /// A judged metric is slower than allowed, by more than disturbance could explain, or B fails more often.
     Failed,
-    /// The trials do not tell, or some of them are lost.
+    /// The trials do not decide it, or some of them are lost.
     Inconclusive,
 }
 
@@ -65,43 +65,42 @@ pub struct MetricComparison {
     pub better: Better,
     pub mean_a: f64,
     pub mean_b: f64,
-    /// Modes of the trials of A, the lower first; empty where one describes them.
+    /// Modes of the trials of A, in ascending order; empty if one mode describes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes_a: Vec<Mode>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes_b: Vec<Mode>,
     pub trials_a: usize,
     pub trials_b: usize,
-    /// B / A of the means; null when they are not both positive.
+    /// B / A of the means; null unless both are positive.
     pub ratio: Option<f64>,
-    /// 95% interval of this ratio alone; null with a single trial on a side.
+    /// 95% interval of this ratio alone; null if a side has a single trial.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// What stands in place of a ratio where the means are not both positive.
+    /// The difference, in place of a ratio, if the means are not both positive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Change>,
-    /// The ratio with what the probe explains taken out, where the study said so in advance; the verdict rests on it
-    /// then.
+    /// The ratio adjusted by the probe, if the study declared this in advance; the verdict is then based on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adjusted: Option<Adjusted>,
-    /// What is left of it where the measured disturbance explains all that it can, of a verdict that rests on that.
+    /// The remaining ratio if the measured disturbance had its largest possible effect, for a verdict that is based on
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond: Option<Beyond>,
     /// At 95% over all judged metrics together (Holm), or over all others together.
     pub verdict: Verdict,
     pub judged: bool,
-    /// Whether trials are among them that count although they were disturbed.
+    /// Whether the trials include disturbed ones that count.
     pub disturbed: bool,
-    /// Whether the two were compared block by block.
     pub paired: bool,
 }
 
-/// A difference beyond what the measured disturbance could explain.
+/// A difference beyond the largest possible effect of the measured disturbance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Beyond {
-    /// The largest share of the time of a disturbed trial that others took, from 0 to 1.
+    /// The largest share of the time of a disturbed trial that other processes took, from 0 to 1.
     pub taken: f64,
-    /// B / A of the means if that had stopped everything each time.
+    /// B / A of the means, if the whole load had stalled during all of that time.
     pub ratio: f64,
     /// 95% interval of this ratio alone.
     #[serde(flatten, serialize_with = "ends::ci")]
@@ -111,48 +110,46 @@ pub struct Beyond {
 /// B - A of the means, in the metric's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
-    /// In the unit of the metric; above 0 where B is larger.
+    /// In the unit of the metric; positive if B is larger.
     pub value: f64,
-    /// 95% interval of this difference alone; null with a single trial on a side.
+    /// 95% interval of this difference alone; null if a side has a single trial.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 
-/// Trials of one side that gave no result by themselves.
+/// Trials of one side that gave no result for reasons other than a disturbance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Lost {
     pub failed: usize,
-    /// Trials of which no attempt gave a result that is compared.
+    /// Trials without any attempt that gave a comparable result.
     pub lost: usize,
     pub trials: usize,
 }
 
-/// What two conditions lost, and whether B fails more often.
+/// Failures of two conditions, and whether B fails more often.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Losses {
-    /// The further side, as the caller named it, or `B`.
+    /// The other side, as the caller named it, or `B`.
     pub side: String,
     pub condition: ConditionPair,
     pub a: Lost,
     pub b: Lost,
-    /// Chance of as many failures in B if both fail as often: Fisher's exact test, one-sided, adjusted for the number
-    /// of conditions that lost something.
+    /// Probability of at least as many failures in B if both fail equally often: Fisher's exact test, one-sided,
+    /// adjusted for the number of conditions with failures.
     pub p_value: f64,
-    /// Whether B is shown to fail more often, at 95%.
     pub b_fails_more: bool,
 }
 
 impl Losses {
-    /// Whether a side has no trial left to compare.
     pub fn leaves_nothing(&self) -> bool {
         [self.a, self.b].iter().any(|side| side.lost > 0 && side.lost == side.trials)
     }
 }
 
-/// What a probe itself did between two sides.
+/// The change of the probe itself between two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ProbeChange {
-    /// B / A of its mean readings; above 1 the machine was slower alongside B.
+    /// B / A of its mean readings; above 1 if the machine was slower alongside B.
     pub ratio: f64,
     /// 95% interval of this ratio alone.
     #[serde(flatten, serialize_with = "ends::ci")]
@@ -161,7 +158,7 @@ pub struct ProbeChange {
     pub shown: bool,
 }
 
-/// A ratio with what a probe explains taken out.
+/// A ratio adjusted by a probe.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Adjusted {
     /// The probe: `chain`, `spin` or `wakeup`.
@@ -181,19 +178,19 @@ pub struct AgainstFirst {
     pub metric: MetricComparison,
 }
 
-/// Sides of one condition and metric, the best first, with the groups that they belong to.
+/// Sides of one condition and metric, the best first, with their groups.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grouped {
     pub condition: String,
     pub name: String,
-    /// Every side that has it, the best mean first.
+    /// Every side that has the metric, the best mean first.
     pub sides: Vec<InGroups>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InGroups {
     pub side: String,
-    /// Letters of the groups that it belongs to: sides that share one cannot be told apart at 95%, all pairs together.
+    /// Letters of its groups: sides that share a letter are not distinguishable at 95%, all pairs together.
     pub letters: String,
 }
 
@@ -203,29 +200,30 @@ pub struct ManyComparison {
     pub sides: Vec<String>,
     /// Every metric of every other side; verdicts hold for all judged ones together.
     pub metrics: Vec<AgainstFirst>,
-    /// Which sides cannot be told apart, by condition and judged metric; empty of two sides, and of more than are read.
+    /// Groups of sides that are not distinguishable, by condition and judged metric; empty for two sides, and for more
+    /// than `MOST_SIDES`.
     pub groups: Vec<Grouped>,
-    /// Failed trials, by side and condition; empty where none failed.
+    /// Failed trials, by side and condition; empty if none failed.
     pub losses: Vec<Losses>,
-    /// Whether all sides are of one run, which compares them block by block.
+    /// Whether all sides are from one run, which compares them block by block.
     pub one_run: bool,
     pub gate: Option<Gate>,
     pub notes: Vec<Note>,
 }
 
-/// B against A, for `tare compare A B`.
+/// B compared with A, for `tare compare A B`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The SHA-1 of the server programs, where both sides are the same program, settings and data.
+    /// The SHA-1 of the server programs, if both sides have the same program, settings and data.
     pub identical: Option<Vec<String>>,
-    /// What is different in how the two were made.
+    /// Differences between how the two were made.
     pub differences: Vec<Difference>,
     pub metrics: Vec<MetricComparison>,
-    /// Failed trials, by condition; empty where none failed.
+    /// Failed trials, by condition; empty if none failed.
     pub losses: Vec<Losses>,
-    /// Whether both sides are of one run, which compares them block by block.
+    /// Whether both sides are from one run, which compares them block by block.
     pub one_run: bool,
-    /// The sessions of each side, where there are several, each of which is one observation.
+    /// The sessions of each side, if there are several; each is one observation.
     pub sessions: Option<Sessions>,
     pub gate: Option<Gate>,
     pub notes: Vec<Note>,
@@ -235,15 +233,15 @@ pub struct Comparison {
 pub struct Sessions {
     pub a: usize,
     pub b: usize,
-    /// Whether both sides were measured in the same ones.
+    /// Whether both sides were measured in the same sessions.
     pub paired: bool,
-    /// Whether they are enough for a verdict beyond them.
+    /// Whether there are enough sessions for a verdict that holds beyond them.
     pub decides: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
-    /// A further side is the same program, settings and data as the first.
+    /// Another side has the same program, settings and data as the first.
     Identical {
         side: String,
         first: String,
@@ -252,32 +250,31 @@ pub enum Note {
         condition: String,
         side: String,
     },
-    /// The probe that was said in advance adjusts nothing.
+    /// The probe declared in advance does not adjust the comparison.
     Refused(Refusal),
-    /// It adjusts nothing although nothing moves it: too few trials, or some without a reading.
+    /// It adjusts nothing although no difference can move it: too few trials, or some without a reading.
     Unprobed(Probe),
-    /// Trials that count although they were disturbed.
     Disturbed {
         side: String,
         condition: String,
         trials: usize,
         of: usize,
     },
-    /// Attempts that are not compared.
+    /// Attempts that are left out of the comparison.
     NotCompared {
         side: String,
         condition: String,
         failed: usize,
-        /// Disturbed, and another attempt was left.
+        /// Disturbed, and set aside for another attempt.
         put_aside: usize,
     },
-    /// A side lost trials by itself: no attempt at them gave a result.
+    /// A side lost trials: no attempt at them gave a result.
     Lost {
         side: String,
         condition: String,
         lost: Lost,
     },
-    /// A further side fails more often than the first.
+    /// Another side fails more often than the first.
     FailsMore {
         first: String,
         losses: Losses,
@@ -286,30 +283,30 @@ pub enum Note {
     Sessions {
         first: String,
         others: Vec<String>,
-        /// Whether they are of servers that ran already, which have no program to choose.
+        /// Whether they use a running server, for which no program can be chosen.
         running: bool,
     },
-    /// Several sessions a side, each of which is one observation.
+    /// Several sessions per side; each is one observation.
     OfSessions {
         of: Sessions,
-        /// As that of [`Note::Sessions`].
+        /// As in [`Note::Sessions`].
         running: bool,
     },
-    /// Sides of machines whose sockets are cut into NUMA nodes in different ways (SNC, NPS, L3 as NUMA).
+    /// Sides from machines whose sockets are divided into NUMA nodes differently (SNC, NPS, L3 as NUMA).
     NodeLayouts {
         side: String,
         first: String,
-        /// How those of the first are cut, and of the other side.
+        /// The layout of the first side, then of the other.
         layouts: [String; 2],
     },
-    /// The probe itself differs between two sides that are adjusted by it.
+    /// The probe itself differs between two sides that it adjusts.
     ProbeMoved {
         /// `chain`, `spin` or `wakeup`.
         probe: String,
         side: String,
         condition: ConditionPair,
         change: ProbeChange,
-        /// Whether the sides ran in the same blocks, where the machine's own drift cannot be the reason.
+        /// Whether the sides ran in the same blocks, which excludes drift of the machine as the reason.
         paired: bool,
     },
     Modes {
@@ -318,18 +315,18 @@ pub enum Note {
         metric: String,
         modes: usize,
     },
-    /// A server of this side was compiled below the level of builds for production.
+    /// A server of this side was compiled with less optimisation than builds for production.
     LowOptimisation {
         side: String,
         condition: String,
         level: LowOptimisation,
     },
     SingleTrial,
-    /// Trials resemble the ones before them, and the runs came one after the other.
+    /// Consecutive trials are correlated, and the runs were made one after the other.
     Drifted {
-        /// How many times as wide as independent trials would make them intervals are, at most.
+        /// Largest ratio of an interval's width to that for independent trials.
         widest: f64,
-        /// Whether they are shown to, at 95%; else they may.
+        /// Whether the correlation is shown, at 95%; else it is possible.
         shown: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! Which conditions and metrics of A and B belong together.
+//! Matches conditions and metrics of A and B.
 
 use super::model::{CompareError, ConditionPair, MetricComparison, Note, Side};
 use crate::answer::headline_metric;
@@ -20,37 +20,37 @@ pub(super) struct Values {
     pub a: Vec<f64>,
     pub b: Vec<f64>,
     pub design: Design<'static>,
-    /// The design of what a probe leaves of them; else the same.
+    /// The design of the residuals after adjustment by a probe; without a probe, equal to `design`.
     left: Design<'static>,
-    /// Whether the trials that verdicts rest on are shown to resemble the ones before them.
+    /// Whether consecutive trials of the verdict's data are shown to be correlated.
     drifted: bool,
-    /// What the probe read alongside the trials of A and of B, where they are adjusted by it.
+    /// The probe's readings alongside the trials of A and of B, if they adjust the comparison.
     pub probes: Option<[Vec<f64>; 2]>,
 }
 
-/// The two sides where disturbance explains the most of what is claimed of them.
+/// The two sides with the largest possible effect of the disturbance, for each direction of a claim.
 pub(super) struct Bounded {
-    /// A as measured, B at best: what is slower here is slower.
+    /// A as measured, B corrected: if B is still slower, it is slower.
     pub against_slower: Values,
-    /// A at best, B as measured: what is faster here is faster.
+    /// A corrected, B as measured: if B is still faster, it is faster.
     pub against_faster: Values,
-    /// The largest share of the time of a disturbed trial that others took, of A and of B.
+    /// The largest share of the time of a disturbed trial that other processes took, of A and of B.
     pub taken: [f64; 2],
 }
 
 pub(super) struct Pair {
     pub comparison: MetricComparison,
     pub all: Values,
-    /// The trials that nothing disturbed; none where there are none of these.
+    /// The undisturbed trials; none if no trial was disturbed.
     pub clean: Option<Values>,
-    /// What is left where the measured disturbance explains all that it can; none where it bounds nothing.
+    /// The values with the largest possible effect of the measured disturbance; none if it has no bound.
     pub bounded: Option<Bounded>,
-    /// The probe that it is adjusted by, where readings are there.
+    /// The probe that adjusts the pair, if readings exist.
     pub probe: Option<Probe>,
 }
 
 impl Pair {
-    /// What verdicts rest on: adjusted by the probe where that was said in advance.
+    /// The data that verdicts are based on: adjusted by the probe if declared in advance.
     pub fn arms<'p>(&self, values: &'p Values) -> Arms<'p> {
         let plain = self.plain(values);
         match &values.probes {
@@ -59,7 +59,7 @@ impl Pair {
         }
     }
 
-    /// The probe's own readings, where they adjust.
+    /// The probe's own readings, if they adjust the comparison.
     pub fn probe_arms<'p>(&self, values: &'p Values) -> Option<Arms<'p>> {
         let [a, b] = values.probes.as_ref()?;
         let design = match values.design {
@@ -69,7 +69,7 @@ impl Pair {
         Some(Arms { a, b, better: Better::Lower, design })
     }
 
-    /// How many times as wide as that of independent trials the interval is that the verdict rests on.
+    /// Ratio of the width of the verdict's interval to that for independent trials.
     pub fn widened(&self) -> f64 {
         let values = &self.all;
         let Design::Apart(_) = values.left else { return 1.0 };
@@ -81,17 +81,17 @@ impl Pair {
         width(values).zip(width(&independent)).map_or(1.0, |(found, independent)| found / independent)
     }
 
-    /// Whether its trials are shown to resemble the ones before them.
+    /// Whether consecutive trials are shown to be correlated.
     pub fn drifted(&self) -> bool {
         self.all.drifted
     }
 
-    /// What the interval shown alongside it rests on: no probe takes anything out.
+    /// The data of the unadjusted interval that is shown alongside.
     pub fn plain<'p>(&self, values: &'p Values) -> Arms<'p> {
         Arms { a: &values.a, b: &values.b, better: self.comparison.better, design: values.design }
     }
 
-    /// The values that a verdict has against it at most; none where it has no bound.
+    /// The values least favourable to a verdict, with the share of time taken; none if the disturbance has no bound.
     pub fn against(&self, verdict: Verdict) -> Option<(&Values, f64)> {
         let bounded = self.bounded.as_ref()?;
         match verdict {
@@ -101,18 +101,18 @@ impl Pair {
         }
     }
 
-    /// The values without disturbed trials: all of them where nothing was disturbed.
+    /// The values without disturbed trials: all values if none was disturbed.
     pub fn undisturbed(&self) -> &Values {
         self.clean.as_ref().unwrap_or(&self.all)
     }
 }
 
-/// The conditions of one side, and the order in which its trials ran.
+/// The conditions of one side, and the order of its trials.
 pub(crate) struct Run<'r> {
     pub conditions: Vec<ConditionTrials<'r>>,
-    /// The levels that they were chosen by; empty when they are all, or one by its whole name.
+    /// The levels that selected them; empty for all conditions, or for one selected by its full name.
     chosen: Levels,
-    /// What conditions leave of each trial, in the order they ran; none where that is not known.
+    /// The residuals of the trials after the effects of conditions, in the order of the run; none if unknown.
     order: Option<Vec<f64>>,
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
     if let Some(whole) = all.iter().position(|condition| condition.name == name) {
         return Ok(Run { conditions: vec![all[whole].clone()], chosen: Levels::new(), order });
     }
-    // Some of the levels stand for all conditions that have them.
+    // Some of the levels select all conditions that have them.
     let chosen = tare_results::levels_of(name);
     let has = |condition: &ConditionTrials<'_>| {
         !chosen.is_empty() && chosen.iter().all(|(factor, level)| condition.levels.get(factor) == Some(level))
@@ -136,24 +136,24 @@ pub(crate) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
     Ok(Run { conditions, chosen, order })
 }
 
-/// What is left of a condition's levels without the factors that either side was chosen by.
+/// The levels of a condition without the factors that select either side.
 fn others<'l>(condition: &'l ConditionTrials<'_>, a: &Levels, b: &Levels) -> Vec<(&'l String, &'l String)> {
     let levels = condition.levels.iter();
     levels.filter(|(factor, _)| !a.contains_key(*factor) && !b.contains_key(*factor)).collect()
 }
 
-/// What conditions leave of the trials of a run, one after the other; none where their order is not known.
+/// The residuals of the trials of a run after the effects of conditions, in order; none if the order is unknown.
 fn order(conditions: &[ConditionTrials<'_>]) -> Option<Vec<f64>> {
     let composite = composite::of(conditions, &headline_metric(&collect::all_metrics(conditions))?)?;
     let ordered = conditions.iter().all(|condition| condition.blocked);
     ordered.then(|| run_order::residuals(conditions, &composite))
 }
 
-/// From which chance on two runs are said to drift.
+/// P-value up to which drift between two runs is shown.
 const SHOWN: f64 = 0.05;
 
-/// By how much the variance of the mean of either of two runs exceeds that of independent trials, from the values
-/// themselves, and whether these are shown to resemble their neighbours.
+/// The inflation of the variance of each run's mean compared with independent trials, from the values themselves, and
+/// whether consecutive values are shown to be correlated.
 fn drift_of(runs: [&[f64]; 2]) -> ([f64; 2], bool) {
     let found = serial::of_runs(&runs, SEED);
     (runs.map(|run| found.map_or(1.0, |order| order.inflation(run.len()))), shown(found))
@@ -165,7 +165,8 @@ fn shown(order: Option<RunOrder>) -> bool {
 
 pub(crate) type Matched<'c, 'r> = Vec<(&'c ConditionTrials<'r>, &'c ConditionTrials<'r>)>;
 
-/// One condition a side pairs whatever the names; several pair by name, and where levels chose them by all others.
+/// Two single conditions match whatever their names. Several match by name, and if levels selected them, by all other
+/// levels.
 pub(crate) fn matched<'c, 'r>(a: &'c Run<'r>, b: &'c Run<'r>) -> Result<Matched<'c, 'r>, CompareError> {
     if let ([one], [other]) = (a.conditions.as_slice(), b.conditions.as_slice()) {
         return Ok(vec![(one, other)]);
@@ -179,7 +180,8 @@ pub(crate) fn matched<'c, 'r>(a: &'c Run<'r>, b: &'c Run<'r>) -> Result<Matched<
         b.conditions.iter().map(|other| (other.name, other)).collect();
     let partner = |one: &ConditionTrials<'_>| match by_name.get(one.name) {
         Some(same) => Some(*same),
-        // Of thousands, all others are only looked through where levels chose the sides.
+        // With thousands of conditions a full scan is slow, so the other levels are compared only if levels selected
+        // the sides.
         None => b.conditions.iter().find(|other| chosen && belong(one, other)),
     };
     let matched: Matched<'c, 'r> = a.conditions.iter().filter_map(|one| Some((one, partner(one)?))).collect();
@@ -199,19 +201,19 @@ pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, lab
     [only(a, labels[0]), only(b, labels[1])].concat()
 }
 
-/// How trials of A and B came about: in the same blocks of one run, in two runs one after the other, or unknown.
+/// The origin of the trials of A and B: the same blocks of one run, two consecutive runs, or unknown.
 #[derive(Clone, Copy)]
 pub(super) struct Origin {
     together: bool,
-    /// How trials of two runs follow each other, both taken together.
+    /// Serial correlation of the trials, from both runs together.
     order: Option<RunOrder>,
-    /// Trials of each run, where their order is known.
+    /// Number of trials of each run, if their order is known.
     trials: [Option<usize>; 2],
-    /// What both studies said in advance that comparisons are adjusted by.
+    /// The probe that both studies declared in advance for adjusting comparisons.
     probe: Option<Probe>,
 }
 
-/// Fewest trials a side that are adjusted: with fewer the slope is mostly luck.
+/// Minimum number of trials per side for an adjustment: with fewer the slope is mostly chance.
 const FEWEST_PROBED: usize = 4;
 
 impl Origin {
@@ -235,7 +237,7 @@ impl Origin {
         self.together
     }
 
-    /// Values of both sides, with the probe's readings where `adjusted` and every trial has one.
+    /// Values of both sides, with the probe's readings if `adjusted` and every trial has one.
     fn values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str, adjusted: bool) -> Values {
         let mut values = self.plain_values(a, b, metric);
         let enough = values.a.len().min(values.b.len()) >= FEWEST_PROBED;
@@ -254,7 +256,7 @@ impl Origin {
             Some([of_a, of_b])
         });
         if let (Design::Apart(_), Some([of_a, of_b])) = (values.design, &values.probes) {
-            // The drift that the probe follows is taken out with it.
+            // Adjustment by the probe also removes the drift that the probe follows.
             let arms = [(&values.a, of_a), (&values.b, of_b)].map(|(metric, probe)| Arm { metric, probe });
             let left = control::residuals(&arms[0], &arms[1]).unwrap_or_default();
             let (inflation, drifted) = drift_of([&left[0], &left[1]]);
@@ -278,7 +280,7 @@ impl Origin {
         }
         let means = |side: &ConditionTrials<'_>| side.means(metric);
         let (a, b) = (means(a), means(b));
-        // Trials of one condition lie as far apart as others ran between them.
+        // Between consecutive trials of one condition, trials of other conditions ran.
         let inflation = |side: usize, n: usize| match (self.order, self.trials[side]) {
             (Some(order), Some(all)) => order.inflation_apart(n.max(2), all as f64 / n.max(1) as f64),
             _ => 1.0,

@@ -4,7 +4,7 @@ use super::groups::letters;
 use super::model::{AgainstFirst, ManyComparison};
 use tare_stats::ratio::Verdict;
 
-/// A column: its name, and its field in a row, empty where there is none.
+/// A column: its name, and its field in a row, empty if there is none.
 type Column = (&'static str, fn(&ManyComparison, &AgainstFirst) -> String);
 
 const COLUMNS: [Column; 23] = [
@@ -33,7 +33,7 @@ const COLUMNS: [Column; 23] = [
     ("difference_ci_high", |_, row| number(row.metric.difference.and_then(|found| Some(found.ci?.high)))),
 ];
 
-/// The names of the columns, then a row for each metric of each further side, those that are judged first.
+/// The names of the columns, then one row per metric of each other side, judged metrics first.
 pub fn rows(found: &ManyComparison) -> Vec<[String; 23]> {
     let rows = found.metrics.iter().map(|row| COLUMNS.map(|(_, field)| field(found, row)));
     std::iter::once(COLUMNS.map(|(name, _)| name.to_owned())).chain(rows).collect()

@@ -1,4 +1,4 @@
-//! The comparison from end to end.
+//! Runs a complete comparison: matching, verdicts, notes and gate.
 
 use super::groups::{self, Compared, MOST_SIDES};
 use super::model::{
@@ -16,7 +16,7 @@ use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::schema::TrialRecord;
 
-/// From how much wider on an interval is said to carry drift.
+/// From this ratio of widths on, a note says that drift widens the interval.
 const WIDER: f64 = 1.1;
 
 pub(super) struct Prepared {
@@ -28,7 +28,6 @@ pub(super) struct Prepared {
     one_run: bool,
 }
 
-/// One side, its conditions and how it is called.
 #[derive(Clone, Copy)]
 pub(super) struct Read<'r> {
     pub side: Side<'r>,
@@ -56,7 +55,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         notes.extend(refused.map(Note::Refused).filter(|note| !notes.contains(note)));
     }
     let losses = losses::of(&matched, labels[1]);
-    // Of a side that lost everything there is nothing to judge, and that is the result.
+    // If one side lost everything there is nothing to judge: the loss itself is the result.
     if !(pairs.is_empty() && losses.iter().any(Losses::leaves_nothing)) {
         judge(&mut pairs, &options.judged)?;
     }
@@ -81,16 +80,16 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
     Ok(Prepared { pairs, notes, differences, identical, losses, one_run: origin.together() })
 }
 
-/// Whether a study's servers ran already.
+/// Whether the study used servers that ran already.
 pub(super) fn ran_already(results: &Results) -> bool {
     results.trials.iter().any(TrialRecord::ran_already)
 }
 
-/// What the drift inside two runs did to the intervals of judged metrics.
+/// The effect of drift within two runs on the intervals of judged metrics.
 fn drifted(pairs: &[Pair]) -> Option<Note> {
     let judged = pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| (pair.widened(), pair.drifted()));
     let (widest, shown) = judged.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    // To a tenth, as it is read: sides that say the same say it once.
+    // Rounded to a tenth, as displayed, so that equal notes of several sides are merged.
     (widest > WIDER).then(|| Note::Drifted { widest: (10.0 * widest).round() / 10.0, shown })
 }
 
@@ -105,7 +104,7 @@ pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     let losses = losses::tested(losses);
     notes.splice(0..0, failing(&losses, "A"));
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
-    // Metrics that only explain others are a family of their own, and make no verdict on those harder.
+    // Metrics that only explain others are a separate family of tests, so that they do not make other verdicts harder.
     let (details, others): (Vec<Pair>, Vec<Pair>) =
         others.into_iter().partition(|pair| metric::describe(&pair.comparison.name).is_detail());
     let judged = verdicts(judged, options.min_effect);
@@ -118,7 +117,6 @@ pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     Comparison { identical, differences, metrics, losses, one_run, sessions: None, gate, notes }
 }
 
-/// Sides that fail more often than the first.
 fn failing(losses: &[Losses], first: &str) -> Vec<Note> {
     let more = losses.iter().filter(|found| found.b_fails_more);
     more.map(|found| Note::FailsMore { first: first.to_owned(), losses: found.clone() }).collect()
@@ -136,7 +134,7 @@ fn moved(metric: &MetricComparison, side: &str) -> Option<Note> {
     })
 }
 
-/// Compares every further side with the first; verdicts hold for all judged metrics of all sides together.
+/// Compares every other side with the first; verdicts hold for all judged metrics of all sides together.
 pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<ManyComparison, CompareError> {
     let mut notes = Vec::new();
     let (mut judged, mut others) = (Vec::new(), Vec::new());
@@ -187,7 +185,7 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     })
 }
 
-/// The groups of sides that cannot be told apart, however small the difference: all pairs are one family.
+/// Groups of sides that are not distinguishable, without a minimum effect; all pairs are one family of tests.
 fn grouped(read: &[Read<'_>], options: &Options) -> Vec<Grouped> {
     if !(3..=MOST_SIDES).contains(&read.len()) {
         return Vec::new();
@@ -195,7 +193,7 @@ fn grouped(read: &[Read<'_>], options: &Options) -> Vec<Grouped> {
     let (mut places, mut family) = (Vec::new(), Vec::new());
     for (a, one) in read.iter().enumerate() {
         for (b, other) in read.iter().enumerate().skip(a + 1) {
-            // Two that share no condition are not compared; the first side shares one with each.
+            // Two sides without a common condition are not compared; the first side has one in common with each.
             let pairs = prepared(*one, *other, options).map_or(Vec::new(), |found| found.pairs);
             for pair in pairs.into_iter().filter(|pair| pair.comparison.judged) {
                 places.push((a, b));
@@ -209,14 +207,15 @@ fn grouped(read: &[Read<'_>], options: &Options) -> Vec<Grouped> {
     groups::of(&names, &compared)
 }
 
-/// Why a probe that was said in advance adjusts nothing although nothing moves it: too few trials, or some without it.
+/// Why a probe declared in advance adjusts nothing although nothing moves it: too few trials, or some without a
+/// reading.
 fn unprobed(pairs: &[Pair], probe: Option<Probe>, notes: &[Note]) -> Option<Note> {
     let none = pairs.iter().any(|pair| pair.comparison.judged && pair.all.probes.is_none());
     let refused = notes.iter().any(|note| matches!(note, Note::Refused(_)));
     probe.filter(|_| none && !refused).map(Note::Unprobed)
 }
 
-/// Disturbed trials first, then several modes, which the pairs get, trials left out, and too few.
+/// Notes in this order: disturbed trials, several modes (also stored in the pairs), trials left out, too few trials.
 fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) -> Vec<Note> {
     let mut notes = Vec::new();
     let sides = || matched.iter().flat_map(|(a, b)| [(*a, labels[0]), (*b, labels[1])]);

@@ -1,5 +1,5 @@
-//! Several sessions a side, put together: what trials of one session share (boot, memory, files, copy of the data) is
-//! in its mean once, so that each session is one observation.
+//! Compares sides with several sessions each: the trials of a session share boot, memory, files and the copy of the
+//! data, so each session's mean is one observation.
 
 use super::losses;
 use super::model::{CompareError, Comparison, ConditionPair, Losses, Lost, Note, Options, Sessions, Side};
@@ -13,8 +13,9 @@ use tare_results::schema::{SampleRecord, TrialRecord};
 use tare_stats::ratio::Verdict;
 use tare_stats::sequential::FEWEST_SESSIONS;
 
-/// Compares two sides of several sessions each: t over the sessions' means, paired where both sides were measured in
-/// the same sessions, in the same order. Below five sessions a side nothing is decided beyond them.
+/// Compares two sides of several sessions each: a t interval over the sessions' means, paired if both sides were
+/// measured in the same sessions, in the same order. With fewer than five sessions per side, no verdict holds beyond
+/// these sessions.
 pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Result<Comparison, CompareError> {
     let runs = [runs(a)?, runs(b)?];
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return Err(CompareError::NoMetric) };
@@ -24,7 +25,7 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
         true => (merged(&[&runs[0], &runs[1]], true), None),
         false => (merged(&[&runs[0]], false), Some(merged(&[&runs[1]], false))),
     };
-    // In the same sessions the two sides are conditions of one set of results.
+    // In shared sessions the two sides are conditions of one set of results.
     let a = Side { results: &merged, condition: first_a.condition };
     let b = Side { results: other.as_ref().unwrap_or(&merged), condition: first_b.condition };
     let (of_a, of_b) = (run_of(a)?, run_of(b)?);
@@ -51,13 +52,13 @@ fn runs<'r>(sides: &[Side<'r>]) -> Result<Vec<Run<'r>>, CompareError> {
     sides.iter().map(|side| run_of(*side)).collect()
 }
 
-/// Results in which each session is one trial of each of its conditions; in blocks where sides share the sessions.
+/// Results in which each session is one trial of each of its conditions; in blocks if the sides share the sessions.
 fn merged(sides: &[&Vec<Run<'_>>], blocked: bool) -> Results {
     let mut trials: Vec<TrialRecord> = Vec::new();
     for runs in sides {
         for (session, run) in runs.iter().enumerate() {
             for condition in &run.conditions {
-                // A condition of its own name in both sides is one all the same.
+                // A condition with the same name on both sides is added only once.
                 let known = |trial: &TrialRecord| trial.block == session && trial.condition == condition.name;
                 if !(blocked && trials.iter().any(known)) {
                     let number = trials.len();
@@ -72,7 +73,7 @@ fn merged(sides: &[&Vec<Run<'_>>], blocked: bool) -> Results {
 /// A session's trials of one condition as one trial; none without a result.
 fn as_trial(condition: &ConditionTrials<'_>, number: usize, block: usize) -> Option<TrialRecord> {
     let clean = condition.clean();
-    // Disturbed only where all of them were.
+    // Disturbed only if all of them were.
     let of = if clean.ok.is_empty() { condition } else { &clean };
     let mean = |metric: String| {
         let values = of.means(&metric);
@@ -87,7 +88,7 @@ fn as_trial(condition: &ConditionTrials<'_>, number: usize, block: usize) -> Opt
     Some(record)
 }
 
-/// What all sessions lost together, of every pair of conditions of which one lost something.
+/// The failures of all sessions together, for every pair of conditions in which one side failed.
 fn lost(runs: &[Vec<Run<'_>>; 2], pairs: &[ConditionPair]) -> Vec<Losses> {
     let sum = |side: &[Run<'_>], name: &str| {
         let own = side.iter().flat_map(|run| &run.conditions).filter(|condition| condition.name == name);

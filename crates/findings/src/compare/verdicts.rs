@@ -1,4 +1,4 @@
-//! Ratios, intervals and verdicts of paired metrics, and the gate.
+//! Ratios, intervals and verdicts of matched metrics, and the gate.
 
 use super::model::{Adjusted, Beyond, Change, CompareError, Gate, Losses, MetricComparison, ProbeChange};
 use super::pairs::{Pair, Values};
@@ -29,8 +29,8 @@ pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareE
     Ok(())
 }
 
-/// Fills ratios, intervals and verdicts in, the pairs given being one family. A verdict that would be another one
-/// without the disturbed trials is none, unless it holds where what disturbed them explains all that it can.
+/// Computes ratios, intervals and verdicts; the given pairs are one family of tests. A verdict that changes without the
+/// disturbed trials becomes inconclusive, unless it holds under the largest possible effect of the disturbance.
 pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
     let outcomes = compared(&pairs, min_effect, |pair| &pair.all);
     let disturbed = pairs.iter().any(|pair| pair.clean.is_some());
@@ -49,7 +49,7 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
             .and_then(|(left, (_, taken))| Some(Beyond { taken, ratio: left.ratio()?.value, ci: left.ratio()?.ci }));
         pair.comparison.beyond = beyond;
         let agreed = agreed || beyond.is_some();
-        // Both are shown; the verdict rests on what was said in advance.
+        // Both the plain and the adjusted values are shown; the verdict is based on what was declared in advance.
         match pair.plain(&pair.all).effect(CONFIDENCE) {
             Ok(Effect::Ratio(plain)) => {
                 (pair.comparison.ratio, pair.comparison.ci) = (Some(plain.value), plain.ci);
@@ -72,7 +72,8 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
     pairs
 }
 
-/// What has the very figures of a judged metric has its verdict: `qps` next to `tps` where a transaction is one query.
+/// A metric with the same figures as a judged metric gets its verdict: `qps` next to `tps` if a transaction is one
+/// query.
 pub(super) fn as_judged(judged: &[Pair], others: &mut [Pair]) {
     for other in others.iter_mut().map(|pair| &mut pair.comparison) {
         let same = |one: &&MetricComparison| {
@@ -85,22 +86,22 @@ pub(super) fn as_judged(judged: &[Pair], others: &mut [Pair]) {
     }
 }
 
-/// The verdicts that disturbance could explain away.
+/// The verdicts that disturbance could explain.
 const CLAIMS: [Verdict; 2] = [Verdict::Slower, Verdict::Faster];
 
-/// What is left of a verdict where disturbance explains all that it can; none where that is another verdict.
+/// The remaining effect of a verdict under the largest possible effect of the disturbance; none if the verdict changes.
 fn beyond(index: usize, verdict: Verdict, bounded: &[Vec<Option<ratio::Comparison>>]) -> Option<Effect> {
     let family = CLAIMS.iter().position(|claim| *claim == verdict).and_then(|place| bounded.get(place))?;
     let found = family.get(index).copied().flatten()?;
     (found.verdict == verdict).then_some(found.effect)
 }
 
-/// The values that a verdict has against it: of what has no bound, those without disturbed trials.
+/// The values least favourable to a verdict; if the disturbance has no bound, those without disturbed trials.
 fn against(pair: &Pair, verdict: Verdict) -> &Values {
     pair.against(verdict).map_or(pair.undisturbed(), |(values, _)| values)
 }
 
-/// What the probes themselves did, of every metric that is adjusted by one; all are one family.
+/// The changes of the probes themselves, for every metric adjusted by one; all are one family of tests.
 fn of_probes(pairs: &mut [Pair]) {
     let places: Vec<usize> = (0..pairs.len()).filter(|i| pairs[*i].comparison.adjusted.is_some()).collect();
     let arms: Vec<Arms<'_>> = places.iter().filter_map(|i| pairs[*i].probe_arms(&pairs[*i].all)).collect();
@@ -114,8 +115,8 @@ fn of_probes(pairs: &mut [Pair]) {
     }
 }
 
-/// One outcome a pair; none of one that cannot be compared (no trial left, numbers too large), which must not spoil
-/// the family.
+/// One outcome per pair; none for a pair that cannot be compared (no trial left, numbers too large), so that it does
+/// not invalidate the family.
 fn compared<'p>(
     pairs: &'p [Pair],
     min_effect: f64,
@@ -132,12 +133,12 @@ fn compared<'p>(
     outcomes
 }
 
-/// Failed: some judged metric is shown to be slower by more than the margin, adjusted for their number. Passed: the
-/// worse end of every judged interval lies within the margin; all must, so nothing needs adjusting. Else undecided, and
-/// undecided too where it would come out otherwise without the disturbed trials, unless it fails by more than what
-/// disturbed them could explain.
+/// The gate fails if a judged metric is shown to be slower by more than the margin, adjusted for the number of metrics.
+/// It passes if the worse end of every judged interval lies within the margin; this needs no adjustment, because all
+/// intervals must. Otherwise it is inconclusive, as it is if the result changes without the disturbed trials, unless
+/// the slowdown is larger than the disturbance could explain.
 ///
-/// Failed too where B is shown to lose trials more often; and nothing passes on what is left of a side that lost some.
+/// It also fails if B is shown to lose trials more often, and it cannot pass if a side lost trials.
 pub(super) fn gate(judged: &[Pair], losses: &[Losses], margin: f64) -> Gate {
     let lost = losses.iter().any(|found| found.a.lost + found.b.lost > 0);
     match of_metrics(judged, margin) {
@@ -153,7 +154,7 @@ fn of_metrics(judged: &[Pair], margin: f64) -> Gate {
     if !disturbed || gate_of(judged, margin, Pair::undisturbed) == with {
         return with;
     }
-    // Beyond what the disturbance could explain, it decides nothing.
+    // A failure counts only beyond what the disturbance could explain.
     let beyond = || gate_of(judged, margin, |pair| against(pair, Verdict::Slower)) == Gate::Failed;
     if with == Gate::Failed && beyond() { Gate::Failed } else { Gate::Inconclusive }
 }
@@ -166,7 +167,7 @@ fn gate_of<'p>(judged: &'p [Pair], margin: f64, values: impl Fn(&'p Pair) -> &'p
     let within = |(pair, outcome): (&Pair, &Option<ratio::Comparison>)| {
         let Some(effect) = outcome.map(|outcome| outcome.effect) else { return false };
         let Some(ci) = effect.estimate().ci else { return false };
-        // A difference is held against the magnitude of A.
+        // A difference is taken relative to the magnitude of A.
         let relative = |end: f64| match effect {
             Effect::Ratio(_) => end,
             Effect::Difference(_) => 1.0 + end / pair.comparison.mean_a.abs(),

@@ -1,13 +1,13 @@
-//! What else changed where a line steps.
+//! What else changed at a step of a history line.
 
 use super::run::Run;
 use crate::differences::{self, Difference, What};
 
-/// A fact that differs between more than this share of all neighbouring runs says nothing about one step.
+/// A fact that differs between more than this share of all neighbouring runs does not explain a single step.
 const RESTLESS: f64 = 0.5;
 
-/// What is not the same in the last run before the step and the first one after, those facts first that change least
-/// often elsewhere; without what changes all the time, such as how busy the machine was.
+/// Facts that differ between the last run before the step and the first one after it, those first that change least
+/// often elsewhere. Facts that change all the time, such as the load average, are left out.
 pub(super) fn changed(runs: &[&Run], first_after: usize) -> Vec<Difference> {
     let (Some(before), Some(after)) = (first_after.checked_sub(1).and_then(|p| runs.get(p)), runs.get(first_after))
     else {

@@ -1,4 +1,4 @@
-//! One line of a history, tested.
+//! Tests one line of a history for changes.
 
 use super::environment::changed;
 use super::model::{Change, MetricHistory, NotTested, Options, Point, Segment};
@@ -9,7 +9,7 @@ use tare_results::metric;
 use tare_stats::change_points::{self, FEWEST, Found};
 use tare_stats::trials::mean_interval;
 
-/// Draws nothing from the clock: the same runs say the same.
+/// Fixed, so that the same runs always give the same output.
 const SEED: u64 = 1;
 
 pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options: &Options) -> MetricHistory {
@@ -56,14 +56,14 @@ pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options
     }
 }
 
-/// Commits around a step: of the last run before it and the first one after it that say theirs.
+/// Commits around a step: of the last run before it and the first run after it that have one.
 fn commits(runs: &[&Run], first_after: usize) -> Option<(String, String)> {
     let (before, after) = runs.split_at(first_after);
     let last = before.iter().rev().find_map(|run| run.commit.clone())?;
     Some((last, after.iter().find_map(|run| run.commit.clone())?))
 }
 
-/// Every segment, and the whole line against the first: a step that is got used to stays in sight.
+/// Every segment, each also compared with the first one: so that an old step stays visible.
 fn segments(values: &[f64], found: &Found) -> Vec<Segment> {
     let all = found.segments(values.len());
     let kept: Vec<Vec<f64>> = all.iter().map(|runs| found.kept(values, runs.clone())).collect();

@@ -1,4 +1,4 @@
-//! The history from end to end: which lines there are, and the gate over them.
+//! A complete history: which lines it has, and the gate over them.
 
 use super::line;
 use super::model::{ERROR_RATE, History, HistoryError, MetricHistory, Options};
@@ -6,11 +6,10 @@ use super::run::Run;
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
 
-/// The most lines of one history: each is held against what chance does to all of them, which takes a time that grows
-/// with their square.
+/// Maximum number of lines of one history: each is compared with chance over all of them, which takes quadratic time.
 pub const MOST_LINES: usize = 500;
 
-/// Looks for changes in every line of the runs, which are in order.
+/// Searches for changes in every line of the runs, which are in order.
 pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History, HistoryError> {
     let chosen = chosen(runs, options)?;
     let rate = ERROR_RATE / chosen.len() as f64;
@@ -23,7 +22,7 @@ pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History
     Ok(History { lines, by_time, minimum_effect: options.minimum_effect, slower })
 }
 
-/// Whether the last step made it worse by more than `margin`.
+/// Whether the last step made the metric worse by more than `margin`.
 fn is_slower(line: &MetricHistory, margin: f64) -> bool {
     let ratio = line.changes.last().map_or(1.0, |change| change.ratio.value);
     match line.better {

@@ -1,4 +1,4 @@
-//! Many results in the order of their time: where a metric stepped, whether it drifts, and what else changed there.
+//! History: many results in chronological order, with the steps and drift of each metric and what else changed there.
 
 mod environment;
 mod line;

@@ -1,4 +1,4 @@
-//! What many results say over time, as values.
+//! Findings from many results over time, as values.
 
 use crate::differences::Difference;
 use std::ops::Range;
@@ -6,16 +6,16 @@ use tare_results::metric::Better;
 use tare_stats::change_points::Drift;
 use tare_stats::{Estimate, Interval};
 
-/// Chance that anything is said of a history in which nothing changes, over all of its lines together.
+/// Probability of any finding in a history without changes, over all of its lines together.
 pub const ERROR_RATE: f64 = 0.05;
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub minimum_effect: f64,
-    /// Metrics to look at; when empty, throughputs and query times, or all where there are none.
+    /// Metrics to examine; if empty, throughputs and query times, or all if there are none.
     pub metrics: Vec<String>,
     pub conditions: Vec<String>,
-    /// Gate: the last segment may be slower than the one before by this fraction.
+    /// Gate: the maximum allowed slowdown of the last segment compared with the one before, as a fraction.
     pub fail_if_slower: Option<f64>,
 }
 
@@ -38,7 +38,7 @@ pub enum HistoryError {
 pub struct Point {
     /// The directory or the file, as [`super::Run::name`].
     pub run: String,
-    /// Start of its first trial, RFC 3339 in UTC; none where it does not say.
+    /// Start of its first trial, RFC 3339 in UTC; none if not recorded.
     pub time: Option<String>,
     pub value: f64,
     /// Far from the runs around it, and left out of every ratio.
@@ -49,9 +49,9 @@ pub struct Point {
 pub struct Segment {
     pub runs: Range<usize>,
     pub mean: f64,
-    /// Its 95% interval, as if runs did not resemble their neighbours; none of a single run.
+    /// Its 95% interval, assuming independent runs; none for a single run.
     pub ci: Option<Interval>,
-    /// Over the first segment; none for that itself.
+    /// Ratio to the first segment; none for the first segment.
     pub against_first: Option<Estimate>,
 }
 
@@ -60,26 +60,26 @@ pub struct Change {
     pub first_after: usize,
     pub ratio: Estimate,
     pub p_value: f64,
-    /// The commits of the last run before and the first run after, where runs have some.
+    /// The commits of the last run before and the first run after, if recorded.
     pub commits: Option<(String, String)>,
-    /// What is not the same in the last run before and the first run after.
+    /// Differences between the last run before and the first run after.
     pub environment: Vec<Difference>,
 }
 
 /// One metric of one condition over all runs that have it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricHistory {
-    /// By this name it is followed from run to run.
+    /// The name that identifies the condition across runs.
     pub condition: String,
     /// As in [`tare_results::metric`], such as `tps`.
     pub name: String,
-    /// As [`tare_results::metric::describe`] knows it, `1/s`; empty where the name does not say.
+    /// From [`tare_results::metric::describe`], such as `1/s`; empty if unknown.
     pub unit: String,
     pub better: Better,
     pub points: Vec<Point>,
-    /// Runs between the changes; one where nothing changed.
+    /// Runs between the changes; a single segment if nothing changed.
     pub segments: Vec<Segment>,
-    /// Between the segments, in the order of time: one fewer than those.
+    /// Between the segments, in chronological order: one fewer than segments.
     pub changes: Vec<Change>,
     /// A trend that no step explains, from the first run to the last.
     pub drift: Option<Drift>,
@@ -88,7 +88,7 @@ pub struct MetricHistory {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotTested {
-    /// Fewer runs than two of the shortest segments.
+    /// Fewer runs than two segments of minimum length.
     TooFewRuns,
     /// A value that is 0 or below has no ratio.
     NotPositive,
@@ -96,12 +96,12 @@ pub enum NotTested {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// One a metric and condition, in the order of the last run that has it.
+    /// One per metric and condition, in the order of the last run that has it.
     pub lines: Vec<MetricHistory>,
-    /// Whether runs were put in the order of their time; else they are in the order they were named.
+    /// Whether runs were sorted by time; else they are in the given order.
     pub by_time: bool,
-    /// Changes estimated below this fraction are in no line.
+    /// Minimum effect: smaller estimated changes are left out. As a fraction.
     pub minimum_effect: f64,
-    /// The gate's answer, where one was requested: the lines whose last segment is slower by more than that.
+    /// The result of the gate, if requested: the lines whose last segment is slower by more than the margin.
     pub slower: Option<Vec<usize>>,
 }

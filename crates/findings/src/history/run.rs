@@ -1,30 +1,30 @@
-//! What a history keeps of one set of results.
+//! The data that a history keeps of one set of results.
 
 use crate::collect;
 use crate::differences::{self, What};
 use std::collections::HashMap;
 use tare_results::Results;
 
-/// One run: what is kept of its results.
+/// One run, reduced to the data that a history needs.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// How it is called: the directory or the file.
+    /// Its display name: the directory or the file.
     pub name: String,
-    /// When its first trial began, RFC 3339 in UTC; none where it does not say.
+    /// Start of its first trial, RFC 3339 in UTC; none if not recorded.
     pub time: Option<String>,
-    /// The commit that it measured, in hexadecimal digits; [`commit_of`] its name, unless something better is known.
+    /// The commit that it measured, in hexadecimal digits; [`commit_of`] its name, unless a more reliable source is
+    /// known.
     pub commit: Option<String>,
     /// By condition and metric.
     values: HashMap<String, HashMap<String, Value>>,
     pub(super) facts: Vec<(What, String)>,
 }
 
-/// One metric of one condition.
 #[derive(Debug, Clone, Copy)]
 struct Value {
     /// In the order of the results, from 0.
     place: usize,
-    /// Over its trials.
+    /// Mean over its trials.
     mean: f64,
 }
 
@@ -60,7 +60,8 @@ impl Run {
     }
 }
 
-/// Runs by the time of their first trial; as they are where one of them has none. Whether they were sorted.
+/// Sorts runs by the time of their first trial; leaves them unchanged if one has no time. Returns whether they were
+/// sorted.
 pub fn in_order(runs: &mut [Run]) -> bool {
     let known = runs.iter().all(|run| run.time.is_some());
     if known {
@@ -69,7 +70,7 @@ pub fn in_order(runs: &mut [Run]) -> bool {
     known
 }
 
-/// The commit that a name holds: a word of 7 to 40 hexadecimal digits, numbers and letters among them; the last of
+/// The commit in a name: a word of 7 to 40 hexadecimal digits that contains both digits and letters; the last of
 /// several.
 pub fn commit_of(name: &str) -> Option<String> {
     let is_commit = |word: &&str| {

@@ -1,4 +1,5 @@
-//! The verdict on a figure: by an interval and the figures with which the claim holds, both known before the run.
+//! The verdict on a figure: its interval compared with the range in which the claim holds. Both rules are fixed before
+//! the run.
 
 use super::measured::{conditions_of, measured};
 use super::model::{Figure, Open, Reproduced, Why};
@@ -7,20 +8,20 @@ use tare_results::claim::{Band, Claim, Measure};
 use tare_results::schema::Plan;
 use tare_stats::Interval;
 
-/// Longer than this nothing is said to take.
+/// No estimate of the needed time is given above this.
 const LONGEST_S: f64 = 7.0 * 86400.0;
-/// Fewest clean trials of a condition that decide although others were disturbed.
+/// Minimum number of clean trials of a condition that can decide although others were disturbed.
 const FEWEST_CLEAN: usize = 4;
-/// How many times what was run is worth trying where there is no interval yet.
+/// Suggested multiple of the time so far if there is no interval yet.
 const MORE: f64 = 3.0;
 
-/// What the records of an experiment say of a claim.
+/// The verdict on a claim from the records of its experiment.
 pub fn of_results(claim: &Claim, results: &Results) -> Reproduced {
     let at_once = results.plan.as_ref().map_or(1.0, Plan::at_once);
     let elapsed_s = results.trials.iter().map(|trial| trial.elapsed_s).sum::<f64>() / at_once;
     let Some(sides) = conditions_of(claim, results) else { return judge(claim, None, elapsed_s) };
     let figure = measured(claim, &sides);
-    // What is counted does not become another number because others were at work.
+    // A count does not change because other processes ran.
     if claim.measure == Measure::Value || figure.is_none_or(|figure| figure.disturbed == 0) {
         return judge(claim, figure, elapsed_s);
     }
@@ -30,7 +31,7 @@ pub fn of_results(claim: &Claim, results: &Results) -> Reproduced {
     }
 }
 
-/// The verdict on what was measured in so many seconds.
+/// The verdict on a figure that was measured in `elapsed_s` seconds.
 pub fn judge(claim: &Claim, figure: Option<Figure>, elapsed_s: f64) -> Reproduced {
     let open = |why, needs_s| Reproduced::NotDecided(Open { figure, why, needs_s });
     let (Some(figure), Some(ci)) = (figure, figure.and_then(|figure| figure.ci)) else {
@@ -50,14 +51,15 @@ pub fn judge(claim: &Claim, figure: Option<Figure>, elapsed_s: f64) -> Reproduce
     open(Why::Crosses, needs_s(figure.value, ci, claim.holds, elapsed_s))
 }
 
-/// Whether A differs from A, shown and by half as much as B does, which then says nothing of the claim.
+/// Whether A differs from its own repetition: a shown difference of more than half the size of that between A and B.
+/// The difference between A and B then does not test the claim.
 fn differs_from_itself(claim: &Claim, figure: &Figure) -> bool {
     let Some((again, ci)) = figure.again.and_then(|again| Some((again, again.ci?))) else { return false };
     claim.measure == Measure::Ratio && !ci.contains(1.0) && again.value.ln().abs() > figure.value.ln().abs() / 2.0
 }
 
-/// Seconds until the interval lies on one side of the nearest end of the band, if the figure stays where it is: half
-/// widths shrink with the root of the time.
+/// Seconds until the interval excludes the nearest end of the band, if the figure stays the same: half widths shrink
+/// with the square root of the time.
 fn needs_s(value: f64, ci: Interval, band: Band, elapsed_s: f64) -> Option<f64> {
     let ends = [band.from, band.to].into_iter().filter(|end| end.is_finite());
     let nearest = ends.min_by(|a, b| (a - value).abs().total_cmp(&(b - value).abs()))?;

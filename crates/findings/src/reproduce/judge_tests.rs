@@ -1,4 +1,4 @@
-//! Verdicts on made-up figures.
+//! Tests of verdicts on synthetic figures.
 
 use super::super::model::Again;
 use super::*;
@@ -33,9 +33,9 @@ fn an_interval_within_the_band_holds_outside_does_not_and_across_is_open() {
         panic!("{:?}", of(figure(0.93, 0.89, 0.97)))
     };
     assert_eq!(open.why, Why::Crosses);
-    // Half a width of 0.04 has to become 0.02: four times as long.
+    // The half width has to shrink from 0.04 to 0.02: four times as long.
     assert!((open.needs_s.unwrap() - 240.0).abs() < 1e-6, "{open:?}");
-    // At the very end of the band no time is enough.
+    // Exactly at the end of the band no time is enough.
     let Reproduced::NotDecided(open) = of(figure(0.95, 0.91, 0.99)) else { panic!() };
     assert_eq!(open.needs_s, None);
 }
@@ -54,7 +54,7 @@ fn a_machine_on_which_a_differs_from_a_decides_nothing() {
     let again = |value: f64, low: f64, high: f64| Some(Again { value, ci: Some(Interval { low, high }) });
     let with = |again| judge(&claim(0.75, 0.95), Some(Figure { again, ..figure(0.79, 0.76, 0.82) }), 60.0);
     assert!(matches!(with(again(0.85, 0.80, 0.90)), Reproduced::NotDecided(Open { why: Why::Again, .. })));
-    // Shown, but small against what is claimed; or as large, but not shown.
+    // A shown difference that is small compared with the claim; then a large one that is not shown.
     assert!(matches!(with(again(0.97, 0.95, 0.99)), Reproduced::Holds(_)));
     assert!(matches!(with(again(0.85, 0.70, 1.02)), Reproduced::Holds(_)));
 }

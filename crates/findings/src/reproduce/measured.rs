@@ -11,17 +11,17 @@ use tare_results::schema::{Levels, TrialRecord};
 use tare_stats::descriptive::{cov, mean};
 use tare_stats::{Estimate, spread, trials};
 
-/// The factor that tells a condition from its repetition, and the level of the repetition.
+/// The factor that distinguishes a condition from its repetition, and the level of the repetition.
 const REPEATED: (&str, &str) = ("side", "b");
 
-/// The conditions that a claim is about, A and B, and the one of its experiment that was measured twice.
+/// The conditions of a claim, A and B, and the condition of its experiment that was measured twice.
 pub struct Sides<'r> {
     a: ConditionTrials<'r>,
     b: Option<ConditionTrials<'r>>,
     twice: Option<[ConditionTrials<'r>; 2]>,
 }
 
-/// Finds the conditions of a claim by their levels; none where A was not measured, or B of a claim that has one.
+/// Finds the conditions of a claim by their levels; none if A was not measured, or B of a claim that has one.
 pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r>> {
     let all = collect::conditions(results);
     let is_repeated =
@@ -45,7 +45,7 @@ pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r
     Some(Sides { a, b, twice })
 }
 
-/// Leaves those trials that took turns with one of the other condition.
+/// Keeps only trials whose samples alternated with those of a trial of the other condition.
 fn of_pairs(a: &mut ConditionTrials<'_>, b: &mut ConditionTrials<'_>) {
     let has_partner = |trial: &TrialRecord, others: &[&TrialRecord]| {
         others.iter().any(|other| other.block == trial.block && took_turns(trial, other))
@@ -55,19 +55,18 @@ fn of_pairs(a: &mut ConditionTrials<'_>, b: &mut ConditionTrials<'_>) {
 }
 
 impl Sides<'_> {
-    /// The same without disturbed trials.
     pub fn clean(&self) -> Self {
         let twice = self.twice.as_ref().map(|[one, other]| [one.clean(), other.clean()]);
         Self { a: self.a.clean(), b: self.b.as_ref().map(ConditionTrials::clean), twice }
     }
 }
 
-/// The levels of a condition without the one that tells it from its repetition.
+/// The levels of a condition without the factor that marks the repetition.
 fn own(levels: &Levels) -> impl Iterator<Item = (&String, &String)> {
     levels.iter().filter(|(factor, _)| *factor != REPEATED.0)
 }
 
-/// The figure of a claim; none where its conditions or its metric were not measured, or values are not positive.
+/// The figure of a claim; none if its conditions or its metric were not measured, or values are not positive.
 pub fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
     let Sides { a, b, twice } = sides;
     let names = metrics(claim, a);
@@ -95,7 +94,7 @@ pub fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
     })
 }
 
-/// The metric that the claim names, or else every headline metric of its load.
+/// The metric that the claim names, else every primary metric of its load.
 fn metrics(claim: &Claim, a: &ConditionTrials<'_>) -> Vec<String> {
     match &claim.metric {
         Some(name) => vec![name.clone()],
@@ -109,14 +108,14 @@ fn ratio(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str, confide
     tare_stats::ratio::paired(&a, &b, confidence).ok()
 }
 
-/// Of the metric whose ratio is largest; its interval holds for all of them together (Bonferroni).
+/// The ratio of the metric with the largest ratio; its interval holds for all metrics together (Bonferroni).
 fn largest(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, names: &[String]) -> Option<Estimate> {
     let confidence = 1.0 - (1.0 - CONFIDENCE) / names.len() as f64;
     let all = names.iter().filter_map(|name| ratio(a, b, name, confidence));
     all.max_by(|one, other| one.value.total_cmp(&other.value))
 }
 
-/// Trial means, a list a metric; none where a metric lacks a trial that another one has.
+/// Trial means, one list per metric; none if a metric lacks a trial that another one has.
 fn means(condition: &ConditionTrials<'_>, names: &[String]) -> Option<Vec<Vec<f64>>> {
     let all: Vec<Vec<f64>> = names.iter().map(|name| condition.means(name)).collect();
     let trials = all.first()?.len();
@@ -127,7 +126,7 @@ fn of_values(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: mean(values)?, ci: trials::mean_interval(values, CONFIDENCE) })
 }
 
-/// The CoV of each trial's samples, averaged over metrics; over trials, their mean.
+/// The CoV of each trial's samples, averaged over metrics; then the mean over trials.
 fn within(condition: &ConditionTrials<'_>, names: &[String]) -> Option<Estimate> {
     let of_trial = |trial: usize| {
         let covs: Vec<f64> = names.iter().filter_map(|name| cov(condition.values(name).get(trial)?)).collect();

@@ -1,4 +1,4 @@
-//! What became of published claims here: the figure with its interval, held against what was written down beforehand.
+//! Reproduction of published claims: the figure with its interval, compared with the range that was fixed beforehand.
 //!
 //! | file | holds |
 //! | --- | --- |

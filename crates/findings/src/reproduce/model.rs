@@ -1,4 +1,4 @@
-//! A verdict on a claim, as a value. Nothing of it is words.
+//! A verdict on a claim, as values without any text.
 
 use crate::ends;
 use serde::Serialize;
@@ -10,19 +10,19 @@ use tare_stats::Interval;
 pub struct Claimed {
     /// The claim as it was written down before the run.
     pub claim: Claim,
-    /// None where nothing has been run for it.
+    /// None if nothing has been run for it.
     pub verdict: Option<Reproduced>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reproduced {
-    /// The interval lies within the figures with which it holds.
+    /// The interval lies within the range in which the claim holds.
     Holds(Figure),
-    /// The interval lies outside of them.
+    /// The interval lies outside that range.
     DoesNotHold(Figure),
     NotDecided(Open),
-    /// This machine, or any, cannot tell.
+    /// It cannot be tested on this machine, or on any.
     CannotBeTested(Cannot),
 }
 
@@ -33,17 +33,17 @@ pub struct Figure {
     /// Its 95% interval; none with too few trials.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// The same of A against A, measured in the same blocks; none where the claim is about no means.
+    /// A compared with its own repetition, measured in the same blocks; none if the claim is not about means.
     pub again: Option<Again>,
     pub trials: usize,
-    /// Trials among all of them that were disturbed and count.
+    /// How many of the trials were disturbed but count.
     pub disturbed: usize,
-    /// The level below the usual at which a server among them was compiled.
+    /// The reduced optimisation level with which one of the servers was compiled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiled: Option<LowOptimisation>,
 }
 
-/// How much the machine differs from itself: a condition of the experiment measured twice, in the same blocks.
+/// The difference of the machine from itself: a condition of the experiment measured twice, in the same blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Again {
     /// The second measurement / the first.
@@ -55,24 +55,24 @@ pub struct Again {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Open {
-    /// What was measured; none where there is no figure yet.
+    /// The measured figure; none if there is none so far.
     pub figure: Option<Figure>,
     pub why: Why,
-    /// Seconds that all of it would take, by how the trials so far vary; none where no time is known to be enough.
+    /// Estimated total seconds, from the variation of the trials so far; none if no time is known to be enough.
     pub needs_s: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// Nothing has been run for it in the time that was given.
+    /// Nothing has been run for it in the available time.
     NotRun,
     /// Trials failed, or too few have ended for an interval.
     TooFew,
     /// Trials were disturbed, and too few clean ones are left.
     Disturbed,
-    /// The interval crosses an end of what holds.
+    /// The interval crosses an end of the range in which the claim holds.
     Crosses,
-    /// The same condition, measured twice, differs by half as much as the claim or more: the machine does that.
+    /// The same condition, measured twice, differs by more than half as much as the claim: an effect of the machine.
     Again,
 }

@@ -1,9 +1,9 @@
-//! Waits that servers neither count nor, without symbols, have names for, by the call chains that connections sleep in:
-//! for the flush of another commit, and for the locks of InnoDB's pages.
+//! Finds waits that servers do not count, and that have no names without symbols, from the call chains that connections
+//! sleep in: waits for the flush of another commit, and for locks of InnoDB's pages.
 
 use tare_results::waits::CallerShare;
 
-/// Beginnings of functions that wait for the log, and for the other commits of a group.
+/// Prefixes of functions that wait for the log, and for the other commits of a group.
 const LOG: [&str; 7] = [
     "group_commit_lock::",
     "log_write_up_to",
@@ -13,25 +13,26 @@ const LOG: [&str; 7] = [
     "wait_for_commit::",
     "XLogFlush",
 ];
-/// Of functions that commit, and have a name in programs without symbols too. MariaDB lets a commit go on, and waits
-/// where its answer is sent.
+/// Prefixes of commit functions that have names even in programs without symbols. MariaDB continues after a commit and
+/// waits for the flush where it sends the answer.
 const COMMITS: [&str; 4] = ["ha_commit_", "trans_commit", "innobase_commit", "net_real_write"];
-/// Of functions that sleep on a futex, most of them the C library's; what that has no name for is called by these.
+/// Prefixes of functions that sleep on a futex, mostly of the C library; unnamed C library functions below them are
+/// skipped.
 const FUTEX: [&str; 8] =
     ["syscall", "futex", "__futex_", "pthread_cond_", "___pthread_cond_", "sem_", "__new_sem_", "PGSemaphore"];
 const C_LIBRARY: &str = "[libc";
 
-/// Of functions that take a page of the pool, and of those inside which they wait for a lock. A wait for a page that is
-/// still read is the former without the latter.
+/// Prefixes of functions that fetch a page of the buffer pool, and of functions inside them that wait for a lock. A
+/// wait for a page that is still being read has only the former.
 const PAGES: [&str; 4] = ["buf_page_get", "buf_page_optimistic_get", "Buf_fetch", "mtr_t::page_lock"];
 const LOCKS: [&str; 5] = ["rw_lock_", "sync_array_wait_event", "ssux_lock", "sux_lock", "block_lock"];
 
-/// Share of the threads' time for which a commit slept until another one had flushed the log.
+/// Share of the threads' time for which a commit slept until another commit had flushed the log.
 pub(super) fn for_other_commits(callers: &[CallerShare]) -> f64 {
     share(callers, waits_for_another)
 }
 
-/// Share of the threads' time for which they slept until they had the lock of a page.
+/// Share of the threads' time for which they slept until they got the lock of a page.
 pub(super) fn for_pages(callers: &[CallerShare]) -> f64 {
     share(callers, waits_for_a_page)
 }
@@ -46,12 +47,12 @@ fn begins(function: &str, with: &[&str]) -> bool {
 
 fn waits_for_another(chain: &str) -> bool {
     let mut nearest = chain.rsplit(';').skip_while(|function| function.starts_with(C_LIBRARY));
-    // What writes and flushes itself sleeps on no futex.
+    // A thread that writes and flushes the log itself does not sleep on a futex.
     if !nearest.next().is_some_and(|function| begins(function, &FUTEX)) {
         return false;
     }
     let mut callers = nearest.skip_while(|function| begins(function, &FUTEX));
-    // Other locks that a commit takes have names of their own, or the name of who takes them.
+    // Other locks within a commit have their own names, or the names of their callers.
     let named = callers.clone().find(|function| !function.starts_with('['));
     named.is_some_and(|name| begins(name, &COMMITS)) || callers.any(|function| begins(function, &LOG))
 }

@@ -1,4 +1,4 @@
-//! The time of a condition's transactions: means and intervals over its trials.
+//! The transaction time of a condition: means and intervals over its trials.
 
 use super::events::{self, EventMean};
 use super::part::{Missing, Part};
@@ -14,7 +14,7 @@ use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
 use tare_stats::trials::mean_interval;
 
-/// A lock has a part of its own from this share of the time on, on average over trials.
+/// Minimum share of the time, averaged over trials, for which a lock has its own part.
 const NAMED: f64 = 0.01;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,33 +24,32 @@ pub struct ConditionTime {
     pub trials: usize,
     /// Wall-clock time of a transaction: clients / throughput, microseconds.
     pub us_per_transaction: f64,
-    /// 95% interval of it over trials.
+    /// 95% interval over trials.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// All parts but what is not explained: with it they add up to the whole.
+    /// All parts except the unexplained one; together they add up to the whole.
     pub parts: Vec<PartTime>,
-    /// The whole less the parts; negative where parts overlap by more than the waits for a CPU.
+    /// The whole minus the parts; negative if parts overlap by more than the waits for a CPU.
     pub not_explained: PartTime,
-    /// Waits for a CPU that are in no part, for the time is in another one, microseconds a transaction.
+    /// Waits for a CPU that are in no part, because they overlap with another part, microseconds per transaction.
     pub overlap_us: f64,
-    /// CPU time of trying again for locks, which is in the parts of these locks alone, microseconds a transaction.
+    /// CPU time of lock retries, which is counted only in the parts of these locks, microseconds per transaction.
     pub retries_us: f64,
-    /// CPU time of clients that spin until their server answers, microseconds a transaction, which is in no part; none
-    /// where they sleep.
+    /// CPU time of clients that spin while they wait for an answer, which is in no part, microseconds per transaction;
+    /// none if clients sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spun_us: Option<f64>,
-    /// CPU time of the server's threads that serve no connection, which is no part of it.
+    /// CPU time of the server's threads that serve no connection, which is no part of the whole.
     pub background_us: f64,
-    /// Times that a thread of either side gave its CPU up, a transaction.
+    /// Voluntary context switches of both sides, per transaction.
     pub switches: f64,
-    /// Share of the connections' CPU time that passed on another node than the server's memory; none where a trial does
-    /// not say, and on a machine of one node.
+    /// Share of the connections' CPU time on another node than the server's memory; none if a trial lacks it, and on a
+    /// machine with one node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away_from_memory: Option<f64>,
-    /// Events of processors and kernel, where they were counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventMean>,
-    /// What was not recorded in at least one trial.
+    /// Data that at least one trial did not record.
     pub missing: Vec<Missing>,
 }
 
@@ -58,15 +57,15 @@ pub struct ConditionTime {
 pub struct PartTime {
     #[serde(rename = "name")]
     pub part: Part,
-    /// Mean over trials, microseconds a transaction.
+    /// Mean over trials, microseconds per transaction.
     pub us: f64,
-    /// 95% interval of it over trials.
+    /// 95% interval over trials.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     pub share: f64,
 }
 
-/// The times of a condition's analysed trials, with the same parts each.
+/// The times of a condition's analysed trials.
 pub(crate) fn of_trials<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Vec<TrialTime<'r>> {
     let captures = |trial: usize, attempt: u32| results.captures.get(&(trial, attempt));
     let machine = results.environment.as_ref().map(|environment| &environment.machine);
@@ -78,7 +77,7 @@ pub(crate) fn of_trials<'r>(condition: &ConditionTrials<'r>, results: &'r Result
     condition.ok.iter().filter_map(of).collect()
 }
 
-/// Joins locks that are small in all of these trials, so that trials have the same parts.
+/// Merges locks that are small in all of these trials, so that all trials have the same parts.
 pub(crate) fn join_small(sides: &mut [&mut Vec<TrialTime<'_>>]) {
     let mut named: BTreeSet<Part> = BTreeSet::new();
     for trials in sides.iter() {
@@ -99,7 +98,7 @@ pub(crate) fn join_small(sides: &mut [&mut Vec<TrialTime<'_>>]) {
     }
 }
 
-/// The condition of these trials; none without one.
+/// The time of a condition from its trials; none without a trial.
 pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<ConditionTime> {
     let clients = times.first()?.clients;
     let n = times.len() as f64;
@@ -133,7 +132,7 @@ pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<Condit
     })
 }
 
-/// Every condition whose client threads were watched while they did transactions.
+/// Every condition whose client threads were observed while they ran transactions.
 pub(crate) fn of_conditions(conditions: &[ConditionTrials<'_>], results: &Results) -> Vec<ConditionTime> {
     let of = |condition: &ConditionTrials<'_>| {
         let mut times = of_trials(condition, results);

@@ -1,5 +1,5 @@
-//! Events of processors and kernel, for each transaction of the capture sample. They are counted for a little longer
-//! than it lasts: the transactions of that time are as many a second as in the sample.
+//! Events of processors and kernel, per transaction of the capture sample. They are counted for slightly longer than
+//! the sample; the throughput of that time is taken to be that of the sample.
 
 use super::trial::TrialTime;
 use crate::confidence::CONFIDENCE;
@@ -20,7 +20,7 @@ pub enum EventSide {
     Server,
 }
 
-/// What is told of one side: an event by perf's name, or what two of them make.
+/// An event of one side: an event by perf's name, or a value derived from two events.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Event {
     pub side: EventSide,
@@ -32,11 +32,11 @@ pub struct Event {
 #[serde(tag = "event", content = "name", rename_all = "snake_case")]
 pub enum Counted {
     InstructionsPerCycle,
-    /// So many per transaction.
+    /// Number of events per transaction.
     PerTransaction(String),
 }
 
-/// What the kernel counts by itself, on any machine.
+/// Events that the kernel counts itself, on any machine.
 const OF_THE_KERNEL: [&str; 3] = ["context-switches", "cpu-migrations", "page-faults"];
 
 impl Counted {
@@ -48,7 +48,7 @@ impl Counted {
     }
 }
 
-/// An event of one condition, mean over its trials that counted.
+/// An event of one condition, mean over its trials that counted it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventMean {
     #[serde(flatten)]
@@ -58,7 +58,7 @@ pub struct EventMean {
     pub ci: Option<Interval>,
 }
 
-/// Of one trial; empty without the capture `events`.
+/// The events of one trial; empty without the capture `events`.
 pub(crate) fn of_trial(time: &TrialTime<'_>) -> BTreeMap<Event, f64> {
     let Some(sample) = &time.trial.capture_sample else { return BTreeMap::new() };
     let Some(counted) = &sample.events else { return BTreeMap::new() };
@@ -78,7 +78,7 @@ fn of_side(counted: &EventCounts, transactions: f64) -> BTreeMap<Counted, f64> {
     each.chain(rate.map(|(instructions, cycles)| (Counted::InstructionsPerCycle, instructions / cycles))).collect()
 }
 
-/// Of a condition: of its trials that counted, those events which all of them have.
+/// The events that all trials of a condition have, of those that counted any.
 pub(crate) fn of_condition(times: &[TrialTime<'_>]) -> Vec<EventMean> {
     let trials: Vec<BTreeMap<Event, f64>> = times.iter().map(of_trial).filter(|trial| !trial.is_empty()).collect();
     let mean = |event: &Event| {
@@ -89,7 +89,6 @@ pub(crate) fn of_condition(times: &[TrialTime<'_>]) -> Vec<EventMean> {
     in_all(trials.iter()).into_iter().map(mean).collect()
 }
 
-/// The events that all of these have.
 pub(crate) fn in_all<'t>(mut trials: impl Iterator<Item = &'t BTreeMap<Event, f64>>) -> BTreeSet<&'t Event> {
     let first = trials.next().map(|trial| trial.keys().collect::<BTreeSet<_>>()).unwrap_or_default();
     trials.fold(first, |all, trial| all.into_iter().filter(|event| trial.contains_key(*event)).collect())

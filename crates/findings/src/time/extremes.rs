@@ -1,4 +1,4 @@
-//! The two conditions whose difference says most.
+//! Selects the two most different conditions.
 
 use super::condition::ConditionTime;
 use crate::confidence::CONFIDENCE;
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 pub struct Extremes<'t> {
     pub fastest: &'t ConditionTime,
     pub slowest: &'t ConditionTime,
-    /// Conditions that they are the fastest and the slowest of.
+    /// Number of conditions that they were selected from.
     pub of: usize,
-    /// Whether all of these have as many clients.
+    /// Whether all of these have the same number of clients.
     pub alike: bool,
 }
 
-/// Of the conditions with one number of clients, that whose two lie farthest apart; of all where no two have as many;
-/// none of fewer than two.
+/// Selects the pair that lies farthest apart among conditions with the same number of clients, or among all if no two
+/// have the same number; none with fewer than two conditions.
 pub fn extremes(times: &[ConditionTime]) -> Option<Extremes<'_>> {
     let mut groups: BTreeMap<usize, Vec<&ConditionTime>> = BTreeMap::new();
     for time in times {
@@ -37,7 +37,8 @@ impl<'t> Extremes<'t> {
         (of > 1).then_some(Self { fastest, slowest, of, alike })
     }
 
-    /// Whether a difference of theirs with this chance is shown: they were chosen among all pairs for lying far apart.
+    /// Whether a difference with this p-value is shown: it is adjusted for the number of pairs, because the two were
+    /// selected as the most different.
     pub fn differ(&self, p_value: f64) -> bool {
         let pairs = self.of * (self.of - 1) / 2;
         p_value * pairs as f64 <= 1.0 - CONFIDENCE

@@ -1,4 +1,4 @@
-//! The time of a transaction in full: where a client's wall-clock time goes, as an identity that holds in every trial.
+//! The breakdown of transaction time: where a client's wall-clock time goes, as an identity that holds in every trial.
 
 mod chains;
 mod condition;

@@ -1,42 +1,41 @@
-//! The parts of a transaction's time, and what may be missing of them.
+//! The parts of a transaction's time, and the data that may be missing for them.
 
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// One part of the time of a transaction, in the order in which parts are shown.
+/// One part of the time of a transaction, in display order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// Client threads on a CPU, in user mode.
     ClientUser,
     /// Client threads on a CPU, in the kernel.
     ClientSystem,
-    /// Client threads that could run and had no CPU.
+    /// Client threads that were runnable without a CPU.
     ClientWaited,
     /// Threads that serve a connection on a CPU, in user mode.
     ServerUser,
     /// Threads that serve a connection on a CPU, in the kernel.
     ServerSystem,
-    /// Threads that serve a connection that could run and had no CPU.
+    /// Threads that serve a connection that were runnable without a CPU.
     ServerWaited,
-    /// Threads of either side that could run while their CPU was another program's: the machine's disturbance.
+    /// Runnable threads of either side while another program used their CPU: the machine's disturbance.
     Strangers,
-    /// Threads of either side that a control group's CPU quota had stopped.
+    /// Threads of either side that were stopped by the CPU quota of a control group.
     Throttled,
     /// Waits until the log, or another file, is on storage.
     Flush,
-    /// Reads and writes of files, page faults among them.
+    /// Reads and writes of files, including page faults.
     Io,
-    /// Sleeps of the server's for a time.
     Pause,
-    /// Waits for locks of rows, by the server's own count.
+    /// Waits for row locks, as counted by the server.
     RowLock,
-    /// Waits for one lock inside the server, by the server's name of it.
+    /// Waits for one lock inside the server, with the server's name for it.
     Lock(String),
-    /// Waits for all locks that are too small to be named.
+    /// Waits for all locks that are too small for a part of their own.
     OtherLocks,
-    /// Sleeps inside the server that it gives no name: on futexes, semaphores, for other processes.
+    /// Unnamed sleeps inside the server: on futexes, semaphores, for other processes.
     Asleep,
-    /// Both sides asleep, the client until an answer comes and the server until a request does: wake-ups and the
+    /// Both sides asleep, the client until an answer arrives and the server until a request arrives: wake-ups and the
     /// network.
     Way,
     NotExplained,
@@ -46,7 +45,7 @@ impl Part {
     /// CPU time of both sides.
     pub(crate) const WORK: [Self; 4] = [Self::ClientUser, Self::ClientSystem, Self::ServerUser, Self::ServerSystem];
 
-    /// As scripts read it: `client_user`, `lock:NAME` ...
+    /// The name for scripts: `client_user`, `lock:NAME` ...
     pub fn name(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::ClientUser => "client_user",
@@ -76,18 +75,18 @@ impl Serialize for Part {
     }
 }
 
-/// What a trial's record does not hold, so that its time is part of what is not explained.
+/// Data that a trial's record lacks, so that the time is counted as unexplained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
-    /// How long threads waited for a CPU: `capture.schedule` was off, or the kernel does not tell.
+    /// How long threads waited for a CPU: `capture.schedule` was off, or the kernel does not report it.
     WaitsForCpu,
-    /// The threads that serve the connections: the server is elsewhere, or does not name them.
+    /// The threads that serve the connections: the server is on another host, or does not name them.
     ServerThreads,
-    /// Waits for row locks: no capture of the server's counters that has them.
+    /// Waits for row locks: no capture of the server's counters includes them.
     RowLocks,
-    /// Waits for locks inside the server: no capture of them.
+    /// Waits for locks inside the server: not captured.
     Locks,
-    /// In what the server's threads sleep: no capture of it.
+    /// The functions in which the server's threads sleep: not captured.
     Sleeps,
 }

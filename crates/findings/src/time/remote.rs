@@ -1,11 +1,11 @@
-//! How much of its work a server does on another node than its memory lies on.
+//! How much of its work a server does on another NUMA node than its memory.
 
 use tare_results::covariate::{SERVER_MEMORY, SERVER_POOL};
 use tare_results::schema::{SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::Machine;
 
-/// Share of the CPU time of a trial's connections that passed away from the memory: of each thread by the nodes where
-/// it was seen, each as far from the memory as that lies elsewhere. None where it is not known, and with one node.
+/// Share of the CPU time of a trial's connections away from their memory: each thread is weighted by the nodes where it
+/// was observed, and each node by the share of the memory on other nodes. None if unknown, and with one node.
 pub(super) fn share(trial: &TrialRecord, machine: &Machine) -> Option<f64> {
     if machine.nodes.iter().filter(|node| !node.cpus.is_empty()).count() < 2 {
         return None;
@@ -23,7 +23,7 @@ pub(super) fn share(trial: &TrialRecord, machine: &Machine) -> Option<f64> {
     (all_s > 0.0).then(|| away_s / all_s)
 }
 
-/// Of each node of the machine the share of the server's memory that lies on others.
+/// For each node of the machine, the share of the server's memory on other nodes.
 fn away_of_nodes(sample: &SampleRecord, machine: &Machine) -> Option<Vec<f64>> {
     let of = |name: String| sample.covariates.get(&name).copied().unwrap_or(0.0).max(0.0);
     let bytes_on = |node: u32| of(SERVER_MEMORY.name_at(node)) + of(SERVER_POOL.name_at(node));

@@ -1,5 +1,5 @@
-//! Waits for a CPU that another program had. While one thread waits, another runs: one of the benchmark's that may run
-//! on the same CPUs, or a stranger's, each as often as it uses these CPUs.
+//! Waits for a CPU that another program used. While one thread waits, another one runs: a thread of the benchmark that
+//! may use the same CPUs, or another program, each in proportion to its CPU time there.
 
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
@@ -9,7 +9,8 @@ use tare_results::schema::{SampleRecord, ThreadClass, ThreadRecord};
 /// CPU time of other programs on the benchmark's CPUs.
 const FOREIGN: &str = "foreign_cpu_s";
 
-/// Seconds for which the threads of one class waited for CPUs that strangers had; `clients_apart`: on another host.
+/// Seconds for which the threads of one class waited for CPUs that other programs used; `clients_apart`: the clients
+/// run on another host.
 pub(super) fn waited_s(sample: &SampleRecord, class: ThreadClass, clients_apart: bool) -> f64 {
     let on_clients_host = clients_apart && class == ThreadClass::Client;
     let foreign_s = foreign_s(sample, on_clients_host);
@@ -22,7 +23,7 @@ pub(super) fn waited_s(sample: &SampleRecord, class: ThreadClass, clients_apart:
     of_class.map(|thread| places.waited_for_strangers_s(thread, foreign_s)).sum()
 }
 
-/// CPU time of the benchmark's threads on one host, by the CPUs that they may run on.
+/// CPU time of the benchmark's threads on one host, by the CPUs that they may use.
 struct Places<'s> {
     ran_s: BTreeMap<&'s CpuSet, f64>,
     all: CpuSet,
@@ -41,7 +42,7 @@ impl<'s> Places<'s> {
         Self { ran_s, all }
     }
 
-    /// Of a thread's waits those for strangers: never longer than these ran on its CPUs.
+    /// The part of a thread's waits that is due to other programs: at most the time that these ran on its CPUs.
     fn waited_for_strangers_s(&self, thread: &ThreadRecord, foreign_s: f64) -> f64 {
         let waited_s = thread.schedule.map_or(0.0, |spent| spent.waited_s);
         let own = &thread.allowed_cpus;
@@ -52,7 +53,7 @@ impl<'s> Places<'s> {
         if others_s > 0.0 { (waited_s * by_strangers_s / others_s).min(by_strangers_s) } else { 0.0 }
     }
 
-    /// Share of `cpus` that lies in `own`; a set that no one read is of all.
+    /// Share of `cpus` that lies in `own`; an unknown set counts as all CPUs.
     fn part(&self, cpus: &CpuSet, own: &CpuSet) -> f64 {
         let cpus = if cpus.is_empty() { &self.all } else { cpus };
         if cpus.is_empty() || own.is_empty() || cpus == own {

@@ -8,34 +8,33 @@ use tare_results::covariate::CLIENT_SPUN;
 use tare_results::metric::TPS;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
 
-/// Where the time of one trial's transactions went, microseconds a transaction.
+/// Where the time of one trial's transactions went, microseconds per transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialTime<'r> {
     pub trial: &'r TrialRecord,
     pub clients: usize,
     /// Clients / throughput: the wall-clock time of a transaction.
     pub us: f64,
-    /// All parts, what is not explained among them: they add up to `us`.
+    /// All parts, including the unexplained one: they add up to `us`.
     pub parts: BTreeMap<Part, f64>,
-    /// Waits for a CPU that are in no part, for the time is in another one: see `WAITS`.
+    /// Waits for a CPU that are in no part, because they overlap with another part: see `WAITS`.
     pub overlap_us: f64,
-    /// CPU time of trying again for a lock, which is in the part of that lock alone.
+    /// CPU time of lock retries, which is counted only in the part of that lock.
     pub retries_us: f64,
-    /// CPU time of clients that spin until their server answers: they wait meanwhile, so it is no part; none of clients
-    /// that sleep.
+    /// CPU time of clients that spin while they wait for an answer, which is therefore no part; none for clients that
+    /// sleep.
     pub spun_us: Option<f64>,
-    /// CPU time of the server's threads that serve no connection. They work alongside, so it is no part.
+    /// CPU time of the server's threads that serve no connection. They run at the same time, so it is no part.
     pub background_us: f64,
-    /// Times that a thread of either side gave its CPU up, a transaction.
+    /// Voluntary context switches of both sides, per transaction.
     pub switches: f64,
-    /// Share of the connections' CPU time that passed on another node than the server's memory; none where that is not
-    /// known, and with one node.
+    /// Share of the connections' CPU time on another node than the server's memory; none if unknown, and with one node.
     pub away_from_memory: Option<f64>,
-    /// What its record does not hold.
+    /// Data that the trial's record lacks.
     pub missing: BTreeSet<Missing>,
 }
 
-/// What the samples of a trial add up to, seconds and counts.
+/// Totals over the samples of a trial, seconds and counts.
 #[derive(Default)]
 struct Sums {
     transactions: f64,
@@ -44,15 +43,15 @@ struct Sums {
     client: Side,
     server: Side,
     background_s: f64,
-    /// Waits of the clients and of the server for CPUs that other programs had.
+    /// Waits of the clients and of the server for CPUs that other programs used.
     for_strangers_s: [f64; 2],
     /// Clients' time for which the quota of their control group was used up.
     throttled_s: f64,
-    /// Where clients spin until their server answers, how long they did.
+    /// How long clients spun while they waited for an answer, if they spin.
     spun_s: Option<f64>,
 }
 
-/// Seconds for which the clients' control group was stopped.
+/// Covariate: seconds for which the clients' control group was throttled.
 const THROTTLED: &str = "client_throttled_s";
 
 /// The threads of one class, seconds and counts.
@@ -87,7 +86,7 @@ impl Side {
         }
     }
 
-    /// User and kernel: the scheduler's nanoseconds, divided as the clock's ticks are.
+    /// User and kernel time: the scheduler's nanoseconds, divided in the proportion of the clock ticks.
     fn on_cpu(&self) -> [f64; 2] {
         let ticks = self.user_s + self.system_s;
         let user = if ticks > 0.0 { self.user_s / ticks } else { 1.0 };
@@ -124,7 +123,8 @@ impl Sums {
 }
 
 impl Sums {
-    /// While it spins a client waits, as it would asleep; also while another thread has its CPU meanwhile.
+    /// A spinning client waits, as if it were asleep; the same holds for a spinning client while another thread uses
+    /// its CPU.
     fn leave_out_spinning(&mut self) {
         let Some(spun_s) = &mut self.spun_s else { return };
         let awake_s = self.client.ran_s + self.client.waited_s;
@@ -137,7 +137,7 @@ impl Sums {
 }
 
 impl<'r> TrialTime<'r> {
-    /// Of a trial whose client threads were watched while they did transactions; none of others.
+    /// From a trial whose client threads were observed while they ran transactions; none for others.
     pub fn of(trial: &'r TrialRecord, captures: Option<&Captures>) -> Option<Self> {
         let sums = Sums::of(trial);
         let of_one = |seconds: f64| 1e6 * seconds / sums.transactions;
@@ -173,11 +173,11 @@ impl<'r> TrialTime<'r> {
         }
         waited::add(&mut parts, &mut missing, captures, trial.server_version.as_deref(), sums.clients as f64, us);
         let overlap_us = take_out(&mut parts, us, &WAITS, f64::INFINITY);
-        // A client that tries again for a lock: the wait for it is also CPU time of the tries.
+        // With a client that retries for a lock, the wait for the lock includes the CPU time of the retries.
         let retries_us = take_out(&mut parts, us, &Part::WORK, us * waited::retried(captures));
         let clients_us = of_one(sums.client.ran_s + sums.client.waited_s);
         if let Some(share) = waited::asleep_for_clients(captures) {
-            // The server sleeps while its client works; the rest of that both sides are asleep.
+            // The server sleeps while its client works; during the rest of that sleep both sides are asleep.
             let rest_us = us - parts.values().sum::<f64>();
             parts.insert(Part::Way, (us * share - clients_us).clamp(0.0, rest_us.max(0.0)));
         }
@@ -197,22 +197,23 @@ impl<'r> TrialTime<'r> {
         })
     }
 
-    /// Microseconds of one part; 0 where it has none.
+    /// Microseconds of one part; 0 if there is none.
     pub fn part(&self, part: &Part) -> f64 {
         self.parts.get(part).copied().unwrap_or(0.0)
     }
 }
 
-/// Counted twice where parts come to more than the whole: a thread that can run and has no CPU while its partner still
-/// runs keeps no one waiting, and a wait for a lock, as servers count it, ends when it has a CPU again.
+/// Parts that may be counted twice if the parts exceed the whole: a runnable thread without a CPU delays nothing while
+/// its partner still runs, and a wait for a lock, as servers count it, ends only when the thread has a CPU again.
 const WAITS: [Part; 3] = [Part::ClientWaited, Part::ServerWaited, Part::Strangers];
 
-/// Takes the excess of all parts over the whole from `these`, of each in proportion, at most `most`. What was taken.
+/// Removes the excess of all parts over the whole from `these`, proportionally, at most `most`. Returns the removed
+/// amount.
 fn take_out(parts: &mut BTreeMap<Part, f64>, us: f64, these: &[Part], most: f64) -> f64 {
     let excess = parts.values().sum::<f64>() - us;
     let have: f64 = these.iter().filter_map(|part| parts.get(part)).sum();
     let taken = excess.min(have).min(most);
-    // Sums of nothing are -0.
+    // An empty sum is -0.
     if taken <= 0.0 {
         return 0.0;
     }

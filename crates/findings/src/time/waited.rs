@@ -1,5 +1,5 @@
-//! Waits inside the server, as they were told or seen in the capture sample: the same share of the measured samples'
-//! time.
+//! Waits inside the server, from the server's counts or from observation in the capture sample. Measured samples are
+//! assumed to have the same shares.
 
 use super::chains;
 use super::part::{Missing, Part};
@@ -10,16 +10,16 @@ use tare_results::waits::{ThreadsTime, TimeUse};
 /// InnoDB's count of the time of waits for row locks, milliseconds.
 const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
 const ROW_LOCK_WAITS: &str = "Innodb_row_lock_waits";
-/// The servers whose version says this, from that version on, count the whole milliseconds of each of these waits
-/// alone; others add up what each took.
+/// Servers with this name in their version, from this version on, truncate each wait to whole milliseconds; others add
+/// up exact times.
 const CUTS_TO_MS: (&str, [u32; 2]) = ("MariaDB", [10, 6]);
-/// What the locks of InnoDB's pages are called where the server has no name for them.
+/// Name of the locks of InnoDB's pages if the server has none for them.
 pub(crate) const PAGE_LOCKS: &str = "innodb/buffer_pool_page";
 /// Sleeps inside the server that may be waits for a lock.
 const UNNAMED: [TimeUse; 6] =
     [TimeUse::SharedFutex, TimeUse::OwnFutex, TimeUse::WakeUp, TimeUse::Semaphore, TimeUse::FileLock, TimeUse::Other];
 
-/// Adds them to the parts of a transaction that takes `us`.
+/// Adds the waits to the parts of a transaction that takes `us`.
 pub(super) fn add(
     parts: &mut BTreeMap<Part, f64>,
     missing: &mut BTreeSet<Missing>,
@@ -32,8 +32,8 @@ pub(super) fn add(
     let mut told = locks.map(told).unwrap_or_default();
     let seen = captures.and_then(|captures| captures.waits.as_ref()).map(|waits| &waits.connections);
     let seen = seen.filter(|seen| !seen.parts.is_empty());
-    // InnoDB counts a wait when it is over, also what of it was before the sample: where waits are as long as samples
-    // they come to more than threads slept, and then waited for a CPU.
+    // InnoDB counts a wait when it ends, including the part before the sample. If waits are as long as samples, the
+    // count can exceed the time that threads slept and then waited for a CPU, so it is limited to that.
     let most = seen.map_or(1.0, |seen| share(seen, &UNNAMED) + share(seen, &[TimeUse::WaitedForCpu]));
     let counted = captures.and_then(|captures| innodb_rows(captures, version, clients)).map(|rows| rows.min(most));
     let rows = counted.or_else(|| told.get(&Part::RowLock).copied());
@@ -49,7 +49,7 @@ pub(super) fn add(
     let inside = rows.unwrap_or(0.0) + named.map(|(_, share)| share).sum::<f64>();
     let callers = captures.and_then(Captures::callers).map(|(_, callers)| callers).unwrap_or_default();
     let mut unnamed = (seen.map_or(1.0, |seen| share(seen, &UNNAMED)) - inside).max(0.0);
-    // Some of the sleeps without a name get one: at most as many as there are.
+    // Assigns names to unnamed sleeps, at most as much as there are.
     let mut named_by = |slept: f64| {
         let taken = slept.clamp(0.0, unnamed);
         unnamed -= taken;
@@ -60,7 +60,7 @@ pub(super) fn add(
         parts.extend((of_pages > 0.0).then(|| (Part::Lock(PAGE_LOCKS.to_owned()), us * of_pages)));
     }
     let flushed = seen.map_or(0.0, |seen| share(seen, &[TimeUse::Flush]));
-    // Its own flushes among them.
+    // Includes the thread's own flushes.
     let log = told.get(&Part::Flush).copied().unwrap_or(0.0).max(flushed);
     let for_others = named_by((log - flushed).max(chains::for_other_commits(callers)));
     told.insert(Part::Flush, log.max(flushed + for_others));
@@ -73,24 +73,24 @@ pub(super) fn add(
     parts.extend(others.filter(|(_, share)| *share > 0.0).map(|(part, share)| (part, us * share)));
 }
 
-/// Share of their time for which connection threads slept until their client asked; none where no one looked.
+/// Share of their time for which connection threads slept until their client sent a request; none without the capture.
 pub(super) fn asleep_for_clients(captures: Option<&Captures>) -> Option<f64> {
     let seen = &captures?.waits.as_ref()?.connections.parts;
     let for_clients = seen.iter().filter(|part| part.time == TimeUse::Client);
     (!seen.is_empty()).then(|| for_clients.map(|part| part.fraction).sum())
 }
 
-/// Share of the connections' time in waits for locks that clients try again for.
+/// Share of the connections' time in waits for locks that clients retry.
 pub(super) fn retried(captures: Option<&Captures>) -> f64 {
     let locks = captures.and_then(|captures| captures.locks.as_ref());
     let waits = locks.into_iter().flat_map(|locks| &locks.waits);
     waits.filter(|wait| wait.kind == WaitKind::Retried).map(|wait| wait.wait_fraction).sum()
 }
 
-/// InnoDB's own count, as a share of the connections' time; none of a server without InnoDB.
+/// InnoDB's own count, as a share of the connections' time; none for a server without InnoDB.
 fn innodb_rows(captures: &Captures, version: Option<&str>, clients: f64) -> Option<f64> {
     let status = captures.status.as_ref()?;
-    // A counter that did not move is left out of the differences.
+    // The differences leave out counters that did not change.
     let counts_rows = status.differences.keys().any(|name| name.starts_with("Innodb_"));
     let of = |name: &str| status.differences.get(name).copied().unwrap_or(0.0);
     let waited_ms = if version.is_some_and(cuts_to_ms) {
@@ -107,13 +107,13 @@ fn cuts_to_ms(version: &str) -> bool {
     version.contains(product) && numbers.take(since.len()).ge(since)
 }
 
-/// What so many waits took together, of each of which the whole milliseconds were counted: their mean, if they are
-/// spread as waits of chance are (exponentially), is 1 / ln(1 + 1 / the counted mean).
+/// Total time of `waits` waits, each of which was truncated to whole milliseconds: if waits are exponentially
+/// distributed, their mean is 1 / ln(1 + 1 / the counted mean).
 fn uncut_ms(counted_ms: f64, waits: f64) -> f64 {
     if counted_ms > 0.0 && waits > 0.0 { waits / (waits / counted_ms).ln_1p() } else { counted_ms }
 }
 
-/// What the server told, as shares of its connections' time.
+/// The server's counts, as shares of its connections' time.
 fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
     let mut shares = BTreeMap::new();
     for wait in &locks.waits {
@@ -129,12 +129,12 @@ fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
     shares
 }
 
-/// Whether a server says itself how long its pages are waited for.
+/// Whether a server counts waits for its pages itself.
 fn tells_pages(locks: &LocksFile) -> bool {
     locks.waits.iter().any(|wait| wait.kind == WaitKind::Page && wait.wait_fraction > 0.0)
 }
 
-/// Sleeps by what they are in, but for flushes; `unnamed` is the share of those inside the server that have no name.
+/// Sleeps by kind, without flushes; `unnamed` is the share of sleeps inside the server without a name.
 fn asleep(seen: &ThreadsTime, unnamed: f64) -> [(Part, f64); 3] {
     [
         (Part::Io, share(seen, &[TimeUse::Read, TimeUse::Write, TimeUse::SubmittedIo, TimeUse::PageFault])),
@@ -143,7 +143,7 @@ fn asleep(seen: &ThreadsTime, unnamed: f64) -> [(Part, f64); 3] {
     ]
 }
 
-/// Share of the threads' time for which they were seen in one of these.
+/// Share of the threads' time for which they were observed in one of these.
 fn share(seen: &ThreadsTime, uses: &[TimeUse]) -> f64 {
     seen.parts.iter().filter(|part| uses.contains(&part.time)).map(|part| part.fraction).sum()
 }

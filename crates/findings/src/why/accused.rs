@@ -1,4 +1,4 @@
-//! A suspect with its time and its counts, before all are tested together.
+//! A suspect with its time and its counts, before all suspects are tested together.
 
 use super::suspect::Suspect;
 use super::trials::Trials;
@@ -9,17 +9,17 @@ pub(super) struct Accused {
     pub suspect: Suspect,
     pub time: Shift,
     pub counts: Option<[f64; 2]>,
-    /// Chance of such counts where there is no difference; none of what is told by its time alone.
+    /// P-value of the difference of the counts; none for a suspect that is identified by its time alone.
     pub counts_p: Option<f64>,
 }
 
 impl Accused {
-    /// One that is told by the time of these parts alone.
+    /// A suspect that is identified by the time of these parts alone.
     pub fn plain(trials: &Trials<'_, '_>, suspect: Suspect, of: &[Part]) -> Self {
         Self { suspect, time: sum(trials, of), counts: None, counts_p: None }
     }
 
-    /// With what is counted of it in A and in B, and the difference of that.
+    /// Adds the counts in A and in B, and the test of their difference.
     pub fn counted(self, (counts, found): ([f64; 2], Shift)) -> Self {
         Self { counts: Some(counts), counts_p: Some(found.p_value), ..self }
     }

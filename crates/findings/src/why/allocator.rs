@@ -1,4 +1,4 @@
-//! CPU time in the memory allocator, by the profile: a part of the server's own work that has an experiment of its own.
+//! CPU time in the memory allocator, from the profile: a part of the server's own work with its own experiment.
 
 use super::accused::Accused;
 use super::callers::profiled_us;
@@ -7,9 +7,9 @@ use super::trials::Trials;
 use crate::time::{Part, TrialTime};
 use tare_results::Results;
 
-/// What an allocator takes less of the difference of the server's work than this is not worth a suspect of its own.
+/// Minimum share of the allocator in the difference of the server's work for a separate suspect.
 const WORTH: f64 = 0.1;
-/// Functions that hand memory out and take it back, of C and C++.
+/// Allocation functions of C and C++.
 const FUNCTIONS: [&str; 12] = [
     "malloc",
     "calloc",
@@ -24,8 +24,8 @@ const FUNCTIONS: [&str; 12] = [
     "operator delete",
     "operator delete[]",
 ];
-/// Beginnings of names: glibc's functions inside, with waits for the lock of an arena; those of other allocators, and
-/// their libraries without symbols.
+/// Name prefixes: glibc's internal functions, including waits for the lock of an arena; functions of other allocators,
+/// and their libraries without symbols.
 const BEGINNINGS: [&str; 19] = [
     "__libc_malloc",
     "__libc_calloc",
@@ -48,7 +48,7 @@ const BEGINNINGS: [&str; 19] = [
     "[libmimalloc",
 ];
 
-/// The server's user time; the allocator's part of it by itself, where that makes up some of the difference.
+/// The server's user time, with the allocator's part as a separate suspect if it explains some of the difference.
 pub(super) fn work(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Vec<Accused> {
     let whole = Accused::plain(trials, Suspect::ServerWork, &[Part::ServerUser]);
     let Some([a, b]) = trials.each(results, allocator_us) else { return vec![whole] };
@@ -73,7 +73,7 @@ fn allocator_us(time: &TrialTime<'_>, results: &Results) -> Option<f64> {
 }
 
 fn is_of_an_allocator(symbol: &str) -> bool {
-    // With the version of the library, as `cfree@GLIBC_2.2.5`.
+    // Symbols may have a library version, as in `cfree@GLIBC_2.2.5`.
     let name = symbol.split_once('@').map_or(symbol, |(name, _)| name);
     FUNCTIONS.contains(&name) || BEGINNINGS.iter().any(|beginning| symbol.starts_with(beginning))
 }

@@ -1,4 +1,4 @@
-//! Who calls a function whose time differs: its CPU time by chain of callers, from the same profiles.
+//! The callers of functions whose time differs: CPU time by call chain, from the same profiles.
 
 use super::chains::{add_chain, between, parts};
 use super::changes::NamedChange;
@@ -10,15 +10,15 @@ use tare_results::Results;
 use tare_results::captures::FOLDED;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 
-/// Callers of a chain: the nearest.
+/// Number of callers in a chain, the nearest ones.
 const CALLERS: usize = 4;
-/// Chains of a function, and functions that have any: what a reader looks at.
+/// Limits for readability: chains per function, and functions with chains.
 const CHAINS: usize = 3;
 const FUNCTIONS: usize = 10;
-/// A chain with less than this share of the function's difference is no reason for it.
+/// Minimum share of a chain in the function's difference.
 const SMALLEST: f64 = 0.1;
 
-/// Microseconds a transaction by chain of callers, of each function.
+/// Function -> chain of callers -> microseconds per transaction.
 type Chains = BTreeMap<String, BTreeMap<String, f64>>;
 
 /// Adds the chains that make up the differences of the first functions.
@@ -58,7 +58,7 @@ fn of_side(times: &[TrialTime<'_>], results: &Results, names: &BTreeSet<&str>) -
     (recordings > 0).then_some(sums)
 }
 
-/// The function that a chain ends in, where it is asked for, and its nearest callers.
+/// The last function of a chain, if it is one of `names`, and its nearest callers.
 fn split<'c>(chain: &'c str, names: &BTreeSet<&str>) -> Option<(&'c str, String)> {
     let (callers, function) = chain.rsplit_once(';')?;
     let mut nearest: Vec<&str> = callers.rsplit(';').take(CALLERS).collect();
@@ -66,10 +66,10 @@ fn split<'c>(chain: &'c str, names: &BTreeSet<&str>) -> Option<(&'c str, String)
     names.contains(function).then(|| (function, nearest.join(";")))
 }
 
-/// CPU time that the profile of a trial divides, microseconds a transaction; none without a profile.
+/// CPU time covered by the profile of a trial, microseconds per transaction; none without a profile.
 pub(super) fn profiled_us(time: &TrialTime<'_>, results: &Results) -> Option<f64> {
     let profile = results.captures.get(&(time.trial.trial, time.trial.attempt))?.profile.as_ref()?;
-    // A profile of user mode alone is of that part of the CPU time.
+    // A profile of user mode only covers the user part of the CPU time.
     let quantity = if profile.kernel { Quantity::Cpu } else { Quantity::User };
     let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
     trial_mean(time.trial, cost.metric(Operation::Transaction).name())

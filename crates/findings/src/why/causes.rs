@@ -1,4 +1,4 @@
-//! Suspects: what parts and counts say about why B differs from A.
+//! Suspects: possible reasons for the difference between A and B, from time parts and counts.
 
 use super::accused::{Accused, sum, us_of};
 use super::model::{Cause, PartChange, TimeChange};
@@ -13,32 +13,32 @@ use tare_results::captures::WaitKind;
 use tare_stats::multiple::benjamini_yekutieli;
 use tare_stats::ratio::Shift;
 
-/// Share of the suspects that are shown although nothing differs: less than of parts, since a suspect is named as the
-/// reason.
+/// False discovery rate of the shown suspects: lower than that of parts, because a suspect is reported as the reason.
 const NAMED_WRONGLY: f64 = 0.01;
-/// Counters of writes of the log that were waited for until they were on storage.
+/// Counters of synchronous log writes.
 const SYNCS: [&str; 3] = ["Innodb_os_log_fsyncs", "wal.wal_sync", "Innodb_data_fsyncs"];
-/// A difference of so many switches a transaction is one in how threads wait for each other.
+/// Minimum difference in context switches per transaction that counts as a change in how threads wait for each other.
 const SWITCHES: f64 = 0.1;
-/// As many log writes a transaction.
+/// Minimum difference in synchronous log writes per transaction.
 const SYNCS_A_TRANSACTION: f64 = 0.01;
-/// More than this for each further switch, in the kernel or asleep, is other work or another wait, microseconds.
+/// Maximum time per additional switch, in the kernel or asleep, microseconds: more is other work or another wait.
 const WAKE_UP_US: f64 = 100.0;
-/// A write of the log that is waited for takes at most so many: into the wait, and those of who ends it.
+/// Maximum number of context switches per synchronous log write: those into the wait, and those of the thread that ends
+/// it.
 const SWITCHES_OF_A_SYNC: f64 = 3.0;
 const WAITS: [Part; 2] = [Part::ClientWaited, Part::ServerWaited];
-/// What the kernel does for either side.
+/// Kernel time of either side.
 const KERNEL: [Part; 2] = [Part::ClientSystem, Part::ServerSystem];
 const WITHOUT_NAME: [Part; 3] = [Part::Asleep, Part::Way, Part::NotExplained];
 
-/// What suspects are looked at with, besides the trials.
+/// The inputs of the suspects other than the trials.
 pub(super) struct Given<'g, 'r> {
     pub results: [&'r Results; 2],
-    /// The condition that takes longer, and its results: what experiments change.
+    /// The condition that takes longer, and its results: the one that experiments change.
     pub slower: (&'g ConditionTrials<'r>, &'r Results),
 }
 
-/// Every suspect that goes the way of the whole, the largest first; whether one is shown is said of each.
+/// Every suspect with the sign of the whole difference, the largest first, each with whether it is shown.
 pub(super) fn causes(
     trials: &Trials<'_, '_>,
     parts: &[PartChange],
@@ -58,7 +58,7 @@ pub(super) fn causes(
             share: whole.share(one.time.value),
             condition: given.slower.0.name.to_owned(),
             counts: one.counts,
-            // Where the whole is not shown to differ nothing is the reason.
+            // If no difference of the whole is shown, it has no reason either.
             shown: whole.shown && p_value <= NAMED_WRONGLY,
             prove: experiment(&one.suspect, given.slower.0, given.slower.1),
             suspect: one.suspect,
@@ -70,7 +70,7 @@ pub(super) fn causes(
 
 fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: &Given<'_, '_>) -> Vec<Accused> {
     let plain = |suspect: Suspect, of: &[Part]| Accused::plain(trials, suspect, of);
-    // Before the server's own work, which it is a reason of.
+    // Before the server's own work, of which it is a possible reason.
     let mut accused: Vec<Accused> = memory::remote(trials).into_iter().collect();
     accused.extend([
         plain(Suspect::RowLock, &[Part::RowLock]),
@@ -78,7 +78,7 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
         plain(Suspect::ClientBound, &[Part::ClientUser]),
     ]);
     accused.extend(allocator::work(trials, given.results));
-    // After it: that a server has other memory may follow from its work.
+    // After the server's own work, because the use of other memory may be a consequence of that work.
     accused.extend(memory::huge_pages(trials).into_iter().chain(memory::tlb_misses(trials)));
     accused.extend(parts.iter().filter_map(|change| match &change.part {
         Part::Lock(name) => Some(plain(lock(given.results, name), std::slice::from_ref(&change.part))),
@@ -91,7 +91,7 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
     accused
 }
 
-/// A lock as a suspect, by what the captures say it is of.
+/// A lock as a suspect, with its kind from the captures.
 fn lock(results: [&Results; 2], name: &str) -> Suspect {
     if name == PAGE_LOCKS {
         return Suspect::PageLock(name.to_owned());
@@ -105,11 +105,11 @@ fn lock(results: [&Results; 2], name: &str) -> Suspect {
     }
 }
 
-/// Whose time in the kernel and without a name is: the log's where log writes differ, else that of threads that wake
-/// each other, or of page faults, else no one's.
+/// Assigns kernel time and unnamed time to suspects: to the log if log writes differ, else to wake-ups or page faults,
+/// else to no specific cause.
 fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool) -> Vec<Accused> {
     let unnamed = sum(trials, &WITHOUT_NAME);
-    // Fewer log writes make no one wait longer. Where flushes are seen, those may be longer and no more of them.
+    // Fewer log writes cannot lengthen waits. If flushes are captured, each may take longer without more of them.
     let waited = sum(trials, &[Part::Flush, Part::Asleep, Part::NotExplained, Part::Way]);
     let syncs = syncs(trials, given.results)
         .filter(|(_, found)| found.value * waited.value > 0.0 && (!has_flush || found.p_value <= FALSE_DISCOVERIES));
@@ -121,7 +121,7 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
     let mut accused = Vec::new();
     if let Some((counts, found)) = &syncs {
         let waits = [Part::Flush, Part::Asleep, Part::NotExplained, Part::Way, Part::ServerSystem];
-        // A write that is waited for is the kernel's work too, and its switches wake no client.
+        // A synchronous write is also kernel work of the server, and its switches wake no client.
         let time = sum(trials, &waits[..if of_the_log { 5 } else { 4 }]);
         let (counts, counts_p) = (Some(*counts), Some(found.p_value));
         accused.push(Accused { suspect: Suspect::Commit, time, counts, counts_p });
@@ -154,8 +154,8 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
     accused
 }
 
-/// Waits for a CPU beyond those of the work: where as many threads work longer on as many CPUs, they wait longer in the
-/// same proportion, and the work is the reason. The proportion is that of the faster side.
+/// Waits for a CPU beyond those that follow from the work: if the same number of threads works longer on the same CPUs,
+/// waits grow in proportion, and the work is the reason. The proportion is that of the faster side.
 fn shortage(trials: &Trials<'_, '_>, whole_us: f64) -> Shift {
     let faster = if whole_us < 0.0 { trials.b } else { trials.a };
     let all = |of: &[Part]| faster.iter().map(|time| us_of(time, of)).sum::<f64>();
@@ -164,7 +164,7 @@ fn shortage(trials: &Trials<'_, '_>, whole_us: f64) -> Shift {
     trials.shift(&|time: &TrialTime<'_>| us_of(time, &WAITS) - proportion * us_of(time, &Part::WORK))
 }
 
-/// Log writes a transaction that were waited for, where both sides count them and differ.
+/// Synchronous log writes per transaction, if both sides count them and differ.
 fn syncs(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Option<([f64; 2], Shift)> {
     let [a, b] = trials.each(results, syncs_of)?;
     Some(trials.means_of(&a, &b)).filter(|(_, found)| found.value.abs() >= SYNCS_A_TRANSACTION)

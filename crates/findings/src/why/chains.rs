@@ -1,6 +1,6 @@
-//! Wall-clock time by call chain, of A and of B: what runs, what waits for a CPU, what sleeps in what. Weights of a
-//! recording are shares of the time of the threads that serve connections; here they are microseconds a transaction, so
-//! that two conditions of unlike throughput can be compared.
+//! Wall-clock time by call chain, of A and of B: running, waiting for a CPU, or asleep. Weights of a recording are
+//! shares of the time of the threads that serve connections; here they are converted to microseconds per transaction,
+//! so that conditions with different throughput are comparable.
 
 use super::changes::ChainTime;
 use super::model::WhyError;
@@ -12,12 +12,12 @@ use tare_results::Results;
 use tare_results::captures::WALL;
 use tare_results::schema::TrialRecord;
 
-/// Chains of a side at most: what is smaller than the smallest of them together is no one's to see.
+/// Maximum number of chains per side; smaller ones are invisible in a graph.
 const CHAINS: usize = 4_000;
-/// Different chains of a side that are added up, at most.
+/// Maximum number of distinct chains per side that are summed.
 const DIFFERENT: usize = 1_000_000;
 
-/// Every chain of either side, by name; empty where a side has no recording (`capture.waits`).
+/// Every chain of either side, by name; empty if a side has no recording (`capture.waits`).
 pub fn chains(a: Side<'_>, b: Side<'_>) -> Result<Vec<ChainTime>, WhyError> {
     let (of_a, of_b) = (compare::run_of(a)?, compare::run_of(b)?);
     let matched = compare::matched(&of_a, &of_b)?;
@@ -51,8 +51,8 @@ fn of_condition(condition: &ConditionTrials<'_>, results: &Results) -> BTreeMap<
     largest.into_iter().collect()
 }
 
-/// Tells of every chain of recordings, each of which divides so many microseconds a transaction, and of its part of
-/// them; how many recordings there were. One of them is in memory at a time.
+/// Calls `tell` for every chain of the recordings, with its part of the recording's microseconds per transaction.
+/// Returns the number of recordings. Only one recording is in memory at a time.
 pub(super) fn parts(recorded: impl Iterator<Item = (f64, String)>, mut tell: impl FnMut(&str, f64)) -> usize {
     let mut recordings = 0;
     for (us, text) in recorded {
@@ -63,7 +63,7 @@ pub(super) fn parts(recorded: impl Iterator<Item = (f64, String)>, mut tell: imp
     recordings
 }
 
-/// Adds to a chain; a new one only while there are not more than anyone records.
+/// Adds to a chain; a new chain is added only below the limit, which real recordings do not reach.
 pub(super) fn add_chain(sums: &mut BTreeMap<String, f64>, chain: &str, us: f64) {
     let is_room = sums.len() < DIFFERENT;
     match sums.get_mut(chain) {
@@ -82,7 +82,7 @@ fn weighed(line: &str) -> Option<(&str, f64)> {
 mod tests {
     use super::*;
 
-    /// Each may have 64 MiB, and there may be thousands.
+    /// A recording may have 64 MiB, and there may be thousands: only one may be in memory at a time.
     #[test]
     fn a_recording_is_read_when_the_one_before_was_told() {
         let said = std::cell::RefCell::new(Vec::new());

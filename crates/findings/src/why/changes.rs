@@ -1,4 +1,4 @@
-//! Times a transaction of many things of one kind, functions or statements, that are tested together.
+//! Times per transaction of many items of one kind (functions or statements), which are tested together.
 
 use super::trials::{FALSE_DISCOVERIES, Trials};
 use crate::ends;
@@ -8,50 +8,50 @@ use tare_stats::Interval;
 use tare_stats::multiple::benjamini_hochberg;
 use tare_stats::ratio::Shift;
 
-/// Of those that are not shown to differ so many are told, with the smallest difference that would have been seen.
+/// Number of items without a shown difference that are reported, with their smallest detectable difference.
 const NOT_SHOWN: usize = 3;
 
 /// B - A of the time of one function or one statement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NamedChange {
     pub name: String,
-    /// Of A, microseconds a transaction.
+    /// Of A, microseconds per transaction.
     pub a_us: f64,
     pub b_us: f64,
-    /// B - A, microseconds a transaction.
+    /// B - A, microseconds per transaction.
     pub us: f64,
-    /// 95% interval of it, for this one alone.
+    /// 95% interval for this item alone.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Chance of such a difference where there is none, adjusted over all of its kind (false discovery rate).
+    /// Probability of such a difference if there is none, adjusted over all items of the kind (false discovery rate).
     pub p_value: f64,
-    /// The smallest difference that four of five such runs would have shown of this one alone.
+    /// The smallest difference detectable with 80% power, for this item alone.
     pub smallest_us: Option<f64>,
-    /// Of a function that is shown: by the chains of callers that it is reached through, the largest difference first.
+    /// For a shown function: the call chains that reach it, the largest difference first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<ChainTime>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChainTime {
-    /// `caller;callee`; of wall-clock time the first is `ran`, `ready` or `asleep`.
+    /// `caller;callee`; for wall-clock time the first element is `ran`, `ready` or `asleep`.
     pub chain: String,
-    /// Of A, microseconds a transaction.
+    /// Of A, microseconds per transaction.
     pub a_us: f64,
     pub b_us: f64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
-    /// Those that are shown to differ, the largest difference first.
+    /// Items that are shown to differ, the largest difference first.
     pub shown: Vec<NamedChange>,
-    /// The ones that take most time of those that are not shown to.
+    /// The items with the largest times among those not shown to differ.
     pub not_shown: Vec<NamedChange>,
     pub tested: usize,
 }
 
 impl Changes {
-    /// Of each trial's microseconds by name; what a trial does not name took none.
+    /// From each trial's microseconds by name; a name missing in a trial counts as 0.
     pub(super) fn of(trials: &Trials<'_, '_>, a: &[BTreeMap<String, f64>], b: &[BTreeMap<String, f64>]) -> Self {
         let names: BTreeSet<&String> = a.iter().chain(b).flat_map(BTreeMap::keys).collect();
         let change = |(name, [a_us, b_us], shift): (&String, [f64; 2], Shift)| NamedChange {
@@ -75,8 +75,8 @@ impl Changes {
     }
 }
 
-/// Each of these with its means in A and in B and the difference, whose chance is adjusted over all of them (false
-/// discovery rate). What a trial does not have is 0 there.
+/// The means in A and in B and the difference of each key, with p-values adjusted over all of them (false discovery
+/// rate). A key missing in a trial counts as 0.
 pub(super) fn together<'k, K: Ord>(
     trials: &Trials<'_, '_>,
     [a, b]: [&[BTreeMap<K, f64>]; 2],

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use tare_stats::Interval;
 use tare_stats::ratio::Shift;
 
-/// B - A of one event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventChange {
     #[serde(flatten)]
@@ -17,16 +16,16 @@ pub struct EventChange {
     pub a: f64,
     pub b: f64,
     pub difference: f64,
-    /// 95% interval of it, for this one alone.
+    /// 95% interval for this event alone.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Chance of such a difference where there is none, adjusted over all events (false discovery rate).
+    /// Probability of such a difference if there is none, adjusted over all events (false discovery rate).
     pub p_value: f64,
-    /// Whether it is shown: that chance is at most 5%.
+    /// Whether it is shown: the adjusted p-value is at most 5%.
     pub shown: bool,
 }
 
-/// Of the events that every trial of both sides has; none where a trial counted none.
+/// The events that every trial of both sides has; empty if a trial counted none.
 pub(super) fn events(trials: &Trials<'_, '_>) -> Vec<EventChange> {
     let [a, b] =
         [trials.a, trials.b].map(|side| side.iter().map(events_of_trial).collect::<Vec<BTreeMap<Event, f64>>>());

@@ -1,4 +1,4 @@
-//! From A's time of a transaction to B's: the whole, its parts, functions and suspects.
+//! Explains the difference between the transaction times of A and B: the whole, its parts, functions and suspects.
 
 use super::model::{PartChange, TimeChange, Times, Why, WhyError};
 use super::trials::{FALSE_DISCOVERIES, Trials};
@@ -15,7 +15,7 @@ use tare_results::hardware::Hardware;
 use tare_stats::multiple::benjamini_yekutieli;
 use tare_stats::ratio::Shift;
 
-/// From this share of a side's time on what other programs took of it is worth a word.
+/// Minimum share of a side's time taken by other programs that is reported.
 const DISTURBED: f64 = 0.02;
 
 pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
@@ -27,7 +27,7 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     of_conditions((*one, a.results), (*other, b.results))
 }
 
-/// Of two conditions, each with the results that it is of.
+/// Explains two conditions, each with its results.
 pub fn of_conditions(
     (one, of_one): (&ConditionTrials<'_>, &Results),
     (other, of_other): (&ConditionTrials<'_>, &Results),
@@ -88,15 +88,15 @@ fn made_apart(a: &Results, b: &Results) -> Vec<Difference> {
     found
 }
 
-/// Each part's difference; verdicts hold for all parts together. Shares are of `own`, in which what other programs took
-/// has no share where it is `disturbed`.
+/// Each part's difference; verdicts hold for all parts together. Shares are relative to `own`. If `disturbed`, the time
+/// taken by other programs has no share, because `own` excludes it.
 fn parts(
     trials: &Trials<'_, '_>,
     sides: &[ConditionTime; 2],
     own: TimeChange,
     disturbed: bool,
 ) -> (Vec<PartChange>, PartChange) {
-    // What only one side recorded is no difference: there it is part of what is not explained.
+    // A part that only one side recorded is no difference: it is included in the unexplained part.
     let all: BTreeSet<&Part> = trials.a.iter().chain(trials.b).flat_map(|time| time.parts.keys()).collect();
     let shifts: Vec<(&Part, Shift)> =
         all.into_iter().map(|part| (part, trials.shift(&|time: &TrialTime<'_>| time.part(part)))).collect();
@@ -122,7 +122,7 @@ fn parts(
     (parts, rest.into_iter().next().unwrap_or_else(none))
 }
 
-/// Each condition by itself, and what its capture samples hold.
+/// Each condition of a side, with its captures.
 pub fn times(side: Side<'_>) -> Result<Times, WhyError> {
     let of = compare::run_of(side)?;
     let times = time::of_conditions(&of.conditions, side.results);

@@ -1,4 +1,4 @@
-//! Suspects of how the server has its memory: on another node, in pages of which size, moved by the kernel.
+//! Suspects about the server's memory: on another node, page size, page moves by the kernel.
 
 use super::accused::{Accused, sum};
 use super::suspect::Suspect;
@@ -10,23 +10,23 @@ use tare_results::metric::TPS;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_stats::ratio::Shift;
 
-/// A difference of so much of the server's work that passes on another node than its memory may be the reason.
+/// Minimum difference in the share of the server's work on another node than its memory.
 const REMOTE: f64 = 0.1;
-/// As much of its memory in huge pages.
+/// Minimum difference in the share of memory in huge pages.
 const HUGE: f64 = 0.1;
-/// So many misses of the TLBs more among a thousand instructions: each costs some ten cycles.
+/// Minimum difference in TLB misses per thousand instructions: each costs some ten cycles.
 const TLB_MISSES: f64 = 1.0;
 const PER_INSTRUCTIONS: f64 = 1000.0;
-/// So many page faults more for each transaction that only find out which node a page is used on.
+/// Minimum difference in NUMA hint faults per transaction: page faults that only detect which node uses a page.
 const HINT_FAULTS: f64 = 0.01;
-/// Such a fault with the move of its page takes at most so long in the kernel, microseconds.
+/// Maximum kernel time of a NUMA hint fault including the move of its page, microseconds.
 const HINT_FAULT_US: f64 = 100.0;
-/// So many page faults more for each transaction that need no storage.
+/// Minimum difference in minor page faults per transaction: those that need no storage.
 const FAULTS: f64 = 0.1;
-/// Such a fault, in which a page is cleared, takes at most so long in the kernel, microseconds.
+/// Maximum kernel time of a minor page fault, in which a page is cleared, microseconds.
 const FAULT_US: f64 = 10.0;
 
-/// The server's user time, where more of its work passed on another node than its memory.
+/// The server's user time, if more of its work ran on another node than its memory.
 pub(super) fn remote(trials: &Trials<'_, '_>) -> Option<Accused> {
     let counted = counts(trials, &|time| time.away_from_memory)?;
     let accused = Accused::plain(trials, Suspect::RemoteMemory, &[Part::ServerUser]);
@@ -34,18 +34,18 @@ pub(super) fn remote(trials: &Trials<'_, '_>) -> Option<Accused> {
     more.then(|| accused.counted(counted))
 }
 
-/// The server's user time, where more or less of its memory was in huge pages.
+/// The server's user time, if the share of its memory in huge pages differs.
 pub(super) fn huge_pages(trials: &Trials<'_, '_>) -> Option<Accused> {
     let counted = counts(trials, &huge_share)?;
     let time = sum(trials, &[Part::ServerUser]);
-    // Of the side that takes longer.
+    // Relative to the side that takes longer.
     let fewer = counted.1.value * time.value < 0.0;
     let suspect = Suspect::HugePages { fewer };
     let accused = Accused { suspect, time, counts: None, counts_p: None };
     (counted.1.value.abs() >= HUGE).then(|| accused.counted(counted))
 }
 
-/// The server's user time, where it misses more pages in the TLBs for the same work.
+/// The server's user time, if it has more TLB misses for the same work.
 pub(super) fn tlb_misses(trials: &Trials<'_, '_>) -> Option<Accused> {
     let counted = counts(trials, &missed)?;
     let accused = Accused::plain(trials, Suspect::TlbMisses, &[Part::ServerUser]);
@@ -53,7 +53,7 @@ pub(super) fn tlb_misses(trials: &Trials<'_, '_>) -> Option<Accused> {
     more.then(|| accused.counted(counted))
 }
 
-/// Time in the kernel, where the page faults by which it balances nodes may take it.
+/// Kernel time, if it can be explained by the page faults of automatic NUMA balancing.
 pub(super) fn balancing(trials: &Trials<'_, '_>, in_kernel: &[Part]) -> Option<Accused> {
     let counted = counts(trials, &hint_faults)?;
     let accused = Accused::plain(trials, Suspect::NumaBalancing, in_kernel);
@@ -62,7 +62,7 @@ pub(super) fn balancing(trials: &Trials<'_, '_>, in_kernel: &[Part]) -> Option<A
     more.then(|| accused.counted(counted))
 }
 
-/// The server's kernel time, where page faults may take it: memory that it gives back and takes again.
+/// The server's kernel time, if it can be explained by page faults: memory that is released and allocated again.
 pub(super) fn page_faults(trials: &Trials<'_, '_>) -> Option<Accused> {
     let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == Quantity::MinorFaults)?;
     let name = cost.metric(Operation::Transaction).name();
@@ -73,14 +73,14 @@ pub(super) fn page_faults(trials: &Trials<'_, '_>) -> Option<Accused> {
     (more && each_us > 0.0 && each_us <= FAULT_US).then(|| accused.counted(counted))
 }
 
-/// What every trial of both sides counts: the means, and the difference.
+/// Counts of every trial of both sides: the means, and the difference.
 fn counts(trials: &Trials<'_, '_>, of: &dyn Fn(&TrialTime<'_>) -> Option<f64>) -> Option<([f64; 2], Shift)> {
     let all = |times: &[TrialTime<'_>]| -> Option<Vec<f64>> { times.iter().map(of).collect() };
     let (a, b) = all(trials.a).zip(all(trials.b))?;
     Some(trials.means_of(&a, &b))
 }
 
-/// Share of the server's memory that is in huge pages, of either kind.
+/// Share of the server's memory in huge pages, transparent or from the pool.
 fn huge_share(time: &TrialTime<'_>) -> Option<f64> {
     let [mut huge, mut all] = [0.0; 2];
     for sample in &time.trial.samples {
@@ -92,7 +92,7 @@ fn huge_share(time: &TrialTime<'_>) -> Option<f64> {
     (all > 0.0).then(|| (huge / all).clamp(0.0, 1.0))
 }
 
-/// Misses of the TLBs for data and for instructions in the connections' threads, for each thousand instructions.
+/// TLB misses for data and instructions in the connections' threads, per thousand instructions.
 fn missed(time: &TrialTime<'_>) -> Option<f64> {
     let events = events_of_trial(time);
     let of = |name: &str| {
@@ -104,7 +104,7 @@ fn missed(time: &TrialTime<'_>) -> Option<f64> {
     Some(PER_INSTRUCTIONS * misses / instructions)
 }
 
-/// Of the whole machine, for each transaction.
+/// Of the whole machine, per transaction.
 fn hint_faults(time: &TrialTime<'_>) -> Option<f64> {
     let [mut faults, mut transactions] = [0.0; 2];
     for sample in &time.trial.samples {

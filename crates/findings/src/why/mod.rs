@@ -1,5 +1,5 @@
-//! What makes up the difference between the transactions of two conditions: part by part, below it function by
-//! function, and the suspects with what would decide.
+//! Explains the difference in transaction time between two conditions: part by part, below that function by function,
+//! and suspects with the experiments that would decide about them.
 
 mod accused;
 mod allocator;

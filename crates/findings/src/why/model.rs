@@ -1,4 +1,4 @@
-//! What a comparison of two times came to.
+//! Results of a comparison of two transaction times.
 
 use super::changes::Changes;
 use super::events::EventChange;
@@ -18,26 +18,26 @@ use tare_stats::Interval;
 use tare_stats::ratio::Shift;
 
 pub const SUSPECTS_SHOWN: usize = 5;
-/// A suspect that explains less of the difference is not worth the time of an experiment.
+/// Minimum share of the difference for which a suspect is worth an experiment.
 const WORTH: f64 = 0.1;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhyError {
     #[error(transparent)]
     Compare(#[from] CompareError),
-    /// More than one condition a side.
+    /// More than one condition per side.
     #[error("each side has {} conditions", names.len())]
     Several { names: Vec<String> },
-    /// No trial of a side says where its clients' time went.
+    /// No trial of a side recorded where its clients' time went.
     #[error("no trial of `{name}` has transactions with watched client threads")]
     NoTime { name: String },
 }
 
-/// Conditions that are compared with none.
+/// Conditions that are not compared with others.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Times {
     pub conditions: Vec<ConditionTime>,
-    /// What was captured of them, an entry each that has any.
+    /// The captures of each condition that has any.
     pub captures: Vec<CaptureSummary>,
 }
 
@@ -45,50 +45,49 @@ pub struct Times {
 pub struct Why {
     /// The time of A and of B, with the same locks named.
     pub sides: [ConditionTime; 2],
-    /// Whether differences are of trials of the same block.
+    /// Whether differences are between trials of the same block.
     pub paired: bool,
-    /// Whether both are of one run; else what the time between two runs did is in every difference.
+    /// Whether both are from one run; else every difference includes changes between the two runs.
     pub one_run: bool,
-    /// In what machine and server of two runs differ; nothing of one run.
+    /// Differences of machine and server between two runs; empty for one run.
     pub made_apart: Vec<Difference>,
     pub difference: TimeChange,
-    /// The same without the waits for CPUs that other programs had, where these are worth a word: what A and B differ
-    /// in themselves. Suspects are held against it.
+    /// The difference without waits for CPUs that other programs used, if these are large enough to report. Suspects
+    /// are compared with it.
     pub undisturbed: Option<TimeChange>,
     pub parts: Vec<PartChange>,
     pub not_explained: PartChange,
-    /// The server's functions by their CPU time a transaction.
     pub functions: Changes,
-    /// What connections sleep in, by the nearest callers, `caller;callee`: wall-clock time a transaction.
+    /// Functions that connections sleep in, by their nearest callers, `caller;callee`: wall-clock time per transaction.
     pub sleeps: Changes,
-    /// Statements, or kinds of transactions, by their wall-clock time a transaction.
+    /// Statements, or kinds of transactions, by their wall-clock time per transaction.
     pub statements: Changes,
-    /// Events of processors and kernel, where every trial of both counted them.
+    /// Events of processors and kernel, if every trial of both sides counted them.
     pub events: Vec<EventChange>,
-    /// Cache lines that cores take from each other in A and in B, where accesses to memory were sampled.
+    /// Contended cache lines in A and in B, if memory accesses were sampled.
     pub lines: [Option<LinesSummary>; 2],
-    /// What of the profiles has no name, of the side that has more of it; none where that is little.
+    /// The part of a profile without names, of the side that has more of it; none if it is small.
     pub unnamed: Option<Unnamed>,
-    /// What the machine could have told of its processors, of A or else of B; none where results do not say it.
+    /// The hardware counters that the machine supports, of A or else of B; none if the results lack them.
     pub hardware: Option<Hardware>,
-    /// Captures that a trial of either side was to have and has not, with the reason.
+    /// Captures that are missing in a trial of either side, with the reason.
     pub missing: BTreeMap<String, String>,
     pub causes: Vec<Cause>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimeChange {
-    /// In microseconds for each transaction.
+    /// In microseconds per transaction.
     pub us: f64,
-    /// 95% interval; none with one trial on a side.
+    /// 95% interval; none if a side has a single trial.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Whether the trials show a difference, at 95%.
     pub shown: bool,
-    /// Chance of such a difference where there is none.
+    /// Probability of such a difference if there is none.
     #[serde(skip)]
     pub p_value: f64,
-    /// The smallest difference that four of five such runs would have shown.
+    /// The smallest difference detectable with 80% power.
     pub smallest_us: Option<f64>,
 }
 
@@ -98,14 +97,14 @@ impl TimeChange {
         Self { us: found.value, ci: found.ci, shown, p_value: found.p_value, smallest_us: found.smallest }
     }
 
-    /// What share of it so many microseconds are; none of a difference that may be nothing.
+    /// `us` as a share of the difference; none if no difference is shown.
     pub(super) fn share(&self, us: f64) -> Option<f64> {
         self.shown.then(|| us / self.us)
     }
 }
 
 impl Why {
-    /// What A and B differ in themselves: without what other programs did to them.
+    /// The difference between A and B themselves: without the effect of other programs.
     pub fn own(&self) -> TimeChange {
         self.undisturbed.unwrap_or(self.difference)
     }
@@ -114,7 +113,7 @@ impl Why {
         cause.us.abs() >= WORTH * self.own().us.abs()
     }
 
-    /// The time of a transaction of A and of B that [`Why::own`] is the difference of, microseconds.
+    /// The times of A and B per transaction whose difference is [`Why::own`], microseconds.
     pub fn own_us(&self) -> [f64; 2] {
         self.sides.each_ref().map(|side| {
             let strangers = side.parts.iter().filter(|part| self.undisturbed.is_some() && part.part == Part::Strangers);
@@ -127,22 +126,22 @@ impl Why {
 pub struct PartChange {
     #[serde(rename = "name")]
     pub part: Part,
-    /// Of A, microseconds a transaction.
+    /// Of A, microseconds per transaction.
     pub a_us: f64,
     pub b_us: f64,
-    /// B - A, microseconds a transaction.
+    /// B - A, microseconds per transaction.
     pub us: f64,
-    /// 95% interval of it, for this part alone.
+    /// 95% interval for this part alone.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Share of the difference that is A's and B's own ([`Why::own`]); below 0 where it goes the other way. None where
-    /// that is not shown, and none of what other programs took where the difference is without it.
+    /// Share of the own difference of A and B ([`Why::own`]); negative if it has the opposite sign. None if that
+    /// difference is not shown, and none for the time of other programs if the own difference excludes it.
     pub share: Option<f64>,
-    /// Chance of such a difference where there is none, adjusted over all parts (false discovery rate).
+    /// Probability of such a difference if there is none, adjusted over all parts (false discovery rate).
     pub p_value: f64,
-    /// Whether it is shown: that chance is at most 5%.
+    /// Whether it is shown: the adjusted p-value is at most 5%.
     pub shown: bool,
-    /// The smallest difference that four of five such runs would have shown of this part alone.
+    /// The smallest difference detectable with 80% power, for this part alone.
     pub smallest_us: Option<f64>,
 }
 
@@ -153,22 +152,22 @@ impl PartChange {
     }
 }
 
-/// One suspect with its number, and the experiment that would decide.
+/// One suspect with its part of the difference, and the experiment that would decide about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {
     pub suspect: Suspect,
-    /// Its part of the difference, microseconds a transaction.
+    /// Its part of the difference, microseconds per transaction.
     pub us: f64,
     pub ci: Option<Interval>,
-    /// Share of the difference; none where that is not shown.
+    /// Share of the difference; none if no difference is shown.
     pub share: Option<f64>,
-    /// The condition that it is tried on: the slower of the two.
+    /// The condition for the experiment: the slower of the two.
     pub condition: String,
-    /// What is counted of it in A and in B, where it is something else than time: switches, log writes and page faults
-    /// per transaction, shares of the server's work and memory, misses among a thousand instructions.
+    /// Counts in A and in B for suspects that have other evidence than time: switches, log writes and page faults per
+    /// transaction, shares of the server's work and memory, misses per thousand instructions.
     pub counts: Option<[f64; 2]>,
-    /// Whether the trials show it to differ, as they do the whole.
+    /// Whether the trials show a difference of the suspect and of the whole.
     pub shown: bool,
-    /// The command that would decide, and which way it must come out.
+    /// The command that would decide, with the expected result.
     pub prove: Experiment,
 }

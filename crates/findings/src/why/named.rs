@@ -1,6 +1,6 @@
-//! What has a name below the parts. Functions of the server by their CPU time a transaction: shares of a profile add up
-//! to one, so that a rise in one lowers all others; times do not. Statements, or kinds of transactions, by the
-//! wall-clock time that they take of a transaction.
+//! Named items below the parts. Functions of the server are compared by CPU time per transaction, not by shares of a
+//! profile: shares add up to one, so that a rise in one lowers all others. Statements, or kinds of transactions, are
+//! compared by their wall-clock time per transaction.
 
 use super::callers::{self, profiled_us};
 use super::changes::Changes;
@@ -11,11 +11,11 @@ use tare_results::Results;
 use tare_results::metric::TPS;
 use tare_results::schema::SampleRecord;
 
-/// Beginning of the metric that is the mean time of one, milliseconds.
+/// Prefix of the metrics with the mean time of one statement, milliseconds.
 const MEAN: &str = "latency_ms_mean_of_";
 const COUNTS: [&str; 2] = ["statement_executions_", "tpcc_transactions_"];
 
-/// The functions by their CPU time, and who calls those that differ. Every trial of both sides needs its profile.
+/// The functions by their CPU time, with the callers of those that differ. Every trial of both sides needs its profile.
 pub(super) fn functions(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Changes {
     let of = |times: &[TrialTime<'_>], results: &Results| -> Option<Vec<BTreeMap<String, f64>>> {
         times.iter().map(|time| functions_of(time, results)).collect()
@@ -26,14 +26,14 @@ pub(super) fn functions(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Chan
     changes
 }
 
-/// CPU time inside each function, microseconds a transaction; none without a profile.
+/// CPU time inside each function, microseconds per transaction; none without a profile.
 fn functions_of(time: &TrialTime<'_>, results: &Results) -> Option<BTreeMap<String, f64>> {
     let cpu_us = profiled_us(time, results)?;
     let profile = results.captures.get(&(time.trial.trial, time.trial.attempt))?.profile.as_ref()?;
     Some(profile.symbols.iter().map(|symbol| (symbol.symbol.clone(), symbol.self_fraction * cpu_us)).collect())
 }
 
-/// The statements by their time. A load with fewer than two of them is told by its transactions.
+/// The statements by their time. With fewer than two statements, the transactions themselves are enough.
 pub(super) fn statements(trials: &Trials<'_, '_>) -> Changes {
     let of = |times: &[TrialTime<'_>]| -> Vec<BTreeMap<String, f64>> { times.iter().map(statements_of).collect() };
     let (a, b) = (of(trials.a), of(trials.b));
@@ -41,7 +41,7 @@ pub(super) fn statements(trials: &Trials<'_, '_>) -> Changes {
     if several { Changes::of(trials, &a, &b) } else { Changes::default() }
 }
 
-/// Wall-clock time of each, microseconds of a transaction.
+/// Wall-clock time of each statement, microseconds per transaction.
 fn statements_of(time: &TrialTime<'_>) -> BTreeMap<String, f64> {
     let (mut us, mut transactions) = (BTreeMap::<String, f64>::new(), 0.0);
     for sample in &time.trial.samples {
@@ -57,7 +57,8 @@ fn statements_of(time: &TrialTime<'_>) -> BTreeMap<String, f64> {
     if us.is_empty() { of_capture_sample(time).unwrap_or_default() } else { us }
 }
 
-/// Of loads that time their statements in the capture sample: there the same share of a transaction's time.
+/// For loads that time their statements in the capture sample only: the shares of a transaction's time are taken to be
+/// those of the capture sample.
 fn of_capture_sample(time: &TrialTime<'_>) -> Option<BTreeMap<String, f64>> {
     let sample = time.trial.capture_sample.as_ref()?;
     let share_of_us = sample.tps / (1e6 * time.clients as f64);

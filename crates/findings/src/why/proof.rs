@@ -1,4 +1,4 @@
-//! Suspects tried by experiment: which experiments separate them, and what came of each.
+//! Tests suspects by experiment: selects the experiments that separate them, and judges each result.
 
 use super::model::{Cause, Why};
 use super::prove::{Change, Expected};
@@ -8,28 +8,29 @@ use serde::Serialize;
 use tare_results::pairs::Stop;
 use tare_stats::Interval;
 
-/// Experiments that are made at most: what the largest suspects explain is decided by as many.
+/// Maximum number of experiments, for the largest suspects.
 const MOST: usize = 3;
-/// A suspect that explains so much of the slower side's time must change it by half of that; the least and the most
-/// that is asked for, so that neither chance nor a part that overlaps with another decides.
+/// The change required of an experiment: half of the share of the slower side's time that the suspect explains, limited
+/// to this minimum and maximum, so that neither chance nor an overlap with another part decides.
 const HALF: f64 = 0.5;
 const LEAST: f64 = 0.02;
 const GREATEST: f64 = 0.3;
 
-/// One experiment: the slower condition as it is, against the same with something changed.
+/// One experiment: the slower condition unchanged, compared with the same condition after a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
     pub suspect: Suspect,
     pub condition: String,
     pub changes: Vec<Change>,
-    /// What is to be seen if the suspect is the reason.
+    /// The expected result if the suspect is the reason.
     pub expected: Expected,
-    /// By so much, as a fraction, the time of a transaction must then change, or must not.
+    /// The required change of the time of a transaction, as a fraction: it must occur, or must not.
     pub effect: f64,
 }
 
-/// The experiments that decide about the largest suspects, each suspect's own: the first ones of those that explain a
-/// tenth of the difference, can be made without a person and would change something. Fewer where two have the same.
+/// The experiments that decide about the largest suspects, one per suspect: those that explain a tenth of the
+/// difference, can be made without user input and would change something. Fewer if two suspects have the same
+/// experiment.
 pub fn experiments(found: &Why) -> Vec<Trial> {
     let [a, b] = found.sides.each_ref().map(|side| side.us_per_transaction);
     let mut trials: Vec<Trial> = Vec::new();
@@ -56,9 +57,9 @@ fn can_be_made(cause: &Cause) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofVerdict {
-    /// It came out as it must if the suspect is the reason.
+    /// The result is as expected: the suspect is the reason.
     Stands,
-    /// It did not: the suspect explains at most a small part.
+    /// The result is not as expected: the suspect explains at most a small part.
     Refuted,
     Undecided,
 }
@@ -77,7 +78,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Of the pairs of a comparison: the condition as it is against the changed one, by the time of a transaction.
+    /// Judges the pairs of a comparison: the unchanged condition against the changed one, by the time of a transaction.
     pub fn of(trial: Trial, ab: &Ab) -> Self {
         let claimed = ab.ci.filter(|_| ab.stop != Some(Stop::OneSided));
         let verdict = judge(trial.expected, trial.effect, ab.verdict, claimed);
@@ -85,10 +86,10 @@ impl Proof {
     }
 }
 
-/// Whether the time fell as it must, by the interval of the ratio of times.
+/// Whether the time fell as required, by the interval of the ratio of times.
 fn judge(expected: Expected, effect: f64, ab: AbVerdict, ci: Option<Interval>) -> ProofVerdict {
     let Some(ci) = ci else { return ProofVerdict::Undecided };
-    // No fall as large as the one that is asked for is possible.
+    // A fall as large as required is excluded.
     let too_little = 1.0 - ci.low < effect;
     let fell = ab == AbVerdict::Faster && ci.high < 1.0 && !too_little;
     match (expected, fell, too_little) {
@@ -107,14 +108,14 @@ mod tests {
         use ProofVerdict::{Refuted, Stands, Undecided};
         let ci = |low: f64, high: f64| Some(Interval { low, high });
         let cases = [
-            // A fall as large as asked for.
+            // A fall as large as required.
             (AbVerdict::Faster, ci(0.4, 0.5), Stands, Refuted),
-            // Shown, and far too small to be the reason.
+            // Shown, but too small to be the reason.
             (AbVerdict::Faster, ci(0.95, 0.99), Refuted, Stands),
             (AbVerdict::Equivalent, ci(0.99, 1.01), Refuted, Stands),
             (AbVerdict::Slower, ci(1.1, 1.3), Refuted, Stands),
             (AbVerdict::Undecided, ci(0.96, 1.2), Refuted, Stands),
-            // It may be, or not.
+            // Undecided in both directions.
             (AbVerdict::Undecided, ci(0.7, 1.1), Undecided, Undecided),
             (AbVerdict::Undecided, None, Undecided, Undecided),
         ];

@@ -1,4 +1,4 @@
-//! The experiment that decides about a suspect: what is changed, and what then happens if the suspect is the reason.
+//! The experiment that decides about a suspect: what is changed, and the expected result if the suspect is the reason.
 
 use super::suspect::Suspect;
 use crate::collect::ConditionTrials;
@@ -9,38 +9,38 @@ use tare_results::Results;
 use tare_results::schema::PlannedCondition;
 use tare_text::Value;
 
-/// What is to be seen when a suspect is the reason.
+/// The expected result if a suspect is the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expected {
     Faster,
-    /// The time of a transaction stays as it is: what was given more of was not what it waits for.
+    /// The time of a transaction stays the same, because transactions did not wait for the resource that was increased.
     Unchanged,
-    /// Functions are named that make it up.
+    /// Functions are named that explain it.
     Named,
 }
 
-/// A run of the same study with something changed.
+/// A run of the same study with some changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Experiment {
-    /// Words behind `tare run`, the study first: each an argument.
+    /// Arguments after `tare run`, the study first.
     pub arguments: Vec<String>,
-    /// What is changed: keys of a study with their values.
+    /// The changed keys of the study with their values.
     pub changes: Vec<Change>,
-    /// Whether the condition has them already, so that nothing would be changed.
+    /// Whether the condition has these values already, so that nothing would be changed.
     pub same: bool,
-    /// What is to be seen then in the slower of the two, if the suspect is the reason.
+    /// The expected result in the slower of the two conditions, if the suspect is the reason.
     pub expected: Expected,
-    /// Seconds that it takes, about; none where the plan does not say.
+    /// Estimated seconds; none if the plan has no estimate.
     pub estimated_s: Option<u32>,
 }
 
 /// A key of a study and the value that an experiment gives it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// `section.key`; `engine.options.NAME` of an option.
+    /// `section.key`; `engine.options.NAME` for an option.
     pub key: String,
-    /// As a study writes it; none where a person must say it first, as another host.
+    /// As a study writes it; none if the user has to provide it, such as another host.
     pub value: Option<String>,
 }
 
@@ -49,12 +49,12 @@ impl Change {
         Self { key: key.to_owned(), value: Some(value.to_string()) }
     }
 
-    /// One whose value a person must say.
+    /// A change whose value the user has to provide.
     fn of_a_person(key: &str) -> Self {
         Self { key: key.to_owned(), value: None }
     }
 
-    /// The value, or a word that stands for it.
+    /// The value, or a placeholder for it.
     pub fn shown(&self) -> &str {
         let word = if self.key == STATEMENTS { "FILE" } else { "HOST" };
         self.value.as_deref().unwrap_or(word)
@@ -62,21 +62,21 @@ impl Change {
 }
 
 const OPTIONS: &str = "engine.options.";
-/// The file of the load's statements.
+/// The file with the load's statements.
 const STATEMENTS: &str = "workload.file";
 const RUNNING: [&str; 2] = ["engine.socket", "engine.host"];
-/// Rows among which hot ones are lost.
+/// Number of rows that is enough to avoid contention on hot ones.
 const MANY_ROWS: i64 = 100_000;
-/// Times as many tables, warehouses or accounts, so that a lock of each is shared by fewer.
+/// Factor for the number of tables, warehouses or accounts, so that fewer threads share each lock.
 const MORE: i64 = 8;
 const ROWS: &str = "workload.rows";
 const TABLES: &str = "workload.tables";
 const SPIN: &str = "client.spin";
 const ALLOCATOR: &str = "process.allocator";
-/// Words for the C library's, which the server has by itself.
+/// Names of the C library's allocator, which the server uses by default.
 const OWN_ALLOCATOR: [&str; 2] = ["system", "as-found"];
 const THP: &str = "machine.thp";
-/// As the machine was found: the value in use stands in brackets.
+/// The original value of the machine: the active one is in brackets.
 const THP_FOUND: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 pub(super) fn experiment(suspect: &Suspect, side: &ConditionTrials<'_>, results: &Results) -> Experiment {
@@ -108,7 +108,7 @@ impl Known<'_, '_> {
         self.planned().find_map(|planned| planned.settings.get(key))
     }
 
-    /// Whether a study may be written with this key: its plan has it, or is not known.
+    /// Whether a study may set this key: its plan has it, or the plan is unknown.
     fn has(&self, key: &str) -> bool {
         self.setting(key).is_some() || self.setting("workload.name").is_none()
     }
@@ -118,24 +118,25 @@ impl Known<'_, '_> {
         own.is_some() && own == change.value
     }
 
-    /// A setting of the machine that no study has changed.
+    /// The original value of a machine setting that the study did not change.
     fn found(&self, key: &str) -> Option<String> {
         let settings = &self.results.environment.as_ref().filter(|_| key == THP)?.settings;
         let (_, rest) = settings.get(THP_FOUND)?.split_once('[')?;
         Some(rest.split_once(']')?.0.to_owned())
     }
 
-    /// Whether the server runs already, and is measured as it is.
+    /// Whether the server runs already and is measured unchanged.
     fn runs(&self) -> bool {
         RUNNING.iter().any(|key| self.setting(key).is_some())
     }
 
-    /// Whether each client has a PU on which no thread of the server may run, and can spin there until that answers.
+    /// Whether each client has a PU that no server thread may use, so that it can spin there while it waits for an
+    /// answer.
     fn has_own_pus(&self) -> bool {
         let Some(placement) = self.planned().find_map(|planned| planned.placement.as_ref()) else { return false };
         let all = |side: &[Vec<usize>]| side.iter().flatten().copied().collect::<BTreeSet<usize>>();
         let (clients, server) = (all(&placement.client), all(&placement.server));
-        // The plan of a load that opens no connections of its own has no such key.
+        // The plan of a load that opens no connections of its own lacks this key.
         let enough = clients.len() as i64 >= self.number("workload.threads", 1);
         let sleeps = self.setting(SPIN).is_some_and(|spin| spin.switch() == Ok(false));
         enough && !server.is_empty() && clients.is_disjoint(&server) && sleeps
@@ -172,7 +173,7 @@ impl Known<'_, '_> {
                 let set = keys.into_iter().map(|(key, value)| Change::to(&format!("placement.{key}"), value));
                 (set.collect(), Expected::Faster)
             }
-            // A server that runs already keeps the one that it has.
+            // A running server keeps its allocator.
             Suspect::Allocator | Suspect::PageFaults if self.runs() => self.changes(&Suspect::ServerWork),
             Suspect::Allocator | Suspect::PageFaults => {
                 let other = self.setting(ALLOCATOR).map(ToString::to_string);
@@ -190,7 +191,7 @@ impl Known<'_, '_> {
             Suspect::ClientBound | Suspect::Throttled => (vec![Change::of_a_person("client.host")], Expected::Faster),
             Suspect::KernelTime | Suspect::ServerWork => one("capture.profile", "on".to_owned(), Expected::Named),
             Suspect::Unnamed | Suspect::Pauses => {
-                // Of a server that runs already the first three are captured alone.
+                // Only the first three captures are possible with a running server.
                 let captures = ["waits", "locks", "status", "profile", "wakes"];
                 let set = captures
                     .into_iter()
@@ -217,7 +218,7 @@ impl Known<'_, '_> {
         }
     }
 
-    /// Rows, and pages, that fewer want at once: more of them, or of many all drawn equally often.
+    /// Reduces contention on rows and pages: more of them, or, if there are many, a uniform distribution.
     fn more_rows(&self) -> Change {
         if !self.has(ROWS) {
             let scales = ["workload.warehouses", "workload.pgbench_scale"].into_iter();
@@ -228,14 +229,14 @@ impl Known<'_, '_> {
         if rows < MANY_ROWS {
             return Change::to(ROWS, MANY_ROWS);
         }
-        // Of many rows those are hot that most are drawn from.
+        // With many rows, contention comes from an uneven distribution.
         match self.draws_unevenly() {
             true => Change::to("workload.distribution", "uniform"),
             false => self.more(TABLES).unwrap_or_else(|| Change::to(ROWS, rows)),
         }
     }
 
-    /// Several times as many, where a study may be written so.
+    /// A multiple of the current number, if a study may set the key.
     fn more(&self, key: &str) -> Option<Change> {
         self.has(key).then(|| Change::to(key, self.number(key, 1).saturating_mul(MORE)))
     }
@@ -251,8 +252,8 @@ impl Known<'_, '_> {
         }
     }
 
-    /// What sets a key on a command line: the factor, where the study varies it, and the condition's own placement
-    /// where that is one of several.
+    /// Command-line arguments that set a key: the factor if the study varies it, or the condition's own placement if
+    /// there are several.
     fn set(&self, change: &Change) -> Vec<String> {
         let value = change.shown();
         let levels = &self.side.levels;
@@ -270,7 +271,7 @@ impl Known<'_, '_> {
         vec!["--set".to_owned(), format!("{key}={value}")]
     }
 
-    /// What is PostgreSQL's, SQLite's, and that of MariaDB and MySQL.
+    /// Selects the value for PostgreSQL, SQLite, or MariaDB and MySQL.
     fn of_engine<T>(&self, [postgresql, sqlite, others]: [T; 3]) -> T {
         match self.setting("engine.name").map(ToString::to_string).unwrap_or_default().as_str() {
             "postgresql" => postgresql,

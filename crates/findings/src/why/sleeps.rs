@@ -1,4 +1,4 @@
-//! What the threads that serve connections sleep in, by who called it: wall-clock time a transaction.
+//! Functions that the threads that serve connections sleep in, by caller: wall-clock time per transaction.
 
 use super::changes::Changes;
 use super::trials::Trials;
@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::waits::CallersSource;
 
-/// Functions that make a chain: the nearest. The ends of deep stacks differ from trial to trial.
+/// Number of functions in a chain, the nearest ones. The far ends of deep stacks differ from trial to trial.
 const NEAREST: usize = 6;
 
-/// Every trial of both sides needs its chains, and all of them found in the same way: one way sees frames that the
-/// other does not.
+/// Requires the chains of every trial of both sides, all from the same source, because the sources see different
+/// frames.
 pub(super) fn sleeps(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Changes {
     let of = |times: &[TrialTime<'_>], results: &Results| -> Option<Vec<(CallersSource, BTreeMap<String, f64>)>> {
         times.iter().map(|time| of_trial(time, results)).collect()
@@ -27,7 +27,7 @@ pub(super) fn sleeps(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Changes
     Changes::of(trials, &a, &b)
 }
 
-/// Microseconds a transaction by chain, as the same share of the time as in the capture sample.
+/// Microseconds per transaction by chain, assuming the same shares of the time as in the capture sample.
 fn of_trial(time: &TrialTime<'_>, results: &Results) -> Option<(CallersSource, BTreeMap<String, f64>)> {
     let (source, callers) = results.captures.get(&(time.trial.trial, time.trial.attempt))?.callers()?;
     let mut us = BTreeMap::<String, f64>::new();
@@ -37,7 +37,7 @@ fn of_trial(time: &TrialTime<'_>, results: &Results) -> Option<(CallersSource, B
     Some((source, us))
 }
 
-/// The end of a chain; what has no name counts once, however deep it is.
+/// The end of a chain; consecutive unnamed functions count as one.
 fn nearest(chain: &str) -> String {
     let mut functions: Vec<&str> = chain.rsplit(';').collect();
     functions.dedup();

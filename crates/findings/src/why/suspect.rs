@@ -1,4 +1,4 @@
-//! What may be the reason of a difference.
+//! Possible reasons for a difference in transaction time.
 
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -7,43 +7,41 @@ use std::borrow::Cow;
 pub enum Suspect {
     RowLock,
     GlobalLock(String),
-    /// The lock of pages that many want at once.
+    /// The lock of pages that are in high demand.
     PageLock(String),
     /// The lock of an index whose tree changes.
     IndexLock(String),
-    /// Threads that wake each other: switches, and the kernel's work for them.
+    /// Threads that wake each other: context switches, and the kernel's work for them.
     WakeUps,
-    /// More threads that can run than CPUs that they may run on.
+    /// More runnable threads than CPUs for them.
     CpuShortage,
-    /// The way between client and server, where it is not their switches.
+    /// The connection between client and server, apart from context switches.
     Network,
-    /// The CPU quota of the clients' control group, used up.
+    /// The clients' control group exhausted its CPU quota.
     Throttled,
     /// Time in the kernel, without more switches.
     KernelTime,
     ClientBound,
     ServerWork,
-    /// Work of the server's on another node than its memory.
+    /// Server work on another node than its memory.
     RemoteMemory,
-    /// Its work inside the memory allocator.
     Allocator,
-    /// Its memory in small pages or in huge ones, where that differs.
+    /// The server's memory in small or huge pages, if this differs.
     HugePages {
-        /// Whether the side that takes longer has fewer huge ones.
+        /// Whether the side that takes longer has fewer huge pages.
         fewer: bool,
     },
-    /// Pages that the processor looks up anew.
     TlbMisses,
-    /// Page faults by which the kernel finds out which node a page is used on, and moves it there.
+    /// Page faults of automatic NUMA balancing, by which the kernel detects which node uses a page, and moves the page
+    /// there.
     NumaBalancing,
-    /// Page faults by which memory is had that was given back.
+    /// Page faults on memory that was released and is allocated again.
     PageFaults,
     /// Waits until the log is on storage.
     Commit,
     Storage,
-    /// Sleeps of the server's for a time.
     Pauses,
-    /// Waits inside the server, or on the way to it, that nothing recorded gives a name.
+    /// Waits inside the server, or in the connection to it, without a recorded name.
     Unnamed,
 }
 

@@ -1,18 +1,17 @@
-//! The trials of both sides and how they belong together.
+//! The trials of both sides and their pairing.
 
 use crate::confidence::CONFIDENCE;
 use crate::time::TrialTime;
 use tare_results::Results;
 use tare_stats::ratio::{Design, Shift, by_block, shift};
 
-/// Share of the parts, of the functions and of the suspects that are named although they do not differ.
+/// False discovery rate of parts, functions and events.
 pub(super) const FALSE_DISCOVERIES: f64 = 0.05;
 
-/// The trials of both sides with how they belong together.
 pub(crate) struct Trials<'t, 'r> {
     pub(super) a: &'t [TrialTime<'r>],
     pub(super) b: &'t [TrialTime<'r>],
-    /// Blocks of A and B, where both ran in the same ones.
+    /// Blocks of A and B, if both ran in the same ones.
     pub(super) blocks: Option<[Vec<usize>; 2]>,
 }
 
@@ -22,7 +21,7 @@ impl Trials<'_, '_> {
         self.shift_of(&a, &b)
     }
 
-    /// The difference of values, one a trial in their order.
+    /// The difference of values, one per trial in their order.
     pub(super) fn shift_of(&self, a: &[f64], b: &[f64]) -> Shift {
         let none = Shift { value: 0.0, ci: None, p_value: 1.0, smallest: None };
         let numbered = |side: usize, values: &[f64]| -> Option<Vec<(usize, f64)>> {
@@ -36,7 +35,7 @@ impl Trials<'_, '_> {
         found.unwrap_or(none)
     }
 
-    /// What every trial of A and of B says, in their order; none where one does not.
+    /// A value of every trial of A and of B, in their order; none if a trial lacks it.
     pub(super) fn each(
         &self,
         results: [&Results; 2],

@@ -1,4 +1,4 @@
-//! What a comparison makes of lost trials, of signs, of two sessions and of probes.
+//! Comparisons with lost trials, different signs, two sessions and probes.
 
 use crate::made_up::{results, trial};
 use tare_findings::compare::{CompareError, Gate, MetricComparison, Note, Options, Side, compare};
@@ -10,7 +10,7 @@ fn whole(results: &Results) -> Side<'_> {
     Side { results, condition: None }
 }
 
-/// A run of one condition; values vary by a little, and no two trials are alike.
+/// A run of one condition; values vary slightly, and no two trials are equal.
 fn run(trials: usize, each: impl Fn(usize, f64) -> TrialRecord) -> Results {
     results("best", (0..trials).map(|i| each(i, 1.0 + 0.001 * ((7 * i) % 11) as f64)).collect())
 }
@@ -19,7 +19,7 @@ fn steady(trials: usize) -> Results {
     run(trials, |i, luck| trial(i, i, "c", 1000.0 * luck, false))
 }
 
-/// The first trials died.
+/// A run whose first `dead` trials failed.
 fn dying(trials: usize, dead: usize) -> Results {
     run(trials, |i, luck| {
         let mut record = trial(i, i, "c", 1000.0 * luck, false);
@@ -44,10 +44,10 @@ fn trials_that_a_side_lost_by_itself_let_no_gate_pass() {
         assert_eq!(gate(&ten, &dying(10, dead)), Some(expected), "{dead} of 10 of B");
         assert_eq!(gate(&dying(10, dead), &ten), Some(Gate::Inconclusive), "{dead} of 10 of A");
     }
-    // Nothing done is nothing measured.
+    // A throughput of 0 is no measurement.
     let idle = run(6, |i, luck| trial(i, i, "c", if i < 3 { 0.0 } else { 1000.0 * luck }, false));
     assert_eq!(gate(&good, &idle), Some(Gate::Inconclusive));
-    // A disturbed trial that was put aside is no fault of the side.
+    // A disturbed trial that was set aside is not the side's fault.
     let aside = run(10, |i, luck| {
         let mut record = trial(i, i, "c", 1000.0 * luck, i < 5);
         record.outcome = if i < 5 { Outcome::Disturbed } else { Outcome::Ok };
@@ -56,7 +56,7 @@ fn trials_that_a_side_lost_by_itself_let_no_gate_pass() {
     assert_eq!(gate(&ten, &aside), Some(Gate::Passed));
 }
 
-/// Tested next to a dozen others it would need a larger difference than `tps` does.
+/// Tested together with a dozen other metrics, it would need a larger difference than `tps`.
 #[test]
 fn what_has_the_figures_of_a_judged_metric_has_its_verdict() {
     let of = |gain: f64| {
@@ -84,7 +84,7 @@ fn a_side_without_any_result_is_a_result() {
     assert_eq!(gate(&steady(2), &dying(2, 2)), Some(Gate::Inconclusive), "two tell nothing of a rate");
 }
 
-/// A metric that is better when higher, and says nothing of throughput.
+/// A metric that is better when higher, and is no throughput.
 fn scores(name: &str, values: &[f64]) -> Results {
     run(values.len(), |i, _| {
         let mut record = trial(i, i, "c", 1.0, false);
@@ -121,8 +121,8 @@ fn what_has_no_interval_has_no_verdict_and_a_zero_makes_no_time_negative() {
     assert!(times.ci.unwrap().low > 0.0, "{times:?}");
 }
 
-/// A run that said in advance that it is adjusted by the probe chain: the machine drifts as `machine` says, throughput
-/// follows, and `scale` is what the side does.
+/// A run that declared adjustment by the probe `chain`: the machine drifts by `machine`, throughput follows, and
+/// `scale` is the effect of the side.
 fn probed(scale: f64, machine: impl Fn(usize) -> f64) -> Results {
     let mut made = run(10, |i, luck| {
         let slow = machine(i);
@@ -167,7 +167,7 @@ fn two_runs_say_that_they_are_two_sessions_and_one_run_does_not() {
     let of = |condition| Side { results: &both, condition: Some(condition) };
     let together = compare(of("x"), of("y"), &Options::default()).unwrap();
     assert_eq!((sessions(&together.notes), together.one_run, together.metrics[0].paired), (0, true, true));
-    // What is compared with itself tells nothing.
+    // A comparison of a side with itself is refused.
     for (one, other) in [(whole(&both), whole(&both)), (of("x"), of("x"))] {
         let refused = compare(one, other, &Options::default());
         assert!(matches!(refused, Err(CompareError::SameTrials { .. })), "{refused:?}");
@@ -203,7 +203,7 @@ fn a_file_keeps_blocks_and_marks_of_disturbed_trials() {
     assert!(two.unwrap_err().to_string().contains("another block"), "a trial has one block");
 }
 
-/// A side of which every trial was disturbed: others took this share of the time of one of two CPUs.
+/// A side with disturbed trials only: others took this share of the time of one of two CPUs.
 fn on_a_shared_runner(scale: f64, taken: f64) -> Results {
     run(6, |i, luck| {
         let mut record = trial(i, i, "c", 1000.0 * scale * luck, true);
@@ -221,25 +221,25 @@ fn a_gate_fails_beyond_what_disturbance_could_explain() {
         let mut found = compare(whole(&good), whole(b), &options).unwrap();
         (found.gate, found.metrics.remove(0))
     };
-    // 88% slower where others took 76% of the time: at best it was 50% slower.
+    // 88% slower while others took 76% of the time: at least 50% is not explained by this.
     let (gate, slower) = of(&on_a_shared_runner(0.12, 0.76));
     let beyond = slower.beyond.expect("a bound");
     assert_eq!((gate, slower.verdict), (Some(Gate::Failed), Verdict::Slower));
     assert!((beyond.taken, (beyond.ratio - 0.5).abs() < 0.01) == (0.76, true), "{beyond:?}");
     assert!(beyond.ci.unwrap().contains(beyond.ratio), "{beyond:?}");
-    // What they took explains it: 60% slower of 76%, or no moment was left.
+    // Explained by the time taken: 60% slower with 76%, or no time was left at all.
     for (scale, taken) in [(0.4, 0.76), (0.12, 1.0), (0.12, 1.7)] {
         let (gate, open) = of(&on_a_shared_runner(scale, taken));
         assert_eq!((gate, open.verdict, open.beyond), (Some(Gate::Inconclusive), Verdict::Inconclusive, None));
     }
-    // Where nothing was recorded of it there is no bound, and swapped memory has none.
+    // Without records of the disturbance there is no bound, and swapped memory has none.
     let mut unknown = on_a_shared_runner(0.12, 0.76);
     unknown.trials[3].samples[0].covariates.clear();
     assert_eq!(of(&unknown).0, Some(Gate::Inconclusive));
     let mut swapped = on_a_shared_runner(0.12, 0.76);
     swapped.trials[3].samples[0].covariates.insert("server_swapped_bytes".to_owned(), 4096.0);
     assert_eq!(of(&swapped).0, Some(Gate::Inconclusive));
-    // Stolen time is that of all CPUs of the benchmark, one after the other at worst: 2 of 20% leave 60%.
+    // Steal time is per CPU of the benchmark, and in the worst case consecutive: 20% on each of 2 CPUs leave 60%.
     let mut stolen = on_a_shared_runner(0.5, 0.0);
     for trial in &mut stolen.trials {
         let own = [("bound_steal_fraction", 0.2), ("bound_busy_s", 1.2), ("bound_busy_fraction", 0.6)];
@@ -247,7 +247,7 @@ fn a_gate_fails_beyond_what_disturbance_could_explain() {
     }
     let (gate, slower) = of(&stolen);
     assert_eq!((gate, slower.beyond.map(|found| (100.0 * found.taken).round())), (Some(Gate::Failed), Some(40.0)));
-    // A that was disturbed makes B look faster by what it lost at most.
+    // Disturbances of A make B look faster by at most what A lost.
     let many = compare(whole(&on_a_shared_runner(0.12, 0.76)), whole(&good), &options).unwrap();
     assert_eq!((many.metrics[0].verdict, many.gate), (Verdict::Faster, Some(Gate::Inconclusive)));
     let few = compare(whole(&on_a_shared_runner(0.4, 0.76)), whole(&good), &options).unwrap();

@@ -1,19 +1,19 @@
-//! What becomes of an answer without the disturbed trials: each is made from its own trials, and they are the same only
-//! where they claim the same of the same conditions.
+//! Answers without the disturbed trials: each answer comes from its own trials, and two answers are the same only if
+//! they make the same claim about the same conditions.
 
 use crate::made_up::{results, trial};
 use tare_findings::answered;
 use tare_findings::verdict::{Answer, Selected, Verdict, Without};
 
-/// Twenty blocks, with the throughput of a condition in a clean trial, and in a disturbed one: those of the first
-/// sixteen blocks, where there is another number.
+/// Twenty blocks, with the throughput of each condition in clean and in disturbed trials. If the two differ, the trials
+/// of the first sixteen blocks are disturbed.
 fn made_up(question: &str, conditions: &[(&str, f64, f64)]) -> Answer {
     let mut trials = Vec::new();
     for block in 0..20 {
         for (condition, clean, disturbed) in conditions {
             let is_disturbed = block < 16 && clean != disturbed;
             let tps = if is_disturbed { *disturbed } else { *clean };
-            // Trials differ by a little, and no two blocks are alike.
+            // Trials differ slightly, and no two blocks are equal.
             let luck = 1.0 + 0.0001 * ((7 * trials.len()) % 11) as f64;
             trials.push(trial(trials.len(), block, condition, tps * luck, is_disturbed));
         }
@@ -71,12 +71,13 @@ fn a_claim_that_holds_without_them_comes_out_the_same_although_figures_differ() 
     assert_ne!(again, &answer.verdict);
 }
 
-/// Sixteen trials by luck, the slow ones of which were disturbed: others took this share of their time.
+/// Sixteen blocks as in [`luck`]: the first `slow` trials by luck are slow and disturbed.
 fn by_luck(slow: usize, taken: f64) -> Answer {
     luck(16, slow, taken, 133.0)
 }
 
-/// So many blocks of a trial by luck and one by design, which is as fast as this.
+/// Blocks with one trial by luck and one with the throughput `by_design`. The first `slow` trials by luck are slow and
+/// disturbed: others took the share `taken` of their time.
 fn luck(blocks: usize, slow: usize, taken: f64, by_design: f64) -> Answer {
     let mut trials = Vec::new();
     for block in 0..blocks {
@@ -102,9 +103,10 @@ fn clean_trials_that_are_a_selection_of_the_fast_ones_decide_nothing_of_how_tria
     assert_eq!(condition, "placement=by-luck");
     assert!(matches!(clean, Verdict::SpreadFrom(from) if from.sources.is_empty()), "{clean:?}");
     assert!(matches!(&answer.verdict, Verdict::SpreadFrom(from) if from.sources.len() == 1), "{answer:?}");
-    // What was taken explains it: 28 k/s in a sixth of the time are 168 in all of it, and a standstill explains all.
+    // The time taken explains it: 28 k/s in a sixth of the time are 168 k/s in all of it, and a complete stall explains
+    // everything.
     assert!([0.84, 1.0].iter().all(|taken| matches!(without(&by_luck(8, *taken)), Without::Other(_))));
-    // What trials differ by is said with its figures: one of them that is left out, and need not be, changes these.
+    // The answer for spread includes figures, so leaving out one trial unnecessarily changes the answer.
     for answer in [by_luck(1, 0.3), luck(6, 2, 0.3, 100.0)] {
         let Without::Selected { why: Selected::OneBeyond, clean, .. } = without(&answer) else { panic!("{answer:?}") };
         assert!(clean.claims_the_same(&answer.verdict) && answer.decides().is_none(), "{answer:?}");
@@ -112,8 +114,8 @@ fn clean_trials_that_are_a_selection_of_the_fast_ones_decide_nothing_of_how_tria
     assert!(luck(6, 2, 0.84, 100.0).decides().is_some());
 }
 
-/// Sixteen blocks of two conditions that are equally fast, of which the slow half of the second was disturbed, which
-/// made those trials slower by this share.
+/// Sixteen blocks of two equally fast conditions. The slow half of the second condition's trials was disturbed, which
+/// slowed them by the share `slower`.
 fn slow_half(name: &str, slower: f64) -> Answer {
     let mut trials = Vec::new();
     let mut add = |block: usize, condition: &str, tps: f64, is_slow: bool| {
@@ -140,7 +142,7 @@ fn clean_trials_that_may_be_a_selection_of_the_fast_ones_claim_nothing_that_all_
         };
         assert!(condition == "ahi=on" && clean.is_claim() && !answer.verdict.is_claim(), "{answer:?}");
         assert!(answer.decides().is_none());
-        // Trials that differ by chance as clean ones do are not slower by a third.
+        // Trials that differ by chance as much as clean ones do are not slower by a third.
         let answer = slow_half(name, 0.3);
         assert!(matches!(without(&answer), Without::Other(clean) if clean.is_claim()), "{answer:?}");
         assert!(answer.decides().is_some_and(Verdict::is_claim));

@@ -1,4 +1,5 @@
-//! Events of processors and kernel: as many a transaction as in the capture sample, however long they were counted.
+//! Events of processors and kernel: counts per transaction are those of the capture sample, however long they were
+//! counted.
 
 use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, trial, worked};
@@ -11,7 +12,7 @@ use tare_results::events::{EventCounts, SidesEvents};
 use tare_results::schema::{CaptureSample, ThreadClass};
 
 const BLOCKS: usize = 8;
-/// A transaction: CPU time of its client and of its connection, and the connection's work.
+/// Per transaction: CPU time of the client and of its connection, and the connection's events.
 const CLIENT_US: f64 = 30.0;
 const SERVER_US: f64 = 600.0;
 const CAPTURED_TPS: f64 = 900.0;
@@ -24,7 +25,7 @@ fn counted(transactions: f64, cpu_us: f64, per_transaction: &[(&str, f64)]) -> E
     EventCounts { elapsed_s, cpu_s: transactions * cpu_us / 1e6, user_only: false, counts }
 }
 
-/// A and B, whose transactions take as long and need `more` of A's instructions in the server.
+/// A and B with equal transaction times; B needs `more` instructions in the server, as a fraction of A's.
 fn made(seed: u64, more: f64) -> Results {
     let mut draws = Draws(seed);
     of_two_sides(BLOCKS, |block, side, name| {
@@ -34,7 +35,7 @@ fn made(seed: u64, more: f64) -> Results {
         let thread = |class, cpu_us: f64| worked(class, transactions * cpu_us / 1e6);
         record.samples[0].threads =
             vec![thread(ThreadClass::Client, CLIENT_US), thread(ThreadClass::Connection, SERVER_US)];
-        // Counted for a time of its own, which is no matter.
+        // Counted for a different time, which must not matter.
         let seen = 500.0 + 100.0 * block as f64;
         let mut about = |value: f64| value * (1.0 + 0.01 * draws.normal());
         let instructions = about(INSTRUCTIONS) * if side == 1 { 1.0 + more } else { 1.0 };

@@ -1,4 +1,4 @@
-//! Which two conditions are compared where no one said which: the fastest and the slowest with as many clients.
+//! The default choice of two conditions to compare: the fastest and the slowest with the same number of clients.
 
 use crate::made_up::{results, trial, worked};
 use tare_findings::compare::Side;
@@ -6,7 +6,7 @@ use tare_findings::time::{ConditionTime, extremes};
 use tare_findings::why::times;
 use tare_results::schema::ThreadClass;
 
-/// Conditions by name, number of clients and microseconds of a transaction.
+/// Conditions by name, number of clients and microseconds per transaction.
 fn conditions(of: &[(&str, usize, f64)]) -> Vec<ConditionTime> {
     let made = of.iter().enumerate().map(|(number, (name, clients, us))| {
         let mut record = trial(number, 0, name, 1e6 * *clients as f64 / us, false);
@@ -21,7 +21,7 @@ fn conditions(of: &[(&str, usize, f64)]) -> Vec<ConditionTime> {
 fn the_fastest_and_the_slowest_have_as_many_clients_where_any_do() {
     for (made, expected) in [
         (&[("a", 1, 30.0), ("b", 1, 20.0), ("c", 1, 25.0)][..], ("b", "a", true)),
-        // Not the ones that lie farther apart for they have other clients.
+        // Not the ones that lie farther apart but have different numbers of clients.
         (&[("one", 1, 10.0), ("four", 4, 90.0), ("near", 4, 60.0), ("far", 4, 80.0)], ("near", "four", true)),
         (&[("one", 1, 10.0), ("other", 1, 11.0), ("four", 4, 60.0), ("far", 4, 80.0)], ("four", "far", true)),
         (&[("four", 4, 90.0), ("one", 1, 10.0), ("two", 2, 40.0)], ("one", "four", false)),
@@ -34,7 +34,7 @@ fn the_fastest_and_the_slowest_have_as_many_clients_where_any_do() {
     assert_eq!(extremes(&conditions(&[("a", 1, 30.0)])), None);
 }
 
-/// Of many alike the two that lie farthest apart differ by chance more than two by themselves do.
+/// The two most different of many equal conditions differ by chance more than two arbitrary ones do.
 #[test]
 fn they_differ_where_no_choice_among_so_many_makes_it() {
     let of = |number: usize| {
@@ -45,6 +45,6 @@ fn they_differ_where_no_choice_among_so_many_makes_it() {
     let (two, ten) = (of(2), of(10));
     let [two, ten] = [&two, &ten].map(|all| extremes(all).unwrap());
     assert!(two.differ(0.049) && !two.differ(0.051));
-    // 45 pairs.
+    // Adjusted for 45 pairs.
     assert!(ten.differ(0.0011) && !ten.differ(0.0012));
 }

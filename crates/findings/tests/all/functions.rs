@@ -1,5 +1,5 @@
-//! Functions by their CPU time a transaction: a small one is named although the whole shows nothing, and none is where
-//! nothing differs.
+//! Functions by their CPU time per transaction: a small function is found even if the whole shows no difference, and
+//! none is found if nothing differs.
 
 use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, profile, trial, worked};
@@ -10,15 +10,15 @@ use tare_results::captures::{Captures, FOLDED};
 use tare_results::schema::ThreadClass;
 use tare_results::{Place, Results};
 
-/// Functions of the server, and trials a side.
+/// Number of functions of the server, and trials per side.
 const FUNCTIONS: usize = 200;
 const BLOCKS: usize = 8;
-/// CPU time of the server and of the function that is made slower, microseconds a transaction.
+/// CPU time of the server and of the function that is made slower, microseconds per transaction.
 const SERVER_US: f64 = 600.0;
 const SMALL_US: f64 = 10.0;
 
-/// Trials in which a transaction takes 1000 us give or take 4%, each function its share of the server's 600 us give or
-/// take what some thousand samples of a profile do, and one of them `more_us` longer in B.
+/// Trials with a transaction time of 1000 us ± 4%. Each function has its share of the server's 600 us, with the
+/// sampling error of a profile of some thousand samples, and one of them takes `more_us` longer in B.
 fn made(seed: u64, more_us: f64) -> Results {
     let mut draws = Draws(seed);
     of_two_sides(BLOCKS, |block, side, name| {
@@ -52,8 +52,7 @@ fn three_thousandths_in_one_function_are_named_although_the_whole_shows_nothing(
     assert!(smallest.clone().count() > 0 && smallest.fold(0.0, f64::max) < SMALL_US, "{:?}", found.functions.not_shown);
 }
 
-/// 3 us of `small` are called by a function that A does not have; what calls it as before, where anything does, is no
-/// reason.
+/// 3 us of `small` are called by a function that A does not have; its earlier callers, if any, are not the reason.
 #[test]
 fn who_calls_a_function_more_is_named_below_it() {
     for before in ["", "main;serve;old_way;small 10\n"] {
@@ -79,7 +78,7 @@ fn who_calls_a_function_more_is_named_below_it() {
     }
 }
 
-/// Seeds 2000 to 2099. In 5% of studies any is named where none differs: 100 studies of 200 functions.
+/// Seeds 2000 to 2099: 100 studies of 200 functions without differences. In 5% of studies any function may be named.
 #[test]
 fn of_functions_that_are_alike_none_is_named_but_in_one_study_of_twenty() {
     let named = (2000..2100).filter(|seed| !compared(*seed, 0.0).functions.shown.is_empty()).count();

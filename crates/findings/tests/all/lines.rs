@@ -1,4 +1,4 @@
-//! Cache lines that cores take from each other: the same line of several trials is one, whatever its address.
+//! Contended cache lines: the same line in several trials is merged, whatever its address.
 
 use crate::made_up::{differ, of_two_sides, trial, worked};
 use tare_findings::lines::{LineUse, LinesSummary};

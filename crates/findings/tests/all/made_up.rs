@@ -1,4 +1,4 @@
-//! Results made up of trials.
+//! Synthetic results for tests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,8 +38,8 @@ pub fn results(question: &str, trials: Vec<TrialRecord>) -> Results {
     }
 }
 
-/// A trial of A and one of B in each of so many blocks. `made` makes one of its block, of 0 or 1 for its side, and of
-/// its side's name, with what was captured of it.
+/// One trial of A and one of B in each block. `made` returns the record and captures of a trial from its block, its
+/// side (0 or 1) and the name of the side.
 pub fn of_two_sides(
     blocks: usize,
     mut made: impl FnMut(usize, usize, &'static str) -> (TrialRecord, Captures),
@@ -53,18 +53,17 @@ pub fn of_two_sides(
     Results { captures: captured, ..results("best", trials) }
 }
 
-/// Why the sides of such results differ.
 pub fn differ(results: &Results) -> Why {
     let [a, b] = ["side=a", "side=b"].map(|name| Side { results, condition: Some(name) });
     why(a, b).unwrap()
 }
 
-/// The thread of a pair that used so much of a second on a CPU.
+/// The thread of a pair that used this many seconds of CPU time.
 pub fn worked(class: ThreadClass, user_s: f64) -> ThreadRecord {
     ThreadRecord { class, pair: Some(0), pid: 1, tid: 1, user_s, ..ThreadRecord::default() }
 }
 
-/// The profile of a trial whose server took so many microseconds of CPU time per transaction, by function.
+/// The profile of a trial whose server took `cpu_us` microseconds of CPU time per transaction, by function.
 pub fn profile(record: &mut TrialRecord, cpu_us: f64, functions: &[(&str, f64)]) -> ProfileFile {
     let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == Quantity::Cpu).unwrap();
     record.samples[0].metrics.insert(cost.metric(Operation::Transaction).name().to_owned(), cpu_us);

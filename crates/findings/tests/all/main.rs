@@ -1,4 +1,4 @@
-//! What records come to, from records made up here.
+//! Tests of findings from synthetic records.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 

@@ -1,5 +1,5 @@
-//! Suspects with an experiment of their own below the server's work and the kernel's: the allocator, huge pages, misses
-//! of the TLBs, the balancing of nodes; and locks of pages and indexes.
+//! Suspects below the server's and the kernel's work with their own experiments: the allocator, huge pages, TLB misses,
+//! NUMA balancing; and locks of pages and indexes.
 
 use crate::draws::Draws;
 use crate::made_up::{of_two_sides, profile, trial};
@@ -13,8 +13,8 @@ use tare_results::captures::{Captures, WaitKind};
 use tare_results::events::{EventCounts, SidesEvents};
 use tare_results::schema::{CaptureSample, ThreadClass, TrialRecord};
 
-/// Transactions of A and of B, whose connections work for so many microseconds in user mode and in the kernel and sleep
-/// for some, and what `more` records of a trial by its side and by the time of its transactions.
+/// A and B, whose connections spend these microseconds per transaction in user mode, in the kernel and asleep. `more`
+/// adds to a trial's record, given its side and transaction time.
 fn longer(
     [user, system, asleep]: [[f64; 2]; 3],
     mut more: impl FnMut(usize, f64, &mut TrialRecord, &mut Captures),
@@ -41,7 +41,7 @@ fn of(causes: &[Cause], is: impl Fn(&Suspect) -> bool) -> Option<&Cause> {
     causes.iter().find(|cause| is(&cause.suspect))
 }
 
-/// The first suspect, which is shown, with about so many microseconds and this experiment.
+/// Asserts that the first suspect is this one, shown, with about this many microseconds and this experiment.
 fn is_first(results: &Results, suspect: &Suspect, us: f64, experiment: &str) {
     let causes = found(results);
     let first = &causes[0];
@@ -75,10 +75,10 @@ fn time_in_the_allocator_is_named_before_the_rest_of_the_servers_work() {
     assert_eq!(causes[0].prove.expected, Expected::Faster);
     plan(&mut results, &json!({"workload.name": "point_select", "process.allocator": "tcmalloc"}));
     is_first(&results, &Suspect::Allocator, 150.0, "process.allocator=system");
-    // A server that runs already keeps its allocator.
+    // A running server keeps its allocator.
     plan(&mut results, &json!({"workload.name": "point_select", "engine.socket": "/run/s"}));
     is_first(&results, &Suspect::Allocator, 150.0, "capture.profile=on");
-    // As much in A as in B, or hardly more: it is other work.
+    // The same time in A and in B, or hardly more: the suspect is other work.
     for in_b in [40.0, 50.0] {
         let results = made(in_b);
         is_first(&results, &Suspect::ServerWork, 200.0, "capture.profile=on");
@@ -86,7 +86,7 @@ fn time_in_the_allocator_is_named_before_the_rest_of_the_servers_work() {
     }
 }
 
-/// B works 100 us longer, with other shares of its memory in huge pages.
+/// B works 100 us longer, with a different share of its memory in huge pages.
 #[test]
 fn memory_in_other_pages_is_a_suspect_and_its_experiment_gives_the_slower_side_the_others() {
     let made = |in_huge: [f64; 2]| {
@@ -105,13 +105,13 @@ fn memory_in_other_pages_is_a_suspect_and_its_experiment_gives_the_slower_side_t
         assert_eq!((&pages.suspect, pages.shown), (&Suspect::HugePages { fewer }, true), "{causes:#?}");
         assert!(pages.counts.unwrap().iter().zip(in_huge).all(|(a, b)| (a - b).abs() < 1e-9), "{causes:#?}");
         assert_eq!((changes(pages), pages.prove.same), (vec![format!("machine.thp={thp}")], false));
-        // A machine that was found so already would change nothing.
+        // If the machine already has this setting, the experiment would change nothing.
         let mut machine = environment("pu:2");
         let setting = "/sys/kernel/mm/transparent_hugepage/enabled".to_owned();
         machine.settings.insert(setting, "always madvise never".replace(thp, &format!("[{thp}]")));
         results.environment = Some(machine);
         assert!(of(&found(&results), is).unwrap().prove.same);
-        // PostgreSQL's shared memory is told by an option of its own.
+        // PostgreSQL has its own option for its shared memory.
         plan(&mut results, &json!({"workload.name": "point_select", "engine.name": "postgresql"}));
         let option = if fewer { "on" } else { "off" };
         assert_eq!(changes(of(&found(&results), is).unwrap()), [format!("engine.options.huge_pages={option}")]);
@@ -119,8 +119,8 @@ fn memory_in_other_pages_is_a_suspect_and_its_experiment_gives_the_slower_side_t
     assert!(of(&found(&made([0.5, 0.55])), is).is_none());
 }
 
-/// B works 100 us longer; its connections miss 6 pages more in the TLBs among a thousand instructions, or need more
-/// instructions alone.
+/// B works 100 us longer; its connections have 6 more TLB misses per thousand instructions, or only need more
+/// instructions.
 #[test]
 fn misses_of_the_tlbs_are_a_suspect_where_there_are_more_for_the_same_work() {
     let made = |instructions: [f64; 2], per_thousand: [f64; 2]| {
@@ -149,7 +149,7 @@ fn misses_of_the_tlbs_are_a_suspect_where_there_are_more_for_the_same_work() {
     assert!(of(&found(&made([500_000.0, 800_000.0], [5.0; 2])), is).is_none());
 }
 
-/// B's kernel works 40 us longer, with so many page faults a transaction that balance nodes.
+/// B's kernel works 40 us longer, with these NUMA hint faults per transaction.
 #[test]
 fn page_faults_that_balance_nodes_are_named_where_they_may_take_the_kernels_time() {
     let made = |faults: [f64; 2]| {
@@ -162,7 +162,7 @@ fn page_faults_that_balance_nodes_are_named_where_they_may_take_the_kernels_time
     let causes = found(&results);
     assert!(causes[0].counts.unwrap().iter().zip([0.0, 8.0]).all(|(a, b)| (a - b).abs() < 1e-9), "{causes:#?}");
     assert!(of(&causes, |one| *one == Suspect::KernelTime).is_none(), "{causes:#?}");
-    // One fault in ten transactions takes no 400 us, and fewer faults no longer.
+    // One fault in ten transactions cannot take 400 us, and fewer faults cannot take longer.
     for faults in [[0.0, 0.1], [8.0, 0.0], [8.0, 8.0]] {
         let results = made(faults);
         is_first(&results, &Suspect::KernelTime, 40.0, "capture.profile=on");
@@ -170,7 +170,7 @@ fn page_faults_that_balance_nodes_are_named_where_they_may_take_the_kernels_time
     }
 }
 
-/// B's server works 40 us longer in the kernel, with so many page faults a transaction.
+/// B's server works 40 us longer in the kernel, with these page faults per transaction.
 #[test]
 fn page_faults_are_named_where_they_may_take_the_servers_kernel_time() {
     let made = |faults: [f64; 2]| {
@@ -183,7 +183,7 @@ fn page_faults_are_named_where_they_may_take_the_servers_kernel_time() {
     is_first(&results, &Suspect::PageFaults, 40.0, "process.allocator=jemalloc");
     let causes = found(&results);
     assert!(of(&causes, |one| *one == Suspect::KernelTime).is_none(), "{causes:#?}");
-    // A fault takes no 40 us, and fewer faults no longer.
+    // One fault cannot take 40 us, and fewer faults cannot take longer.
     for faults in [[2.0, 3.0], [42.0, 2.0], [42.0, 42.0]] {
         let results = made(faults);
         is_first(&results, &Suspect::KernelTime, 40.0, "capture.profile=on");
@@ -209,7 +209,7 @@ fn locks_of_pages_and_indexes_have_experiments_of_their_own() {
         is_first(&results, &suspect, 300.0, experiment);
         assert_eq!(found(&results)[0].prove.expected, expected);
     }
-    // Statements of one's own have no tables to set.
+    // The user's own statements have no number of tables to set.
     let mut results = longer([[200.0; 2], [10.0; 2], [20.0, 320.0]], |side, us, _, captured| {
         *captured = captures(0.0, &[("a/tree", [20.0, 320.0][side] / us)]);
         captured.locks.as_mut().unwrap().waits[0].kind = WaitKind::Index;

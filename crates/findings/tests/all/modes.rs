@@ -1,5 +1,4 @@
-//! Why trials fall into modes, as shares of pairs and threads that were placed so: trials made up with the articles'
-//! own figures.
+//! Causes of modes, as shares of pairs and threads by placement: trials with the figures of the published articles.
 
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
@@ -25,7 +24,7 @@ fn thread(class: ThreadClass, pair: usize, cpu: u32) -> ThreadRecord {
     }
 }
 
-/// A trial with this throughput whose pairs sat on these (client, server) CPUs.
+/// A trial with this throughput whose pairs ran on these (client, server) CPUs.
 pub fn seated(number: usize, tps: f64, pairs: &[(u32, u32)]) -> TrialRecord {
     let mut record = trial(number, number, "placement=balanced", tps, false);
     let both = |(pair, (client, server)): (usize, &(u32, u32))| {
@@ -35,7 +34,7 @@ pub fn seated(number: usize, tps: f64, pairs: &[(u32, u32)]) -> TrialRecord {
     record
 }
 
-/// What was recorded of a machine of this description.
+/// The environment record of a machine with this description.
 pub fn environment(machine: &str) -> Environment {
     Environment {
         schema: SCHEMA,
@@ -64,8 +63,8 @@ fn sides(summary: &Summary) -> [(InCommon, f64); 2] {
 
 pub const ARTICLE_A: &str = "package:2 node:1 l3:1 core:6 pu:2";
 
-/// "Mind your core", clients on 0 and 12, server on 4 and 16: its 24K and its 36 to 37K. Luck is which client meets
-/// which server thread.
+/// "Mind your core", clients on 0 and 12, server on 4 and 16: its 24K and its 36 to 37K. Which client is paired with
+/// which server thread is random.
 #[test]
 fn the_articles_24k_and_37k_are_pairs_on_two_nodes_and_on_one() {
     let apart = [24_403.0, 24_354.0, 24_478.0, 24_579.0, 24_390.0, 24_501.0];
@@ -79,7 +78,7 @@ fn the_articles_24k_and_37k_are_pairs_on_two_nodes_and_on_one() {
     assert_eq!(high, InCommon::Pairs { relation: Shared::Cache, share: 1.0 });
 }
 
-/// 16 pairs, of which no two trials seat the same number alike: as words each trial would be a group of its own.
+/// 16 pairs, and the number of near pairs differs in every trial: as words each trial would be its own group.
 #[test]
 fn of_many_pairs_the_share_on_one_node_tells_the_modes_apart() {
     let seats = |near: usize| -> Vec<(u32, u32)> {
@@ -103,8 +102,8 @@ fn of_many_pairs_the_share_on_one_node_tells_the_modes_apart() {
     assert!((few - 3.0 / 16.0).abs() < 1e-9 && (many - 12.0 / 16.0).abs() < 1e-9, "{few} and {many}");
 }
 
-/// The system fills one node first: every pair is on one node in all trials, and how many threads the node with most of
-/// them has is what the modes differ by.
+/// The system fills one node first: every pair is on one node in all trials, and the modes differ by the number of
+/// threads on the node with most of them.
 #[test]
 fn a_system_that_fills_one_node_first_is_found_by_the_threads_of_the_fullest_node() {
     let seats = |on_first: usize| -> Vec<(u32, u32)> {

@@ -1,4 +1,4 @@
-//! What a grid of ladders says of its steps: for each load over all of its ladders, and which ladders are exceptions.
+//! Pooled steps of a grid of ladders: for each load over all of its ladders, with the ladders that are exceptions.
 
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
@@ -8,7 +8,7 @@ use tare_findings::verdict::{LessStep, Verdict};
 
 const NODES: [f64; 3] = [1.0, 2.0, 4.0];
 
-/// Four blocks of two loads over distributions, threads and nodes; `gain` says what a step gives at these levels.
+/// Four blocks of two loads over distributions, threads and nodes; `gain` is the ratio of a step at these levels.
 fn pooled(gain: impl Fn(&str, &str, f64, f64) -> f64) -> Vec<PooledStep> {
     let mut trials = Vec::new();
     for block in 0..4 {
@@ -22,7 +22,7 @@ fn pooled(gain: impl Fn(&str, &str, f64, f64) -> f64) -> Vec<PooledStep> {
                         }
                         let name =
                             format!("workload={load} distribution={distribution} nodes={nodes} threads={threads}");
-                        // 0.8% up or down, by no pattern of the grid.
+                        // Variation of ±0.8%, without a pattern in the grid.
                         let luck = 1.0 + 0.004 * f64::from((37 * trials.len() as u32 + 11 * block as u32) % 5) - 0.008;
                         trials.push(trial(trials.len(), block, &name, tps * luck, false));
                     }
@@ -80,7 +80,7 @@ fn ladders_that_differ_are_one_exception_where_a_rule_names_them() {
     assert!(pooled.iter().filter(|step| !step.exceptions.is_empty()).count() == 1, "{pooled:?}");
 }
 
-/// Two ladders over nodes, four blocks, CoV 2%: +90%, and then what the step to four nodes gives on each.
+/// Two ladders over nodes, four blocks, CoV 2%: +90%, and then the given ratio of the step to four nodes on each.
 fn of_two_ladders(seed: u64, last: [f64; 2]) -> (Vec<PooledStep>, Vec<LessStep>) {
     let mut draws = Draws::new(seed);
     let mut trials = Vec::new();

@@ -1,4 +1,4 @@
-//! Rates that were found from too few transactions, or without an end.
+//! Searches whose rate is based on too few transactions, or that did not converge.
 
 use crate::made_up::{results, trial};
 use tare_findings::summarize;

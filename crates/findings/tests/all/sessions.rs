@@ -1,4 +1,4 @@
-//! Several sessions a side: what a session shares is in one observation, so that no verdict is made of it.
+//! Several sessions per side: effects that a session's trials share must not lead to a verdict.
 
 use crate::made_up::{results, trial};
 use tare_findings::compare::{Comparison, Gate, Options, Side, compare, compare_sessions};
@@ -6,7 +6,7 @@ use tare_results::Results;
 use tare_results::schema::Outcome;
 use tare_stats::ratio::Verdict;
 
-/// Roughly normal noise from a seed.
+/// Approximately normal noise from a seed.
 struct Noise(u64);
 
 impl Noise {
@@ -19,7 +19,7 @@ impl Noise {
     }
 }
 
-/// A session of six trials of each condition with its gain; it lies by `offset` from the others.
+/// A session of six trials of each condition with its gain; sessions differ with a standard deviation of `offset`.
 fn session(rng: &mut Noise, offset: f64, gains: &[(&str, f64)]) -> Results {
     let shared = offset * rng.bell();
     let mut trials = Vec::new();

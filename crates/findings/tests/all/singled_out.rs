@@ -1,11 +1,10 @@
-//! Modes and far trials are named where they are, and in no study of many conditions in which none has them.
+//! Modes and outlying trials are found where they exist, and not in studies of many conditions without any.
 
 use crate::made_up::{results, trial};
 use tare_findings::summarize;
 use tare_findings::summary::{ConditionSummary, Summary};
 use tare_results::schema::TrialRecord;
 
-/// Conditions with their trials, in blocks.
 fn study(conditions: &[(&str, Vec<f64>)]) -> Summary {
     let blocks = conditions.iter().map(|(_, tps)| tps.len()).max().unwrap();
     let mut trials: Vec<TrialRecord> = Vec::new();
@@ -61,7 +60,7 @@ impl Draws {
     }
 }
 
-/// Each of forty conditions tested for itself: 3 of 8 such studies had modes where none are, and 5 a far trial.
+/// Without an adjustment over forty conditions, 3 of 8 such studies had false modes, and 5 a false outlier.
 #[test]
 fn of_forty_conditions_without_modes_and_accidents_none_is_named() {
     let mut draws = Draws(7);
@@ -92,7 +91,7 @@ fn a_trial_at_half_of_the_others_is_named() {
     assert_eq!(named, [("at=b", 50.0)]);
 }
 
-/// Their spread is three tenths of the last digit.
+/// The spread of the values is three tenths of the last digit.
 #[test]
 fn digits_are_no_modes() {
     let mut draws = Draws(3);

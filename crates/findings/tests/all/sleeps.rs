@@ -1,4 +1,5 @@
-//! What connections sleep in, by who called it: a chain that takes longer is named, and none is where nothing differs.
+//! Functions that connections sleep in, by caller: a chain that takes longer is found, and none is found if nothing
+//! differs.
 
 use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, trial, worked};
@@ -10,14 +11,14 @@ use tare_results::schema::{SCHEMA, ThreadClass, ThreadRecord};
 use tare_results::waits::{CallerShare, StackSamples, TimeUse, WaitsFile, WakesFile};
 
 const BLOCKS: usize = 8;
-/// Chains of sleeps that are alike in A and B, and what they take together, microseconds a transaction.
+/// Number of chains of sleeps that are equal in A and B, and their total time, microseconds per transaction.
 const CHAINS: usize = 20;
 const ALIKE_US: f64 = 400.0;
-/// Deeper than what makes a chain one: threads that begin in different functions sleep in the same.
+/// Deeper than the part that identifies a chain: threads with different start functions sleep in the same chain.
 const PLANTED: &str = "serve;statement;step;planted_mutex;pthread_mutex_lock;__lll_lock_wait";
 
-/// Trials in which a transaction takes 1000 us give or take 4%, 400 us of them asleep in chains give or take 5% each,
-/// and in B `more_us` longer in one that threads of two kinds have.
+/// Trials with a transaction time of 1000 us ± 4%, of which 400 us are asleep in chains, ± 5% each; in B, `more_us`
+/// longer in one chain that threads of two kinds have.
 fn made(seed: u64, more_us: f64) -> Results {
     let mut draws = Draws::new(seed);
     of_two_sides(BLOCKS, |block, side, name| {
@@ -56,7 +57,7 @@ fn a_chain_that_is_slept_in_longer_is_named_whatever_its_threads_began_in() {
     let planted = &found.sleeps.shown[0];
     assert_eq!((planted.name.as_str(), found.sleeps.tested), (PLANTED, CHAINS + 1));
     assert!((planted.a_us - 10.0).abs() < 1.0 && (planted.us - 5.0).abs() < 1.0, "{planted:?}");
-    // A trial without chains: nothing is known of the others.
+    // A trial without chains: the other trials are not compared either.
     let mut results = made(3001, 5.0);
     results.captures.values_mut().take(1).for_each(|captures| captures.wakes = None);
     results.trials[0].captures_missing.insert("wakes".to_owned(), "perf is not installed".to_owned());
@@ -64,7 +65,7 @@ fn a_chain_that_is_slept_in_longer_is_named_whatever_its_threads_began_in() {
     assert_eq!((found.sleeps.tested, found.missing["wakes"].as_str()), (0, "perf is not installed"));
 }
 
-/// One way sees functions that the other does not: their names would be the difference.
+/// The two sources see different functions, so their names would appear as the difference.
 #[test]
 fn chains_of_stacks_are_compared_with_each_other_and_not_with_those_of_tracepoints() {
     let mut results = made(3001, 5.0);
@@ -84,8 +85,8 @@ fn chains_of_stacks_are_compared_with_each_other_and_not_with_those_of_tracepoin
     assert_eq!((found.sleeps.shown[0].name.as_str(), found.sleeps.tested), (PLANTED, CHAINS + 1));
 }
 
-/// B's connections wait 300 us longer for the lock of a page, and are woken up more often; a page that is read from a
-/// file is none.
+/// B's connections wait 300 us longer for the lock of a page, and are woken more often; a page read from a file is not
+/// a lock wait.
 #[test]
 fn waits_for_pages_are_named_by_the_functions_that_take_them() {
     let taken = |page: &str, lock: &str| format!("main;row_ins_step;{page};{lock};futex_wait");
@@ -118,13 +119,13 @@ fn waits_for_pages_are_named_by_the_functions_that_take_them() {
     }
 }
 
-/// Of 300 us on futexes 200 are below this chain; 100 more are in flushes of a connection's own.
+/// Of 300 us on futexes 200 are below this chain; 100 more are in flushes of the connection itself.
 #[test]
 fn a_commit_that_sleeps_until_another_has_flushed_waits_for_the_log() {
     let mut record = trial(0, 0, "threads=1", 1000.0, false);
     record.samples[0].threads = vec![worked(ThreadClass::Client, 0.1)];
     for (inner, for_the_log) in [
-        // Without symbols, as exported functions are found.
+        // Without symbols only exported functions have names.
         ("ha_commit_one_phase;[mariadbd];[mariadbd];syscall", true),
         ("Protocol::net_send_ok;net_flush;net_real_write;pthread_cond_wait;__futex_abstimed_wait_common", true),
         ("trx_flush_log_if_needed;log_write_up_to;group_commit_lock::acquire;syscall", true),
@@ -145,7 +146,7 @@ fn a_commit_that_sleeps_until_another_has_flushed_waits_for_the_log() {
     }
 }
 
-/// Seeds 3100 to 3199. In 5% of studies any is named where none differs.
+/// Seeds 3100 to 3199, without differences. In 5% of studies any chain may be named.
 #[test]
 fn of_chains_that_are_alike_none_is_named_but_in_one_study_of_twenty() {
     let named = (3100..3200).filter(|seed| !differ(&made(*seed, 0.0)).sleeps.shown.is_empty()).count();

@@ -1,4 +1,4 @@
-//! Which suspects are named for a difference, in which order, and that none is between two alike.
+//! Suspects that are named for a difference, their order, and that none is named between two equal sides.
 
 use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, profile, trial};
@@ -29,12 +29,12 @@ fn a_thread_with_a_cpu_of_its_own_waits_for_strangers_alone() {
     let time = TrialTime::of(&record, None).unwrap();
     assert!((time.part(&Part::Strangers) - 100.0).abs() < 1e-9, "{time:?}");
     assert!(time.part(&Part::ClientWaited).abs() < 1e-9 && time.part(&Part::ServerWaited).abs() < 1e-9, "{time:?}");
-    // Not longer than strangers ran there: 10 ms on each of the two CPUs.
+    // At most as long as other programs ran there: 10 ms on each of the two CPUs.
     record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.02);
     let time = TrialTime::of(&record, None).unwrap();
     assert!((time.part(&Part::Strangers) - 20.0).abs() < 1e-9, "{time:?}");
     assert!((time.part(&Part::ClientWaited) - 40.0).abs() < 1e-9, "{time:?}");
-    // On one CPU together each waits for the other too.
+    // On the same CPU each thread also waits for the other.
     for thread in &mut record.samples[0].threads {
         thread.allowed_cpus = std::iter::once(0).collect();
     }
@@ -43,7 +43,7 @@ fn a_thread_with_a_cpu_of_its_own_waits_for_strangers_alone() {
     assert!((time.part(&Part::ClientWaited) - 25.0).abs() < 1e-9, "{time:?}");
 }
 
-/// B waits 300 us longer for row locks, sure to a third only, and 20 us longer in the server, which is certain.
+/// B waits 300 us longer for row locks, with an uncertainty of a third, and 20 us longer in the server, with certainty.
 #[test]
 fn the_largest_suspect_is_first_also_where_a_smaller_one_is_surer() {
     let mut both = two_sides(20.0, 300.0);
@@ -58,7 +58,7 @@ fn the_largest_suspect_is_first_also_where_a_smaller_one_is_surer() {
     assert!(work.shown && work.us < causes[0].us, "{causes:#?}");
 }
 
-/// B waits for the log at every commit: a flush of 100 us, 120 us of it in the kernel, and two switches for each.
+/// B waits for the log at every commit: a flush of 100 us, 120 us in the kernel, and two context switches per flush.
 #[test]
 fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
     let both = of_two_sides(6, |block, side, name| {
@@ -109,7 +109,7 @@ fn a_slow_file_is_named_by_its_flushes_though_there_are_fewer_of_them() {
     assert!((first.us - 300.0).abs() < 10.0, "{first:#?}");
 }
 
-/// Both sides are planned with these settings.
+/// Gives both sides a plan with these settings.
 pub fn plan(both: &mut Results, settings: &Value) {
     let plan = both.plan.as_mut().unwrap();
     plan.conditions.clear();
@@ -120,12 +120,12 @@ pub fn plan(both: &mut Results, settings: &Value) {
     }
 }
 
-/// What the experiment of a suspect changes.
+/// The changes that the experiment of a suspect makes.
 pub fn changes(cause: &Cause) -> Vec<String> {
     cause.prove.changes.iter().map(|change| format!("{}={}", change.key, change.shown())).collect()
 }
 
-/// Statements of one's own have neither rows nor tables to set: an experiment without a change would decide nothing.
+/// The user's own statements have neither rows nor tables to set: an experiment without a change would decide nothing.
 #[test]
 fn an_experiment_changes_what_its_study_has() {
     for (settings, expected) in [
@@ -152,7 +152,7 @@ fn an_experiment_changes_what_its_study_has() {
     }
 }
 
-/// B's threads wake each other once more a transaction, 10 us in the kernel on either side.
+/// In B threads wake each other once more per transaction, 10 us in the kernel on either side.
 #[test]
 fn clients_with_a_cpu_of_their_own_are_to_spin_and_others_to_sit_next_to_their_server() {
     let mut both = of_two_sides(6, |block, side, name| {
@@ -169,7 +169,7 @@ fn clients_with_a_cpu_of_their_own_are_to_spin_and_others_to_sit_next_to_their_s
     let spin = json!({"workload.threads": 2, "client.spin": false});
     for (client, server, settings, expected) in [
         (json!([[0], [2]]), json!([[1], [3]]), &spin, "client.spin=on"),
-        // Of two PUs each is a client's and another's server thread's; one client may be anywhere.
+        // Two PUs, each used by a client and the server thread of the other client; one client without a placement.
         (json!([[0], [1]]), json!([[1], [0]]), &spin, "placement.client=all"),
         (json!([[0]]), json!([[1]]), &spin, "placement.client=all"),
         (json!([[0], [2]]), json!([]), &spin, "placement.client=all"),
@@ -188,7 +188,7 @@ fn clients_with_a_cpu_of_their_own_are_to_spin_and_others_to_sit_next_to_their_s
     }
 }
 
-/// The server of B works on the second node, 200 us longer a transaction.
+/// The server of B works on the second node, 200 us longer per transaction.
 #[test]
 fn work_away_from_its_memory_is_named_where_it_is_made() {
     let mut both = two_sides(200.0, 0.0);
@@ -204,7 +204,7 @@ fn work_away_from_its_memory_is_named_where_it_is_made() {
     assert_eq!(causes[0].counts, Some([0.0, 1.0]));
     assert!((causes[0].us - 200.0).abs() < 20.0, "{causes:#?}");
     assert!(changes(&causes[0]).contains(&"placement.server=node:near".to_owned()), "{causes:#?}");
-    // Memory on both nodes is as far from either.
+    // With memory on both nodes, each node is equally far from the memory.
     for record in &mut both.trials {
         record.samples[0].covariates.insert("server_memory_bytes_node1".to_owned(), 1e9);
     }
@@ -213,7 +213,7 @@ fn work_away_from_its_memory_is_named_where_it_is_made() {
     assert!(causes.iter().all(|cause| cause.suspect != Suspect::RemoteMemory), "{causes:#?}");
 }
 
-/// Times of a transaction, microseconds: of the server's work and of its waits for a CPU, give or take some percent.
+/// Work of the server and its waits for a CPU, microseconds per transaction, with some percent of variation.
 fn of_work(a: [f64; 2], b: [f64; 2]) -> Vec<Cause> {
     let mut draws = Draws::new(4001);
     found(&of_two_sides(8, |block, side, name| {
@@ -230,13 +230,13 @@ fn of_work(a: [f64; 2], b: [f64; 2]) -> Vec<Cause> {
     }))
 }
 
-/// On as many CPUs more work is waited with longer: 150 us of work and as much waiting become 450 us each.
+/// On the same CPUs, more work causes longer waits: 150 us of work and 200 us of waits become 450 and 500 us.
 #[test]
 fn waits_that_grow_as_the_work_does_are_no_shortage_of_cpus() {
     let causes = of_work([150.0, 200.0], [450.0, 500.0]);
     assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::ServerWork, true), "{causes:#?}");
     assert!(causes.iter().all(|cause| cause.suspect != Suspect::CpuShortage || !cause.shown), "{causes:#?}");
-    // Whichever of the two is called A; and more threads on as many CPUs wait without more work.
+    // The same with A and B exchanged; and more threads on the same CPUs wait without more work.
     assert_eq!(of_work([450.0, 500.0], [150.0, 200.0])[0].suspect, Suspect::ServerWork);
     for (a, b, us) in [([150.0, 20.0], [150.0, 900.0], 880.0), ([150.0, 900.0], [150.0, 20.0], -880.0)] {
         let first = &of_work(a, b)[0];
@@ -245,7 +245,7 @@ fn waits_that_grow_as_the_work_does_are_no_shortage_of_cpus() {
     }
 }
 
-/// Two sides alike: all times move together from trial to trial, and each by itself.
+/// Two equal sides: all times vary together from trial to trial, and each separately.
 pub fn alike(draws: &mut Draws, blocks: usize) -> Results {
     of_two_sides(blocks, |block, side, name| {
         let pace = 1.0 + 0.03 * draws.normal();
@@ -268,7 +268,7 @@ pub fn alike(draws: &mut Draws, blocks: usize) -> Results {
 
 #[test]
 fn between_two_alike_hardly_ever_a_cause_is_named() {
-    // A seed that tuned nothing.
+    // A seed that was not used for tuning.
     let mut draws = Draws(20_280_711);
     let comparisons = 600;
     let named = (0..comparisons).filter(|_| found(&alike(&mut draws, 5)).iter().any(|cause| cause.shown)).count();

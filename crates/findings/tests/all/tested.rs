@@ -1,4 +1,4 @@
-//! What is tested is all that is said, and what there is to be found is found: made-up studies with known truths.
+//! Nothing untested is claimed, and existing effects are found: synthetic studies with a known truth.
 
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
@@ -6,13 +6,12 @@ use tare_findings::answered;
 use tare_findings::verdict::Verdict;
 use tare_results::schema::TrialRecord;
 
-/// Studies of each kind.
 const STUDIES: u64 = 20;
 
 /// A condition with its level and spread, both as fractions.
 type Given<'a> = (&'a str, f64, f64);
 
-/// Blocks of one trial a condition, which differ by `between`; those named by (condition, block) are lost.
+/// Blocks of one trial per condition, which differ by `between`; the (condition, block) pairs in `lost` are left out.
 fn run(seed: u64, given: &[Given<'_>], blocks: usize, between: f64, lost: &[(usize, usize)]) -> Vec<TrialRecord> {
     let mut luck = Draws::new(seed);
     let mut trials = Vec::new();
@@ -28,7 +27,7 @@ fn run(seed: u64, given: &[Given<'_>], blocks: usize, between: f64, lost: &[(usi
     trials
 }
 
-/// How many studies claim that something differs.
+/// Number of studies that claim a difference.
 fn claims(question: &str, study: impl Fn(u64) -> Vec<TrialRecord>) -> u64 {
     let claimed = |seed: &u64| answered(&results(question, study(*seed))).verdict.is_claim();
     (0..STUDIES).filter(claimed).count() as u64

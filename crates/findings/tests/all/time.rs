@@ -1,4 +1,4 @@
-//! The time of a transaction: the parts of every trial add up to the whole, and planted differences are named.
+//! Transaction time: the parts of every trial add up to the whole, and planted differences are found.
 
 use crate::made_up::{differ, of_two_sides, trial, worked};
 use crate::modes::environment;
@@ -11,7 +11,7 @@ use tare_results::captures::{Captures, LockShare, LocksFile, StatusFile, WaitKin
 use tare_results::schema::{Environment, SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord};
 use tare_results::waits::{ThreadsTime, TimePart, TimeUse, WaitsFile};
 
-/// A thread that used so much of a second on a CPU (user, kernel) and waiting for one.
+/// A thread with these seconds of a second on a CPU (user, kernel) and waiting for one.
 pub fn thread(class: ThreadClass, user_s: f64, system_s: f64, waited_s: f64) -> ThreadRecord {
     let ran_s = user_s + system_s;
     let schedule = Some(ScheduleRecord { ran_s, waited_s, slept_s: 1.0 - ran_s - waited_s });
@@ -57,7 +57,7 @@ pub fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
     WaitsFile { schema: SCHEMA, elapsed_s: 1.0, looks: 1, looking_cpu_s: 0.0, connections, background, stacks: None }
 }
 
-/// Of the 250 us that a client is awake 150 are spinning: waiting for the server, and for the way back.
+/// Of the 250 us that a client is awake it spins for 150: waiting for the server, and for the answer on its way back.
 #[test]
 fn what_clients_spin_is_in_no_part() {
     let mut record = trial(0, 0, "threads=1", 1000.0, false);
@@ -67,7 +67,7 @@ fn what_clients_spin_is_in_no_part() {
     let mut seen = captures(0.0, &[]);
     seen.waits = Some(waits(&[(TimeUse::Client, 0.4)]));
     let spun = TrialTime::of(&record, Some(&seen)).unwrap();
-    // The server sleeps for 400 us, in 80 of which its client works, and in 20 of which that waits for a CPU.
+    // The server sleeps for 400 us; during 80 of these its client works, and during 20 the client waits for a CPU.
     for (part, us) in [(Part::ClientUser, 40.0), (Part::ClientWaited, 20.0), (Part::Way, 300.0)] {
         assert!((spun.part(&part) - us).abs() < 1e-9, "{part:?}: {spun:?}");
     }
@@ -99,8 +99,9 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     assert!((found.background_us - 20.0).abs() < 1e-9 && found.overlap_us == 0.0 && found.spun_us.is_none());
     assert_eq!(found.missing.into_iter().collect::<Vec<_>>(), [Missing::Sleeps]);
 
-    // Another program had a CPU for half a second. While the client waited, the server's 0.4 s, the background's 0.02 s
-    // or those of the other program ran; while the server waited, the client's 0.2 s did.
+    // Another program used a CPU for half a second. While the client waited, one of these ran: the server (0.4 s), the
+    // background threads (0.02 s) or the other program. While the server waited, the client (0.2 s) or the other
+    // program did.
     record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.5);
     let disturbed = TrialTime::of(&record, Some(&captures(100.0, &[("a/lock", 0.05)]))).unwrap();
     let strangers = 50.0 * (0.5 / 0.92 + 0.5 / 0.72);
@@ -109,7 +110,7 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     assert!((own + strangers - 100.0).abs() < 1e-9, "{disturbed:?}");
     record.samples[0].covariates.clear();
 
-    // What its threads were seen to sleep in: futexes beyond the locks that the server names have no name.
+    // Observed sleeps: futexes beyond the locks that the server names are unnamed.
     let mut seen = captures(100.0, &[("a/lock", 0.05)]);
     seen.waits = Some(waits(&[(TimeUse::Flush, 0.02), (TimeUse::OwnFutex, 0.16), (TimeUse::Client, 0.4)]));
     let asleep = TrialTime::of(&record, Some(&seen)).unwrap();
@@ -118,20 +119,21 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
         assert!((asleep.part(&part) - us).abs() < 1e-9, "{part:?}: {asleep:?}");
     }
     assert!(asleep.missing.is_empty());
-    // A wait counts when it is over, also what of it was before the sample: it is no longer than threads slept.
+    // A wait is counted when it ends, including the part before the sample: it is limited to the time that threads
+    // slept.
     let counted = seen.status.as_mut().unwrap();
     counted.differences.insert("Innodb_row_lock_time".to_owned(), 1400.0);
     let long = TrialTime::of(&record, Some(&seen)).unwrap();
     assert!((long.part(&Part::RowLock) - 160.0).abs() < 1e-9, "{long:?}");
 
-    // Both on one CPU: what the server waited while the client ran is in no part.
+    // Both on one CPU: the time that the server waited while the client ran is in no part.
     record.samples[0].threads[1] = thread(ThreadClass::Connection, 0.3, 0.45, 0.2);
     let shared = TrialTime::of(&record, None).unwrap();
     assert!((shared.overlap_us - 200.0).abs() < 1e-9, "{shared:?}");
     assert!(shared.part(&Part::NotExplained).abs() < 1e-9, "{shared:?}");
     assert_eq!(shared.missing.into_iter().collect::<Vec<_>>(), [Missing::RowLocks, Missing::Locks, Missing::Sleeps]);
 
-    // A lock that clients try again for: the tries are CPU time too, which is no other work.
+    // A lock that clients retry for: the CPU time of the retries must not count as other work.
     record.samples[0].threads =
         vec![thread(ThreadClass::Client, 0.1, 0.1, 0.1), thread(ThreadClass::Connection, 0.2, 0.2, 0.1)];
     let mut tried = captures(0.0, &[("busy", 0.7)]);
@@ -142,14 +144,14 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
         assert!((retried.part(&part) - us).abs() < 1e-9, "{part:?}: {retried:?}");
     }
     assert!((retried.retries_us - 300.0).abs() < 1e-9 && (retried.overlap_us - 200.0).abs() < 1e-9, "{retried:?}");
-    // Never more than it was waited for.
+    // At most the time that was waited for this lock.
     let waits = &mut tried.locks.as_mut().unwrap().waits;
     waits[0].wait_fraction = 0.1;
     let other = LockShare { kind: WaitKind::Lock, name: "other".into(), wait_fraction: 0.6, ..waits[0].clone() };
     waits.push(other);
     assert!((TrialTime::of(&record, Some(&tried)).unwrap().retries_us - 100.0).abs() < 1e-9);
 
-    // An older record, of a server whose threads no one saw.
+    // An older record, of a server without observed threads.
     record.samples[0].threads.truncate(1);
     record.samples[0].threads[0].schedule = None;
     let old = TrialTime::of(&record, None).unwrap();
@@ -184,13 +186,13 @@ fn parts_add_up_to_the_whole_in_every_trial() {
         assert!((sum / whole - 1.0).abs() < 1e-9, "{sum} {whole} {found:?}");
         let mut named = found.parts.iter().filter(|(part, _)| **part != Part::NotExplained);
         assert!(named.all(|(_, us)| *us >= 0.0), "{found:?}");
-        // Waits for a CPU are taken out before anything is below zero.
+        // Waits for a CPU are removed first, before the unexplained part may be negative.
         let waits = found.part(&Part::ClientWaited) + found.part(&Part::ServerWaited);
         assert!(found.part(&Part::NotExplained) >= -1e-6 * whole || waits <= 1e-6 * whole, "{found:?}");
     }
 }
 
-/// 100 waits of which 100 ms were counted took 144 ms: each was counted without its part of a millisecond.
+/// 100 waits with a counted total of 100 ms took 144 ms: each was truncated to whole milliseconds.
 #[test]
 fn waits_for_rows_that_are_cut_to_milliseconds_are_made_up_for() {
     let mut record = trial(0, 0, "threads=1", 1000.0, false);
@@ -207,12 +209,13 @@ fn waits_for_rows_that_are_cut_to_milliseconds_are_made_up_for() {
         let found = TrialTime::of(&record, Some(&counted)).unwrap();
         assert!((found.part(&Part::RowLock) - us).abs() < 1e-9, "{found:?}");
     }
-    // Short waits that all came to nothing are not made up.
+    // Short waits that were all truncated to 0 are not corrected.
     counted.status.as_mut().unwrap().differences.remove("Innodb_row_lock_time");
     assert!(TrialTime::of(&record, Some(&counted)).unwrap().part(&Part::RowLock).abs() < 1e-9);
 }
 
-/// Six blocks of A and B, B with so many microseconds more of server time and of row-lock time a transaction (of 1000).
+/// Six blocks of A and B, B with this many more microseconds of server time and of row-lock time per transaction (of
+/// 1000).
 pub fn two_sides(server_us: f64, row_lock_us: f64) -> tare_results::Results {
     of_two_sides(6, |block, side, name| {
         let (server_us, row_lock_us) = (side as f64 * server_us, side as f64 * row_lock_us);
@@ -262,8 +265,8 @@ fn of_two_runs_it_is_known_in_what_their_machines_differ() {
     assert!(differ(&one).made_apart.is_empty());
 }
 
-/// B takes 60 us more of server time, and other programs took 300 us of each transaction of A and 100 of each of B: the
-/// whole is shorter, and the cause is named all the same.
+/// B takes 60 us more of server time, and other programs took 300 us of each transaction of A and 100 us of each of B:
+/// the whole is shorter, and the cause is still named.
 #[test]
 fn what_other_programs_took_is_neither_the_cause_nor_in_its_way() {
     let mut results = two_sides(60.0, 0.0);
@@ -281,7 +284,7 @@ fn what_other_programs_took_is_neither_the_cause_nor_in_its_way() {
             schedule.ran_s *= slower;
             schedule.waited_s = 0.5 * strangers_us / (us + strangers_us);
         }
-        // So much that nearly all waits are for them.
+        // So much that nearly all waits are due to other programs.
         sample.covariates.insert("foreign_cpu_s".to_owned(), 200.0);
     }
     let found = differ(&results);
@@ -298,7 +301,7 @@ fn nothing_is_named_where_nothing_differs() {
     let found = differ(&same);
     assert!(!found.difference.shown && found.causes.iter().all(|cause| !cause.shown), "{found:#?}");
     assert!(found.parts.iter().all(|part| !part.shown), "{found:#?}");
-    // A share of what may be nothing is no number.
+    // There is no share of a difference that is not shown.
     assert!(found.parts.iter().chain([&found.not_explained]).all(|part| part.share.is_none()), "{found:#?}");
     assert!(!found.causes.is_empty() && found.causes.iter().all(|cause| cause.share.is_none()), "{found:#?}");
     assert!(found.difference.smallest_us.is_some_and(|us| us > 0.0 && us < 100.0), "{:?}", found.difference);

@@ -1,4 +1,4 @@
-//! How many executions queries take until they are warm, and which factor decides that.
+//! The number of executions until queries are warm, and the factor that determines it.
 
 use crate::made_up::{results, trial};
 use tare_findings::summarize;

@@ -1,12 +1,12 @@
-//! The folder that the machines share:
+//! The folder that the machines of a study cut into shards share:
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `shards.json` | into how many shards the study is cut |
+//! | `shards.json` | the number of shards |
 //! | `study.toml`, `plan.json` | the whole study and its whole schedule; the plan names no machine |
-//! | `shard-NNNN/HOST/` | what that machine ran of the shard: a results directory like any other |
+//! | `shard-NNNN/HOST/` | what that machine ran of the shard: a normal results directory |
 //!
-//! A block belongs to one shard and is run whole by one machine, so that no comparison crosses machines.
+//! A block belongs to one shard and is run completely by one machine, so that no comparison crosses machines.
 
 use crate::error::{DirectoryError, ReadError};
 use crate::lists::{Limited, TooLong};
@@ -43,28 +43,29 @@ pub struct Sharded {
 }
 
 impl Sharded {
-    /// Makes the folder. The plan loses its machine: every shard binds itself to the one that it runs on.
+    /// Creates the folder. The plan's machine is removed: every shard binds itself to the machine that runs it.
     pub fn create(path: &Path, study_toml: &str, plan: &Plan, count: usize) -> Result<Self, DirectoryError> {
         let plan = Plan { machine: None, ..plan.clone() };
         let open = Directory::create_empty(path, Trust::Anyone)?;
         open.write_study(study_toml)?;
         open.write("plan.json", &crate::store::pretty(&plan))?;
-        // Last: a folder with this file is whole.
+        // Written last: a folder with this file is complete.
         open.write(NAME, &crate::store::pretty(&ShardsFile { schema: SCHEMA, shards: count }))?;
         Ok(Self { folder: Arc::new(open.into_folder()), count, plan })
     }
 
-    /// Opens one; none when `path` is a folder of something else. Where it is executed, `trust` says whose is.
+    /// Opens a study cut into shards; none if `path` is another kind of folder. Its contents may be executed: `trust`
+    /// says whose files are accepted.
     pub fn open(path: &Path, trust: Trust) -> Result<Option<Self>, ReadError> {
         folder(path, trust)?.map_or(Ok(None), Self::of)
     }
 
-    /// The one that an open folder holds; none when it holds something else.
+    /// The study in an open folder; none if it is another kind of folder.
     pub(crate) fn of(folder: Folder) -> Result<Option<Self>, ReadError> {
         let Some(bytes) = folder.read(NAME, LARGEST)? else { return Ok(None) };
         let ShardsFile { shards, .. } = lines::parse(&bytes, &folder.path().join(NAME), 0)?;
         let plan = directory::read_plan(&folder)?;
-        // None is without a block: what goes through all of them ends.
+        // Every shard has at least one block, so that a loop over all shards is bounded.
         let blocks = plan.blocks().len();
         if shards > blocks.max(1) {
             return Err(ReadError::TooMany { path: folder.path().join(NAME), what: "shards", limit: blocks });
@@ -76,27 +77,27 @@ impl Sharded {
         self.folder.path()
     }
 
-    /// The handle through which all that it holds is found.
+    /// The handle for access to all its contents.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
 
-    /// How many shards there are; they are numbered from 0.
+    /// Number of shards; they are numbered from 0.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Every trial of every shard; its conditions are those of the machine that cut it.
+    /// Every trial of every shard; its conditions are those of the machine that cut the study.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The shard that a block belongs to. Every shard gets blocks from the whole length of the schedule.
+    /// The shard of a block. Every shard gets blocks from the whole length of the schedule.
     pub fn shard_of(&self, block: usize) -> usize {
         block % self.count
     }
 
-    /// Where it lies, to reach what is below it.
+    /// Its location, for access to the folders below it.
     pub(super) fn place(&self) -> Place {
         Place::of(self.folder.clone())
     }
@@ -105,10 +106,11 @@ impl Sharded {
         format!("shard-{index:04}")
     }
 
-    /// Takes a shard for as long as what is returned lives.
+    /// Locks a shard until the returned value is dropped.
     ///
     /// # Errors
-    /// [`DirectoryError::Busy`] while another run has it, here or on another machine whose file system tells.
+    /// [`DirectoryError::Busy`] while another run holds it, on this machine or on another one if the file system
+    /// supports locks across machines.
     pub fn take(&self, index: usize) -> Result<TakenShard, DirectoryError> {
         Ok(TakenShard(Directory::lock(self.folder.make_sub(&Self::shard(index))?)?))
     }
@@ -118,14 +120,14 @@ impl Sharded {
 pub struct TakenShard(Directory);
 
 impl TakenShard {
-    /// Goes on with what a machine has run of it; none where it has nothing yet.
+    /// Resumes what a machine has run of the shard; none if it has run nothing yet.
     ///
     /// # Errors
-    /// When the name of the machine cannot name a folder, and as [`Directory::resume`].
+    /// If the machine's name is not valid as a folder name, and as [`Directory::resume`].
     pub fn resume(&self, host: &str) -> Result<Option<Directory>, DirectoryError> {
         Writer::new(host)?;
         let Some(part) = self.0.folder().sub(host)? else { return Ok(None) };
-        // One that died before it had written its plan is begun anew.
+        // A run that died before it wrote its plan starts again.
         if part.file("plan.json")?.is_none() {
             return Ok(None);
         }

@@ -1,5 +1,5 @@
-//! One results directory made of the parts that machines ran. Made again from the same parts it is the same, byte for
-//! byte; made again from more of them it grows.
+//! Merges the parts that machines ran into one results directory. The same parts always give the same bytes; more parts
+//! extend it.
 
 use super::parts::{self, Parts};
 use super::read;
@@ -16,18 +16,18 @@ use tare_files::{FilesError, Folder, Trust};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// Names of the machines, in the order of the alphabet.
+    /// Names of the machines, in alphabetical order.
     pub machines: Vec<String>,
     pub parts: usize,
-    /// How many lines the merged `trials.jsonl` has.
+    /// Number of lines of the merged `trials.jsonl`.
     pub records: usize,
-    /// Good trials left out, for another machine ran their block further.
+    /// Good trials left out, because another machine ran more of their block.
     pub aside: usize,
     /// Trials of the schedule without a good result.
     pub missing: usize,
 }
 
-/// Merges studies cut into shards, or results directories of some of their blocks, into `out`.
+/// Merges studies cut into shards, or results directories with some of their blocks, into `out`.
 pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, DirectoryError> {
     let found = parts::find(folders)?;
     let open = open(out, &found)?;
@@ -61,13 +61,13 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, DirectoryError> 
     })
 }
 
-/// A fresh directory, or an earlier merge of the same study.
+/// A new directory, or an earlier merge of the same study.
 fn open(out: &Path, found: &Parts) -> Result<Directory, DirectoryError> {
-    // What is written is no program's: who goes on with it is asked whose it is.
+    // The merge executes nothing, so any owner is accepted; a run that resumes the directory checks the owner.
     let before = Folder::open(out, Trust::Anyone)?;
     let merged_before = before.as_ref().map(|before| before.sub(ENVIRONMENTS)).transpose()?.flatten().is_some();
     let Some(before) = before.filter(|_| merged_before) else { return Directory::create(out, Trust::Anyone) };
-    // One that was interrupted has no plan yet, or not even the study: it is made again.
+    // An interrupted merge has no plan yet, or not even the study: it is made again.
     let had_begun = before.file("study.toml")?.is_none() && before.file(TRIALS)?.is_none();
     if !had_begun && read_study_text(&before)? != found.study_toml {
         return Err(DirectoryError::NotEmpty(out.to_owned()));
@@ -75,7 +75,7 @@ fn open(out: &Path, found: &Parts) -> Result<Directory, DirectoryError> {
     Directory::lock(before)
 }
 
-/// An earlier merge keeps the good trials that none of the parts has any more: they would be gone for good.
+/// Fails if an earlier merge has good trials that none of the parts has any more: they would be lost.
 fn nothing_lost(found: &Parts, out: &Folder) -> Result<(), DirectoryError> {
     let kept: BTreeSet<usize> = found.parts.iter().flat_map(|part| part.good.values().flatten().copied()).collect();
     let mut lost = BTreeSet::new();
@@ -114,7 +114,7 @@ fn write_records(found: &Parts, out: &Folder) -> Result<usize, DirectoryError> {
     Ok(records)
 }
 
-/// Logs and captures of the records that were taken from a part.
+/// Copies logs and captures of the records that were taken from a part.
 fn copy_files(found: &Parts, index: usize, out: &Folder) -> Result<(), DirectoryError> {
     let planned: BTreeMap<usize, usize> = found.plan.trials.iter().map(|trial| (trial.trial, trial.block)).collect();
     let mut taken = BTreeSet::new();
@@ -146,7 +146,7 @@ fn copy_files(found: &Parts, index: usize, out: &Folder) -> Result<(), Directory
     Ok(())
 }
 
-/// A folder of a part; what is a link or a file is nothing that tare wrote.
+/// A folder of a part; a link or a file was not written by tare and is skipped.
 fn inner(folder: &Folder, name: &str) -> Result<Option<Folder>, DirectoryError> {
     match folder.sub(name) {
         Err(FilesError::WrongKind { .. } | FilesError::Link(_)) => Ok(None),
@@ -154,15 +154,15 @@ fn inner(folder: &Folder, name: &str) -> Result<Option<Folder>, DirectoryError> 
     }
 }
 
-/// Copies the regular files of a folder that `wanted` says into one of its name; one that is there already as long is
-/// left.
+/// Copies the regular files of a folder that `wanted` selects into a folder of the same name; an existing copy of the
+/// same length is kept.
 fn copy_folder(from: &Folder, above: &Folder, wanted: &dyn Fn(&str) -> bool) -> Result<(), DirectoryError> {
     let names: Vec<String> = from.names()?.into_iter().filter(|name| wanted(name)).collect();
     let own_name = from.path().file_name().and_then(|name| name.to_str());
     let Some(own_name) = own_name.filter(|_| !names.is_empty()) else { return Ok(()) };
     let to = above.make_sub(own_name)?;
     for name in names {
-        // What is no plain file is nothing that tare wrote.
+        // Anything but a regular file was not written by tare.
         let Ok(Some(mut file)) = from.file(&name) else { continue };
         let (source, target) = (from.path().join(&name), to.path().join(&name));
         let length = file.metadata().map_err(|e| io_error("read", &source, e))?.len();

@@ -1,4 +1,4 @@
-//! What is merged, and what is refused.
+//! Tests of merges: which parts are accepted, and which are refused.
 
 use super::merge;
 use crate::captures::FOLDED;
@@ -110,7 +110,7 @@ fn a_plan_of_another_study_or_schedule_is_refused() {
         let read = matches!(&error, DirectoryError::Read(ReadError::OtherStudy { path, .. }) if *path == other);
         assert!(read, "{name}: {error}");
     }
-    // A study that was cut has its whole schedule: a part brings no trial of its own.
+    // A study cut into shards has its whole schedule: parts cannot add trials.
     let cut = part(at("cut"), &plan(&[0, 1]), &[]);
     std::fs::write(cut.join("shards.json"), pretty(&serde_json::json!({ "schema": SCHEMA, "shards": 1 }))).unwrap();
     part(cut.join("shard-0000/host"), &all, &[2]);
@@ -123,7 +123,7 @@ fn a_plan_of_another_study_or_schedule_is_refused() {
 fn trials_that_an_earlier_merge_has_and_no_part_any_more_are_kept() {
     let (_folder, at) = scratch();
     let (one, two) = (part(at("one"), &plan(&[0, 2]), &[0, 2]), part(at("two"), &plan(&[1]), &[1]));
-    // What the schedule lacks in between is no reason to leave logs out.
+    // Logs are copied even if the schedule has gaps.
     assert_eq!(merged(&[&one], &at("alone")).unwrap(), 2);
     assert!(at("alone/logs/trial-00002-1.log").exists());
     let out = at("out");

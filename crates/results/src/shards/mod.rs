@@ -1,11 +1,11 @@
-//! A study that several machines run, each a shard of its blocks, and their parts made one again.
+//! A study that several machines run, each a shard of its blocks, and the merge of their parts.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `layout` | the folder that the machines share |
-//! | `parts` | what was run, part by part, and which part a block is taken from |
-//! | `read` | all parts as one set of results, as far as they are |
-//! | `merge` | one results directory made of them |
+//! | `parts` | what was run, part by part, and the part that each block is taken from |
+//! | `read` | all parts as one set of results, even if incomplete |
+//! | `merge` | one results directory made from them |
 
 mod layout;
 mod merge;

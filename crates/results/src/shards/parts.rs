@@ -1,4 +1,4 @@
-//! What was run, part by part, and which part a block is taken from.
+//! The parts of a study that machines ran, and the part that each block is taken from.
 
 use super::Sharded;
 use crate::error::ReadError;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tare_files::{FilesError, Folder, Trust};
 
-/// What a record must tell to be put in its place; the rest of the line is not looked at.
+/// The fields of a record that are needed to assign it; the rest of the line is ignored.
 #[derive(Deserialize)]
 pub(super) struct Head {
     schema: u32,
@@ -26,12 +26,12 @@ pub(super) struct Head {
     ran_on: Option<RanOn>,
 }
 
-/// A results directory that holds some blocks of a study.
+/// A results directory with some blocks of a study.
 #[derive(Debug)]
 pub(super) struct Part {
     /// Its results directory, wherever it was found.
     pub place: Place,
-    /// Where its first record was made.
+    /// The machine of its first record.
     pub host: String,
     /// The trials with a good result, by block.
     pub good: BTreeMap<usize, BTreeSet<usize>>,
@@ -39,15 +39,15 @@ pub(super) struct Part {
     pub records: BTreeSet<(usize, u32)>,
 }
 
-/// Parts of one study, and whose each block is.
+/// Parts of one study, with the owner of each block.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub parts: Vec<Part>,
-    /// The schedule of all of them together, by trial; the conditions of the first.
+    /// The combined schedule, by trial; the conditions are those of the first part.
     pub plan: Plan,
     pub study_toml: String,
     pub owner: BTreeMap<usize, usize>,
-    /// Good trials of blocks that another part ran further.
+    /// Good trials of blocks of which another part ran more.
     pub aside: usize,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
     together(places, cut.as_ref())
 }
 
-/// The parts of a cut study.
+/// The parts of a study cut into shards.
 pub(super) fn of(sharded: &Sharded) -> Result<Parts, ReadError> {
     together(below(sharded)?, Some(sharded))
 }
@@ -82,7 +82,7 @@ pub(super) fn of(sharded: &Sharded) -> Result<Parts, ReadError> {
 fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadError> {
     let mut parts = Vec::new();
     let mut toml = cut.map(|cut| study_text(cut.folder())).transpose()?;
-    // A study that was cut has its whole schedule; another's parts make it up together.
+    // A study cut into shards has its whole schedule; other parts make up the schedule together.
     let (is_whole, mut all) = (cut.is_some(), cut.map(|cut| cut.plan().clone()));
     for place in places {
         let folder = place.folder()?;
@@ -111,20 +111,20 @@ fn study_text(folder: &Folder) -> Result<String, ReadError> {
     store::read_study_text(folder).map_err(|_| ReadError::NotResults { path: folder.path().to_owned() })
 }
 
-/// The results directories of a cut study, in the order of shards and then of machines' names.
+/// The results directories of a study cut into shards, ordered by shard and then by machine name.
 fn below(sharded: &Sharded) -> Result<Vec<Place>, ReadError> {
     let shards = (0..sharded.count()).map(|index| of_shard(sharded, index));
     Ok(shards.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// The results directories of one shard, by their machines' names.
+/// The results directories of one shard, by machine name.
 fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
     let name = Sharded::shard(index);
     let Some(shard) = sharded.folder().sub(&name)? else { return Ok(Vec::new()) };
     let place = sharded.place().sub(&name);
     let mut parts = Vec::new();
     for name in shard.names()? {
-        // Of a machine that died before it had written its plan there is nothing, and what is no folder is none's.
+        // A machine that died before it wrote its plan has no results, and anything but a folder is no part.
         let part = match shard.sub(&name) {
             Err(FilesError::WrongKind { .. } | FilesError::Link(_)) => None,
             part => part?,
@@ -136,7 +136,7 @@ fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
     Ok(parts)
 }
 
-/// Blocks of a shard of which one machine has every trial.
+/// Blocks of a shard for which one machine has every trial.
 pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize>, ReadError> {
     let wanted = sharded.plan().blocks();
     let mut done = BTreeSet::new();
@@ -151,7 +151,7 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
     Ok(done)
 }
 
-/// None when nothing was recorded.
+/// None if nothing was recorded.
 fn read_heads(place: Place) -> Result<Option<Part>, ReadError> {
     let folder = place.folder()?;
     let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
@@ -170,7 +170,7 @@ fn read_heads(place: Place) -> Result<Option<Part>, ReadError> {
     Ok((!part.records.is_empty()).then_some(part))
 }
 
-/// Goes through the lines that are records; damaged ones are said when the results are read.
+/// Calls `each` for every valid record; damaged lines are reported when the results are read.
 pub(super) fn each_record(
     folder: &Folder,
     mut each: impl FnMut(&Head, &[u8]) -> Result<(), std::io::Error>,
@@ -198,7 +198,7 @@ pub(super) fn each_record(
     Ok(())
 }
 
-/// The lines of a part's records of the blocks that are taken from it.
+/// The lines of a part's records, for the blocks that are taken from it.
 pub(super) fn each_line(
     parts: &Parts,
     index: usize,
@@ -211,8 +211,8 @@ pub(super) fn each_line(
     })
 }
 
-/// A block is taken whole from the part that has most of it; of two that have as much, from the first. Never from two:
-/// its conditions would have been compared across machines.
+/// Assigns each block to the part that has most of it, and to the first of two that have equally much. A block is never
+/// taken from two parts, because its conditions would be compared across machines.
 fn choose(parts: &[Part]) -> (BTreeMap<usize, usize>, usize) {
     let mut owner: BTreeMap<usize, usize> = BTreeMap::new();
     for (index, part) in parts.iter().enumerate() {
@@ -243,7 +243,7 @@ pub struct ShardState {
     pub hosts: BTreeSet<String>,
 }
 
-/// How far each shard of a cut study is.
+/// The progress of each shard of a study cut into shards.
 pub fn states(sharded: &Sharded) -> Result<Vec<ShardState>, ReadError> {
     Ok(states_of(sharded, &of(sharded)?))
 }
@@ -262,8 +262,8 @@ pub(super) fn states_of(sharded: &Sharded, found: &Parts) -> Vec<ShardState> {
     states
 }
 
-/// Whether a part's plan is of the schedule of `all`: drawn alike, of the same conditions, and every trial that both
-/// have is the same. Where `all` is the whole schedule, the part has no other trial either.
+/// Whether a part's plan belongs to the schedule `all`: same seed, same conditions, and every common trial is the same.
+/// If `all` is the whole schedule, the part must not have other trials.
 fn agree(all: &Plan, part: &Plan, is_whole: bool) -> bool {
     let names = |plan: &Plan| plan.conditions.iter().map(|c| (c.name.clone(), c.levels.clone())).collect::<Vec<_>>();
     let known: BTreeMap<usize, &PlannedTrial> = all.trials.iter().map(|trial| (trial.trial, trial)).collect();

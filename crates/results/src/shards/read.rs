@@ -1,4 +1,4 @@
-//! All parts of a cut study as one set of results, as far as they are.
+//! Reads all parts of a study cut into shards as one set of results, even if incomplete.
 
 use super::Sharded;
 use super::parts::{self, Parts};
@@ -57,7 +57,7 @@ pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
     })
 }
 
-/// How many good trials of unfinished blocks are left out, in a sentence; none where there are none.
+/// Number of left-out good trials of unfinished blocks, as a sentence; none if it is 0.
 pub fn aside_words(aside: usize) -> Option<String> {
     (aside > 0).then(|| {
         format!(

@@ -1,5 +1,5 @@
-//! What is claimed of conditions that do not differ, where the slow trials of one of them are the disturbed ones: clean
-//! ones are a selection then.
+//! False claims about equal conditions if the slow trials of one of them are the disturbed ones, so that the clean ones
+//! are a selection.
 
 use super::made::Shape;
 use super::{Rate, asked};
@@ -12,10 +12,10 @@ use tare_stats::order::randomized_blocks;
 /// Spread between trials, as a fraction.
 const COV: f64 = 0.02;
 
-/// Which trials of the last condition something else disturbs, which took nothing from them.
+/// The trials of the last condition that are marked as disturbed, without any effect on them.
 #[derive(Debug, Clone, Copy)]
 enum Meets {
-    /// One in three, whichever they are.
+    /// One in three, at random.
     Any,
     SlowThird,
     SlowHalf,
@@ -26,7 +26,7 @@ enum Meets {
 impl Meets {
     const ALL: [Self; 4] = [Self::Any, Self::SlowThird, Self::SlowHalf, Self::MostSlow];
 
-    /// Of the trial with this luck, which so many of `n` are slower than.
+    /// Whether the trial with the value `own` is disturbed, given that `slower` of `n` trials are slower.
     fn disturbs(self, own: f64, slower: usize, n: usize, draws: &mut Draws) -> bool {
         match self {
             Self::Any => draws.uniform() < 1.0 / 3.0,

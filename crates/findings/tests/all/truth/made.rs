@@ -1,5 +1,5 @@
-//! Made-up studies in which nothing is different, and studies in which one thing is: trials of several shapes, with
-//! several kinds of drift, in the layouts that the questions of a study are asked of.
+//! Synthetic studies in which nothing differs, and studies with one difference: trials of several distributions, with
+//! several kinds of drift, in the layouts for each question of a study.
 
 use crate::draws::Draws;
 use crate::made_up::results;
@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use tare_results::schema::{PlannedTrial, SampleRecord, TrialRecord};
 use tare_results::{Results, levels_of};
 
-/// Queries of [`Layout::Queries`].
 const QUERIES: usize = 7;
 /// Spread between trials, as a fraction.
 const COV: f64 = 0.02;
@@ -38,13 +37,13 @@ pub enum Layout {
     Ladder,
     /// Two factors of two levels, seven queries.
     Queries,
-    /// Two options under four loads, each of which is answered by itself.
+    /// Two options under four loads, each of which is answered separately.
     Loads,
 }
 
 pub const SHAPES: [Shape; 4] = [Shape::Normal, Shape::T3, Shape::LogNormal, Shape::Bimodal];
 pub const DRIFTS: [Drift; 5] = [Drift::None, Drift::Blocks, Drift::Ar(0.5), Drift::Ar(0.8), Drift::Linear];
-/// The layouts of one metric.
+/// The layouts with a single metric.
 pub const LAYOUTS: [Layout; 3] = [Layout::Factors, Layout::Choices, Layout::Ladder];
 
 impl Shape {
@@ -59,7 +58,7 @@ impl Shape {
     }
 }
 
-/// What neighbours share, in standard deviations, trial by trial.
+/// The drift shared by neighbouring trials, in standard deviations, trial by trial.
 fn drifting(rng: &mut Draws, drift: Drift, trials: usize, conditions: usize) -> Vec<f64> {
     let blocks: Vec<f64> = (0..trials.div_ceil(conditions)).map(|_| 2.0 * rng.normal()).collect();
     let mut state = rng.normal();
@@ -90,22 +89,20 @@ pub fn names(layout: Layout) -> Vec<String> {
     }
 }
 
-/// What is there to be found.
+/// The difference that a study contains.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Truth {
-    /// Nothing.
     Nothing,
     /// One level changes the mean, by three standard deviations.
     Mean,
     /// One level makes trials vary four times as much.
     Spread,
-    /// A covariate goes with what is left, at a correlation of about 0.9.
+    /// A covariate correlates with the residuals, at about 0.9.
     Cause,
     /// The last rung of a ladder gives less, by three standard deviations.
     Less,
 }
 
-/// One study of a kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     pub shape: Shape,
@@ -118,7 +115,7 @@ pub struct Kind {
 
 const COVARIATES: [&str; 4] = ["major_faults", "throttle_events", "swap_pages", "steal_fraction"];
 
-/// One run; in which, where nothing is true, every condition is the same. `question` is in the words of a study file.
+/// One run. With [`Truth::Nothing`] every condition is the same. `question` is in the words of a study file.
 pub fn study(rng: &mut Draws, kind: Kind, question: Option<&str>) -> Results {
     let names = names(kind.layout);
     let order = tare_stats::order::randomized_blocks(names.len(), kind.n, rng.normal().to_bits());

@@ -1,6 +1,6 @@
-//! Is what is said true as often as it is promised, for every sentence that a command can say first: one row each of
-//! the promised rate of wrong ones and the measured one with its interval. `TARE_NULL_STUDIES` says how many studies of
-//! each kind; `benches/truth` runs the whole.
+//! Measures the error rate of every claim that a command can make first: one row each with the nominal rate of wrong
+//! claims and the measured one with its interval. `TARE_NULL_STUDIES` sets the number of studies of each kind;
+//! `benches/truth` runs all of them.
 
 mod disturbed;
 mod made;
@@ -10,12 +10,11 @@ mod said;
 mod sentences;
 mod studies;
 
-/// How many studies of each kind, where that is said.
+/// Number of studies of each kind, if set.
 fn asked() -> Option<usize> {
     std::env::var("TARE_NULL_STUDIES").ok().and_then(|text| text.parse().ok())
 }
 
-/// So many of so many.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     hits: usize,
@@ -36,7 +35,7 @@ impl Rate {
         self.within(1.96)
     }
 
-    /// Wilson interval of so many standard deviations, in percent.
+    /// Wilson interval with `z` standard deviations, in percent.
     fn within(self, z: f64) -> (f64, f64) {
         let n = self.of as f64;
         let share = self.hits as f64 / n;
@@ -46,7 +45,7 @@ impl Rate {
         (percent(centre - half), percent(centre + half))
     }
 
-    /// Prints a row of the table, and fails where the rate is shown to be above what is promised, in percent.
+    /// Prints a row of the table, and fails if the rate is shown to exceed the nominal one, in percent.
     fn hold(self, what: &str, promised: f64) {
         let (low, high) = self.wilson();
         let rate = self.percent();

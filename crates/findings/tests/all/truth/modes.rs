@@ -1,4 +1,4 @@
-//! How often modes are seen of trials that have none, and of trials that have two.
+//! How often modes are found in trials that have none, and in trials that have two.
 
 use super::{Rate, asked};
 use crate::draws::Draws;
@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use tare_findings::summarize;
 use tare_results::schema::TrialRecord;
 
-/// In all that is said of modes, in percent: of what a study is about, of other metrics, and of all conditions together
-/// (`tare_findings::confidence`).
+/// Nominal total rate of false modes, in percent: in the metrics that a study is about, in other metrics, and in all
+/// conditions together (`tare_findings::confidence`).
 const PROMISED: f64 = 2.5;
 
 type Draw = fn(&mut Draws) -> f64;
@@ -20,7 +20,7 @@ const SHAPES: [(&str, Draw); 4] = [
     ("uniform", |draws| 3.46 * draws.uniform()),
 ];
 
-/// A study: conditions, trials of each, metrics, and the spread of values that are rounded to whole ones.
+/// A study: conditions, trials of each, metrics, and the spread of values that are rounded to integers.
 struct Study {
     conditions: usize,
     n: usize,
@@ -47,7 +47,7 @@ impl Study {
         places.enumerate().map(one).collect()
     }
 
-    /// Whether some metric of some condition, or all conditions together, are said to have modes.
+    /// Whether modes are found in any metric of any condition, or in all conditions together.
     fn sees(&self, draws: &mut Draws, own: Draw) -> bool {
         let found = summarize(&results("effect", self.run(draws, own)));
         let of_one = found.conditions.iter().flat_map(|c| &c.metrics).any(|metric| !metric.modes.is_empty());
@@ -85,7 +85,7 @@ fn two_modes_far_apart_are_seen() {
     println!("| modes seen, sd apart, conditions | 12 trials | 20 | 40 |");
     println!("| --- | --- | --- | --- |");
     for conditions in [1, 8] {
-        // How often nearer ones are, `benches/truth` prints.
+        // `benches/truth` prints the rates for smaller distances.
         for (sd, own) in distances.into_iter().filter(|(sd, _)| *sd == 10 || asked().is_some()) {
             let seen = [12, 20, 40].map(|n| {
                 let study = Study { conditions, n, queries: 1, rounded_sd: None };

@@ -1,4 +1,4 @@
-//! Comparisons by pairs that are added until they are settled, through the records that `tare ab` decides from.
+//! Comparisons with pairs that are added until they are settled, through the records that `tare ab` decides from.
 
 use super::made::Shape;
 use crate::draws::Draws;
@@ -12,13 +12,13 @@ use tare_stats::sequential::Question;
 
 /// Spread of a trial, as a fraction.
 const COV: f64 = 0.01;
-/// Pairs after which a comparison that may go on for ever is stopped.
+/// Number of pairs after which an open-ended comparison is stopped.
 const MOST: usize = 60;
 
-/// How long a trial takes: what a command that is timed does, and what servers do.
+/// Distribution of trial times: of a timed command, and of servers.
 #[derive(Debug, Clone, Copy)]
 pub enum Times {
-    /// A server's, in one of the shapes of studies.
+    /// A server, with one of the distributions of studies.
     Of(Shape),
     /// From 0.2 to 1 s.
     Uniform,
@@ -64,7 +64,7 @@ impl Times {
     }
 }
 
-/// A comparison to its end: B / A of throughputs is `ratio`, the second place of a pair is `place` slower.
+/// A complete comparison: B / A of throughputs is `ratio`, and the second trial of a pair is slower by `place`.
 fn compared(draws: &mut Draws, times: Times, ratio: f64, place: f64, rule: &Settle) -> Ab {
     let made = results("", Vec::new());
     let mut plan = made.plan.unwrap();
@@ -91,18 +91,18 @@ fn rule(rule: Rule, minimum_effect: f64) -> Settle {
     Settle { minimum_effect, ..Settle::between(["a", "b"].map(str::to_owned), rule, 1) }
 }
 
-/// What is said of a side and itself, where nothing but a difference ends the comparison.
+/// The verdict on a side compared with itself, if only a difference ends the comparison.
 pub fn of_itself(draws: &mut Draws, times: Times, by: Rule) -> AbVerdict {
     let place = if draws.coin() { 0.1 } else { 0.0 };
     compared(draws, times, 1.0, place, &rule(by, 1e-9)).verdict
 }
 
-/// What is said of a change as large as the smallest one of interest.
+/// The verdict on a change exactly as large as the minimum effect.
 pub fn at_the_minimum_effect(draws: &mut Draws, by: Rule) -> AbVerdict {
     compared(draws, Times::Of(Shape::Normal), 1.0 / 1.02, 0.0, &rule(by, 0.02)).verdict
 }
 
-/// What an experiment that must make B faster by a tenth says of its suspect, where it makes it `ratio` as fast.
+/// The verdict on a suspect by an experiment that must make B faster by a tenth, if B's speed is `ratio` of A's.
 pub fn proved(draws: &mut Draws, ratio: f64) -> ProofVerdict {
     let effect = 0.1;
     let trial = Trial {
@@ -112,7 +112,7 @@ pub fn proved(draws: &mut Draws, ratio: f64) -> ProofVerdict {
         expected: Expected::Faster,
         effect,
     };
-    // Decided by times, of which the throughputs are the reciprocals.
+    // The verdict is based on times, which are the reciprocals of the throughputs.
     let mut ab = compared(draws, Times::Of(Shape::Normal), ratio, 0.0, &rule(Rule::Looks, effect));
     let turned = |of: f64| 1.0 / of;
     ab.ratio = ab.ratio.map(turned);
@@ -120,7 +120,7 @@ pub fn proved(draws: &mut Draws, ratio: f64) -> ProofVerdict {
     Proof::of(trial, &ab).verdict
 }
 
-/// Whether a bisection of 20 commits finds another one than the slower one, or one where none is.
+/// Whether a bisection of 20 commits finds a commit other than the slower one, or any if there is none.
 pub fn bisects_wrongly(draws: &mut Draws, step: f64) -> bool {
     let planned = Planned {
         usable: vec![true; 21],

@@ -1,4 +1,4 @@
-//! Made-up results in which what some commands say first would be wrong, and what they say.
+//! Synthetic results for which the first claim of some commands would be wrong, and these claims.
 
 use super::made::Shape;
 use crate::draws::Draws;
@@ -16,7 +16,7 @@ use tare_stats::order::randomized_blocks;
 use tare_stats::racing::Question;
 use tare_topology::measure::Measured;
 
-/// A race of six: the fifth is just ahead by more than the smallest difference of interest.
+/// A race of six candidates: the fifth is ahead by just more than the minimum effect.
 pub fn race(draws: &mut Draws) -> (Find, usize) {
     let names: Vec<String> = (0..6).map(|i| format!("placement=p{i}")).collect();
     let best = 4;
@@ -52,7 +52,7 @@ fn condition(name: &str, placement: Option<PlannedPlacement>) -> PlannedConditio
     }
 }
 
-/// A verdict on a claim that holds from a ratio of 1.05 on, where the ratio is just that.
+/// A verdict on a claim that holds from a ratio of 1.05 on, with a true ratio of exactly 1.05.
 pub fn claim_at_its_end(draws: &mut Draws, blocks: usize) -> Reproduced {
     let claim = Claim {
         name: "faster".into(),
@@ -76,7 +76,7 @@ pub fn claim_at_its_end(draws: &mut Draws, blocks: usize) -> Reproduced {
     of_results(&claim, &results("", trials))
 }
 
-/// A history of 24 runs in which nothing changes, neighbours alike by so much.
+/// A history of 24 runs without changes, with correlation `alike` between neighbours.
 pub fn unchanged(draws: &mut Draws, shape: Shape, alike: f64) -> History {
     let mut state = draws.normal();
     let one = |number: usize, draws: &mut Draws, state: f64| {
@@ -92,7 +92,7 @@ pub fn unchanged(draws: &mut Draws, shape: Shape, alike: f64) -> History {
     history(&runs, false, &Options { minimum_effect: 0.01, ..Options::default() }).unwrap()
 }
 
-/// Whether modes of trials whose threads sat anywhere are said to come of something.
+/// Whether a cause is named for modes of trials whose threads ran on random CPUs.
 pub fn cause_of_modes_by_chance(draws: &mut Draws) -> bool {
     let cpu = |draws: &mut Draws| (24.0 * draws.uniform()) as u32 % 24;
     let trials = (0..16).map(|i| {
@@ -104,8 +104,8 @@ pub fn cause_of_modes_by_chance(draws: &mut Draws) -> bool {
     found.conditions[0].metrics.iter().any(|metric| metric.mode_cause.is_some())
 }
 
-/// Whether distance is said to cost something under some load, of places whose distances say nothing of their
-/// throughput: each is slower or faster by itself under a load, alike wherever the memory is.
+/// Whether a cost of distance is claimed under some load, for placements whose distances have no effect: each placement
+/// has its own random speed under a load, whatever its memory node.
 pub fn cost_of_distance_by_chance(draws: &mut Draws, memories: usize, loads: usize) -> bool {
     const CPUS: usize = 8;
     let blocks = 5_usize.div_ceil(memories);

@@ -1,5 +1,5 @@
-//! What the commands that measure until something is settled say first, and how often it is wrong. The list is made of
-//! the findings' own types: a verdict that is added does not compile here before it has a row, and each is measured.
+//! The first claims of commands that measure until something is settled, and how often they are wrong. The list is
+//! built from the findings' own types: a new verdict does not compile here until it has a row, and each is measured.
 
 use super::made::{SHAPES, Shape};
 use super::pairs::{Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved};
@@ -15,7 +15,7 @@ use tare_findings::reproduce::Reproduced;
 use tare_findings::why::ProofVerdict;
 use tare_results::pairs::Rule;
 
-/// Whether a study of a kind says it.
+/// Whether a study of a kind makes the claim.
 type Says = Box<dyn FnMut(&mut Draws) -> bool>;
 
 /// Declares sentences together with the list of all of them.
@@ -63,7 +63,7 @@ fn of_proof(verdict: ProofVerdict) -> Option<Sentence> {
     }
 }
 
-/// What the ends of a line come to is what `tare ab` says of two builds.
+/// The verdict on the ends of a bisection is the same as that of `tare ab` on two builds.
 fn of_bisection(outcome: Outcome) -> Option<Sentence> {
     match outcome {
         Outcome::Found => Some(Sentence::BisectFound),
@@ -76,7 +76,7 @@ fn of_bisection(outcome: Outcome) -> Option<Sentence> {
 fn of_fate(fate: Fate) -> Option<Sentence> {
     match fate {
         Fate::Named => Some(Sentence::FindNamed),
-        // One that is no more than the minimum effect ahead is not missed.
+        // Dropping a candidate that is ahead by no more than the minimum effect is no error.
         Fate::Worse | Fate::Close => Some(Sentence::FindWorse),
         Fate::Left | Fate::Lost => None,
     }
@@ -90,7 +90,7 @@ fn of_claim(verdict: &Reproduced) -> Option<Sentence> {
     }
 }
 
-/// What is said of a line, without the fields that only describe it.
+/// The claims about a line, without the fields that only describe it.
 fn of_line(line: &MetricHistory) -> Vec<Sentence> {
     let MetricHistory {
         changes,
@@ -108,7 +108,7 @@ fn of_line(line: &MetricHistory) -> Vec<Sentence> {
 }
 
 impl Sentence {
-    /// Percent of studies in which it may be wrong.
+    /// Nominal error rate, percent of studies.
     fn promised(self) -> f64 {
         match self {
             Self::AbDiffers
@@ -122,12 +122,12 @@ impl Sentence {
             | Self::HistoryDrift
             | Self::CauseOfDifference
             | Self::CauseOfModes => 5.0,
-            // On one side of a 95% interval.
+            // One side of a 95% interval.
             Self::Holds | Self::DoesNotHold | Self::CostOfDistance => 2.5,
         }
     }
 
-    /// Kinds of studies in which it would be wrong, by name, and whether one of them says it.
+    /// Kinds of studies in which the claim would be wrong, by name, and whether such a study makes it.
     fn wrong(self) -> Vec<(String, Says)> {
         let one = |name: &str, said: Says| vec![(name.to_owned(), said)];
         let is = move |said: Option<Self>| said == Some(self);
@@ -195,7 +195,8 @@ impl Sentence {
         }
     }
 
-    /// Studies of each kind in the test suite, and a part of those that are asked for: some take long.
+    /// Number of studies of each kind in the test suite, and the part of the requested number that is run: some take
+    /// long.
     fn studies(self) -> usize {
         let (few, part) = match self {
             Self::AbDiffers => (6, 1),

@@ -1,5 +1,5 @@
-//! Studies in which nothing is different, and how often the program says something all the same, for each sentence that
-//! it can say first and over everything that one study says; and studies in which something is, to see what that costs.
+//! Null studies, with the rate of false claims for each first claim and over all findings of one study; and studies
+//! with a true effect, to measure the power.
 
 use super::made::{DRIFTS, Drift, Kind, LAYOUTS, Layout, SHAPES, Shape, Truth, names, study};
 use super::{Rate, asked};
@@ -13,10 +13,10 @@ use tare_findings::{answered, summarize};
 use tare_results::Results;
 use tare_stats::order::randomized_blocks;
 
-/// Studies of each kind in the test suite: enough to see a rate that is several times too high.
+/// Studies of each kind in the test suite: enough to detect a rate that is several times too high.
 const FEW: usize = 6;
 
-/// What the first sentence can claim.
+/// The possible first claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum First {
     Moved,
@@ -41,7 +41,8 @@ impl First {
         Self::OneLoad,
     ];
 
-    /// What a verdict claims, if anything. Without a wildcard: a verdict that is added is named here, and measured.
+    /// The claim of a verdict, if any. The match has no wildcard, so that a new verdict must be added here, and is
+    /// measured.
     fn of(verdict: &Verdict) -> Option<Self> {
         match verdict {
             // A race is measured with its own rule, in `said`.
@@ -57,7 +58,7 @@ impl First {
         }
     }
 
-    /// A study that may claim it, in the words of its file.
+    /// A study that may make the claim: question and layout.
     fn asked_by(self) -> (&'static str, Layout) {
         match self {
             Self::Moved => ("effect", Layout::Factors),
@@ -71,7 +72,7 @@ impl First {
         }
     }
 
-    /// Percent of studies in which it may be claimed where nothing is (`tare_findings::confidence`).
+    /// Nominal rate of false claims, percent of studies (`tare_findings::confidence`).
     fn promised(self) -> f64 {
         match self {
             Self::MovedAlone | Self::RankedAlone => 0.5,
@@ -80,7 +81,6 @@ impl First {
     }
 }
 
-/// All that is claimed.
 const CLAIMS: [&str; 9] = [
     "headline",
     "effects marked",
@@ -93,7 +93,7 @@ const CLAIMS: [&str; 9] = [
     "gate of two runs",
 ];
 
-/// What a study says, in the order of [`CLAIMS`].
+/// Which claims a study makes, in the order of [`CLAIMS`].
 fn claims(results: &Results, other: &Results, names: &[String]) -> [bool; 9] {
     let summary = summarize(results);
     let gated = |a: (&Results, &str), b: (&Results, &str)| {
@@ -114,11 +114,10 @@ fn claims(results: &Results, other: &Results, names: &[String]) -> [bool; 9] {
     ]
 }
 
-/// How often each was claimed.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     claimed: [usize; 9],
-    /// Anything but the gate of two runs, which is not of one study.
+    /// Any claim except the gate of two runs, which is not part of a single study.
     any: usize,
     studies: usize,
 }
@@ -154,7 +153,7 @@ impl Tally {
     }
 }
 
-/// Null studies take all layouts in turn; one in which something is true the layout that has it.
+/// Null studies use all layouts in turn; a study with a true effect uses the layout for it.
 fn layout_of(kind: Kind, i: usize) -> Layout {
     match kind.truth {
         Truth::Nothing => LAYOUTS[i % LAYOUTS.len()],
@@ -207,7 +206,7 @@ fn nothing_is_claimed_of_studies_without_differences() {
     for (kind, tally) in kinds.iter().zip(tallies(&kinds, each)) {
         println!("| {} | {:?} | {:?} | {:?} | {} |", kind.n, kind.shape, kind.drift, kind.truth, tally.row());
         all.merge(&tally);
-        // A single kind of few studies varies much; a rate several times too high shows all the same.
+        // A single kind of few studies varies much; a rate several times too high is still visible.
         let limit = 6.0 + 400.0 * (0.06 * 0.94 / tally.studies as f64).sqrt();
         let any = tally.percent(tally.any);
         assert!(any <= limit, "{kind:?}: something in {any}%: {}", tally.row());
@@ -217,7 +216,7 @@ fn nothing_is_claimed_of_studies_without_differences() {
     assert!(any <= 6.0 + 200.0 * (0.06 * 0.94 / all.studies as f64).sqrt(), "something in {any}% of all");
 }
 
-/// Four placements, six allocators and one option, 240 trials: by the contrasts of each pair of conditions alone +3%
+/// Four placements, six allocators and one option, 240 trials: with only the contrasts of each pair of conditions, +3%
 /// was found in 42%.
 #[test]
 fn three_percent_of_one_level_of_48_conditions_are_found_in_five_blocks() {
@@ -265,8 +264,7 @@ fn what_there_is_is_found() {
             kinds.push(Kind { shape: Shape::Normal, drift: Drift::Ar(0.8), layout: Layout::Factors, n, truth });
         }
     }
-    // Three standard deviations in ten trials are nothing to miss. How often the others are found, `benches/truth`
-    // prints.
+    // Three standard deviations in ten trials must be found. `benches/truth` prints how often the others are found.
     let is_judged = |kind: &Kind| kind.n == 10 && kind.shape == Shape::Normal && kind.drift == Drift::None;
     if asked().is_none() {
         kinds.retain(is_judged);
@@ -284,14 +282,14 @@ fn what_there_is_is_found() {
         let place = CLAIMS.iter().position(|known| *known == claim).unwrap();
         let found = tally.percent(tally.claimed[place]);
         if is_judged(kind) {
-            // The spread of ten trials is another matter.
+            // The spread of ten trials is harder to detect.
             let least = if kind.truth == Truth::Spread { 60.0 } else { 75.0 };
             assert!(found >= least, "{kind:?}: {claim} in {found}%");
         }
     }
 }
 
-/// How often studies of nothing claim each thing first, by what was asked of them.
+/// How often null studies make each first claim, by their question.
 fn first_claims(first: First, each: usize) -> (usize, usize) {
     let (question, layout) = first.asked_by();
     let mut rng = Draws::new(20_261_123 + first as u64);
