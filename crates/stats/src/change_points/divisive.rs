@@ -3,8 +3,8 @@
 //!
 //! Q(X, Y) = 2/(m+n) sum |X_i - Y_j| - 2m/((m+n)(n-1)) sum_{i<k} |X_i - X_k| - 2n/((m+n)(m-1)) sum_{j<k} |Y_j - Y_k|,
 //! where n and m are the numbers of runs in X and Y, at its largest over all splits. A t test of the chosen split at a
-//! nominal 0.1% would be significant in 2.5% of series without a change, because the split was chosen from the data. The
-//! maximum itself is therefore tested by permutation.
+//! nominal 0.1% would be significant in 2.5% of series without a change, because the split was chosen from the data.
+//! The maximum itself is therefore tested by permutation.
 
 use super::split::{SHORTEST, Split, places, segments};
 use super::{outliers, resemblance};
