@@ -1,4 +1,4 @@
-//! A comparison for pull requests: a Markdown table, and the commands by which GitHub marks a check's lines.
+//! A comparison for pull requests: a Markdown table, and GitHub commands that annotate a check.
 
 use super::markdown::escaped;
 use crate::words;
@@ -59,8 +59,8 @@ fn word(metric: &MetricComparison) -> String {
     if metric.verdict == Verdict::Slower { words.replace("slower", "**slower**") } else { words }
 }
 
-/// What GitHub Actions reads from a step's log: an error for each metric that is slower and each side that fails more
-/// often when the gate failed, a warning when it could not decide.
+/// Commands for the log of a GitHub Actions step: if the gate failed, an error for each metric that is slower and each
+/// side that fails more often; a warning if the gate could not decide.
 pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>) -> Vec<String> {
     let line = |level: &str, text: &str| format!("::{level} title=tare::{}", data(&tare_text::shown(text)));
     match gate {
@@ -90,7 +90,7 @@ pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>)
     }
 }
 
-/// What would end or steer a command of the log, as GitHub wants it written.
+/// Escapes characters that would end or change a command in the log, as GitHub requires.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
