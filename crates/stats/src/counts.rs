@@ -3,9 +3,9 @@
 /// How many trials had the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// Trials in which it occurred.
+    /// Number of trials in which it occurred.
     pub hits: usize,
-    /// All trials.
+    /// Number of all trials.
     pub of: usize,
 }
 

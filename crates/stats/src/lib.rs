@@ -23,7 +23,7 @@
 //! | [`growth`] | which symbol or lock has a share that grows along a ladder |
 //! | [`order`] | randomised complete blocks |
 //! | [`multiple`] | p-values adjusted for many tests |
-//! | [`simultaneous`] | which conditions are the best, from all pairwise comparisons |
+//! | [`simultaneous`] | which conditions are best, and which are not distinguishable, from all pairwise comparisons |
 //! | [`spread`] | the coefficient of variation between trials, and the ratio of two of them |
 //! | [`groups`] | compact letter display: conditions with a letter in common do not differ significantly |
 //! | [`sequential`] | whether B differs from A, by a sequential test of pairs |

@@ -11,7 +11,7 @@ const SHUFFLES: usize = 20_000_000;
 const FEWEST_PERMUTATIONS: usize = 199;
 /// Fewest trials in which drift can be detected.
 pub const FEWEST: usize = 6;
-/// Upper limit of the estimated correlation, because a trend has no such limit.
+/// Upper limit of the estimated correlation; a trend would bring it arbitrarily close to 1.
 const LARGEST: f64 = 0.9;
 /// The largest variance inflation: an estimate from a few trials is no more precise than "several times".
 const LARGEST_INFLATION: f64 = 16.0;

@@ -21,7 +21,8 @@ pub enum Strategy {
     /// Shards one cache line apart; the counter's own number selects the shard, so it is always the same one. This is
     /// what the "random" shard of the original program does.
     ShardIndex,
-    /// A random shard, from one generator per thread. This is what the article says that its "random" shard does.
+    /// A random shard, from one generator per thread. "NUMA Smart Global Counter" says that its "random" shard does
+    /// this.
     ShardRandom,
     ShardThread,
     /// The shard of the current CPU, from `sched_getcpu`.
@@ -30,8 +31,8 @@ pub enum Strategy {
     ShardNodeLibnuma,
     /// The shard of the current node, from a table that is read once.
     ShardNodeCached,
-    /// One value per node in a page of its own, as `numa_alloc_onnode` would allocate it. The authors of the article
-    /// gave it up because of its memory use.
+    /// One value per node in a page of its own, as `numa_alloc_onnode` would allocate it. The original program
+    /// abandoned this because of its memory use.
     NodeAlloc,
     /// The [`CounterSet`](tare_counters::CounterSet) of `tare-counters`.
     CounterSet,

@@ -25,7 +25,8 @@ fn unknown(found: &str) -> Error {
     Error::UnknownMode(UnknownWord::among(found, <Mode as VariantNames>::VARIANTS))
 }
 
-/// What the memory policy of a run applies to. The authors of the article used both, one after the other.
+/// What the memory policy of a run applies to. The authors of "NUMA Smart Global Counter" used both, one after the
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown_scope)]
 pub enum MemoryScope {

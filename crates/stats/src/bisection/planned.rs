@@ -27,7 +27,7 @@ pub struct Planned {
     pub sd: f64,
     /// The question and the rule that decide whether the ends differ.
     pub question: Question,
-    /// Pairs per batch.
+    /// Number of pairs per batch.
     pub batch: usize,
     /// The probability at which the search ends.
     pub confidence: f64,

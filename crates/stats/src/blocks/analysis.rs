@@ -11,9 +11,9 @@ pub struct Analysis {
     pub by_block: bool,
     /// Which variance is used for a condition.
     pub spread: Spread,
-    /// Trials used by the comparison.
+    /// Number of trials used by the comparison.
     pub trials: usize,
-    /// All trials given.
+    /// Number of all trials given.
     pub of: usize,
 }
 

@@ -34,7 +34,7 @@ pub fn outlook(so_far: Blocks<'_>, question: &Question, standing: &Standing) -> 
         }
         let bound = |i: usize, j: usize, of: usize| {
             let Some(known) = even.difference(i, j) else { return f64::INFINITY };
-            // Of the blocks to come all count, while of those so far only the ones in which both ran do.
+            // Assumes that the same share of the coming blocks is usable as of those in which both ran so far.
             let more = (count - blocks) as f64 / even.ran(i, j).max(1) as f64;
             let then = Compared { standard_error: known.standard_error / (1.0 + more).sqrt(), ..known };
             then.ends(share(of, count, question.alpha)).1

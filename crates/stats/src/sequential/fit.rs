@@ -22,7 +22,7 @@ pub struct Fit {
     pub place: Option<f64>,
     /// Residual standard deviation of one pair, in log units.
     pub sd: f64,
-    /// Number of pairs.
+    /// Number of pairs used.
     pub pairs: usize,
     /// Effective number of pairs for the variance of delta, which is sd^2 / weight. At most `pairs`, less when one side
     /// was first more often.

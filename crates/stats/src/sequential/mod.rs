@@ -7,7 +7,7 @@
 //! - [`Rule::Looks`]: a paired t test at 4, 6, 9, 13 and 18 pairs, each at a nominal p of 0.0136, which together have a
 //!   type I error of at most 5% (repeated significance tests at a constant nominal level after Pocock, Biometrika 64,
 //!   1977). A change also requires that the randomisation test of the order is significant: with few pairs and trials
-//!   of any distribution, the t test alone reports a change in 9%.
+//!   of any distribution, the t test alone reports a false change in 9%.
 //! - [`Rule::Anytime`]: the t-process with a Gaussian mixture (Lai, Annals of Statistics 4, 1976; Wang & Ramdas, arXiv
 //!   2310.03722), which is valid after every pair, without limit.
 //! - [`Rule::Sessions`]: one t test over sessions, with one value each, after a fixed number of sessions.

@@ -18,7 +18,7 @@ pub enum Verdict {
     Changed,
     /// The interval lies within the minimum effect.
     Equivalent,
-    /// Neither.
+    /// Neither of the two is shown.
     Undecided,
 }
 
