@@ -15,7 +15,6 @@ use tare_findings::time::{ConditionTime, Counted, EventSide};
 use tare_findings::why::{EventChange, PartChange, Why};
 use tare_stats::{Estimate, Interval};
 
-/// A column by its head.
 #[derive(Clone, Copy)]
 pub enum Head<'a> {
     /// A column of text, aligned left.
@@ -169,7 +168,6 @@ pub fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bool) -> 
     Table { heads, rows: effects.map(row).collect() }
 }
 
-/// The segments of a metric's history, each with its change.
 pub fn segments(line: &MetricHistory) -> Table<'static> {
     let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
     let scale = Scale::new(&line.unit, largest, 4);
@@ -192,7 +190,6 @@ pub fn segments(line: &MetricHistory) -> Table<'static> {
     Table { heads, rows: line.segments.iter().enumerate().map(row).collect() }
 }
 
-/// Groups of loads, for each column except the base.
 pub fn load_groups(table: &RelativeTable) -> Table<'_> {
     let row = |of: &GroupRatios| {
         let figures = [of.mean, of.least, of.most].map(|ratio| format!("{ratio:.2}"));

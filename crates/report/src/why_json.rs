@@ -61,7 +61,6 @@ struct DifferenceJson<'a> {
     statements_tested: usize,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     events: &'a [EventChange],
-    /// Of A and of B.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<&'a [Option<LinesSummary>; 2]>,
 }
@@ -91,7 +90,6 @@ struct CauseJson<'a> {
 }
 
 impl<'a> WhyJson<'a> {
-    /// The difference B - A of the same parts.
     pub fn of(found: &'a Why) -> Self {
         Self {
             text: Some(words::why(found)),

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use tare_files::{FilesError, Folder};
 use tare_results::Results;
 
-/// The error of a report that cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct WriteError(#[from] pub FilesError);
 
-/// The file name in a results directory.
 const REPORT: &str = "report.html";
 
 /// Writes `report.html` from results that are already read, through the handle of their directory, and returns its
@@ -20,7 +18,6 @@ pub fn write_report_in(folder: &Folder, results: &Results) -> Result<PathBuf, Wr
     Ok(folder.path().join(REPORT))
 }
 
-/// Writes the report of results that are already read to the given path.
 pub fn write_report_to(results: &Results, path: &Path) -> Result<(), WriteError> {
     // Atomically, and without following links, because the directory may belong to another user.
     Ok(tare_files::write_named(results.audience, path, |file| file.write_all(page(results).as_bytes()))?)

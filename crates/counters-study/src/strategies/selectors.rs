@@ -8,7 +8,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use tare_counters::cpus;
 
-/// By the counter's own number.
 pub(crate) struct ByIndex;
 
 impl Selector for ByIndex {
@@ -49,7 +48,6 @@ impl Selector for Random {
     }
 }
 
-/// By the number of the thread.
 pub(crate) struct ByThread;
 
 impl Selector for ByThread {

@@ -78,7 +78,6 @@ pub struct Config<'a> {
     pub strategy: Strategy,
     pub threads: usize,
     pub rounds: u64,
-    /// Number of blocks into which the global counters are divided.
     pub counter_blocks: usize,
     pub counters_per_block: usize,
     /// Blocks of 16 KiB of data, each with a counter of its own. May be 0 when `data_work` is off.
@@ -94,7 +93,6 @@ pub struct Config<'a> {
     pub padding: Padding,
     pub memory_scope: MemoryScope,
     pub seed: u64,
-    /// Callbacks during the run.
     pub hooks: Hooks<'a>,
 }
 

@@ -47,7 +47,6 @@ pub(super) struct Kept<S: Counting, G> {
 }
 
 impl<S: Counting + 'static, G: Generator> Kept<S, G> {
-    /// Creates the strategy, without counters and data yet.
     pub(super) fn prepare(config: &Config<'_>, plan: &Plan) -> Result<Box<dyn Counted>, Error> {
         let payload = Payload::new(config.counters_per_block);
         Ok(Box::new(Self { strategy: S::new(plan)?, payload, generator: PhantomData }))

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 const STACK_BYTES: usize = 512 * 1024;
 const LOOKED_AT: usize = 4096;
 
-/// One run: allocates, lets all threads count, reads the counters.
 pub(super) fn run(config: &Config<'_>, plan: &Plan, mut counted: Box<dyn Counted>) -> Result<Outcome, Error> {
     let ((), not_interleaved) = memory::under(config, MemoryScope::Payload, || {
         allocate(config, &mut *counted);

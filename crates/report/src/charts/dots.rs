@@ -10,7 +10,6 @@ use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
 
 const TOP: f64 = 10.0;
-/// Positions in a row.
 struct Shape {
     width: f64,
     left: f64,

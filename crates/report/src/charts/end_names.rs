@@ -13,7 +13,6 @@ const LETTERS_BELOW: usize = 46;
 /// Distance from the end of the plot to the first name below it, with the axis in between.
 const AXIS: f64 = 54.0;
 
-/// The name of a line, its mark, and its end in pixels.
 pub struct End<'a> {
     pub label: &'a str,
     pub mark: usize,

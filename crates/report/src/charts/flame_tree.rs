@@ -37,7 +37,6 @@ pub struct Frame<'n> {
 
 pub struct Look<'l> {
     pub class: &'l dyn Fn(&Frame<'_>) -> String,
-    /// The tooltip of a box.
     pub said: &'l dyn Fn(&Frame<'_>) -> String,
     /// The importance of a box: the most important are in the description.
     pub matters: &'l dyn Fn(&Frame<'_>) -> f64,
@@ -46,7 +45,6 @@ pub struct Look<'l> {
     pub width: &'l str,
 }
 
-/// Draws chains; `None` if there are none.
 pub fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
     let left_out = root.without_trunk();
     if root.weight == 0 {
@@ -90,7 +88,6 @@ impl Node {
         root
     }
 
-    /// Adds a chain, as long as there is room for more nodes.
     fn add(&mut self, chain: &str, weight: u64, sides: [u64; 2], room: &mut usize) {
         self.more(weight, sides);
         let mut node = self;

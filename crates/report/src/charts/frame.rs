@@ -12,7 +12,6 @@ pub struct Frame {
     /// Left and right end of the plot itself.
     pub left: f64,
     pub right: f64,
-    /// Whether names are below the plot.
     pub slim: bool,
 }
 

@@ -7,7 +7,6 @@ use tare_findings::figures::{change, percent};
 
 /// Height of a cell; its width depends on the figures.
 const HEIGHT: f64 = 24.0;
-/// Space for the names of rows and of columns.
 const LEFT: f64 = 70.0;
 const TOP: f64 = 22.0;
 /// Opacity of the lightest and the darkest cell; figures are readable on both.
@@ -51,13 +50,11 @@ impl Figures {
     }
 }
 
-/// The smallest and the largest value of a map.
 pub fn ends(heat: &Heat) -> (f64, f64) {
     let all = heat.values.iter().flatten().flatten().copied();
     all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)))
 }
 
-/// Draws the cells with their values and the scale.
 pub fn draw(heat: &Heat) -> Markup {
     let (low, high) = ends(heat);
     draw_between(heat, (if heat.figures == Figures::Percent { 0.0 } else { low }, high))
@@ -112,7 +109,6 @@ const LEGEND: f64 = 310.0;
 const LEGEND_CELL: f64 = 64.0;
 const LEGEND_WORDS: f64 = 14.0;
 
-/// The legend of the shades of changes.
 fn legend(top: f64, unshown: &BTreeSet<(usize, usize)>) -> Markup {
     let words: Vec<String> = STEPS.iter().map(|step| format!("{:.0}%", step * 100.0)).collect();
     html! {

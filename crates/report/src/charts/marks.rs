@@ -8,7 +8,6 @@ pub const MEANT: usize = 8;
 /// Number of shapes; not a divisor of [`MEANT`].
 const SHAPES: usize = 7;
 
-/// CSS class that gives a mark its colour.
 pub fn class(index: usize) -> String {
     format!("m{}", index % MEANT)
 }

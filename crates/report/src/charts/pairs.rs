@@ -19,12 +19,10 @@ const NUMBER: f64 = 47.0;
 /// Intervals are cut if they are wider than this many times the span of the pairs.
 const WIDEST: f64 = 1.5;
 
-/// The chart as a separate SVG document.
 pub fn picture(sentence: &str, ab: &Ab, course: &[Step]) -> String {
     standalone(&draw(sentence, ab, course, &WIDE).into_string())
 }
 
-/// The meaning of the marks that are present.
 pub fn legend(ab: &Ab, course: &[Step]) -> String {
     let disturbed = if course.iter().any(|step| step.disturbed) { " (hollow: disturbed)" } else { "" };
     let equal = percent(ab.rule.minimum_effect);

@@ -18,11 +18,9 @@ const GAP: f64 = 9.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     pub label: String,
-    /// Each condition's mark and its trials.
     pub conditions: Vec<(usize, Vec<Dot>)>,
 }
 
-/// A trial of a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dot {
     /// Its mean relative to the mean of all trials: 0.02 is 2% above.

@@ -67,7 +67,6 @@ impl<'f> RatioAxis<'f> {
     }
 }
 
-/// A ratio and the ends of its interval.
 pub(super) fn with_ends(ratio: f64, ci: Option<Interval>) -> impl Iterator<Item = f64> {
     [Some(ratio), ci.map(|ci| ci.low), ci.map(|ci| ci.high)].into_iter().flatten()
 }

@@ -25,7 +25,6 @@ pub struct Point {
     pub mark: usize,
     /// Whether the trial counts although it was disturbed: then the mark is hollow.
     pub disturbed: bool,
-    /// The tooltip of the mark.
     pub title: String,
 }
 

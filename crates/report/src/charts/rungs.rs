@@ -6,7 +6,6 @@ use maud::{Markup, html};
 /// Width of the number of a tick, in pixels.
 const TICK_WIDTH: f64 = 34.0;
 
-/// Maps levels of a numeric factor to pixels.
 pub(super) struct Rungs {
     low: f64,
     high: f64,
@@ -17,7 +16,6 @@ pub(super) struct Rungs {
 }
 
 impl Rungs {
-    /// An axis over these levels between two pixel positions.
     pub fn new(levels: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let mut levels: Vec<f64> = levels.filter(|level| level.is_finite()).collect();
         levels.sort_by(f64::total_cmp);

@@ -49,7 +49,6 @@ pub fn draw(name: &str, search: &SearchRecord) -> Markup {
     }
 }
 
-/// The rate that was found, in words.
 fn found_words(search: &SearchRecord) -> String {
     match (search.found_tps, search.bracket_tps) {
         (_, Some([low, high])) => format!("between {} and {}", figure(low, "1/s"), figure(high, "1/s")),

@@ -26,7 +26,6 @@ pub struct SampleSeries {
 }
 
 impl SampleSeries {
-    /// The median of the readings.
     fn usual(&self) -> f64 {
         let mut sorted = self.tps.clone();
         sorted.sort_by(f64::total_cmp);

@@ -9,7 +9,6 @@ use tare_findings::figures::{Scale, change, changes_of, count};
 /// A judged metric of a side, with the side's name.
 pub type Judged<'a> = (&'a str, &'a MetricComparison);
 
-/// The table of judged metrics with the gate's verdict above it.
 pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>, notes: &[String]) -> String {
     let mut text = match gate {
         Some(Gate::Passed) => "### ✅ tare: gate passed\n\n".to_owned(),

@@ -19,7 +19,6 @@ pub struct TidyRow<'a> {
     /// Whether the tables of `tare show` include the trial.
     pub analysed: bool,
     pub sample: Option<&'a SampleRecord>,
-    /// Name and value of a metric or a covariate.
     pub value: Option<(&'a str, f64)>,
     pub thread: Option<&'a ThreadRecord>,
     /// Its row and cell in the table of builds by loads.
@@ -269,7 +268,6 @@ fn class(class: ThreadClass) -> &'static str {
     }
 }
 
-/// `higher` or `lower`, as in JSON.
 pub fn better(better: metric::Better) -> &'static str {
     match better {
         metric::Better::Higher => "higher",

@@ -28,7 +28,6 @@ fn line(text: &str) -> String {
     tare_text::shown(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Escapes text from outside.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in line(text).chars() {

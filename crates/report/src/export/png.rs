@@ -21,13 +21,11 @@ pub enum PngError {
     Drawing(String),
 }
 
-/// Writes the dot plot of a metric as PNG.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let pixels = draw(&svg::text(source)).map_err(|error| io::Error::new(ErrorKind::Unsupported, error))?;
     out.write_all(&pixels)
 }
 
-/// An SVG document as the bytes of a PNG file.
 pub fn draw(svg: &str) -> Result<Vec<u8>, PngError> {
     let mut fonts = fontdb::Database::new();
     fonts.load_system_fonts();

@@ -8,7 +8,6 @@ use tare_findings::summary::{ByName, ConditionSummary, MetricSummary, Summary};
 use tare_results::Results;
 use tare_results::metric::describe;
 
-/// Results with their summary, and the selected metrics.
 pub struct Source<'a> {
     pub results: &'a Results,
     pub summary: Summary,
@@ -16,7 +15,6 @@ pub struct Source<'a> {
     pub metrics: Vec<String>,
 }
 
-/// The error of a requested metric that the results do not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no metric `{name}` in these results")]
 pub struct NoSuchMetric {

@@ -59,7 +59,6 @@ fn figure_of(own: &Claimed) -> Option<&Figure> {
     }
 }
 
-/// The line of a claim in the chart, in units of `unit`.
 fn line(own: &Claimed, figure: &Figure, unit: f64) -> ClaimLine {
     let claim = &own.claim;
     ClaimLine {

@@ -69,7 +69,6 @@ fn settings<'a>(page: &Page<'a>) -> BTreeMap<Setting<'a>, usize> {
 
 const LISTED: usize = 200;
 
-/// A server and the conditions that it served.
 struct Shown<'a> {
     server: &'a ServerRecord,
     conditions: BTreeSet<&'a str>,

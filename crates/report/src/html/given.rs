@@ -46,7 +46,6 @@ impl<'a> Page<'a> {
         self.summary.own_threads(self.summary.conditions.get(*self.places.get(condition)?)?)
     }
 
-    /// A metric of the condition with this index in [`Page::conditions`].
     pub fn metric(&self, place: usize, metric: &str) -> Option<&'a MetricSummary> {
         let condition = self.summary.conditions.get(place)?;
         condition.metrics.iter().find(|candidate| candidate.name == metric)

@@ -8,7 +8,6 @@ use crate::{tables, words};
 use maud::{Markup, html};
 use tare_findings::history::{History, MetricHistory};
 
-/// The chart of all lines as a separate picture.
 pub fn history_picture(found: &History) -> String {
     alone::standalone(&history::draw(&found.lines, &wide()).into_string())
 }

@@ -201,7 +201,6 @@ pub(super) fn nodes(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Share of the server's memory on this node.
 fn share(node: &NodeSummary, nodes: &[NodeSummary]) -> f64 {
     let all: f64 = nodes.iter().filter(|other| other.condition == node.condition).map(|other| other.server_bytes).sum();
     if all > 0.0 { node.server_bytes / all } else { 0.0 }

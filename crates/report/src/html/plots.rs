@@ -49,7 +49,6 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// The plot for wide and for small screens.
 fn both(metric: &str, rows: &[DotRow<'_>], detailed: bool) -> Markup {
     either(&format!("Dot plot of {metric}"), &dots::draw(metric, rows, detailed), &dots::draw_slim(metric, rows))
 }
@@ -177,7 +176,6 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Start of a trial in seconds since the epoch.
 fn seconds(trial: &TrialRecord) -> Option<f64> {
     trial.started_at.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond() as f64 / 1000.0)
 }

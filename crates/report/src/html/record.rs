@@ -42,7 +42,6 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Every attempt with its state, its headline metric and its logs.
 pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
     let trials = &page.results.trials;
     let metric = page.summary.headline_metric.as_deref();

@@ -84,7 +84,6 @@ fn steps(page: &Page<'_>) -> Markup {
     }
 }
 
-/// The meaning of a hollow dot, in every chart of trials.
 pub(super) const HOLLOW: &str =
     " A hollow dot is a trial that was disturbed and counts, as none of its attempts was clean.";
 /// Bytes after which further charts are left out.

@@ -19,7 +19,6 @@ pub(super) fn table(label: &str, heads: &[Head<'_>], rows: impl IntoIterator<Ite
     scroll(label, &html! { table { (head(heads)) (body(heads, rows)) } })
 }
 
-/// Rows below the heads of their columns, with a caption.
 pub(super) fn captioned(
     label: &str,
     caption: &str,
@@ -37,7 +36,6 @@ pub(super) fn drawn(label: &str, caption: Option<&str>, table: &Table<'_>) -> Ma
     scroll(label, &html! { table { @if let Some(text) = caption { caption { (text) } } (head(&table.heads)) (body) } })
 }
 
-/// The heads of the columns.
 pub(super) fn head(heads: &[Head<'_>]) -> Markup {
     html! {
         thead { tr { @for head in heads { @match head {

@@ -128,7 +128,6 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// The meaning of the marks of a forest plot.
 const MARKS: &str = "A dot: shown, with all factors tested together; a bar across the interval: not shown.";
 
 fn fold(open: bool, title: &str, what: &str, lines: &[ForestLine]) -> Markup {

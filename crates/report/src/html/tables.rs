@@ -94,7 +94,6 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
     }
 }
 
-/// Effects of two-level factors on the mean and on the spread.
 pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     let effects = &page.summary.effects;
     (!effects.is_empty()).then(|| {

@@ -19,7 +19,6 @@ const NAME: usize = 48;
 /// Smaller changes would be printed as 0.00%.
 const LEAST: f64 = 0.000_05;
 
-/// Locks and functions by the growth of their share.
 pub(super) fn growth(summary: &Summary, style: Style) -> Option<String> {
     // Call chains are only in the report: on a terminal they would repeat most of the functions.
     let shown: Vec<&GrowthRanking> =

@@ -126,7 +126,6 @@ pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> St
     wrap(style, "", "", &text)
 }
 
-/// The outcome of a gate, with the figures that decided it.
 pub(super) struct Gated<'a> {
     pub gate: Gate,
     pub metrics: &'a [&'a MetricComparison],

@@ -52,7 +52,6 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
 /// On terminals with fewer columns, a row takes several lines, with the name on the first.
 const NARROW: u16 = 60;
 
-/// The conditions, best first by a metric.
 pub(super) fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
     let mut conditions: Vec<Row<'_>> =
         summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|metric| metric.name == name))).collect();
@@ -125,7 +124,6 @@ fn order(a: Option<&MetricSummary>, b: Option<&MetricSummary>, better: Better) -
     }
 }
 
-/// Which columns on the state of trials are needed.
 #[derive(Clone, Copy)]
 struct States {
     disturbed: bool,

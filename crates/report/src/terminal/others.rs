@@ -121,7 +121,6 @@ fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
     conditions.iter().zip(&own).map(name).collect()
 }
 
-/// Printed when a condition does not have the metric.
 const ABSENT: &str = "-";
 
 /// A metric whose conditions do not fit next to each other: its name and unit, and below them as many conditions per
@@ -157,7 +156,6 @@ impl<'s> Column<'s> {
     }
 }
 
-/// One metric over all conditions.
 fn other_row(name: &str, columns: &[Column<'_>]) -> Vec<String> {
     let values = || columns.iter().filter_map(|column| column.metrics.get(name));
     let largest = values().map(|metric| metric.mean.abs()).fold(0.0, f64::max);

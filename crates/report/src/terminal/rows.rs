@@ -30,7 +30,6 @@ pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIt
     }
 }
 
-/// A table of the text columns and the given ones.
 fn of_columns(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> String {
     let is_shown = |index: usize| index < left || columns.contains(&index);
     let heads: Vec<&str> =
@@ -55,7 +54,6 @@ pub(super) fn fitted(style: Style, of: &Table<'_>) -> String {
     table(style, &heads.iter().map(String::as_str).collect::<Vec<&str>>(), left(of), &rows)
 }
 
-/// The number of leading text columns.
 fn left(table: &Table<'_>) -> usize {
     table.heads.iter().take_while(|head| matches!(head, Head::L(_))).count().max(1)
 }

@@ -30,7 +30,6 @@ impl Statistic {
         if self == Self::Best { format!("{value} of {}", metric.trials) } else { value }
     }
 
-    /// What the statistic hides, for the condition where it hides most.
     pub(super) fn hides(self, rows: &[(&ConditionSummary, &MetricSummary)], style: Style) -> String {
         let gap = |metric: &MetricSummary| (self.value(metric) / metric.mean - 1.0).abs();
         let range = |metric: &MetricSummary| {

@@ -55,7 +55,6 @@ pub fn proofs(found: &Why, proofs: &[Proof], style: Style) -> String {
     if style.plain { text.replace('µ', "u") } else { text }
 }
 
-/// From A to B, part by part.
 fn waterfall(found: &Why, style: Style) -> String {
     let [a, b] = found.sides.each_ref().map(|side| plain(&side.name));
     let over = if found.paired { "trials of the same block" } else { "trials" };

@@ -59,12 +59,10 @@ fn decided(ab: &Ab) -> String {
     format!(" {held}, decided after {pairs} in {within}{disturbed}")
 }
 
-/// How many of the counted pairs were disturbed; empty if none was.
 pub(super) fn of_them_disturbed(ab: &Ab) -> String {
     if ab.disturbed == 0 { String::new() } else { format!(", {} of them disturbed", ab.disturbed) }
 }
 
-/// The counted pairs, `18 pairs (3 disturbed)`.
 fn pairs(ab: &Ab) -> String {
     let disturbed = if ab.disturbed == 0 { String::new() } else { format!(" ({} disturbed)", ab.disturbed) };
     count(ab.pairs, "pair") + &disturbed
@@ -117,7 +115,6 @@ fn undecided(ab: &Ab) -> String {
     format!("Undecided after {}:{seen}{more}", pairs(ab))
 }
 
-/// The state after a pair, in one line.
 pub fn line(ab: &Ab) -> String {
     let disturbed = (ab.disturbed > 0).then(|| format!("{} of {} disturbed", ab.disturbed, ab.pairs));
     let lost = (ab.lost > 0).then(|| format!("{} without a result", ab.lost));

@@ -10,7 +10,6 @@ fn interval(ci: Interval) -> String {
     format!(" ({:.4} to {:.4})", ci.low, ci.high)
 }
 
-/// The rows of the table: names and values.
 pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
     let interval = |ci: Option<Interval>| ci.map_or_else(String::new, interval);
     let none = || "not known yet".to_owned();
@@ -72,7 +71,6 @@ fn sides(a: &str, b: &str) -> [String; 2] {
     [called(&labels[0], of_a, a), called(&labels[1], of_b, b)]
 }
 
-/// The meaning of the ratio of the two slots.
 fn places(ab: &Ab) -> &'static str {
     if ab.rule.duet.is_some() { "second/first half of the machine" } else { "second/first of a pair" }
 }

@@ -78,7 +78,6 @@ fn first_slower(found: &Bisection, cell: &Cell, spent: &str) -> String {
     format!("With {} {which}{size}; {spent}.", chance(cell.chance))
 }
 
-/// The state after a step, in one line.
 pub fn line(found: &Bisection, a: usize, b: usize) -> String {
     let likely = found.likely();
     let best = likely.first().map_or(String::new(), |(at, of)| format!("{} with {}", name(found, *at), chance(*of)));
@@ -94,7 +93,6 @@ pub fn line(found: &Bisection, a: usize, b: usize) -> String {
     )
 }
 
-/// The rows of the table: names and values.
 pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     let last = found.line.len().saturating_sub(1);
     let mut rows = vec![("good", told(found, 0)), ("bad", told(found, last))];

@@ -25,7 +25,6 @@ pub(super) fn headlines(loads: &[OfLoad]) -> Vec<String> {
     ]
 }
 
-/// All differences under one load.
 struct MovedLoad<'v> {
     /// "build moved throughput".
     lead: String,

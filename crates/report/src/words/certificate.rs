@@ -21,7 +21,6 @@ fn times(alarms: Alarms) -> String {
     }
 }
 
-/// The rows of the table: names and values.
 pub fn rows(certificate: &Certificate) -> Vec<(&'static str, String)> {
     let mut rows = vec![("measured", load(certificate)), ("metric", certificate.metric.clone())];
     rows.extend(certificate.against.iter().map(|own| (twin(own.twin), against(own))));

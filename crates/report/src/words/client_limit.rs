@@ -29,7 +29,6 @@ pub fn stall_words(LongestStall { from_s, length_s, is_clients }: &LongestStall)
     format!("nothing was completed for {length_s:.2} s from second {from_s:.1} on: {whose}")
 }
 
-/// Notes on all analysed trials.
 pub(super) fn notes(results: &Results) -> Vec<String> {
     let found = ClientFindings::of(results);
     let limited = found.limited.iter().map(|found| {

@@ -51,7 +51,6 @@ pub fn sides_of(notes: &[Note]) -> &'static str {
     if notes.iter().any(ran_already) { "factors.socket" } else { "factors.binary" }
 }
 
-/// Notes that a reader must know, one sentence each.
 pub fn notes(notes: &[Note]) -> Vec<String> {
     notes.iter().map(note).collect()
 }
@@ -151,7 +150,6 @@ pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
     ))
 }
 
-/// How often the trials of the two sides failed.
 pub fn failures(losses: &Losses) -> String {
     let (a, b) = (losses.a, losses.b);
     format!(
@@ -178,7 +176,6 @@ fn times(ratio: f64) -> String {
     format!("{:.1}%", 100.0 * ratio)
 }
 
-/// The verdict on a build compared with the first one.
 pub fn build_verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",

@@ -68,7 +68,6 @@ fn to_go(find: &Find) -> String {
     }
 }
 
-/// The state after a block, in one line.
 pub fn line(find: &Find) -> String {
     let left = find.left().count();
     let head = format!("block {}: {left} of {} remain", find.blocks, find.candidates.len());
@@ -180,7 +179,6 @@ pub fn stopped(find: &Find) -> Option<String> {
     Some(why.to_owned())
 }
 
-/// What would have decided the race.
 fn last_look(find: &Find) -> String {
     let ended = "the last of its looks is over";
     match (find.open(), find.cov) {

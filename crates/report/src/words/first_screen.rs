@@ -11,7 +11,6 @@ use tare_findings::summary::{MetricSummary, Summary};
 use tare_results::schema::TrialRecord;
 use tare_results::{Results, Source};
 
-/// The first screen of a report, with one sentence per question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstScreen {
     pub run: String,

@@ -12,7 +12,6 @@ use tare_findings::warm_up_by::by_level;
 use tare_results::Results;
 use tare_results::metric;
 
-/// Further sentences: modes and their cause, sources of the spread.
 pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     // First, so that a reader of one sentence reads this one.
     let mut all: Vec<String> =

@@ -3,7 +3,6 @@
 use tare_findings::figures::percent;
 use tare_findings::hosts::{HostRow, Hosts};
 
-/// What a reader must know about the machines, one sentence each.
 pub(super) fn sentences(hosts: &Hosts) -> Vec<String> {
     let mut said: Vec<String> = hosts.rows.iter().filter(|row| row.odd_level).filter_map(level_sentence).collect();
     said.extend(hosts.rows.iter().filter(|row| row.odd_spread).map(|row| {

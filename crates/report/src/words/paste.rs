@@ -67,7 +67,6 @@ fn add(all: &mut Vec<Paste>, into: &str, lines: Vec<String>) {
     }
 }
 
-/// Every engine option that the condition sets.
 fn options(condition: &PlannedCondition) -> BTreeMap<&str, String> {
     let named =
         condition.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix("engine.options.")?, value)));

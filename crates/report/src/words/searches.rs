@@ -3,7 +3,6 @@
 use tare_findings::figures::{count, figure};
 use tare_findings::searches::{FEWEST_BEYOND, SearchNotes};
 
-/// What a reader must know about the rates.
 pub(super) fn notes(found: &[SearchNotes]) -> Vec<String> {
     found.iter().flat_map(|notes| scarce(notes).into_iter().chain(without_end(notes))).collect()
 }

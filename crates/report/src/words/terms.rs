@@ -64,12 +64,10 @@ pub fn letter(index: usize) -> String {
     }
 }
 
-/// The order of conditions.
 pub fn best_first(several_loads: bool) -> &'static str {
     if several_loads { "best first of each number of threads" } else { "best first" }
 }
 
-/// The better direction of a metric.
 pub fn better_word(better: Better) -> &'static str {
     match better {
         Better::Higher => "higher is better",

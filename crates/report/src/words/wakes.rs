@@ -4,7 +4,6 @@ use tare_findings::figures::percent;
 use tare_findings::wakes::WakesSummary;
 use tare_results::waits::Doing;
 
-/// What a thread did while others waited for it.
 pub(crate) fn doing(doing: Doing) -> &'static str {
     match doing {
         Doing::Ran => "ran",

@@ -13,7 +13,6 @@ use tare_results::settled::SettledRecord;
 /// Maximum conditions named.
 const LISTED: usize = 3;
 
-/// How long the warm-up took, in one sentence.
 pub(super) fn sentence(found: &[WarmUp]) -> Option<String> {
     let first = |warm: &&WarmUp| warm.ratios.first().copied().unwrap_or(1.0);
     let worst = found.iter().max_by(|a, b| first(a).total_cmp(&first(b)))?;

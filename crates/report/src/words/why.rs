@@ -27,7 +27,6 @@ const APART: usize = 3;
 /// A time below this is too short for any recording, in microseconds.
 const SEEN_US: f64 = 0.01;
 
-/// The name of a part in a sentence or a table.
 pub fn part(part: &Part) -> String {
     match part {
         Part::ClientUser => "client user time".to_owned(),
@@ -138,7 +137,6 @@ fn about(us: f64) -> String {
     if us < SEEN_US { format!("less than {SEEN_US} µs") } else { format!("about {}", figure(us, "us")) }
 }
 
-/// What a reader must know about the parts, one sentence each.
 pub fn cautions(found: &Why) -> Vec<String> {
     let [a, b] = &found.sides;
     let mut cautions = times_cautions(&[("A", a), ("B", b)]);
