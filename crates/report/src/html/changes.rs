@@ -64,8 +64,8 @@ fn map(found: &ManyComparison) -> Heat {
     let mut values: Vec<Vec<Option<f64>>> = Vec::new();
     let mut unshown = BTreeSet::new();
     for row in judged {
-        // The condition of a side that is one condition of many has the names of both; the first is that of the base,
-        // the same in every row.
+        // If a side is one condition of many, the pair has two names; the row has that of the base, which is the same
+        // for all sides.
         let of = if one { String::new() } else { format!("{} ", row.metric.condition.a) };
         let name = of + &row.metric.name;
         let place = rows.iter().position(|known| *known == name).unwrap_or_else(|| {
