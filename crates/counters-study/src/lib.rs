@@ -1,9 +1,10 @@
-//! The study `global-counters`: ways to keep counters for many threads, and the workload of "NUMA Smart Global Counter"
-//! that compares them. A program that wants to count takes `tare-counters`.
+//! The study `global-counters`: ways to keep counters for many threads, and the workload of ["NUMA Smart Global
+//! Counter"](https://mysqlonarm.github.io/NUMA-Smart-Global-Counter/), which compares them. Comments in this crate call
+//! the program of that article the original program. Programs that need counters use `tare-counters`.
 //!
-//! Linux only, as the article's program: nodes, memory policies and pages are asked of the kernel.
+//! Linux only, like the original program: the kernel is asked for nodes, memory policies and pages.
 
-// Only crates of this workspace use it: where a name and a type say all, no comment does.
+// Only crates of this workspace use it, so names and types that explain themselves have no comment.
 #![allow(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 

@@ -1,4 +1,4 @@
-//! The study's workload: totals, errors before allocation, hooks.
+//! Tests of the workload of the study: totals, errors before allocation, hooks.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
 
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ fn small(strategy: Strategy) -> Config<'static> {
     Config { threads: 4, rounds: 40, data_blocks: 203, ..Config::article(strategy) }
 }
 
-/// Runs a strategy; the one that needs a library says so when the library is missing.
+/// Runs a strategy; fails with the error of a missing library where the strategy needs one.
 fn outcome(config: &Config<'_>) -> Outcome {
     run(config).unwrap_or_else(|error| panic!("{}: {error}", config.strategy))
 }
@@ -46,7 +46,7 @@ fn without_data_work_only_global_counters_are_incremented() {
 
 #[test]
 fn bytes_a_counter_are_those_of_the_design() {
-    // 24 shards (and fuzzy's empty line), 2 nodes: the article's, in the faithful mode. The rest: `shared reference`.
+    // In the faithful mode: 24 shards (and the empty slot of fuzzy) and 2 nodes, as in the original program.
     let expected = [
         (Strategy::PthreadMutex, 48.0),
         (Strategy::StdMutex, 16.0),
@@ -93,7 +93,7 @@ fn a_hook_that_fails_ends_the_run_with_an_error() {
     assert!(matches!(error, Error::Thread), "{error}");
 }
 
-/// What happened in a run, in order: the policy set, the threads ready, the rounds done.
+/// The events of a run, in order: the policy set, the threads ready, the rounds done.
 fn told(
     memory_scope: MemoryScope,
     refuse: &str,
@@ -127,7 +127,8 @@ fn hooks_are_called_in_order_and_the_policy_is_of_a_thread_that_ends() {
         assert_eq!(outcome.unwrap().counted, 4 * 40 * 160);
         let what: Vec<&str> = told.iter().map(|(what, _)| *what).collect();
         assert_eq!(what, ["memory", "bind", "ready", "done"], "{scope}");
-        // For the payload alone the policy is gone when threads start; for the process it is that of who starts them.
+        // With the scope payload the policy ended before the threads start; with the scope process the threads inherit
+        // it.
         assert_eq!(told[2].1 == told[3].1 && told[2].1 == here, around, "{scope}");
         assert_ne!(told[0].1, here, "this thread keeps its own policy: {scope}");
         assert_eq!(told[0].1 == told[2].1, !around, "{scope}");
@@ -150,7 +151,7 @@ fn a_policy_or_a_watcher_that_fails_ends_the_run_with_its_reason() {
 fn pages_of_counters_and_data_are_told_by_node() {
     for strategy in Strategy::ALL.iter().copied() {
         let found = outcome(&small(strategy));
-        // A container may forbid to ask.
+        // A container may forbid the query.
         if !found.data_pages.is_empty() {
             let pages = found.data_pages.values().sum::<u64>();
             assert!((203 * 16 / 64..=203 * 5).contains(&pages), "{strategy}: {pages}");

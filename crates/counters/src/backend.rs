@@ -1,31 +1,34 @@
-//! How an add finds the row it may touch.
+//! How an add finds the row that it writes to.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Environment variable that names the backend to use in place of the probed one.
+/// Environment variable that names the backend to use, instead of the one chosen by probing.
 pub const BACKEND_VARIABLE: &str = "TARE_COUNTERS_BACKEND";
 
 /// How an add finds its row and makes the addition safe. Every backend is exact; they differ in cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// One plain add inside a restartable sequence, through the area the C library registered (glibc 2.35 and later).
+    /// One plain add inside a restartable sequence, through the rseq area that the C library registered (glibc 2.35 and
+    /// later).
     RseqGlibc,
-    /// The same add through an area this crate registers for each thread at its first add: static musl, or glibc
+    /// The same add, through an area that this crate registers for each thread at its first add: static musl, or glibc
     /// started with `GLIBC_TUNABLES=glibc.pthread.rseq=0`.
     RseqSelf,
-    /// The current CPU's number, then an atomic add to that CPU's row. A thread moved in between still adds exactly.
+    /// Reads the number of the current CPU, then adds atomically to the row of that CPU. The count stays exact when the
+    /// thread is moved in between.
     CpuAtomic,
-    /// An atomic add to a row chosen once a thread, in turn. Works everywhere.
+    /// An atomic add to a row that each thread is assigned once, round-robin. Works everywhere.
     Striped,
 }
 
 impl Backend {
-    /// Every backend, the fastest first.
+    /// Every backend, fastest first.
     pub const ALL: [Self; 4] = [Self::RseqGlibc, Self::RseqSelf, Self::CpuAtomic, Self::Striped];
 
-    /// The name printed, and accepted in [`BACKEND_VARIABLE`]: `rseq-glibc`, `rseq-self`, `cpu-atomic`, `striped`.
+    /// The backend's name, as printed and as accepted in [`BACKEND_VARIABLE`]: `rseq-glibc`, `rseq-self`, `cpu-atomic`,
+    /// `striped`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RseqGlibc => "rseq-glibc",
@@ -35,17 +38,16 @@ impl Backend {
         }
     }
 
-    /// Whether adds are attributed to CPUs (a striped row belongs to threads instead).
+    /// Whether adds are attributed to CPUs. With `striped`, a row belongs to threads, not to a CPU.
     pub(crate) const fn by_cpu(self) -> bool {
         !matches!(self, Self::Striped)
     }
 }
 
-/// A name that no backend has. Written by hand, like [`Backend`]'s own names: the crate promises no dependency beyond
-/// libc.
+/// A name that no backend has. The traits are implemented by hand, because the crate depends on libc only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownBackend {
-    /// The name that was given.
+    /// The name as given.
     pub given: String,
 }
 

@@ -1,4 +1,4 @@
-//! Single counters that live in shared sets: up, and up and down.
+//! Single counters, which take a slot in a shared set: [`Counter`] only goes up, [`UpDownCounter`] goes up and down.
 
 use crate::backend::Backend;
 use crate::cpus;
@@ -8,11 +8,11 @@ use crate::snapshot::{PerCpu, PerNode};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a counter turned out to be at its first use.
+/// Where a counter keeps its value, decided at its first use.
 #[derive(Debug)]
 enum Store {
     Slot(Slot),
-    /// No slot to be had (no memory, or an override that names no backend that works here): one exact atomic.
+    /// No slot is available (no memory, or the environment names a backend that cannot work here): one exact atomic.
     Alone(AtomicU64),
 }
 
@@ -38,7 +38,7 @@ impl Store {
     }
 }
 
-/// What [`Counter`] and [`UpDownCounter`] share: 64 bits that wrap, read as unsigned or signed.
+/// The common part of [`Counter`] and [`UpDownCounter`]: 64 bits that wrap, read as unsigned or signed.
 #[derive(Debug)]
 struct Inner(OnceLock<Store>);
 
@@ -84,8 +84,8 @@ impl Inner {
     }
 }
 
-/// A counter that only goes up. Takes its place in a shared [`CounterSet`](crate::CounterSet) at its first use, so it
-/// can stand in a `static`. Memory: 8 bytes x possible CPUs there, and a few words here.
+/// A counter that only goes up. It takes a slot in a shared [`CounterSet`](crate::CounterSet) at its first use, so it
+/// can be a `static`. Memory: 8 bytes x possible CPUs in the set, and a few words in the counter itself.
 ///
 /// ```
 /// use tare_counters::Counter;
@@ -104,15 +104,15 @@ impl Inner {
 pub struct Counter(Inner);
 
 impl Counter {
-    /// A counter at 0, on the backend that is current at its first use.
+    /// Creates a counter at 0, with the backend that is current at its first use.
     pub const fn new() -> Self {
         Self(Inner::new())
     }
 
-    /// A counter at 0 on this backend.
+    /// Creates a counter at 0 with the given backend.
     ///
     /// # Errors
-    /// The backend cannot work here, or the memory cannot be had.
+    /// The backend cannot work here, or the memory cannot be allocated.
     pub fn with_backend(backend: Backend) -> Result<Self, Error> {
         Inner::with_backend(backend).map(Self)
     }
@@ -123,13 +123,13 @@ impl Counter {
         self.0.add(n);
     }
 
-    /// Adds 1, as [`Self::add`] would.
+    /// Adds 1. See [`add`](Self::add).
     #[inline]
     pub fn increment(&self) {
         self.0.increment();
     }
 
-    /// The value: see [`CounterSet::sum`](crate::CounterSet::sum).
+    /// The counter's value. See [`CounterSet::sum`](crate::CounterSet::sum).
     pub fn sum(&self) -> u64 {
         self.0.store().sum()
     }
@@ -139,17 +139,18 @@ impl Counter {
         self.sum().wrapping_sub(earlier)
     }
 
-    /// The value by the CPU it was added on: see [`CounterSet::per_cpu`](crate::CounterSet::per_cpu).
+    /// The value, broken down by the CPU on which it was added. See
+    /// [`CounterSet::per_cpu`](crate::CounterSet::per_cpu).
     pub fn per_cpu(&self) -> PerCpu<u64> {
         self.0.store().per_cpu()
     }
 
-    /// The value by the node of the CPU it was added on.
+    /// The value, broken down by the NUMA node of the CPU on which it was added.
     pub fn per_node(&self) -> PerNode<u64> {
         self.per_cpu().by_node(cpus::nodes())
     }
 
-    /// The backend in use; `None` when no shared set could be had and the counter is one plain atomic.
+    /// The backend in use; `None` when no slot in a shared set was available and the counter is one plain atomic.
     pub fn backend(&self) -> Option<Backend> {
         self.0.backend()
     }
@@ -161,8 +162,8 @@ impl Default for Counter {
     }
 }
 
-/// A counter that goes up and down: connections open, bytes in use. Otherwise as [`Counter`]; successive sums may fall,
-/// as the value may.
+/// A counter that goes up and down, for instance connections open or bytes in use. Otherwise like [`Counter`];
+/// successive sums may fall, because the value may.
 ///
 /// ```
 /// use tare_counters::UpDownCounter;
@@ -178,15 +179,15 @@ impl Default for Counter {
 pub struct UpDownCounter(Inner);
 
 impl UpDownCounter {
-    /// A counter at 0, on the backend that is current at its first use.
+    /// Creates a counter at 0, with the backend that is current at its first use.
     pub const fn new() -> Self {
         Self(Inner::new())
     }
 
-    /// A counter at 0 on this backend.
+    /// Creates a counter at 0 with the given backend.
     ///
     /// # Errors
-    /// The backend cannot work here, or the memory cannot be had.
+    /// The backend cannot work here, or the memory cannot be allocated.
     pub fn with_backend(backend: Backend) -> Result<Self, Error> {
         Inner::with_backend(backend).map(Self)
     }
@@ -197,39 +198,39 @@ impl UpDownCounter {
         self.0.add(n.cast_unsigned());
     }
 
-    /// Adds 1, as [`Self::add`] would.
+    /// Adds 1. See [`add`](Self::add).
     #[inline]
     pub fn increment(&self) {
         self.0.increment();
     }
 
-    /// Takes 1 away, as adding -1 would.
+    /// Subtracts 1. See [`add`](Self::add).
     #[inline]
     pub fn decrement(&self) {
         self.add(-1);
     }
 
-    /// The value: everything added before this call began, and any part of what is added meanwhile.
+    /// The counter's value: everything added before this call began, and any part of what is added meanwhile.
     pub fn sum(&self) -> i64 {
         self.0.store().sum().cast_signed()
     }
 
-    /// How far the value went since an earlier [`sum`](Self::sum) of this counter.
+    /// The change of the value since an earlier [`sum`](Self::sum) of this counter.
     pub fn delta_since(&self, earlier: i64) -> i64 {
         self.sum().wrapping_sub(earlier)
     }
 
-    /// The value by the CPU it was added on. One CPU's part may be negative.
+    /// The value, broken down by the CPU on which it was added. The part of one CPU may be negative.
     pub fn per_cpu(&self) -> PerCpu<i64> {
         self.0.store().per_cpu().map(u64::cast_signed)
     }
 
-    /// The value by the node of the CPU it was added on.
+    /// The value, broken down by the NUMA node of the CPU on which it was added.
     pub fn per_node(&self) -> PerNode<i64> {
         self.0.store().per_cpu().by_node(cpus::nodes()).map(u64::cast_signed)
     }
 
-    /// The backend in use; `None` when no shared set could be had and the counter is one plain atomic.
+    /// The backend in use; `None` when no slot in a shared set was available and the counter is one plain atomic.
     pub fn backend(&self) -> Option<Backend> {
         self.0.backend()
     }

@@ -1,21 +1,21 @@
-//! Which CPUs can exist and which node each belongs to.
+//! The possible CPUs of this machine, and the NUMA node of each.
 
 use std::sync::OnceLock;
 
-/// How many CPUs there can be, and so the rows that a set needs: one past the highest CPU number this machine can ever
-/// have. A CPU that is offline now may come up later, so rows are sized by *possible* CPUs.
+/// The number of possible CPUs: one past the highest CPU number that this machine can ever have. A set has a row for
+/// each, because a CPU that is offline now may come online later.
 pub fn possible() -> usize {
     static ROWS: OnceLock<usize> = OnceLock::new();
     *ROWS.get_or_init(read_possible)
 }
 
-/// Node of each possible CPU, `None` where the kernel does not say (a CPU that is offline, a machine without nodes).
+/// The NUMA node of each possible CPU; `None` where the kernel does not say (an offline CPU, a machine without nodes).
 pub fn nodes() -> &'static [Option<u32>] {
     static NODES: OnceLock<Vec<Option<u32>>> = OnceLock::new();
     NODES.get_or_init(|| read_nodes(possible()))
 }
 
-/// Two rows are enough for every interleaving that matters, and keep the models small.
+/// Two rows are enough for every interleaving that matters, and keep the models of loom and Miri small.
 #[cfg(any(miri, loom))]
 fn read_possible() -> usize {
     2
@@ -30,7 +30,7 @@ fn read_possible() -> usize {
         .unwrap_or_else(configured)
 }
 
-/// Without /sys: the CPUs the C library counts, or those this process may use.
+/// Without `/sys`: the number of CPUs that the C library counts, or that this process may use, whichever is greater.
 #[cfg(not(any(miri, loom)))]
 fn configured() -> usize {
     let usable = std::thread::available_parallelism().map_or(1, usize::from);
@@ -56,8 +56,8 @@ fn read_nodes(rows: usize) -> Vec<Option<u32>> {
     of_cpu
 }
 
-/// The kernel's list format, `0-3,8`: ascending numbers. `None` when it is not such a list. A bound on the size keeps a
-/// damaged file from asking for all memory.
+/// Parses the kernel's list format, `0-3,8`, whose numbers ascend. `None` when the text is not such a list. The limit
+/// keeps a damaged file from exhausting the memory.
 pub fn parse_list(text: &str) -> Option<Vec<u32>> {
     const LIMIT: u32 = 1 << 20;
     let mut numbers = Vec::new();

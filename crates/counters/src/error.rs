@@ -1,22 +1,22 @@
-//! What can go wrong when a set is made. Adding and reading cannot fail.
+//! Errors of making a set and of comparing snapshots. Adds and reads cannot fail.
 
 use crate::backend::{Backend, UnknownBackend};
 use std::fmt;
 use std::io;
 
-/// Why a [`CounterSet`](crate::CounterSet) could not be made, or two snapshots not be compared. Written by hand: the
-/// crate promises no dependency beyond libc.
+/// Why a [`CounterSet`](crate::CounterSet) could not be made, or two snapshots could not be compared. The traits are
+/// implemented by hand, because the crate depends on libc only.
 #[derive(Debug)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    /// A backend's name, given by the program or in the environment, is not one of [`Backend::ALL`].
+    /// The name of a backend, given by the program or in the environment, is not that of any in [`Backend::ALL`].
     UnknownBackend(UnknownBackend),
-    /// The backend asked for cannot work in this process.
+    /// The requested backend cannot work in this process.
     Unavailable { backend: Backend, reason: String },
-    /// The rows do not fit: more counters than addresses, or the kernel refused the mapping.
+    /// The rows cannot be allocated: they exceed the address space, or the kernel refused the mapping.
     Memory { counters: usize, rows: usize, source: Option<io::Error> },
-    /// A snapshot of another set (another number of counters) was given.
+    /// The snapshot is of a set with another number of counters.
     OtherSet { expected: usize, found: usize },
 }
 

@@ -1,8 +1,8 @@
-//! Scalable statistical counters: every add goes to the row of the CPU it runs on, every read sums the rows.
+//! Scalable statistical counters: an add writes to the row of the CPU it runs on, and a read sums the rows.
 //!
-//! A counter all threads share costs each of them a trip of its cache line between CPUs; one add may take hundreds of
-//! nanoseconds on a large machine. Here an add is a few plain instructions on memory no other CPU writes: on Linux, on
-//! x86-64 and aarch64, one non-atomic add committed by a [restartable sequence][rseq].
+//! When threads share one counter, each add moves its cache line from one CPU to another, which may take hundreds of
+//! nanoseconds on a large machine. In this crate an add is a few plain instructions on memory that no other CPU writes:
+//! on Linux on x86-64 and aarch64, one non-atomic add committed by a [restartable sequence][rseq] (rseq).
 //!
 //! ```
 //! use tare_counters::{Backend, Counter, CounterSet};
@@ -19,45 +19,46 @@
 //! # Ok::<(), tare_counters::Error>(())
 //! ```
 //!
-//! # Contract
-//! - **No add is lost or made twice**, whatever moves, preempts or interrupts the thread.
-//! - **A sum is an intermediate value**: at least everything added before it began and at most everything added before
-//!   it returned ([intermediate value linearizability][ivl], for counters that only go up). It is not a snapshot at one
-//!   instant: of two adds by different threads it may see the later one only.
-//! - **Successive sums by one reader never fall** (for [`Counter`] and [`CounterSet`], until 2^64 wraps).
-//! - **Exact after join**: a sum that happens after the adds (the threads were joined, or handed a lock over) has them
-//!   all. Adds and sums are relaxed: they order nothing else.
-//! - There is no fetch-and-add (no add knows the total), no set, and no reset: another CPU's slot must never be
-//!   written. To count anew keep a baseline: [`CounterSet::snapshot`] and [`CounterSet::delta_since`].
+//! # Guarantees
+//! - **No add is lost or counted twice**, even when its thread is moved, preempted or interrupted.
+//! - **A sum is an intermediate value**: at least everything added before the sum began, and at most everything added
+//!   before it returned ([intermediate value linearizability][ivl], for counters that only go up). It is not a snapshot
+//!   at one instant: of two adds by different threads it may include only the later one.
+//! - **Successive sums by one reader never fall** (for [`Counter`] and [`CounterSet`], until they wrap at 2^64).
+//! - **Exact after join**: a sum that happens after the adds (the threads were joined, or passed on a lock) includes
+//!   all of them. Adds and sums use relaxed ordering: they do not order other memory accesses.
+//! - There is no fetch-and-add (an add does not know the total), no set and no reset, because a thread must never write
+//!   to the slot of another CPU. To start counting from zero, keep a baseline: [`CounterSet::snapshot`] and
+//!   [`CounterSet::delta_since`].
 //!
 //! # Cost
-//! - **Memory**: 8 bytes x possible CPUs a counter. A [`CounterSet`] takes whole pages a row, so use few large sets;
-//!   [`Counter`] and [`UpDownCounter`] share such sets already. Pages no one wrote are not backed.
-//! - **Add**: with rseq 1.1 to 1.9 times that of a plain add on a core of its own; with the other backends that of an
-//!   uncontended atomic.
-//! - **Read**: a sum reads one line a possible CPU, most of them last written elsewhere; [`CounterSet::snapshot`] reads
-//!   rows in sequence and is the way to read many. Reads are for those who look at counters now and then.
+//! - **Memory**: 8 bytes x possible CPUs per counter. Each row of a [`CounterSet`] takes whole pages, so use few large
+//!   sets; [`Counter`] and [`UpDownCounter`] share such sets already. Pages that were never written take no memory.
+//! - **Add**: with rseq, 1.1 to 1.9 times the cost of a plain add on a core of its own; with the other backends, the
+//!   cost of an uncontended atomic add.
+//! - **Read**: a sum reads one cache line per possible CPU, most of them last written by other CPUs. To read many
+//!   counters use [`CounterSet::snapshot`], which reads the rows in sequence. The design assumes that reads are rare
+//!   compared with adds.
 //!
-//! The figures are in the project's `docs/counters.md`, with the command that makes them.
+//! The figures are in the project's `docs/counters.md`, with the command that measures them.
 //!
 //! # Backends
-//! Probed once ([`Backend::current`]), printable, and overridden by the environment variable
-//! [`TARE_COUNTERS_BACKEND`](BACKEND_VARIABLE) or by `with_backend`:
+//! The backend is probed once ([`Backend::current`]) and can be printed. The environment variable
+//! [`TARE_COUNTERS_BACKEND`](BACKEND_VARIABLE) or `with_backend` overrides the choice:
 //!
 //! | backend | where |
 //! | --- | --- |
 //! | `rseq-glibc` | Linux 4.18 and glibc 2.35 or later |
-//! | `rseq-self` | static musl, or glibc with `GLIBC_TUNABLES=glibc.pthread.rseq=0`: each thread registers at its first
-//! add |
-//! | `cpu-atomic` | no rseq, but the CPU's number can be had cheaply |
+//! | `rseq-self` | static musl, or glibc with `GLIBC_TUNABLES=glibc.pthread.rseq=0`; threads register at first add |
+//! | `cpu-atomic` | no rseq, but reading the number of the current CPU is cheap |
 //! | `striped` | everywhere else: other systems and architectures, Miri, loom |
 //!
-//! On aarch64 a start-up self-test must first see the kernel abort a section preempted on its own CPU; kernels reported
-//! not to do so get `cpu-atomic`.
+//! On aarch64 a self-test at start-up checks that the kernel aborts a sequence that was preempted and resumed on the
+//! same CPU. Some kernels are reported not to do so; on these the backend is `cpu-atomic`.
 //!
-//! Known limits of restartable sequences: a debugger cannot single-step through one (it restarts for ever); code that
-//! holds one must not be unloaded (`dlclose`) while its threads run. Adds are safe in signal handlers; on `rseq-self`,
-//! if the thread has added before.
+//! Known limits of restartable sequences: a debugger cannot single-step through one (it restarts for ever), and code
+//! that contains one must not be unloaded (`dlclose`) while its threads run. Adds are safe in signal handlers; with
+//! `rseq-self`, only if the thread has added before.
 //!
 //! [rseq]: https://www.kernel.org/doc/html/latest/userspace-api/rseq.html
 //! [ivl]: https://arxiv.org/abs/2006.12889
@@ -101,7 +102,7 @@ pub use rows::Rows;
 pub use set::CounterSet;
 pub use snapshot::{PerCpu, PerNode, Snapshot};
 
-/// The examples of the README, as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,17 +1,17 @@
-//! Where a set's rows are.
+//! The NUMA placement of a set's rows.
 
 use crate::rows::Rows;
 use std::fmt;
 
-/// Which rows of a set were bound to their CPU's node. Binding is wished for, not needed: a set works the same, only
-/// slower, where the kernel or a container forbids it.
+/// How many rows of a set were bound to the NUMA node of their CPU. Binding is optional: where the kernel or a
+/// container forbids it, the set works the same, only slower.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Placement {
-    /// Rows bound to their CPU's node.
+    /// Rows bound to the node of their CPU.
     pub bound: usize,
-    /// Rows of CPUs whose node is not known (offline, or no nodes here).
+    /// Rows of CPUs whose node is not known (offline, or a machine without nodes).
     pub nodeless: usize,
-    /// Rows the kernel refused to bind.
+    /// Rows that the kernel refused to bind.
     pub refused: usize,
     /// The kernel's reason for the first refusal.
     pub reason: Option<String>,

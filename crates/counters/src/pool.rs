@@ -1,5 +1,5 @@
-//! Slots for single counters, out of sets shared by the whole process: a row takes whole pages, which a single counter
-//! must not.
+//! Slots for single counters, taken from sets that the whole process shares: a row takes whole pages, too much for one
+//! counter.
 
 use crate::backend::Backend;
 use crate::error::Error;
@@ -7,10 +7,10 @@ use crate::set::CounterSet;
 use crate::snapshot::PerCpu;
 use std::sync::{Mutex, PoisonError};
 
-/// Counters in a shared set: a page of 4 KiB a row.
+/// Counters in a shared set: one page of 4 KiB per row.
 const CHUNK: usize = 512;
 
-/// A slot and the values it had when it was given out: slots are used again, and never written to start anew.
+/// A slot and the values it had when it was allocated: slots are reused, and are never written to reset them.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) set: &'static CounterSet,
@@ -27,7 +27,7 @@ impl Slot {
     pub(crate) fn take(backend: Backend) -> Result<Self, Error> {
         let mut free = lock(backend);
         if free.is_empty() {
-            // Never freed: counters in statics hold on to it to the very end.
+            // Never freed: counters in statics use it until the process ends.
             let set: &'static CounterSet = Box::leak(Box::new(CounterSet::with_backend(CHUNK, backend)?));
             free.extend((0..CHUNK).rev().map(|index| (set, index)));
         }
@@ -50,13 +50,13 @@ impl Slot {
 }
 
 impl Drop for Slot {
-    /// The owner of the counter owns the slot alone, so no add is under way, and the next owner's base is exact.
+    /// Only the counter's owner uses the slot, so no add is under way, and the base of the next owner is exact.
     fn drop(&mut self) {
         lock(self.set.backend()).push((self.set, self.index));
     }
 }
 
 fn lock(backend: Backend) -> std::sync::MutexGuard<'static, Free> {
-    // A list that only ever grows or shrinks by whole entries cannot be left half-done.
+    // Each operation adds or removes whole entries, so a panic cannot leave the list inconsistent.
     FREE[backend as usize].lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Which backend works here. Probed once; the answer does not change while the process lives.
+//! Probes once which backends work here; the answer does not change during the life of the process.
 
 use crate::backend::{BACKEND_VARIABLE, Backend};
 use crate::error::Error;
@@ -6,8 +6,7 @@ use crate::rseq;
 use std::env;
 use std::sync::OnceLock;
 
-/// The answer for each backend: the offset of the rseq area it adds through (0 where it uses none), or why it cannot
-/// work.
+/// For each backend: the offset of the rseq area that it uses (0 for none), or why it cannot work.
 struct Probe([Result<isize, String>; 4]);
 
 fn probe() -> &'static Probe {
@@ -24,7 +23,8 @@ fn try_backend(backend: Backend) -> Result<isize, String> {
     }
 }
 
-/// Only aarch64's add needs the kernel to abort a section preempted on its own CPU; see `rseq::selftest`.
+/// Only the add of aarch64 depends on the kernel to abort a section that was preempted and resumed on the same CPU; see
+/// `rseq::selftest`.
 #[cfg(all(target_os = "linux", target_arch = "aarch64", not(any(miri, loom))))]
 fn trust(area: isize) -> Result<isize, String> {
     rseq::preemption_aborts(area).map(|()| area)
@@ -36,7 +36,7 @@ fn trust(area: isize) -> Result<isize, String> {
     Ok(area)
 }
 
-/// Offset of the rseq area for a backend, or the error that says why it cannot work here.
+/// The offset of the rseq area of a backend, or an error that says why it cannot work here.
 pub(crate) fn require(backend: Backend) -> Result<isize, Error> {
     match &probe().0[backend as usize] {
         Ok(area) => Ok(*area),
@@ -45,8 +45,8 @@ pub(crate) fn require(backend: Backend) -> Result<isize, Error> {
 }
 
 impl Backend {
-    /// The backend new counters use: the one named in [`BACKEND_VARIABLE`], else the fastest that works here. Probed
-    /// once a process.
+    /// The backend that new counters use: the one named in [`BACKEND_VARIABLE`], else the fastest that works here.
+    /// Probed once per process.
     ///
     /// # Errors
     /// The variable names an unknown backend, or one that cannot work here.
@@ -62,10 +62,10 @@ impl Backend {
         }
     }
 
-    /// Whether this backend can work here.
+    /// Checks that this backend can work here.
     ///
     /// # Errors
-    /// What is missing.
+    /// Says what is missing.
     pub fn available(self) -> Result<(), Error> {
         require(self).map(|_| ())
     }
@@ -79,13 +79,13 @@ impl Backend {
     }
 }
 
-/// Whether asking for the CPU costs less than the atomic add after it: with an rseq area glibc reads it there; on
-/// x86-64 the kernel's vDSO answers. Elsewhere it is a system call (84 ns), and stripes are cheaper.
+/// Whether reading the CPU number costs less than the atomic add that follows. With an rseq area glibc reads it there;
+/// on x86-64 the kernel's vDSO answers. Elsewhere it is a system call (84 ns), and stripes are cheaper.
 fn cpu_is_cheap() -> bool {
     cfg!(target_arch = "x86_64") || rseq::glibc().is_ok()
 }
 
-/// The current CPU's number; already stale when it returns, so only a hint.
+/// The number of the current CPU. It may be stale as soon as it is returned, so it is only a hint.
 #[cfg(all(target_os = "linux", not(any(miri, loom))))]
 #[inline]
 pub(crate) fn current_cpu() -> Option<usize> {

@@ -1,4 +1,4 @@
-//! Stands in for `rseq` where there is none: another system or architecture, Miri, loom.
+//! Replaces `rseq` where there is none: other systems and architectures, Miri, loom.
 
 const REASON: &str = "restartable sequences need Linux on x86-64 or aarch64, outside Miri and loom";
 
@@ -27,10 +27,10 @@ pub(crate) fn guess_cpu(_: isize) -> u32 {
     0
 }
 
-/// Never adds: there is no sequence to add by.
+/// Never adds, because there is no restartable sequence.
 ///
 /// # Safety
-/// None needed; the signature is that of the real one.
+/// No requirement; the signature is that of the real `add`.
 pub(crate) unsafe fn add(_: Add, _: u32, _: *mut u64, _: u64) -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! A set of counters: the type the others are made of.
+//! A set of counters, on which the other types are built.
 
 use crate::backend::Backend;
 use crate::error::Error;
@@ -8,9 +8,9 @@ use crate::snapshot::{PerCpu, PerNode, Snapshot};
 use crate::{cpus, probe, rseq, stripe};
 use std::sync::atomic::Ordering;
 
-/// Many counters side by side: for each possible CPU a row of packed 8-byte counters in pages of their own, bound to
-/// that CPU's node. Memory: 8 bytes x possible CPUs a counter (rows round up to whole pages; pages never written cost
-/// nothing).
+/// Many counters in one allocation. Each possible CPU has a row of packed 8-byte counters in pages of its own, bound to
+/// the NUMA node of that CPU. Memory: 8 bytes x possible CPUs per counter (rows are rounded up to whole pages; pages
+/// never written take no memory).
 ///
 /// ```
 /// use tare_counters::CounterSet;
@@ -35,7 +35,8 @@ use std::sync::atomic::Ordering;
 pub struct CounterSet {
     rows: Rows,
     counters: usize,
-    /// Possible CPUs. Row `cpus` is the odd one out: atomic adds only, for threads the restartable add cannot serve.
+    /// Possible CPUs. One extra row, with the index `cpus`, takes atomic adds only, from threads that cannot use the
+    /// restartable add.
     cpus: usize,
     backend: Backend,
     /// Whether the backend adds by rseq.
@@ -45,18 +46,18 @@ pub struct CounterSet {
 }
 
 impl CounterSet {
-    /// `counters` counters, all 0, on the current backend ([`Backend::current`]).
+    /// Creates `counters` counters, all 0, with the current backend ([`Backend::current`]).
     ///
     /// # Errors
-    /// The backend named in the environment cannot be used, or the memory cannot be had.
+    /// The backend named in the environment cannot be used, or the memory cannot be allocated.
     pub fn new(counters: usize) -> Result<Self, Error> {
         Self::with_backend(counters, Backend::current()?)
     }
 
-    /// `counters` counters, all 0, on this backend.
+    /// Creates `counters` counters, all 0, with the given backend.
     ///
     /// # Errors
-    /// The backend cannot work here, or the memory cannot be had.
+    /// The backend cannot work here, or the memory cannot be allocated.
     pub fn with_backend(counters: usize, backend: Backend) -> Result<Self, Error> {
         let area = probe::require(backend)?;
         let cpus = cpus::possible();
@@ -67,27 +68,27 @@ impl CounterSet {
         Ok(Self { rows, counters, cpus, backend, rseq, area, placement })
     }
 
-    /// How many counters the set has.
+    /// The number of counters in the set.
     pub fn len(&self) -> usize {
         self.counters
     }
 
-    /// Whether the set has no counter.
+    /// Whether the set has no counters.
     pub fn is_empty(&self) -> bool {
         self.counters == 0
     }
 
-    /// The backend this set adds with.
+    /// The backend that this set uses.
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// Which rows lie on their CPU's node, and why others do not.
+    /// How many rows are on the NUMA node of their CPU, and why others are not.
     pub fn placement(&self) -> &Placement {
         &self.placement
     }
 
-    /// Memory of one counter over all CPUs: 8 bytes x possible CPUs.
+    /// Bytes that one counter takes over all CPUs: 8 x possible CPUs.
     pub fn bytes_per_counter(&self) -> usize {
         self.cpus * size_of::<u64>()
     }
@@ -95,14 +96,14 @@ impl CounterSet {
     /// Adds `n` (wrapping at 2^64).
     ///
     /// # Panics
-    /// When `counter` is not below [`len`](Self::len), as indexing a slice does.
+    /// If `counter` is not below [`len`](Self::len), as slice indexing does.
     #[inline]
     pub fn add(&self, counter: usize, n: u64) {
-        // First of all, so that a loop of adds reads it once.
+        // First, so that a loop of adds reads it once.
         let guess = rseq::guess_cpu(self.area);
         self.check(counter);
-        // SAFETY: `probe` vouches for the area, `check` for the counter, `rows` for the mapping; rows below `cpus` of a
-        // set with this backend are written by this add alone.
+        // SAFETY: `probe` guarantees the area, `check` the counter, `rows` the mapping; the rows below `cpus` of a set
+        // with this backend are written by this add alone.
         if !(self.rseq && unsafe { rseq::add(self.operands(), guess, self.rows.first_row(counter), n) }) {
             self.add_otherwise(counter, n);
         }
@@ -111,7 +112,7 @@ impl CounterSet {
     /// Adds 1. See [`add`](Self::add).
     ///
     /// # Panics
-    /// When `counter` is not below [`len`](Self::len).
+    /// If `counter` is not below [`len`](Self::len).
     #[inline]
     pub fn increment(&self, counter: usize) {
         let guess = rseq::guess_cpu(self.area);
@@ -122,17 +123,17 @@ impl CounterSet {
         }
     }
 
-    /// The counter's value: everything added before this call began, and possibly some of what is added meanwhile.
+    /// The counter's value: everything added before this call began, and possibly part of what is added meanwhile.
     /// Never less than an earlier sum by the same reader (until it wraps).
     ///
     /// # Panics
-    /// When `counter` is not below [`len`](Self::len).
+    /// If `counter` is not below [`len`](Self::len).
     pub fn sum(&self, counter: usize) -> u64 {
         self.check(counter);
         (0..=self.cpus).fold(0, |sum, row| sum.wrapping_add(self.load(row, counter)))
     }
 
-    /// All counters' sums, read row by row: the cheapest way to read many.
+    /// The sums of all counters, read row by row: the cheapest way to read many.
     pub fn snapshot(&self) -> Snapshot {
         let mut sums = vec![0u64; self.counters];
         for row in 0..=self.cpus {
@@ -143,8 +144,8 @@ impl CounterSet {
         Snapshot(sums)
     }
 
-    /// What was added since an earlier snapshot of this set. This is how to start counting anew: keep a snapshot as the
-    /// baseline. Nothing is written, so no one else's baseline suffers.
+    /// What was added since an earlier snapshot of this set. To start counting from zero, keep a snapshot as the
+    /// baseline. Nothing is written, so the baselines of other readers stay valid.
     ///
     /// # Errors
     /// The snapshot has another number of counters.
@@ -157,11 +158,11 @@ impl CounterSet {
         Ok(now)
     }
 
-    /// The sum by the CPU it was added on. Exact with the rseq backends; with `cpu-atomic` a thread moved in the middle
-    /// of an add may be filed under the CPU it left.
+    /// The sum, broken down by the CPU on which it was added. Exact with the rseq backends; with `cpu-atomic`, an add
+    /// whose thread is moved in the middle may be attributed to the CPU that the thread left.
     ///
     /// # Panics
-    /// When `counter` is not below [`len`](Self::len).
+    /// If `counter` is not below [`len`](Self::len).
     pub fn per_cpu(&self, counter: usize) -> PerCpu<u64> {
         self.check(counter);
         let rows: Vec<u64> = (0..self.cpus).map(|row| self.load(row, counter)).collect();
@@ -173,25 +174,25 @@ impl CounterSet {
         }
     }
 
-    /// Where a counter's cells lie, one of each row: addresses to ask the kernel about, as which node has them.
+    /// The addresses of a counter's cells, one in each row, for instance to ask the kernel on which node each is.
     ///
     /// # Panics
-    /// When `counter` is not below [`len`](Self::len).
+    /// If `counter` is not below [`len`](Self::len).
     pub fn addresses(&self, counter: usize) -> impl Iterator<Item = usize> {
         self.check(counter);
         (0..=self.cpus).map(move |row| std::ptr::from_ref(self.rows.cell(row, counter)).addr())
     }
 
-    /// The sum by the node of the CPU it was added on.
+    /// The sum, broken down by the NUMA node of the CPU on which it was added.
     ///
     /// # Panics
-    /// When `counter` is not below [`len`](Self::len).
+    /// If `counter` is not below [`len`](Self::len).
     pub fn per_node(&self, counter: usize) -> PerNode<u64> {
         self.per_cpu(counter).by_node(cpus::nodes())
     }
 
-    /// [`increment`](Self::increment) by rseq with the restartable section taken out: loses counts. For the test that
-    /// shows the test of exactness can fail.
+    /// [`increment`](Self::increment) by rseq without the restartable section, which loses counts. A test uses it to
+    /// show that the test of exactness can fail.
     #[cfg(feature = "mutant")]
     #[doc(hidden)]
     #[inline]
@@ -199,19 +200,19 @@ impl CounterSet {
         let guess = rseq::guess_cpu(self.area);
         self.check(counter);
         assert!(self.rseq, "the mutant is made of the rseq add");
-        // SAFETY: as in `add`; that counts get lost is the point, and loses nothing but counts.
+        // SAFETY: as in `add`. The missing section loses counts, which is the purpose, and has no other effect.
         if !unsafe { rseq::add_without_section(self.operands(), guess, self.rows.first_row(counter), 1) } {
             self.add_otherwise(counter, 1);
         }
     }
 
-    /// The atomic backends, and a thread without a registered rseq area. Out of line, so that what is inlined
-    /// everywhere is the restartable add alone; a call is little compared with an atomic.
+    /// Adds with the atomic backends, and for a thread without a registered rseq area. Not inlined, so that callers
+    /// inline only the restartable add; the call costs little compared with an atomic.
     #[inline(never)]
     fn add_otherwise(&self, counter: usize, n: u64) {
         let row = match self.backend {
             Backend::RseqSelf if rseq::register_thread() && self.add_registered(counter, n) => return,
-            // The odd row, which only atomics touch.
+            // The extra row, which only atomic adds touch.
             Backend::RseqGlibc | Backend::RseqSelf => self.cpus,
             Backend::CpuAtomic => probe::current_cpu().unwrap_or(self.cpus).min(self.cpus),
             Backend::Striped => stripe::of_thread() % self.cpus,
@@ -219,7 +220,7 @@ impl CounterSet {
         self.rows.cell(row, counter).fetch_add(n, Ordering::Relaxed);
     }
 
-    /// The restartable add again, now that the thread is registered.
+    /// Retries the restartable add, now that the thread is registered.
     fn add_registered(&self, counter: usize, n: u64) -> bool {
         // SAFETY: as in `add`.
         unsafe { rseq::add(self.operands(), rseq::guess_cpu(self.area), self.rows.first_row(counter), n) }
@@ -227,7 +228,7 @@ impl CounterSet {
 
     #[inline]
     fn operands(&self) -> rseq::Add {
-        // Possible CPUs fit 32 bits: the list they are read from is bounded.
+        // Possible CPUs fit in 32 bits: `cpus::parse_list` limits them.
         rseq::Add { area: self.area, rows: self.cpus as u32, stride: self.rows.stride_bytes() }
     }
 
@@ -244,7 +245,7 @@ impl CounterSet {
     }
 }
 
-/// Fails as slice indexing does; out of line, to keep its formatting out of the add.
+/// Panics as slice indexing does. Not inlined, to keep the formatting out of the add.
 #[cold]
 #[inline(never)]
 #[expect(clippy::panic, reason = "the documented answer to an index out of range")]

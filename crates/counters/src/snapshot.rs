@@ -1,38 +1,39 @@
-//! What reads of a set give back.
+//! The results of reading a set.
 
-/// The sums of all counters of a set, taken one after the other: each exact as
-/// [`CounterSet::sum`](crate::CounterSet::sum) is, not all at one instant.
+/// The sums of all counters of a set, read one after the other: each as exact as
+/// [`CounterSet::sum`](crate::CounterSet::sum), but not all at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot(pub(crate) Vec<u64>);
 
 impl Snapshot {
-    /// One sum a counter, in the set's order.
+    /// One sum per counter, in the order of the set.
     pub fn sums(&self) -> &[u64] {
         &self.0
     }
 
-    /// The sum of one counter, `None` beyond the set's end.
+    /// The sum of one counter; `None` if the set has no such counter.
     pub fn get(&self, counter: usize) -> Option<u64> {
         self.0.get(counter).copied()
     }
 }
 
-/// One counter's sum by CPU.
+/// The sum of one counter, by CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerCpu<T> {
-    /// The part added on each possible CPU, by its OS number.
+    /// The part added on each possible CPU, indexed by its number in the operating system.
     pub cpus: Vec<T>,
-    /// The part no CPU can be named for: adds of threads without a registered rseq area, and all of them on the striped
-    /// backend.
+    /// The part that belongs to no known CPU: adds of threads without a registered rseq area, and all adds with the
+    /// `striped` backend.
     pub unattributed: T,
 }
 
-/// One counter's sum by node.
+/// The sum of one counter, by NUMA node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerNode<T> {
-    /// The part added on the CPUs of each node, by ascending node number. A node without CPUs is not listed.
+    /// Pairs of a node and the part added on its CPUs, by ascending node number. Nodes without CPUs are not listed.
     pub nodes: Vec<(u32, T)>,
-    /// The part no node can be named for: see [`PerCpu::unattributed`], and CPUs whose node the kernel does not say.
+    /// The part that belongs to no known node: see [`PerCpu::unattributed`], and CPUs whose node the kernel does not
+    /// report.
     pub unattributed: T,
 }
 

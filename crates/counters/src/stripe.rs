@@ -1,4 +1,4 @@
-//! A number for each thread, given out in turn: its stripe.
+//! The stripe of each thread: a number assigned round-robin.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -10,13 +10,13 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 #[cfg(not(loom))]
 thread_local!(static STRIPE: std::cell::Cell<usize> = const { std::cell::Cell::new(usize::MAX) });
 
-// loom starts every execution of a model afresh, so its statics must too.
+// loom starts each execution of a model from scratch, so its statics must be reset too.
 #[cfg(loom)]
 loom::lazy_static!(static ref NEXT: AtomicUsize = AtomicUsize::new(0););
 #[cfg(loom)]
 loom::thread_local!(static STRIPE: std::cell::Cell<usize> = std::cell::Cell::new(usize::MAX));
 
-/// The calling thread's number. In a thread that is already taking its thread-locals down: 0, a stripe like any other.
+/// The stripe of the calling thread; 0 in a thread whose thread-locals are already being destroyed.
 #[inline]
 pub(crate) fn of_thread() -> usize {
     STRIPE

@@ -1,5 +1,5 @@
-//! Every interleaving of the atomic fallback:
-//! `RUSTFLAGS="--cfg loom" cargo test -p tare-counters --release --test loom`.
+//! Checks every interleaving of the atomic fallback with loom: `RUSTFLAGS="--cfg loom" cargo test -p tare-counters
+//! --release --test loom`.
 #![cfg(loom)]
 #![allow(clippy::disallowed_methods)]
 
@@ -7,7 +7,7 @@ use loom::sync::Arc;
 use loom::thread;
 use tare_counters::{Backend, CounterSet};
 
-/// Loom takes the fallback, whatever the machine.
+/// Under loom the backend is the fallback on every machine.
 fn set() -> Arc<CounterSet> {
     assert_eq!(Backend::current().unwrap(), Backend::Striped);
     Arc::new(CounterSet::new(1).unwrap())
@@ -21,7 +21,7 @@ fn adder(set: &Arc<CounterSet>, times: u64) -> thread::JoinHandle<()> {
 #[test]
 fn exact_after_join_even_when_threads_share_a_stripe() {
     loom::model(|| {
-        // Three threads over two stripes: two of them meet.
+        // Three threads on two stripes: two of them share one.
         let set = set();
         let adders = [adder(&set, 1), adder(&set, 1)];
         set.add(0, 1);

@@ -7,7 +7,6 @@ use tare_findings::certificate::Ratio;
 use tare_findings::find::Find;
 use tare_results::schema::Plan;
 
-/// The race with its words.
 #[derive(Debug, Serialize)]
 pub struct FindJson<'a> {
     text: String,

@@ -6,7 +6,7 @@ use tare_findings::differences::Difference;
 use tare_findings::history::{History, MetricHistory, Point};
 use tare_results::metric::Better;
 
-/// The document; its fields are a contract.
+/// The document; its fields are stable, because scripts depend on them.
 #[derive(Debug, Serialize)]
 pub struct HistoryJson<'a> {
     by_time: bool,
@@ -41,7 +41,7 @@ struct SegmentJson<'a> {
 
 #[derive(Debug, Serialize)]
 struct ChangeJson<'a> {
-    /// The last run before it.
+    /// The last run before the change.
     after: &'a str,
     before: &'a str,
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! What `--json` prints: findings with their words, field by field, as others script against it.
+//! The output of `--json`: findings with their sentences. Scripts depend on its fields.
 
 use crate::words::{self, AnswerJson};
 use serde::Serialize;
@@ -10,7 +10,8 @@ use tare_findings::relative::RelativeTable;
 use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_results::Results;
 
-/// What `tare show --json` prints: the summary with its words. Conditions, effects and scaling are its contract.
+/// The output of `tare show --json`: the summary with its sentences. The fields of conditions, effects and scaling are
+/// stable.
 #[derive(Debug, Serialize)]
 pub struct SummaryJson<'a> {
     conditions: Vec<ConditionJson<'a>>,
@@ -62,7 +63,7 @@ impl<'a> ConditionJson<'a> {
     }
 }
 
-/// What `tare compare A B --json` prints; `metrics` is its contract.
+/// The output of `tare compare A B --json`; the fields of `metrics` are stable.
 #[derive(Debug, Serialize)]
 pub struct ComparisonJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +92,7 @@ impl<'a> ComparisonJson<'a> {
     }
 }
 
-/// What `tare compare A B C --json` prints.
+/// The output of `tare compare A B C --json`.
 #[derive(Debug, Serialize)]
 pub struct ManyComparisonJson<'a> {
     sides: &'a [String],
@@ -105,7 +106,6 @@ pub struct ManyComparisonJson<'a> {
 }
 
 impl<'a> ManyComparisonJson<'a> {
-    /// A comparison of three or more with its words.
     pub fn of(found: &'a ManyComparison) -> Self {
         Self {
             sides: &found.sides,

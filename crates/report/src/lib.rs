@@ -1,6 +1,6 @@
-//! Findings as people and programs read them: terminal, page, charts and exports. Reads results and findings only.
+//! Output of findings for people and programs: terminal, page, charts and exports. Reads only results and findings.
 
-// Only crates of this workspace use it: where a name and a type say all, no comment does.
+// Only crates of this workspace use it, so names and types that explain themselves have no comment.
 #![allow(missing_docs)]
 
 pub mod charts;

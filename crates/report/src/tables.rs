@@ -1,4 +1,4 @@
-//! Tables as values: made here once, and only drawn by the terminal, the page and the exports.
+//! Tables as values: built here once, and drawn by the terminal, the page and the exports.
 
 use crate::terminal::plain;
 use crate::words::{between, build_verdict, hash, lines, why};
@@ -15,17 +15,16 @@ use tare_findings::time::{ConditionTime, Counted, EventSide};
 use tare_findings::why::{EventChange, PartChange, Why};
 use tare_stats::{Estimate, Interval};
 
-/// A column by what stands above it.
 #[derive(Clone, Copy)]
 pub enum Head<'a> {
-    /// Of words, which stand at the left.
+    /// A column of text, aligned left.
     L(&'a str),
-    /// Of figures, which stand at the right.
+    /// A column of figures, aligned right.
     R(&'a str),
 }
 use Head::{L, R};
 
-/// What stands in a row's column; nothing where nothing was measured, for which each drawing has its own sign.
+/// The content of a cell; `None` if nothing was measured, for which each output has its own sign.
 pub struct Cell(pub Option<String>);
 
 impl<T: ToString> From<T> for Cell {
@@ -43,7 +42,7 @@ macro_rules! cells {
     ($($cell:expr),* $(,)?) => { vec![$(Cell::from($cell)),*] };
 }
 
-/// Both ends of an interval, each as `end` writes it.
+/// Both limits of an interval, each formatted by `end`.
 fn interval(ci: Option<Interval>, end: impl Fn(f64) -> String) -> Cell {
     Cell(ci.map(|ci| between(Some(ci), "", end)))
 }
@@ -57,7 +56,7 @@ pub fn builds(builds: &[BuildComparison]) -> Table<'_> {
     Table { heads, rows: builds.iter().map(row).collect() }
 }
 
-/// What grows along a ladder, under the heads of its name and of its share at both ends.
+/// Shares that grow along a ladder; the heads are those of the name and of the share at both ends.
 pub fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Grown>) -> Table<'a> {
     let [what, first, last] = heads;
     let row = |of: &Grown| {
@@ -69,7 +68,7 @@ pub fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Grown>) -
     Table { heads, rows: grown.map(row).collect() }
 }
 
-/// From A's time of a transaction to B's, part by part. Shares are of a difference that is shown.
+/// The parts of the difference from A's time per transaction to B's. Shares are only given if the difference is shown.
 pub fn waterfall(found: &Why) -> Table<'static> {
     let [a, b] = found.sides.each_ref().map(|side| side.us_per_transaction);
     let scale = Scale::new("us", a.max(b), 4);
@@ -114,7 +113,7 @@ pub fn event_changes<'a>(changes: &[&EventChange]) -> Table<'a> {
     Table { heads, rows: changes.iter().map(row).collect() }
 }
 
-/// Events of each condition, a row each side of it.
+/// Events of each condition, one row per side (client and server).
 pub fn events<'a>(times: impl Iterator<Item = &'a ConditionTime>) -> Table<'a> {
     let times: Vec<&ConditionTime> = times.filter(|time| !time.events.is_empty()).collect();
     let all: BTreeSet<&Counted> = times.iter().flat_map(|time| &time.events).map(|mean| &mean.event.what).collect();
@@ -131,7 +130,7 @@ pub fn events<'a>(times: impl Iterator<Item = &'a ConditionTime>) -> Table<'a> {
     Table { heads, rows: times.iter().flat_map(sides).collect() }
 }
 
-/// Cache lines that cores take from each other, under the head of what each belongs to.
+/// Cache lines that cores take from each other; `of` is the head of the first column.
 pub fn lines<'a>(of: &'a str, lines: impl Iterator<Item = (&'a str, &'a LineSummary)>) -> Table<'a> {
     let row = |(belongs, line): (&str, &LineSummary)| {
         let found = format!("{} of {}", line.counts.found(), line.counts.loads);
@@ -151,7 +150,7 @@ pub fn counters(table: &CounterTable) -> Table<'_> {
     Table { heads, rows: rows.collect() }
 }
 
-/// Effects of two-level factors on the mean and on the spread; led by their metric where they are of several.
+/// Effects of two-level factors on the mean and on the spread, preceded by the metric if there are several.
 pub fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bool) -> Table<'static> {
     let star = |shown: bool| if shown { " *" } else { "" };
     let row = |effect: &Effect| {
@@ -169,7 +168,6 @@ pub fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bool) -> 
     Table { heads, rows: effects.map(row).collect() }
 }
 
-/// The segments of a line of results, each with what it changed.
 pub fn segments(line: &MetricHistory) -> Table<'static> {
     let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
     let scale = Scale::new(&line.unit, largest, 4);
@@ -192,7 +190,6 @@ pub fn segments(line: &MetricHistory) -> Table<'static> {
     Table { heads, rows: line.segments.iter().enumerate().map(row).collect() }
 }
 
-/// Groups of loads under each column but the base.
 pub fn load_groups(table: &RelativeTable) -> Table<'_> {
     let row = |of: &GroupRatios| {
         let figures = [of.mean, of.least, of.most].map(|ratio| format!("{ratio:.2}"));
@@ -203,8 +200,8 @@ pub fn load_groups(table: &RelativeTable) -> Table<'_> {
     Table { heads, rows: table.groups.iter().map(row).collect() }
 }
 
-/// What an operation costs the server: a row a load and build, under heads of CPU time, of that over the base's, and of
-/// the six other quantities.
+/// The cost of an operation for the server: one row per load and build, with heads for CPU time, for CPU time relative
+/// to the base, and for the six other quantities.
 pub fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 8]) -> Table<'a> {
     // Four digits, or two decimals.
     let decimals = |value: f64| 2_usize.saturating_sub((value.abs().max(1.0).log10() as usize).saturating_sub(1));

@@ -1,4 +1,4 @@
-//! What `tare why --json` prints.
+//! The output of `tare why --json`.
 
 use crate::words::{proof, suspects, why as words};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use tare_findings::why::{
     Cause, EventChange, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, TimeChange, Times, Trial, Why,
 };
 
-/// The document; `sides`, `difference` and `causes` are its contract.
+/// The document; the fields of `sides`, `difference` and `causes` are stable.
 #[derive(Debug, Serialize)]
 pub struct WhyJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,7 +18,7 @@ pub struct WhyJson<'a> {
     sides: Vec<&'a ConditionTime>,
     difference: Option<DifferenceJson<'a>>,
     causes: Vec<CauseJson<'a>>,
-    /// Of conditions that are compared with none, as `tare show --json` has them.
+    /// Captures of conditions that are not compared, as in `tare show --json`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     captures: &'a [CaptureSummary],
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -26,7 +26,7 @@ pub struct WhyJson<'a> {
     notes: Vec<String>,
 }
 
-/// An experiment of `--prove`; without `verdict` as long as it was not made.
+/// An experiment of `--prove`; without `verdict` until it is finished.
 #[derive(Debug, Serialize)]
 struct ProofJson<'a> {
     kind: &'a Suspect,
@@ -61,12 +61,11 @@ struct DifferenceJson<'a> {
     statements_tested: usize,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     events: &'a [EventChange],
-    /// Of A and of B.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<&'a [Option<LinesSummary>; 2]>,
 }
 
-/// The difference without what other programs did.
+/// The difference without the effect of other programs.
 #[derive(Debug, Serialize)]
 struct UndisturbedJson {
     us: f64,
@@ -91,7 +90,6 @@ struct CauseJson<'a> {
 }
 
 impl<'a> WhyJson<'a> {
-    /// The difference B - A of the same parts.
     pub fn of(found: &'a Why) -> Self {
         Self {
             text: Some(words::why(found)),
@@ -124,7 +122,7 @@ impl<'a> WhyJson<'a> {
         }
     }
 
-    /// The document of `tare why RESULTS`: the times of its conditions and what was captured, with no difference.
+    /// The document of `tare why RESULTS`: the times of its conditions and the captures, without a difference.
     pub fn of_times(times: &'a Times) -> Self {
         let Times { conditions, captures } = times;
         let notes = words::cautions_of(times);
@@ -132,14 +130,14 @@ impl<'a> WhyJson<'a> {
         Self { text, sides: conditions.iter().collect(), difference, causes, captures, proofs: Vec::new(), notes }
     }
 
-    /// With the experiments that will be made, each in so many seconds.
+    /// Adds the experiments that will be made, each with this time limit in seconds.
     #[must_use]
     pub fn planned(mut self, trials: &'a [Trial], within_s: f64) -> Self {
         self.proofs = trials.iter().map(|trial| ProofJson::of(trial, None, within_s)).collect();
         self
     }
 
-    /// With the experiments that were made, each in at most so many seconds.
+    /// Adds the experiments that were made, each with this time limit in seconds.
     #[must_use]
     pub fn proved(mut self, proofs: &'a [Proof], within_s: f64) -> Self {
         self.proofs = proofs.iter().map(|proof| ProofJson::of(&proof.trial, Some(proof), within_s)).collect();

@@ -5,23 +5,21 @@ use std::path::{Path, PathBuf};
 use tare_files::{FilesError, Folder};
 use tare_results::Results;
 
-/// A report that cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct WriteError(#[from] pub FilesError);
 
-/// Its name in a results directory.
 const REPORT: &str = "report.html";
 
-/// Writes `report.html` of results that are already read, through the handle of their directory, and returns its path.
+/// Writes `report.html` from results that are already read, through the handle of their directory, and returns its
+/// path.
 pub fn write_report_in(folder: &Folder, results: &Results) -> Result<PathBuf, WriteError> {
     folder.write(REPORT, page(results).as_bytes())?;
     Ok(folder.path().join(REPORT))
 }
 
-/// Writes the report of results that are already read to a path of the caller's choice.
 pub fn write_report_to(results: &Results, path: &Path) -> Result<(), WriteError> {
-    // Whole or not at all, and through no link: the directory may be another user's.
+    // Atomically, and without following links, because the directory may belong to another user.
     Ok(tare_files::write_named(results.audience, path, |file| file.write_all(page(results).as_bytes()))?)
 }
 

@@ -1,6 +1,6 @@
-//! The tables of `benches/decide`: how often comparisons are wrong where nothing differs, how often they find +2%, and
-//! the trials that it takes, for the rules of `tare ab` and for what else is in use. Arguments: simulated comparisons a
-//! cell (default 10000); the correlation and the size of a drift, under which the trials alone are shown.
+//! The tables of `benches/decide`: type I error, power for +2%, and number of trials, for the rules of `tare ab` and
+//! for other methods in use. Arguments: simulated comparisons per cell (default 10000); correlation and size of a
+//! drift, for which only the numbers of trials are printed.
 
 #[path = "neighbour/bursts.rs"]
 mod bursts;
@@ -14,18 +14,18 @@ use tare_stats::counts::Count;
 use tare_stats::descriptive::{mean, median, variance};
 use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide, decide_sessions, is_one_sided};
 
-/// Standard deviation of a trial where a pair has 1%.
+/// Standard deviation of a trial such that a pair has 1%.
 const TRIAL_SD: f64 = 0.01 * std::f64::consts::FRAC_1_SQRT_2;
 const EFFECT: f64 = 0.02;
-/// One that is found next to what disturbs, too.
+/// An effect that is found next to a disturbing program, too.
 const LARGE: f64 = 0.1;
-/// A minimum effect that no interval lies within.
+/// A minimum effect so small that no interval lies within it.
 const NO_EFFECT: f64 = 1e-9;
-/// No seed below was ever used to choose a level: those were 0 to 9,999.
+/// No seed below was used to choose a level: those were 0 to 9,999.
 const FIRST_SEED: u64 = 1_000_000;
-/// Trials a side of the fixed plans.
+/// Trials per side of the fixed plans.
 const NINE: usize = 9;
-/// Relabellings of the randomisation test.
+/// Permutations of the randomisation test.
 const SHUFFLES: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,9 +37,9 @@ enum Shape {
     Exponential,
     Uniform,
     Bimodal,
-    /// Logs of values in one of two modes, 68 and 305, each to 1%.
+    /// Logs of values in one of two modes, 68 and 305, each with 1% noise.
     Modes,
-    /// Logs of values of which one in ten is ten times as large, each to 1%.
+    /// Logs of values of which one in ten is ten times as large, each with 1% noise.
     Spike,
     /// Logs of values from 0.2 to 1.
     Times,
@@ -58,10 +58,10 @@ const SHAPES: [Shape; 10] = [
     Shape::Times,
 ];
 
-/// The coefficient of the autoregression where none is said.
+/// The default coefficient of the autoregression.
 const CORRELATION: f64 = 0.9;
 
-/// A first-order autoregression: `times` as much as the noise of a trial, with this correlation of neighbours.
+/// A first-order autoregression: `times` the noise of a trial, with this lag-1 correlation.
 #[derive(Debug, Clone, Copy)]
 struct Drift {
     times: f64,
@@ -74,7 +74,7 @@ impl Drift {
     }
 }
 
-/// Logs of trial values in time: noise of sd [`TRIAL_SD`], and a drift.
+/// Logs of trial values over time: noise with the standard deviation [`TRIAL_SD`], and a drift.
 struct Machine {
     shape: Shape,
     drift: Drift,
@@ -118,7 +118,7 @@ impl Machine {
         Pair { log_ratio: effect + difference, b_first }
     }
 
-    /// As many trials of each side, in blocks of two whose order is drawn.
+    /// Equally many trials of each side, in blocks of two in random order.
     fn interleaved(&mut self, effect: f64, a_side: usize) -> (Vec<f64>, Vec<f64>) {
         let pair = |machine: &mut Self| {
             let b_first = machine.rng.random_bool(0.5);
@@ -129,7 +129,8 @@ impl Machine {
     }
 }
 
-/// The log of a value that is `times` as large with a chance of `upper`, to 1%, in standard deviations of a trial.
+/// The log of a value that is `times` as large with probability `upper`, with 1% noise, in standard deviations of a
+/// trial.
 fn modes(upper: f64, times: f64, rng: &mut StdRng) -> f64 {
     let mode = if rng.random_bool(upper) { times.ln() } else { 0.0 };
     (mode + 0.01 * normal(rng)) / TRIAL_SD
@@ -139,11 +140,11 @@ fn normal(rng: &mut StdRng) -> f64 {
     rand_distr::StandardNormal.sample(rng)
 }
 
-/// A way to decide: its name, and what it says of a machine with an effect: trials used, and whether B has changed.
+/// A decision method: its name, and its result for a machine with an effect: trials used, and whether it reports that B
+/// has changed.
 type Way = (&'static str, fn(&mut Machine, f64) -> (usize, bool));
 
-/// The rules of `tare ab`; the latter two with a minimum effect that no interval lies within, so that nothing ends a
-/// comparison but a change.
+/// The rules of `tare ab`; the last two with a minimum effect so small that only a change ends a comparison.
 const RULES: [Way; 4] = [
     ("looks", |machine, effect| sequential(|| machine.pair(effect), Rule::Looks, EFFECT)),
     ("anytime", |machine, effect| sequential(|| machine.pair(effect), Rule::Anytime, EFFECT)),
@@ -151,7 +152,7 @@ const RULES: [Way; 4] = [
     ("anytime, e 0", |machine, effect| sequential(|| machine.pair(effect), Rule::Anytime, NO_EFFECT)),
 ];
 
-/// What else is in use.
+/// Other methods in use.
 const OTHERS: [Way; 5] = [
     ("A9 B9 Welch", |machine, effect| {
         let a: Vec<f64> = (0..NINE).map(|_| machine.trial()).collect();
@@ -173,7 +174,7 @@ const OTHERS: [Way; 5] = [
     }),
 ];
 
-/// `tare ab`: at most 18 pairs by looks, 60 at any time.
+/// `tare ab`: at most 18 pairs by looks, 60 with the anytime rule.
 fn sequential(mut next: impl FnMut() -> Pair, rule: Rule, equal: f64) -> (usize, bool) {
     let mut pairs = Vec::new();
     let most = rule.most_pairs().unwrap_or(60);
@@ -192,14 +193,14 @@ fn sequential(mut next: impl FnMut() -> Pair, rule: Rule, equal: f64) -> (usize,
     (2 * most, false)
 }
 
-/// A t over differences, at this confidence.
+/// A t test of differences, at this confidence.
 fn paired(a: &[f64], b: &[f64], confidence: f64) -> bool {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
     Fit::without_place(&differences).ok().flatten().is_some_and(|fit| fit.mean.abs() > fit.half_width(confidence))
 }
 
-/// A paired t after every pair from the second to the 18th, Holm over all of them: one is significant where the
-/// smallest p is at most 5% over their number.
+/// A paired t test after every pair from the second to the 18th, adjusted by Holm over all of them: one is significant
+/// if the smallest p is at most 5% divided by their number.
 fn holm(machine: &mut Machine, effect: f64) -> (usize, bool) {
     let (a, b) = machine.interleaved(effect, 18);
     let looks = 2..=18_usize;
@@ -208,7 +209,7 @@ fn holm(machine: &mut Machine, effect: f64) -> (usize, bool) {
     (2 * stop.unwrap_or(18), stop.is_some())
 }
 
-/// Welch's t at 5%.
+/// Welch's t test at 5%.
 fn welch(a: &[f64], b: &[f64]) -> bool {
     let moments = |values: &[f64]| Some((mean(values)?, variance(values)? / values.len() as f64));
     let (Some((mean_a, va)), Some((mean_b, vb))) = (moments(a), moments(b)) else { return false };
@@ -219,7 +220,7 @@ fn welch(a: &[f64], b: &[f64]) -> bool {
     fit.mean.abs() > fit.half_width(0.95)
 }
 
-/// ClickHouse's: the difference of medians against that of random relabellings, at 5%.
+/// ClickHouse's method: the difference of medians compared with that of random permutations, at 5%.
 fn medians(a: Vec<f64>, b: Vec<f64>, rng: &mut StdRng) -> bool {
     let n = a.len();
     let apart = |values: &[f64]| {
@@ -243,7 +244,7 @@ fn share(hits: usize, of: usize) -> String {
     format!("{:.1} ({:.1}-{:.1})", 100.0 * hits as f64 / of as f64, 100.0 * low, 100.0 * high)
 }
 
-/// Comparisons that call B changed, and the trials of each.
+/// Number of comparisons that report a change, and the trials of each.
 fn ends(way: Way, shape: Shape, drift: Drift, effect: f64, runs: usize) -> (usize, Vec<f64>) {
     let found: Vec<(usize, bool)> = (0..runs).map(|i| way.1(&mut Machine::new(shape, drift, i), effect)).collect();
     (found.iter().filter(|(_, changed)| *changed).count(), found.iter().map(|(n, _)| *n as f64).collect())
@@ -260,7 +261,7 @@ fn table(title: &str, ways: &[Way], effect: f64, runs: usize) {
     }
 }
 
-/// Trials of each way that stops at +2%, and those a side that fixed plans need to find it as often.
+/// Trials of each sequential method at +2%, and the trials per side that fixed plans need for the same power.
 fn times(drifts: &[Drift], runs: usize) {
     println!("\ntrials at +2%, and those a side of two fixed plans with as much power");
     println!("drift     rule        found %            median  mean   Welch  ratio   paired t  ratio");
@@ -290,7 +291,8 @@ fn times(drifts: &[Drift], runs: usize) {
     }
 }
 
-/// What a build does in one session alone has an sd of so many of a pair's: five sessions of six pairs.
+/// Five sessions of six pairs; the effect of a build in one session alone has the standard deviation `own`, in units of
+/// that of a pair.
 fn sessions(runs: usize) {
     println!("\nA/A over 5 sessions of 6 pairs, % of {runs}: one value a session, and all pairs as independent (t)");
     for own in [0.25, 0.5, 1.0] {
@@ -328,7 +330,7 @@ const NEIGHBOURS: [(&str, Runs); 12] = [
     ("10%, at B in 90%", Runs::Steadily { blocks: 0.9, takes: 0.1 }),
 ];
 
-/// Pairs next to another program, and of which of them it disturbed A alone and B alone.
+/// Pairs next to another program, with the numbers of pairs in which it disturbed A alone and B alone.
 struct Disturbed {
     machine: Machine,
     bursts: Bursts,
@@ -343,7 +345,7 @@ impl Disturbed {
         Self { machine, bursts, alone: [0; 2], pairs: 0 }
     }
 
-    /// A disturbed trial runs once more after its pair.
+    /// A disturbed trial is repeated once after its pair.
     fn pair(&mut self, effect: f64) -> Pair {
         let Self { machine, bursts, .. } = self;
         let b_first = machine.rng.random_bool(0.5);
@@ -371,7 +373,8 @@ impl Disturbed {
         Pair { log_ratio: b - a, b_first }
     }
 
-    /// Whether `tare ab` calls B changed, and whether it would if it did not ask which side was disturbed; pairs.
+    /// Whether `tare ab` reports a change, whether it would without checking which side was disturbed, and the number
+    /// of pairs.
     fn compare(&mut self, rule: Rule, effect: f64, equal: f64) -> (bool, bool, usize) {
         let mut sum = 0.0;
         let next = || {

@@ -1,11 +1,12 @@
-//! Lines of runs from standard input, one a line, its values separated by spaces; for each the first runs after its
-//! steps, and `drift` where it drifts: what `benches/history` holds against another program on the same lines.
+//! Reads series of runs from standard input, one per line, with values separated by spaces. Prints the first run after
+//! each step, and `drift` if the series drifts: `benches/history` compares this with another program on the same
+//! series.
 
 use std::io::{BufRead, Write};
 use tare_stats::change_points::{Options, find};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // As `tare history` asks.
+    // The options of `tare history`.
     let options = Options { error_rate: 0.05, minimum_effect: 0.01, confidence: 0.95, seed: 1 };
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {

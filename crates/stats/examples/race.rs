@@ -1,6 +1,6 @@
-//! The figures of `benches/find`: the share of the error that one bound of a race may fail with (`shares`), and how
-//! often the named candidate is right, in how many trials (`fields`), also next to another program that runs in bursts
-//! (`neighbours`). Second argument: simulations a cell.
+//! The figures of `benches/find`: the share of the error that one limit of a race may have (`shares`), and how often
+//! the named candidate is correct, in how many trials (`fields`), also next to another program that runs in bursts
+//! (`neighbours`). Second argument: simulations per cell.
 
 #[path = "neighbour/bursts.rs"]
 mod bursts;
@@ -12,7 +12,7 @@ use rand_distr::{Distribution, LogNormal, StandardNormal, StudentT};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use tare_stats::racing::{Blocks, LOOKS, Question, judge, weight};
 
-/// Seed of the shares; those of the fields are others.
+/// Seed of the shares; the fields use other seeds.
 const SHARES_SEED: u64 = 2_700;
 
 fn normal(rng: &mut StdRng) -> f64 {
@@ -23,7 +23,7 @@ fn t(p: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(f64::NAN, |t| t.inverse_cdf(p))
 }
 
-/// By look, how far the first of `k` equal candidates is behind the one that is ahead, in standard errors.
+/// At each look, how far the first of `k` equal candidates is behind the leader, in standard errors.
 fn behind(k: usize, rng: &mut StdRng) -> Vec<f64> {
     let (mut sums, mut squares, mut of_blocks) = (vec![0.0; k], 0.0, 0.0);
     let mut found = Vec::new();
@@ -49,7 +49,8 @@ fn behind(k: usize, rng: &mut StdRng) -> Vec<f64> {
     found
 }
 
-/// The share of one bound with which the best of `k` equals is dropped at any look with each chance of `alphas`.
+/// The share of one limit with which the best of `k` equal candidates is dropped at any look, with each probability of
+/// `alphas`.
 fn shares(k: usize, alphas: &[f64], runs: usize) -> Vec<f64> {
     let mut rng = StdRng::seed_from_u64(SHARES_SEED + k as u64);
     let all: Vec<Vec<f64>> = (0..runs).map(|_| behind(k, &mut rng)).collect();
@@ -78,7 +79,7 @@ enum Tails {
     Lognormal,
 }
 
-/// Trials next to another program, which are at one level for a while.
+/// Trials next to another program, with a slowly changing level.
 struct Machine {
     cov: f64,
     tails: Tails,
@@ -103,7 +104,7 @@ impl Machine {
         (planted + self.level + self.cov * error + taken, disturbed)
     }
 
-    /// A block of those that are left in a random order; a disturbed trial runs once more after it.
+    /// A block of the remaining candidates in random order; a disturbed trial is repeated once after it.
     fn block(
         &mut self,
         planted: &[f64],
@@ -135,7 +136,7 @@ impl Machine {
     }
 }
 
-/// What a race came to: how much is lost with the named one, and the trials.
+/// The result of a race: how far the named candidate is behind the best, and the number of trials.
 fn race(planted: &[f64], machine: &mut Machine, rng: &mut StdRng) -> (Option<f64>, usize) {
     let question = Question { minimum_effect: EFFECT, alpha: 0.05 };
     let best = planted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -157,7 +158,7 @@ fn race(planted: &[f64], machine: &mut Machine, rng: &mut StdRng) -> (Option<f64
     }
 }
 
-/// A field of 24 of which each is behind the one before it by 0 to twice `step`.
+/// A field of 24 candidates, each behind the one before by 0 to twice `step`.
 fn dense(step: f64, rng: &mut StdRng) -> Vec<f64> {
     let mut fallen = 0.0;
     (0..24)
@@ -169,7 +170,7 @@ fn dense(step: f64, rng: &mut StdRng) -> Vec<f64> {
         .collect()
 }
 
-/// Names a field and makes one.
+/// A field: its name and its generator.
 type Field = (&'static str, fn(&mut StdRng) -> Vec<f64>);
 
 const FIELDS: [Field; 7] = [
@@ -182,7 +183,7 @@ const FIELDS: [Field; 7] = [
     ("24 equals", |_| vec![0.0; 24]),
 ];
 
-/// So many races as a row: wrong, right and undecided in percent, and trials.
+/// A table row for `runs` races: wrong, correct and undecided in percent, and trials.
 fn row(field: fn(&mut StdRng) -> Vec<f64>, cov: f64, tails: Tails, of: Runs, runs: usize) -> String {
     let mut rng = StdRng::seed_from_u64(20_261_124);
     let (mut wrong, mut right, mut trials) = (0, 0, 0);
@@ -218,7 +219,7 @@ fn fields(runs: usize) {
     }
 }
 
-/// The fields that are easily wrong, and one that is not.
+/// The fields in which errors are likely, and one in which they are not.
 const NEXT_TO: [usize; 2] = [1, 4];
 const NEIGHBOURS: [(&str, Runs); 9] = [
     ("a tenth of the time", Runs::Anywhere(0.1)),

@@ -1,12 +1,12 @@
-//! Variance components of nested repetition: Kalibera & Jones, "Rigorous benchmarking in reasonable time" (ISMM 2013,
-//! with the corrected estimators of its updated version). Level 1 = sample, 2 = trial, 3 = data directory rebuilt,
-//! 4 = binary rebuilt.
+//! Variance components of nested repetitions: Kalibera & Jones, "Rigorous benchmarking in reasonable time" (ISMM 2013,
+//! with the corrected estimators of its updated version). Level 1 = sample, 2 = trial, 3 = data directory rebuilt, 4 =
+//! binary rebuilt.
 
 use crate::descriptive::mean;
 use crate::error::Error;
 use crate::samples::Trials;
 
-/// Nested measurements. All leaves must be equally deep; groups may differ in size.
+/// Nested measurements. All leaves must have the same depth; groups may differ in size.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Nested {
     /// One measured value.
@@ -26,35 +26,35 @@ impl Nested {
 /// One level of repetition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// Repetitions in each group of the level above: their harmonic mean where groups differ, which keeps the
-    /// component above unbiased.
+    /// Repetitions in each group of the level above. If groups differ in size this is their harmonic mean, which keeps
+    /// the component above unbiased.
     pub count: f64,
-    /// S_i^2: variance of the means one level down within a group, pooled over groups by their degrees of freedom.
-    /// `None` where no group has two children; the component then stays inside the next one up.
+    /// S_i^2: variance of the means of the next lower level within a group, pooled over groups by degrees of freedom.
+    /// `None` when no group has two children; the component is then part of the next higher one.
     pub s2: Option<f64>,
-    /// T_i^2: the part of the variance that arises at this level, T_1^2 = S_1^2 and T_i^2 = S_i^2 - S_{i-1}^2 /
-    /// r_{i-1}, in the metric's unit squared. 0 where the estimate is not positive: the level adds nothing.
+    /// T_i^2: the variance component of this level, T_1^2 = S_1^2 and T_i^2 = S_i^2 - S_{i-1}^2 / r_{i-1}, in the
+    /// metric's unit squared. 0 where the estimate is not positive: the level adds nothing.
     pub t2: f64,
 }
 
 /// The variance components of one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Components {
-    /// Grand mean, each group weighing the same as its siblings.
+    /// Grand mean, in which each group has the same weight as its siblings.
     pub mean: f64,
-    /// From the samples (index 0) up.
+    /// The levels, from samples (index 0) up.
     pub levels: Vec<Level>,
 }
 
 impl Components {
-    /// sqrt(T_i^2) / |mean| of each level as a fraction: index 0 is the within-trial, 1 the between-trial spread.
-    /// `None` when the mean is 0.
+    /// Coefficient of variation of each level as a fraction, sqrt(T_i^2) / |mean|: index 0 is within trials, index 1
+    /// between trials. `None` when the mean is 0.
     pub fn covs(&self) -> Option<Vec<f64>> {
         (self.mean != 0.0).then(|| self.levels.iter().map(|l| l.t2.sqrt() / self.mean.abs()).collect())
     }
 
-    /// Variance of the mean of one top-level repetition if the levels below the top were repeated `counts` times
-    /// (one entry a level below the top): T_n^2 + T_{n-1}^2 / r_{n-1} + T_{n-2}^2 / (r_{n-1} r_{n-2}) + ...
+    /// Variance of the mean of one top-level repetition if the levels below the top were repeated `counts` times (one
+    /// entry per level below the top): T_n^2 + T_{n-1}^2 / r_{n-1} + T_{n-2}^2 / (r_{n-1} r_{n-2}) + ...
     pub fn top_variance(&self, counts: &[u64]) -> f64 {
         let mut repetitions = 1.0;
         let mut sum = 0.0;
@@ -68,10 +68,10 @@ impl Components {
     }
 }
 
-/// Spreads below this have no square.
+/// Standard deviations below this are too small to be squared.
 const LEAST: f64 = 1e-150;
 
-/// Sums over all groups of one level while the tree is walked.
+/// Sums over all groups of one level while the tree is traversed.
 #[derive(Default, Clone)]
 struct Tally {
     squares: f64,
@@ -85,16 +85,16 @@ struct Tally {
 /// Variance components of nested measurements.
 ///
 /// # Errors
-/// [`Error::TooFew`] when there is no group or an empty one or the top has fewer than two children,
-/// [`Error::Mismatch`] when leaves are not equally deep, [`Error::NotFinite`] for values or variances that are not,
-/// [`Error::OutOfRange`] for a spread too small to be squared: measure in a smaller unit.
+/// [`Error::TooFew`] when there is no group, an empty group, or a top with fewer than two children; [`Error::Mismatch`]
+/// when leaves differ in depth; [`Error::NotFinite`] for values or variances that are not finite; [`Error::OutOfRange`]
+/// for a standard deviation too small to be squared: measure in a smaller unit.
 pub fn components(data: &Nested) -> Result<Components, Error> {
     let mut tallies = Vec::new();
     let top = walk(data, &mut tallies)?;
     of_tallies(top, &tallies)
 }
 
-/// Components of samples in trials, without a tree made of them; trials without samples are left out.
+/// Components of samples in trials, without building a tree; trials without samples are left out.
 ///
 /// # Errors
 /// As [`components`].
@@ -133,7 +133,7 @@ fn of_tallies((grand_mean, height): (f64, usize), tallies: &[Tally]) -> Result<C
     Ok(Components { mean: grand_mean, levels })
 }
 
-/// Mean and height of a subtree, adding every group in it to the tally of its height.
+/// Mean and height of a subtree; adds every group in it to the tally of its height.
 fn walk(node: &Nested, tallies: &mut Vec<Tally>) -> Result<(f64, usize), Error> {
     let children = match node {
         Nested::Value(v) if v.is_finite() => return Ok((*v, 0)),
@@ -153,7 +153,7 @@ fn walk(node: &Nested, tallies: &mut Vec<Tally>) -> Result<(f64, usize), Error> 
     add(&means, height, tallies)
 }
 
-/// Adds one group to the tally of its height; its mean and the height of what holds it.
+/// Adds one group to the tally of its height; returns its mean and the height of its parent.
 fn add(means: &[f64], height: Option<usize>, tallies: &mut Vec<Tally>) -> Result<(f64, usize), Error> {
     let (Some(height), Some(centre)) = (height, mean(means)) else {
         return Err(Error::TooFew { what: "repetitions in a group".into(), needed: 1, got: 0 });
@@ -197,7 +197,7 @@ mod tests {
             assert!((got - published).abs() < 1e-4, "{t2:?}");
         }
         assert_eq!(c.levels.iter().map(|l| l.count.round()).collect::<Vec<_>>(), [2.0, 3.0, 4.0]);
-        // The variance of a plant mean as measured is S_3^2 itself.
+        // The variance of an observed plant mean is S_3^2 itself.
         assert!((c.top_variance(&[2, 3]) - c.levels[2].s2.unwrap()).abs() < 1e-12);
     }
 

@@ -1,4 +1,5 @@
-//! A ratio adjusted by a control variate: a probe measured alongside each trial that the treatment cannot move.
+//! A ratio adjusted by a control variate: a probe that is measured with each trial and that the treatment cannot
+//! affect.
 
 use crate::descriptive::mean;
 use crate::error::{Error, all_positive, valid_confidence};
@@ -6,19 +7,19 @@ use crate::interval::{Estimate, Interval};
 use crate::quantiles::t_two_sided;
 use crate::ratio::fewer;
 
-/// The trials of one side: a metric and, of the same trials, the probe.
+/// The trials of one side: a metric and the probe of the same trials.
 #[derive(Debug, Clone, Copy)]
 pub struct Arm<'a> {
     /// Trial means of the metric.
     pub metric: &'a [f64],
-    /// Trial means of the probe, one for each.
+    /// Trial means of the probe, one for each trial.
     pub probe: &'a [f64],
 }
 
-/// Fewest trials a side: with fewer the slope is mostly luck.
+/// Fewest trials per side: with fewer the slope is mostly noise.
 const FEWEST: usize = 4;
 
-/// What one side contributes: logarithms less their means.
+/// The contribution of one side: logarithms minus their means.
 struct Side {
     x: Vec<f64>,
     y: Vec<f64>,
@@ -49,7 +50,7 @@ impl Side {
     }
 }
 
-/// ln of a ratio, its standard error and its degrees of freedom.
+/// The logarithm of a ratio, its standard error and its degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LogRatio {
     pub value: f64,
@@ -67,8 +68,8 @@ impl LogRatio {
         }
     }
 
-    /// Of two arms that have nothing in common; `inflation` is by how much the variance of each arm's mean exceeds that
-    /// of independent trials.
+    /// For two independent arms; `inflation` is the factor by which the variance of each arm's mean exceeds that of
+    /// independent trials.
     pub(crate) fn of_arms(a: &Arm<'_>, b: &Arm<'_>, inflation: [f64; 2]) -> Result<Self, Error> {
         let sides = [Side::of("A", a)?, Side::of("B", b)?];
         let sxx = varies(sides[0].sxx + sides[1].sxx)?;
@@ -77,7 +78,7 @@ impl LogRatio {
         let value = sides[1].centre[1] - sides[0].centre[1] - slope * moved;
         let (mut variance, mut by_df) = (0.0, 0.0);
         for (side, inflation) in sides.iter().zip(inflation) {
-            // The slope costs half a degree of freedom a side.
+            // The slope takes half a degree of freedom from each side.
             let (n, df) = (side.y.len() as f64, side.y.len() as f64 - 1.5);
             let left: f64 = side.x.iter().zip(&side.y).map(|(x, y)| (y - slope * x).powi(2)).sum();
             let own = inflation * left / df * (1.0 / n + moved * moved * side.sxx / (sxx * sxx));
@@ -88,11 +89,11 @@ impl LogRatio {
         Ok(Self { value, se: variance.sqrt(), df })
     }
 
-    /// Of two arms that ran in the same blocks, trial by trial: the differences within blocks, regressed on those of
-    /// the probe and read where the probe did not move, which is where it belongs (Lavenberg & Welch 1981, the
+    /// For two arms whose trials are paired by block: the differences within blocks are regressed on those of the
+    /// probe, and evaluated where the probe's difference is 0, its known expectation (Lavenberg & Welch 1981, the
     /// control's mean known to be 0).
     pub(crate) fn of_blocks(a: &Arm<'_>, b: &Arm<'_>) -> Result<Self, Error> {
-        // What the centred sides add up to again are logarithms, checked.
+        // `Side::of` checks the values; the centres are added back below.
         let sides = [Side::of("A", a)?, Side::of("B", b)?];
         if sides[0].y.len() != sides[1].y.len() {
             let (expected, got) = (sides[0].y.len(), sides[1].y.len());
@@ -108,9 +109,9 @@ impl LogRatio {
     }
 }
 
-/// What one slope for both sides leaves of each of them, on logarithms and about 0, in the order of the trials. Whether
-/// *these* resemble their neighbours says by how much an adjusted interval is to be wider: the drift that the probe has
-/// taken out is no longer there.
+/// Residuals of each side after fitting one slope for both, on logarithms and about 0, in the order of the trials. The
+/// autocorrelation of *these* determines how much an adjusted interval is widened, because the drift that the probe
+/// explains is removed from them.
 ///
 /// # Errors
 /// As [`adjusted`].
@@ -120,11 +121,11 @@ pub fn residuals(a: &Arm<'_>, b: &Arm<'_>) -> Result<[Vec<f64>; 2], Error> {
     Ok(sides.map(|side| side.x.iter().zip(&side.y).map(|(x, y)| y - slope * x).collect()))
 }
 
-/// Least squares through centred points.
+/// Least-squares fit of centred points.
 struct LeastSquares {
     slope: f64,
     sxx: f64,
-    /// Variance of what is left, with `df` degrees of freedom.
+    /// Residual variance, with `df` degrees of freedom.
     left: f64,
     n: f64,
     df: f64,
@@ -139,7 +140,7 @@ impl LeastSquares {
         Ok(Self { slope, sxx, left, n, df })
     }
 
-    /// Standard error of the line this far from the centre.
+    /// Standard error of the line at this distance from the centre.
     fn se_at(&self, away: f64) -> f64 {
         (self.left * (1.0 / self.n + away * away / self.sxx)).sqrt()
     }
@@ -152,23 +153,24 @@ fn varies(sxx: f64) -> Result<f64, Error> {
     }
 }
 
-/// Ratio of the geometric means of B and A with what the probe explains taken out: one slope for both sides on
-/// logarithms, a residual variance of its own for each, Welch-Satterthwaite degrees of freedom. Simulated coverage of
-/// the 95% interval is 94.6 to 96.3 at 6 to 20 trials a side for normal, t3 and lognormal trial means of equal and
-/// unequal spread.
+/// Ratio of the geometric means of B and A after removing what the probe explains: one slope for both sides on
+/// logarithms, a separate residual variance for each, Welch-Satterthwaite degrees of freedom. The simulated coverage of
+/// the 95% interval is 94.6 to 96.3% at 6 to 20 trials per side, for normal, t3 and lognormal trial means of equal and
+/// unequal variance.
 ///
-/// Decide to adjust before seeing the data, and only where the treatment cannot move the probe: one that does biases
-/// the ratio, and no test of it first repairs that.
+/// Decide to adjust before seeing the data, and only where the treatment cannot affect the probe: otherwise the ratio
+/// is biased, and testing the probe first does not repair that.
 ///
 /// # Errors
-/// [`Error::TooFew`] below 4 trials a side, [`Error::Mismatch`] without a probe for each trial, [`Error::NotPositive`]
-/// for values without a logarithm or a probe that never varies.
+/// [`Error::TooFew`] below 4 trials per side, [`Error::Mismatch`] without a probe for each trial,
+/// [`Error::NotPositive`] for values without a logarithm or a probe that never varies.
 pub fn adjusted(a: &Arm<'_>, b: &Arm<'_>, confidence: f64) -> Result<Estimate, Error> {
     valid_confidence(confidence)?;
     LogRatio::of_arms(a, b, [1.0; 2])?.estimate(confidence)
 }
 
-/// The geometric mean of one side as it would be with the probe at `at`, for sides that are all read at the same place.
+/// The geometric mean of one side, adjusted to the probe value `at`, so that several sides can be compared at the same
+/// value.
 ///
 /// # Errors
 /// As [`adjusted`].
@@ -181,11 +183,12 @@ pub fn mean_at(arm: &Arm<'_>, at: f64, confidence: f64) -> Result<Estimate, Erro
     LogRatio { value: side.centre[1] + line.slope * away, se: line.se_at(away), df: line.df }.estimate(confidence)
 }
 
-/// What a probe leaves of the spread between trials: residual over plain standard deviation of the logarithms, 1 where
-/// it explains nothing (and above, for the slope costs a degree of freedom).
+/// The share of the standard deviation between trials that remains after adjustment: residual divided by plain standard
+/// deviation of the logarithms. 1 when the probe explains nothing (or above, because the slope takes a degree of
+/// freedom).
 ///
 /// # Errors
-/// As [`adjusted`]; trials that never vary have nothing to explain: [`Error::NotPositive`].
+/// As [`adjusted`]; [`Error::NotPositive`] for trials that never vary.
 pub fn left(arm: &Arm<'_>) -> Result<f64, Error> {
     let side = Side::of("the condition", arm)?;
     let line = LeastSquares::of(&side.x, &side.y)?;
@@ -232,7 +235,7 @@ mod tests {
         assert!(left(&arm).unwrap() < 1e-6);
         let there = mean_at(&arm, 2.0, 0.95).unwrap();
         assert!((there.value - 6.0).abs() < 1e-9 && there.ci.unwrap().width() < 1e-6);
-        // Of y = 1, -1, 1, -1 and x = 1, 1, -1, -1 nothing is explained: 4/2 over 4/3.
+        // Of y = 1, -1, 1, -1 the probe x = 1, 1, -1, -1 explains nothing: 4/2 over 4/3.
         let flat = [1.0f64, -1.0, 1.0, -1.0].map(f64::exp);
         let useless = [1.0f64, 1.0, -1.0, -1.0].map(f64::exp);
         assert!((left(&Arm { metric: &flat, probe: &useless }).unwrap() - 1.5f64.sqrt()).abs() < 1e-12);

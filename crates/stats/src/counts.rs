@@ -1,16 +1,16 @@
-//! How often something happens on two sides: failures of trials.
+//! Compares how often an event, for instance a failed trial, occurs on two sides.
 
-/// Of how many of them it happened.
+/// How many trials had the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// Those in which it happened.
+    /// Number of trials in which it occurred.
     pub hits: usize,
-    /// Trials, or whatever was tried.
+    /// Number of all trials.
     pub of: usize,
 }
 
-/// Chance that B has as many of the hits, or more, when both sides have them at one rate: Fisher's exact test,
-/// one-sided. 1 where either side has nothing.
+/// One-sided p-value of Fisher's exact test: the probability that B has at least this many of the hits when both sides
+/// have the same rate. 1 when a side has no trials, or neither has a hit.
 pub fn more_in_b(a: Count, b: Count) -> f64 {
     let hits = a.hits.min(a.of) + b.hits.min(b.of);
     let all = a.of + b.of;
@@ -23,15 +23,15 @@ pub fn more_in_b(a: Count, b: Count) -> f64 {
 }
 
 impl Count {
-    /// The chance of so many hits, or more, where each is as likely as none: the sign test, one-sided. 1 where nothing
-    /// was tried.
+    /// One-sided p-value of the sign test: the probability of at least this many hits when a hit has probability 1/2. 1
+    /// without trials.
     pub fn by_coin(self) -> f64 {
         let chance = |hits: usize| (ln_choose(self.of, hits) - self.of as f64 * std::f64::consts::LN_2).exp();
         (self.hits..=self.of).map(chance).sum()
     }
 
-    /// The highest rate at which so few hits, or fewer, come with a chance of 1 - `confidence`: the exact one-sided
-    /// upper bound of Clopper & Pearson (Biometrika 26, 1934). 1 where nothing was tried.
+    /// The exact one-sided upper confidence limit of the rate by Clopper & Pearson (Biometrika 26, 1934): the rate at
+    /// which at most this many hits have the probability 1 - `confidence`. 1 without trials.
     pub fn at_most(self, confidence: f64) -> f64 {
         let hits = self.hits.min(self.of);
         if hits == self.of {
@@ -71,9 +71,9 @@ mod tests {
     #[test]
     fn the_bound_of_a_rate_is_exact() {
         let at_most = |hits: usize, of: usize| Count { hits, of }.at_most(0.95);
-        // No hit: 1 - 0.05^(1/n).
+        // Without hits: 1 - 0.05^(1/n).
         assert!((at_most(0, 20) - 0.139_108).abs() < 1e-6 && (at_most(0, 59) - 0.049_508).abs() < 1e-6);
-        // The root of P(X <= 2) = 0.05 for 60 draws, by the sum of binomial terms.
+        // The root of P(X <= 2) = 0.05 for 60 trials, by summing binomial terms.
         assert!((at_most(2, 60) - 0.101_236).abs() < 1e-6, "{}", at_most(2, 60));
         assert_eq!((at_most(0, 0), at_most(3, 3)), (1.0, 1.0));
     }
@@ -89,7 +89,7 @@ mod tests {
     fn it_is_fishers_exact_test() {
         // R: fisher.test(matrix(c(3, 1, 1, 3), 2), alternative = "greater")$p.value = 0.2428571 (the lady tasting tea).
         assert!((p((1, 4), (3, 4)) - 17.0 / 70.0).abs() < 1e-12);
-        // 10 over 5 of 20 over 5, and those with fewer failures in A as well.
+        // C(10, 5) / C(20, 5); C(6, 3) / C(12, 3).
         assert!((p((0, 10), (5, 10)) - 252.0 / 15504.0).abs() < 1e-12);
         assert!((p((0, 6), (3, 6)) - 20.0 / 220.0).abs() < 1e-12);
         assert_eq!([p((5, 10), (0, 10)), p((0, 10), (0, 10)), p((0, 0), (3, 3))], [1.0; 3]);

@@ -1,5 +1,5 @@
-//! Which recorded covariate (node of a thread, migrations, steal, layout) explains a response, by permutation: no
-//! distribution is assumed and a covariate that differs in every trial explains nothing.
+//! Tests which recorded covariate (node of a thread, migrations, steal time, layout) explains a response, by
+//! permutation: no distribution is assumed, and a covariate that differs in every trial explains nothing.
 
 use std::collections::BTreeMap;
 
@@ -9,66 +9,68 @@ use crate::error::{Error, all_finite};
 use crate::multiple::holm;
 use crate::order::{generator, shuffle};
 
-/// Enough permutations for p-values down to 0.0005.
+/// Default number of permutations, enough for p-values down to 0.0005.
 pub const PERMUTATIONS: usize = 1999;
 
-/// Times as many permutations are made of a covariate that luck has reached at most [`FEW`] times.
+/// Factor on the number of permutations for a covariate whose share at most [`FEW`] permutations reach.
 const FURTHER: usize = 10;
 const FEW: usize = 2;
 
-/// Alternations of [`project`]: in randomised blocks each leaves a small part of what the one before left.
+/// Iterations of [`project`]: in randomised blocks each leaves a small part of what the one before left.
 const ROUNDS: usize = 12;
 
-/// A covariate, one entry a trial; `None` where it was not recorded.
+/// The values of a covariate, one entry per trial; `None` where it was not recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// A count or a measure.
+    /// Counts or measured values.
     Numeric(Vec<Option<f64>>),
-    /// A name, such as the node a thread ran on.
+    /// Names, for instance of the node on which a thread ran.
     Categorical(Vec<Option<String>>),
 }
 
 /// A covariate with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Covariate {
-    /// What the report calls it.
+    /// The name used in reports.
     pub name: String,
-    /// One value a trial: numbers, or words.
+    /// One value per trial.
     pub values: Values,
 }
 
-/// How a numeric covariate may explain the response.
+/// The form in which a numeric covariate may explain the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// A straight line: share = squared correlation within groups.
+    /// A straight line; the share is the squared correlation within groups.
     Linear,
-    /// A step at the threshold that fits best, as fits two modes; the permutation accounts for the choice.
+    /// A step at the best-fitting threshold, which suits two modes; the permutation test accounts for the choice of the
+    /// threshold.
     Threshold,
 }
 
 /// How well one covariate explains the response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Association {
-    /// Name of the covariate that goes with the values.
+    /// Name of the covariate.
     pub name: String,
-    /// Share of the response's variance (within groups) that it explains, 0 to 1. It counts luck too: judge by the
-    /// p-value.
+    /// Share of the response's variance within groups that the covariate explains, 0 to 1. It includes what is
+    /// explained by chance: judge by the p-value.
     pub share: f64,
-    /// (1 + permutations that explain as much) / (1 + permutations), of which there are more where few do.
+    /// (1 + permutations that explain as much) / (1 + permutations). More permutations are made when few of them
+    /// explain as much.
     pub p_value: f64,
-    /// Holm-adjusted over all covariates: name the covariate when this is small.
+    /// p-value adjusted by Holm's method over all covariates; a small value identifies the covariate.
     pub p_adjusted: f64,
-    /// Trials in which it was recorded.
+    /// Trials in which the covariate was recorded.
     pub trials: usize,
 }
 
 /// Associations of all covariates with a response, the best first: smallest p-value, then largest share. The response
-/// is centred within `groups` (conditions), so differences between conditions explain nothing, then within `strata`,
-/// and permuted within these. Trials that follow each other drift together: with [`neighbours`] as strata what changes
-/// slowly explains nothing either.
+/// is centred within `groups` (conditions), so that differences between conditions explain nothing, then within
+/// `strata`, and permuted within these. Successive trials drift together; with [`neighbours`] as strata, slow changes
+/// explain nothing either.
 ///
 /// # Errors
-/// [`Error::Mismatch`] when groups, strata or a covariate have another length than the response, [`Error::NotFinite`].
+/// [`Error::Mismatch`] when groups, strata or a covariate differ in length from the response, [`Error::NotFinite`].
 pub fn explain(
     response: &[f64],
     groups: &[usize],
@@ -89,7 +91,7 @@ pub fn explain(
             Values::Categorical(v) => v.len(),
         };
         same_length(&format!("values of {}", covariate.name), response.len(), length)?;
-        // Each covariate begins from the same seed, so that adding one changes no other's p-value.
+        // Each covariate starts with the same seed, so that adding one does not change the p-values of the others.
         found.push(associate(response, &blocks, covariate, shape, permutations, &mut generator(seed)));
     }
     let adjusted = holm(&found.iter().map(|a| a.p_value).collect::<Vec<_>>());
@@ -102,17 +104,17 @@ fn same_length(what: &str, expected: usize, got: usize) -> Result<(), Error> {
     if expected == got { Ok(()) } else { Err(Error::Mismatch { what: what.into(), expected, got }) }
 }
 
-/// The covariate over the trials that recorded it.
+/// The covariate, over the trials that recorded it.
 enum Known {
     /// Values centred within groups.
     Linear(Vec<f64>),
-    /// Indexes in ascending order of value, and the places after which the value changes.
+    /// Indexes in ascending order of value, and the positions after which the value changes.
     Threshold(Vec<usize>, Vec<usize>),
     Categories(Vec<Vec<usize>>),
 }
 
 impl Known {
-    /// Sum of squares that the covariate explains of a response centred over the same trials.
+    /// Sum of squares that the covariate explains, of a response that is centred over the same trials.
     fn explained(&self, y: &[f64]) -> f64 {
         match self {
             Self::Linear(x) => {
@@ -126,7 +128,7 @@ impl Known {
                 for (i, &trial) in order.iter().enumerate() {
                     sum += y[trial];
                     if cut.next_if_eq(&&i).is_some() {
-                        // Both sides of the cut sum to +-sum, since y sums to 0.
+                        // The two sides of the cut sum to +sum and -sum, since y sums to 0.
                         let below = i as f64 + 1.0;
                         best = best.max(sum * sum * (1.0 / below + 1.0 / (n as f64 - below)));
                     }
@@ -141,21 +143,21 @@ impl Known {
     }
 }
 
-/// What is held constant: conditions, and trials that stand together.
+/// The groups (conditions) and strata within which the response is centred.
 struct Blocks<'a> {
     groups: &'a [usize],
     strata: &'a [usize],
 }
 
 impl Blocks<'_> {
-    /// The members of the groups and of the strata, of these trials alone.
+    /// The members of each group and of each stratum, among these trials only.
     fn members(&self, trials: &[usize]) -> [Vec<Vec<usize>>; 2] {
         [self.groups, self.strata].map(|of| members_of(&trials.iter().map(|&i| of[i]).collect::<Vec<_>>()))
     }
 }
 
-/// Pairs of trials that ran one after the other, as strata for [`explain`]; `order` is the place of each trial in the
-/// run. Of an odd number the first trial, where the machine is still settling, stands alone.
+/// Pairs of successive trials, as strata for [`explain`]; `order` is the position of each trial in the run. With an odd
+/// number of trials the first one, when the machine may still be settling, is a stratum of its own.
 pub fn neighbours(order: &[usize]) -> Vec<usize> {
     let mut by_place: Vec<usize> = (0..order.len()).collect();
     by_place.sort_by_key(|&i| order[i]);
@@ -186,13 +188,13 @@ fn associate(
         return association;
     }
     let share = known.explained(&y) / total;
-    // Permutations that regroup the trials in the same way differ from the observed share by rounding alone.
+    // Permutations that group the trials in the same way differ from the observed share only by rounding.
     let as_much = share - 1e-9;
     let sets = [groups, members.clone()];
     let alike = blocks.groups == blocks.strata;
     let mut permuted = Vec::with_capacity(y.len());
     let (mut reached, mut done) = (0usize, 0usize);
-    // What hardly ever is reached by luck is asked about more often: its p-value has to hold among many covariates.
+    // A small p-value needs more permutations, because it must remain small after the adjustment over many covariates.
     while done < permutations || (done < FURTHER * permutations && reached <= FEW) {
         done += 1;
         for trials in &members {
@@ -200,8 +202,9 @@ fn associate(
             shuffle(rng, &mut values);
             trials.iter().zip(values).for_each(|(&i, v)| y[i] = v);
         }
-        // Freedman & Lane, "A nonstochastic interpretation of reported significance levels" (1983): the conditions'
-        // means are estimated again from what was permuted, or few trials would look surer than they are.
+        // Freedman & Lane, "A nonstochastic interpretation of reported significance levels" (1983): the means of the
+        // conditions are estimated again from the permuted values; otherwise p-values with few trials would be too
+        // small.
         permuted.clone_from(&y);
         if !alike {
             project(&mut permuted, &sets);
@@ -214,7 +217,7 @@ fn associate(
     association
 }
 
-/// The trials that recorded the covariate, and it in the form that is tested.
+/// The trials that recorded the covariate, and its values in the form that is tested.
 fn known(values: &Values, blocks: &Blocks<'_>, shape: Shape) -> (Vec<usize>, Known) {
     match values {
         Values::Categorical(names) => {
@@ -251,7 +254,8 @@ fn members_of(groups: &[usize]) -> Vec<Vec<usize>> {
     members.into_values().collect()
 }
 
-/// Divides by the largest: shares know no unit, and squares of what is left neither overflow nor vanish.
+/// Divides by the largest value: shares do not depend on the unit, and squares of residuals neither overflow nor
+/// underflow.
 fn to_unit(values: &mut [f64]) {
     let largest = values.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
     if largest > 0.0 {
@@ -259,7 +263,7 @@ fn to_unit(values: &mut [f64]) {
     }
 }
 
-/// What groups and strata together leave: both are taken out in turn until nothing of either is left.
+/// The residuals after groups and strata: both are centred in turn, [`ROUNDS`] times.
 fn project(values: &mut [f64], sets: &[Vec<Vec<usize>>; 2]) {
     let rounds = if sets[0] == sets[1] { 1 } else { ROUNDS };
     for _ in 0..rounds {

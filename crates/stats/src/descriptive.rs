@@ -1,21 +1,21 @@
-//! Figures of one slice.
+//! Descriptive statistics of one slice.
 
-/// Arithmetic mean, summed about the first value so that large offsets cost no digits. `None` when empty or not finite.
+/// Arithmetic mean, summed about the first value so that large offsets lose no digits. `None` when empty or not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let &first = values.first()?;
     let mean = first + values.iter().map(|v| (v - first) / values.len() as f64).sum::<f64>();
     mean.is_finite().then_some(mean)
 }
 
-/// Sample variance, sum (x - mean)^2 / (n - 1). `None` below two values, and where the square of the standard deviation
-/// is too large or too small to be a number.
+/// Sample variance, sum (x - mean)^2 / (n - 1). `None` below two values, and when the square of the standard deviation
+/// overflows or underflows.
 pub fn variance(values: &[f64]) -> Option<f64> {
     let sd = std_dev(values)?;
     Some(sd * sd).filter(|variance| variance.is_normal() || sd == 0.0)
 }
 
-/// Sample standard deviation, in the unit of the values. Deviations are squared in units of the largest, so that
-/// neither tiny nor huge values are lost. `None` below two values or when not finite.
+/// Sample standard deviation, in the unit of the values. Deviations are divided by the largest before they are squared,
+/// so that neither tiny nor huge values are lost. `None` below two values or when not finite.
 pub fn std_dev(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
@@ -84,8 +84,8 @@ pub fn lag1_autocorrelation(values: &[f64]) -> Option<f64> {
     r.is_finite().then_some(r)
 }
 
-/// Means of consecutive batches of `size` values; a remainder shorter than `size` is left out at the front, where the
-/// warm-up is. Use them in place of the values where [`lag1_autocorrelation`] is not near 0.
+/// Means of consecutive batches of `size` values. A remainder shorter than `size` is left out at the front, where the
+/// warm-up is. Use them instead of the values when [`lag1_autocorrelation`] is not near 0.
 pub fn batch_means(values: &[f64], size: usize) -> Vec<f64> {
     if size == 0 {
         return Vec::new();
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn textbook_values() {
-        // NIST "Univariate summary statistics" NumAcc1: three large values one apart.
+        // NIST "Univariate summary statistics" NumAcc1: three large values that differ by 1.
         let numacc1 = [10_000_001.0, 10_000_003.0, 10_000_002.0];
         assert_eq!(mean(&numacc1), Some(10_000_002.0));
         assert_eq!(std_dev(&numacc1), Some(1.0));

@@ -1,15 +1,15 @@
-//! Rounded values: the last digit that they have, and what it hides.
+//! Rounded values: their last digit, and noise to undo the rounding.
 
 use crate::order::generator;
 use rand_xoshiro::rand_core::Rng;
 
-/// Digits of the largest value beyond which values count as not rounded.
+/// Values with more significant digits than this (counted from the largest value) count as not rounded.
 const DIGITS: i32 = 9;
-/// A value is a multiple of a digit where it is off by less than this share of it.
+/// A value is a multiple of a digit if it differs from one by less than this share of the digit.
 const OFF: f64 = 1e-6;
 
-/// One in the last decimal digit that these values have, all together: 0.01 for 3.25 and 3.5, 1000 for 24000 and 37000.
-/// None where they have more digits than anyone rounds to.
+/// One unit in the last decimal digit that these values have, taken together: 0.01 for 3.25 and 3.5, 1000 for 24000 and
+/// 37000. `None` when they have more digits than rounded values would.
 pub fn last_digit(values: &[f64]) -> Option<f64> {
     let largest = values.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
     if !(largest > 0.0 && largest.is_finite()) {
@@ -23,8 +23,8 @@ pub fn last_digit(values: &[f64]) -> Option<f64> {
     (0..DIGITS).map(|place| 10f64.powi(first - place)).find(|digit| whole(*digit))
 }
 
-/// The values with noise of one `digit`, half of it to either side: rounding heaps values up on few numbers, and what
-/// looks for heaps must not find those. The same values get the same noise.
+/// The values with uniform noise of width `digit`, half of it to either side. Rounding concentrates values on few
+/// numbers, and a search for modes must not find those. The same values and seed give the same noise.
 pub fn with_noise(values: &[f64], digit: f64, seed: u64) -> Vec<f64> {
     let mut rng = generator(seed);
     let mut unit = move || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;

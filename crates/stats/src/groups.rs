@@ -1,12 +1,13 @@
-//! Groups of those that cannot be told apart: the letters alongside a table of many.
+//! Compact letter display: groups of items that do not differ significantly, the letters in a table of many items.
 
-/// The most groups that are looked for: a table with more letters says nothing.
+/// Maximum number of groups: a table with more letters is unreadable.
 const MOST: usize = 200;
 
-/// Groups of `count` things, of which some pairs are told apart: two that are not share a group, two that are share
-/// none, and no group lies within another (insert and absorb: Piepho, "An algorithm for a letter-based representation
-/// of all-pairwise comparisons", Journal of Computational and Graphical Statistics 13, 2004). Members are in order, and
-/// so are groups by their members. None where there are too many groups to be read.
+/// Groups of `count` items, given the pairs that differ significantly: two items that do not differ share a group, two
+/// that differ share none, and no group is contained in another (insert and absorb: Piepho, "An algorithm for a
+/// letter-based representation of all-pairwise comparisons", Journal of Computational and Graphical Statistics 13,
+/// 2004). Members are in ascending order, and groups are ordered by their members. `None` when there are too many
+/// groups.
 pub fn groups(count: usize, told_apart: &[(usize, usize)]) -> Option<Vec<Vec<usize>>> {
     let mut groups: Vec<Vec<usize>> = if count == 0 { Vec::new() } else { vec![(0..count).collect()] };
     for &(a, b) in told_apart.iter().filter(|(a, b)| a != b) {

@@ -1,5 +1,5 @@
-//! Whose share grows along a ladder: it is the symbol or lock whose share *grows* with threads or nodes, not the one
-//! with the largest share, that stops the scaling.
+//! Shares that grow along a ladder: the symbol or lock that limits scaling is the one whose share *grows* with threads
+//! or nodes, not the one with the largest share.
 
 use std::collections::BTreeMap;
 
@@ -7,35 +7,35 @@ use crate::error::{Error, all_positive};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::t_two_sided;
 
-/// The profile, or the lock waits, of one trial.
+/// The profile or the lock waits of one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     /// Threads or nodes of this rung.
     pub n: f64,
-    /// Share of each name as a fraction of the whole. A name that is missing has share 0.
+    /// Share of each name as a fraction of the whole. Missing names have the share 0.
     pub shares: BTreeMap<String, f64>,
 }
 
 /// How the share of one name changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Growth {
-    /// Symbol or lock that grows.
+    /// Name of the symbol or lock.
     pub name: String,
     /// Mean share on the first rung.
     pub first: f64,
     /// Mean share on the last rung.
     pub last: f64,
-    /// Change of the share for each doubling of N, the slope of share against log2 N, with its t interval (absent with
+    /// Change of the share per doubling of N, the slope of the share against log2 N, with its t interval (absent with
     /// two profiles).
     pub per_doubling: Estimate,
 }
 
-/// All names, the fastest growing share first, then by name. Growth is in share points, not as a ratio: a symbol that
-/// went from 0.001% to 0.1% is no culprit.
+/// All names, the fastest growing share first, then by name. Growth is in share points, not a ratio: a symbol that grew
+/// from 0.001% to 0.1% does not limit scaling.
 ///
 /// # Errors
-/// [`Error::NotPositive`] for an N that is not, [`Error::NotFinite`] for a share that is not, [`Error::TooFew`] for
-/// fewer than two different N.
+/// [`Error::NotPositive`] for an N that is not positive, [`Error::NotFinite`] for a share that is not finite,
+/// [`Error::TooFew`] for fewer than two different N.
 pub fn rank(profiles: &[Profile], confidence: f64) -> Result<Vec<Growth>, Error> {
     crate::error::valid_confidence(confidence)?;
     all_positive("threads or nodes", &profiles.iter().map(|p| p.n).collect::<Vec<_>>())?;
@@ -103,7 +103,7 @@ mod tests {
         );
         assert_eq!((ranked[0].first, ranked[0].last), (0.001, 0.1212));
         assert!((ranked[0].per_doubling.value - (0.1212 - 0.001) / 2.0).abs() < 1e-12);
-        // Residuals of the line through x = 0, 1, 2 are d (1, -2, 1) / 6 with d the second difference 0.0622.
+        // Residuals of the line through x = 0, 1, 2 are d (1, -2, 1) / 6, where d is the second difference 0.0622.
         let half = 12.706_205 * (0.0622f64.powi(2) / 6.0 / 2.0).sqrt();
         let ci = ranked[0].per_doubling.ci.unwrap();
         assert!((ci.width() / 2.0 - half).abs() < 1e-6);

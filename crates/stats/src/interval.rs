@@ -1,11 +1,11 @@
-//! A figure with its confidence interval.
+//! An estimate with its confidence interval.
 
-/// A two-sided confidence interval, in the unit of what it belongs to.
+/// A two-sided confidence interval, in the unit of the estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower bound, in the unit of what is estimated.
+    /// Lower limit, in the unit of the estimate.
     pub low: f64,
-    /// Upper bound, in the unit of what is estimated.
+    /// Upper limit, in the unit of the estimate.
     pub high: f64,
 }
 
@@ -15,28 +15,28 @@ impl Interval {
         (low.is_finite() && high.is_finite()).then_some(Self { low, high })
     }
 
-    /// Whether `value` lies inside, bounds included.
+    /// Whether `value` is in the interval, limits included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// Both ends through `f`, in ascending order.
+    /// Applies `f` to both limits; the result is in ascending order.
     pub fn map(&self, f: impl Fn(f64) -> f64) -> Self {
         let (a, b) = (f(self.low), f(self.high));
         Self { low: a.min(b), high: a.max(b) }
     }
 
-    /// From the lower bound to the upper one.
+    /// The upper limit minus the lower one.
     pub fn width(&self) -> f64 {
         self.high - self.low
     }
 }
 
-/// A point estimate and its interval, absent where the data cannot carry one.
+/// A point estimate with its interval, which is absent when the data do not allow one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// The point estimate, in the unit of what was measured.
+    /// The point estimate, in the unit of the measured values.
     pub value: f64,
-    /// Its confidence interval; none where nothing says how sure it is.
+    /// Its confidence interval; `None` when its uncertainty is unknown.
     pub ci: Option<Interval>,
 }

@@ -1,4 +1,4 @@
-//! The steps of a ladder of threads or nodes: what each gains, and where more gives less.
+//! The steps of a ladder of threads or nodes: the gain of each step, and retrograde scaling.
 
 use crate::error::Error;
 use crate::interval::Estimate;
@@ -11,31 +11,32 @@ pub struct Rung {
     pub n: f64,
     /// Trial means of throughput.
     pub trials: Vec<f64>,
-    /// The block of each trial, by which neighbouring rungs are paired; empty where there are none.
+    /// The block of each trial, by which adjacent rungs are paired; empty if there are none.
     pub blocks: Vec<usize>,
 }
 
-/// From one rung to the next.
+/// The step from one rung to the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// Threads or nodes before.
+    /// Threads or nodes before the step.
     pub from: f64,
-    /// Threads or nodes after.
+    /// Threads or nodes after the step.
     pub to: f64,
-    /// Throughput after / before with its interval; the gain is this less 1.
+    /// Throughput after / before with its interval; the gain is this minus 1.
     pub ratio: Estimate,
-    /// Throughput drops beyond its interval, Holm-adjusted over the steps so that a flat ladder of many rungs raises no
-    /// false alarm.
+    /// Whether throughput drops significantly, Holm-adjusted over the steps, so that a flat ladder of many rungs causes
+    /// no false alarm.
     pub retrograde: bool,
 }
 
-/// The steps between neighbouring rungs, in ascending order of N.
+/// The steps between adjacent rungs, in ascending order of N.
 ///
-/// Rungs that ran in the same blocks are compared block by block. Where a rung has a single trial there is no interval
-/// to be beyond, and its steps are not called retrograde, however much throughput drops.
+/// Rungs that ran in the same blocks are compared block by block. A rung with a single trial has no interval, so its
+/// steps are never retrograde, however much throughput drops.
 ///
 /// # Errors
-/// As [`compare`]; [`Error::NotFinite`] for an N that is not, [`Error::NotPositive`] for a mean that is not.
+/// As [`compare`]; [`Error::NotFinite`] for an N that is not finite, [`Error::NotPositive`] for a mean that is not
+/// positive.
 pub fn steps(rungs: &[Rung], confidence: f64) -> Result<Vec<Step>, Error> {
     crate::error::all_finite("threads or nodes", &rungs.iter().map(|r| r.n).collect::<Vec<_>>())?;
     let mut sorted: Vec<&Rung> = rungs.iter().collect();
@@ -53,7 +54,7 @@ pub fn steps(rungs: &[Rung], confidence: f64) -> Result<Vec<Step>, Error> {
     Ok(sorted.windows(2).zip(ratios).zip(outcomes).map(step).collect())
 }
 
-/// Two neighbouring rungs, paired by block where they can be.
+/// Two adjacent rungs, paired by block where possible.
 struct Joined {
     trials: [Vec<f64>; 2],
     design: Design<'static>,
@@ -82,8 +83,8 @@ pub fn is_retrograde(steps: &[Step]) -> bool {
 mod tests {
     use super::*;
 
-    /// Article D, point_select on 1, 2, 4 nodes with 2% between trials: before the fixes +90% and then -10 to -15%,
-    /// after them +42%.
+    /// ["1.6 million QPS with MDB-10.6"](https://mysqlonarm.github.io/1.6mqps-with-mdb106/), point_select on 1, 2, 4
+    /// nodes with 2% between trials: before the fixes +90% and then -10 to -15%, after them +42%.
     fn point_select(last: f64, trials: usize) -> Vec<Rung> {
         let wobble = [0.98, 1.02, 1.0, 0.99, 1.01];
         let rung =

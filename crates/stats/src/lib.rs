@@ -1,44 +1,44 @@
-//! Pure statistics for benchmarks: no I/O, no clock, no global random numbers. Seeds are passed in.
+//! Statistics for benchmarks, as pure functions: no I/O, no clock, no global random numbers. Seeds are arguments.
 //!
-//! The **trial** (one server lifetime) is the sampling unit everywhere. Samples of one trial share its memory layout
-//! and thread placement, so pooling them over trials understates every error; functions that take nested samples
-//! ([`Trials`]) reduce them to trial means first, and functions that take `&[f64]` expect trial
-//! means.
+//! The sampling unit is the **trial**, one lifetime of the measured server or program. Samples of one trial share its
+//! memory layout and thread placement, so they are not independent, and pooling them over trials understates every
+//! error. Functions that take nested samples ([`Trials`]) first reduce them to trial means; functions that take
+//! `&[f64]` expect trial means.
 //!
-//! | module | question |
+//! | module | answers |
 //! | --- | --- |
-//! | [`descriptive`] | mean, spread, quantiles, autocorrelation, batch means of one slice |
-//! | [`trials`] | how large and how steady is a metric of one condition |
-//! | [`components`] | which level of repetition the variance comes from |
-//! | [`plan`] | how long to warm up, how many samples and trials to take |
-//! | [`ratio`] | is B faster than A, and by how much |
-//! | [`blocks`] | conditions that ran in blocks, all trials in one model |
-//! | [`modes`] | does the metric have two or three modes, and what tells them apart |
+//! | [`descriptive`] | mean, spread, quantiles, autocorrelation and batch means of one slice |
+//! | [`trials`] | mean and variation of a metric under one condition, with intervals |
+//! | [`components`] | from which level of repetition the variance comes |
+//! | [`plan`] | how long to warm up, and how many samples and trials to take |
+//! | [`ratio`] | whether B is faster than A, and by how much |
+//! | [`blocks`] | contrasts of conditions that ran in blocks, from one model of all trials |
+//! | [`modes`] | whether a metric has two or three modes, and which covariate separates them |
 //! | [`digits`] | to which digit values were rounded |
-//! | [`mode_power`] | how far apart modes have to be to be seen |
-//! | [`effects`] | which factor moves the mean, which one the spread |
+//! | [`mode_power`] | how far apart modes must be to be detected |
+//! | [`effects`] | which factor changes the mean, and which one the variance |
 //! | [`covariates`] | which recorded covariate explains a response, by permutation |
 //! | [`scaling`] | the universal scalability law over threads or nodes |
-//! | [`ladder`] | gain of each step of a ladder, retrograde scaling |
-//! | [`growth`] | whose share grows along a ladder |
+//! | [`ladder`] | the gain of each step of a ladder, and retrograde scaling |
+//! | [`growth`] | which symbol or lock has a share that grows along a ladder |
 //! | [`order`] | randomised complete blocks |
-//! | [`multiple`] | p-values of many claims at once |
-//! | [`simultaneous`] | which conditions are the best, and which cannot be told apart |
-//! | [`spread`] | how far trials lie apart, and whether another condition's lie closer |
-//! | [`groups`] | the letters of such pairs: those that share one cannot be told apart |
-//! | [`sequential`] | is B different from A, asked after every pair until it is settled |
-//! | [`bisection`] | which commit of a line is the first slower one, from noisy pairs |
-//! | [`racing`] | which of many candidates is the best, the worse ones dropped on the way |
-//! | [`serial`] | do trials resemble the ones before them, and what that costs |
-//! | [`outliers`] | does one trial lie far from all others |
-//! | [`machines`] | do several machines that shared a study differ, and which is odd |
-//! | [`control`] | a ratio with what a probe explains taken out |
-//! | [`worth`] | would such a probe help on this machine |
-//! | [`counts`] | does one side fail more often than the other |
-//! | [`change_points`] | where the runs of a history step, and whether they drift |
+//! | [`multiple`] | p-values adjusted for many tests |
+//! | [`simultaneous`] | which conditions are best, and which are not distinguishable, from all pairwise comparisons |
+//! | [`spread`] | the coefficient of variation between trials, and the ratio of two of them |
+//! | [`groups`] | compact letter display: conditions with a letter in common do not differ significantly |
+//! | [`sequential`] | whether B differs from A, by a sequential test of pairs |
+//! | [`bisection`] | which commit of a range is the first slower one, from noisy pairs |
+//! | [`racing`] | which of many candidates is the best, with elimination of the worse ones |
+//! | [`serial`] | whether successive trials are autocorrelated, and by how much that widens intervals |
+//! | [`outliers`] | whether one trial is far from all others |
+//! | [`machines`] | whether machines that shared a study differ, and which of them is an outlier |
+//! | [`control`] | a ratio adjusted by a control variate (a probe) |
+//! | [`worth`] | whether such a probe helps on this machine |
+//! | [`counts`] | whether one side fails more often than the other |
+//! | [`change_points`] | where the results of a history change, and whether they drift |
 //!
-//! Functions return `None` where a figure does not exist (an interval from one trial) and [`Error`] where the input
-//! cannot be used. Finite input never gives a NaN.
+//! A function returns `None` when a figure does not exist (an interval from one trial), and [`Error`] when the input is
+//! unusable. No result is NaN for finite input.
 
 #![warn(clippy::missing_errors_doc)]
 
@@ -86,7 +86,7 @@ pub use error::Error;
 pub use interval::{Estimate, Interval};
 pub use samples::{Groups, Trials};
 
-/// The examples of the README, as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! A response as a straight line of one or a few measured quantities, with intervals and how well it fits.
+//! A straight-line fit of a response on one or a few measured quantities, with intervals and goodness of fit.
 
 use crate::Interval;
 use crate::error::{Error, all_finite};
@@ -6,33 +6,33 @@ use crate::linear::{gram, independent_columns, inverse_spd, moment, times};
 use crate::quantiles::{t_two_sided, t_upper_tail};
 use std::collections::BTreeMap;
 
-/// What the response changes by with one of the explaining values, the others unchanged.
+/// The change of the response per unit of one quantity, with the others unchanged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slope {
-    /// By how much the response changes with 1 of the quantity.
+    /// The change of the response per unit of the quantity.
     pub value: f64,
-    /// Its interval, from what the line leaves of the response.
+    /// Its interval, from the residuals of the line.
     pub ci: Interval,
-    /// Two-sided chance of so steep a one where there is none.
+    /// Two-sided p-value of no slope.
     pub p_value: f64,
 }
 
-/// A line fitted by least squares, and how much of the response it explains.
+/// A line fitted by least squares, with its goodness of fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// One for each quantity; none where it does not vary, or only with those before it.
+    /// One slope per quantity; `None` when it does not vary, or is collinear with earlier ones.
     pub slopes: Vec<Option<Slope>>,
     /// Share of the response's variance that the line explains, 0 to 1.
     pub r_squared: f64,
-    /// Points less fitted numbers.
+    /// Degrees of freedom: points minus fitted parameters.
     pub df: usize,
 }
 
-/// Least squares of `response` on rows of quantities, with an intercept. None where no quantity varies or no point is
-/// left over to tell how well it fits.
+/// Least squares of `response` on rows of quantities, with an intercept. `None` when no quantity varies or no degree of
+/// freedom remains.
 ///
 /// # Errors
-/// [`Error::Mismatch`] when there is not one row a response, [`Error::NotFinite`].
+/// [`Error::Mismatch`] unless there is one row per response, [`Error::NotFinite`].
 pub fn fit(response: &[f64], quantities: &[Vec<f64>], confidence: f64) -> Result<Option<Line>, Error> {
     if quantities.len() != response.len() {
         return Err(Error::Mismatch {
@@ -74,13 +74,13 @@ pub fn fit(response: &[f64], quantities: &[Vec<f64>], confidence: f64) -> Result
     Ok(Some(Line { slopes: (0..given).map(of).collect(), r_squared, df }))
 }
 
-/// The slope of one of the quantities, `of`, over the means of groups of responses: what the responses of a group
-/// have in common besides, such as that one of two places is slower, is then one deviation of its line, not as many
-/// as it has responses. Quantities that vary within a group are taken out first, with the slopes of the line through
-/// all. None where the quantity does not vary or too few groups are left over to tell how well it fits.
+/// The slope of the quantity with index `of`, estimated from the means of groups of responses: effects that the
+/// responses of a group share (for instance that one of two places is slower) then count as one residual, not as many
+/// as there are responses. Quantities that vary within a group are first removed with the slopes of the line through
+/// all points. `None` when the quantity does not vary or too few groups remain to judge the fit.
 ///
 /// # Errors
-/// As [`fit`]; [`Error::Mismatch`] when there is not one group a response.
+/// As [`fit`]; [`Error::Mismatch`] unless there is one group per response.
 pub fn between<G: Ord>(
     response: &[f64],
     quantities: &[Vec<f64>],
@@ -130,8 +130,8 @@ mod tests {
         assert_eq!(fit(&[1.0, 2.0], &[vec![1.0], vec![2.0]], 0.95).unwrap(), None, "nothing is left over");
     }
 
-    /// 4 x 4 x 4 places, in which a pair of the first two may be slower than its distance says: by the line through all
-    /// 64 its slope is shown where there is none in 17%.
+    /// 4 x 4 x 4 places, where a pair of the first two may be slower than its distance predicts: the line through all
+    /// 64 points reports a slope in 17% of cases without one.
     #[test]
     fn what_pairs_have_in_common_is_one_deviation_a_pair() {
         use rand::{SeedableRng, rngs::StdRng};
@@ -156,7 +156,7 @@ mod tests {
         }
         let share = |count: u32| f64::from(count) / f64::from(TIMES);
         println!("shown: {} of all, {} of pairs", share(plain), share(grouped));
-        // Three standard deviations of so many above 2.5%.
+        // 2.5% plus three standard errors.
         assert!(share(grouped) <= 0.037 && share(plain) > 0.10, "{} {}", share(grouped), share(plain));
         assert!(
             between(&[1.0, 2.0, 3.0, 4.0], &[vec![1.0], vec![1.0], vec![2.0], vec![2.0]], &[0, 0, 1, 1], 0, 0.95)
@@ -166,7 +166,7 @@ mod tests {
         );
     }
 
-    /// On seeds that tuned nothing.
+    /// With seeds that were not used for tuning.
     #[test]
     fn intervals_hold_the_slope_as_often_as_they_promise() {
         use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,10 +1,10 @@
-//! Least squares for the handful of columns a design or a scaling law has.
+//! Least squares for the few columns of a design or a scaling law.
 //!
-//! Written here rather than taken from a linear algebra crate because the designs must be able to drop aliased terms
-//! by name, and because at most a few dozen columns are ever solved.
+//! Implemented here rather than taken from a linear algebra crate because designs must drop aliased terms by name, and
+//! because at most a few dozen columns are ever solved.
 
 /// Inverse of a symmetric positive definite matrix by Gauss-Jordan with diagonal pivots, scaled to a unit diagonal
-/// first so that columns of any unit are treated alike. `None` when it is singular to working precision.
+/// first so that the units of the columns do not matter. `None` when it is singular to working precision.
 pub(crate) fn inverse_spd(a: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let n = a.len();
     let scale: Vec<f64> = (0..n).map(|i| a[i][i].sqrt()).collect();
@@ -14,7 +14,7 @@ pub(crate) fn inverse_spd(a: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let mut m: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| a[i][j] / (scale[i] * scale[j])).collect()).collect();
     for k in 0..n {
         let pivot = m[k][k];
-        // What is left of a unit diagonal is 1 - R^2 of this column on those before it.
+        // The remainder of a unit diagonal is 1 - R^2 of this column on those before it.
         if !(pivot.is_finite() && pivot > 1e-12) {
             return None;
         }
@@ -57,7 +57,7 @@ pub(crate) fn times(a: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
     a.iter().map(|row| dot(row, v)).collect()
 }
 
-/// The inner product of two vectors of one length.
+/// The inner product of two vectors of equal length.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -1,8 +1,8 @@
-//! Blocks of one study run by several machines: how much the machines differ, and which of them is odd.
+//! Compares machines that shared the blocks of one study: how much they differ, and which of them is an outlier.
 //!
-//! Comparisons within blocks do not care, for a block never crosses machines. What a reader must know is whether the
-//! machines are alike, and which one to leave out next time. Blocks of a machine are given in the order in which it ran
-//! them: where neighbours resemble each other, its mean says less than as many independent blocks would.
+//! Comparisons within blocks are not affected, because a block never spans machines. But a reader must know whether the
+//! machines are alike, and which one to leave out next time. The blocks of a machine are given in the order in which it
+//! ran them: with autocorrelation between neighbours its mean is less precise than with independent blocks.
 
 use crate::descriptive::{mean, variance};
 use crate::interval::{Estimate, Interval};
@@ -11,19 +11,20 @@ use crate::quantiles::t_two_sided;
 use crate::samples::Groups;
 use crate::serial;
 
-/// What is found over all machines.
+/// The comparison of all machines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machines {
-    /// Standard deviation between machines, what blocks vary within one taken out; 0 where nothing is left.
+    /// Standard deviation between machines, with the variance between blocks of one machine removed; 0 if nothing
+    /// remains.
     pub between: f64,
     /// Standard deviation between blocks of one machine.
     pub within: f64,
-    /// Each machine's mean less the mean of the others' means; no interval where a machine has a single block.
+    /// Each machine's mean minus the mean of the others' means; without interval when a machine has a single block.
     pub differences: Vec<Estimate>,
 }
 
-/// Compares machines by values of their blocks: outer = machines, inner = blocks, for example mean logarithms. `None`
-/// where no machine has two blocks.
+/// Compares machines by values of their blocks (outer = machines, inner = blocks), for example mean logarithms. `None`
+/// when no machine has two blocks.
 pub fn compare(machines: Groups<'_>, confidence: f64) -> Option<Machines> {
     let unit = unit(machines);
     let groups: Vec<Group> = machines.iter().map(|blocks| Group::of(blocks, unit)).collect::<Option<_>>()?;
@@ -49,19 +50,20 @@ pub fn compare(machines: Groups<'_>, confidence: f64) -> Option<Machines> {
     Some(Machines { between: between.sqrt() * unit, within: within.sqrt() * unit, differences })
 }
 
-/// Draws of the permutation test in [`odd`].
+/// Permutations of the test in [`odd`].
 const PERMUTATIONS: usize = 999;
-/// Fixed, so that the same blocks always name the same machines.
+/// Fixed, so that the same blocks always give the same machines.
 const SEED: u64 = 1;
 
-/// The machines that are shown to differ from the others, at `alpha` over all of them together: the one farthest out
-/// first, then again among the rest (of two machines no one can say which is odd). Given the logarithms of the spread
-/// in each block in place of its mean, the ones that are more or less noisy.
+/// The machines that are shown to differ from the others, with a family-wise error rate of `alpha`: the most distant
+/// one first, then again among the rest (of two machines neither can be called the outlier). Given the logarithms of
+/// the standard deviation in each block instead of its mean, it finds machines that are more or less noisy.
 ///
-/// The farthest machine is held against the farthest one of blocks that are dealt to the machines anew, which is exact
-/// for blocks of any shape. Distances are in units of the spread within machines, pooled over them, or of the machine's
-/// own where that is larger: five blocks tell their own spread too badly, and a noisy machine is not far out. Where
-/// neighbours among the blocks of machines resemble each other, the distance is as much shorter as that widens a mean.
+/// The distance of the most distant machine is compared with the largest distance when blocks are permuted over all
+/// machines, which is exact for blocks of any distribution. Distances are in units of the standard deviation within
+/// machines, pooled over them, or of the machine's own if that is larger: five blocks estimate their own standard
+/// deviation too poorly, and a noisy machine is not a distant one. With autocorrelation between neighbouring blocks the
+/// distance is divided by the factor by which that widens the error of a mean.
 pub fn odd(machines: Groups<'_>, alpha: f64) -> Vec<usize> {
     let unit = unit(machines);
     let blocks: Vec<Vec<f64>> = machines.iter().map(|blocks| blocks.iter().map(|v| v / unit).collect()).collect();
@@ -79,14 +81,14 @@ pub fn odd(machines: Groups<'_>, alpha: f64) -> Vec<usize> {
     odd
 }
 
-/// By how much the variance of a machine's mean exceeds that of independent blocks of the same spread.
+/// Factor by which the variance of a machine's mean exceeds that of independent blocks.
 fn widening(machines: Groups<'_>) -> f64 {
     let runs: Vec<&[f64]> = machines.iter().collect();
     let blocks = runs.iter().map(|run| run.len()).sum::<usize>() / runs.len().max(1);
     serial::of_many_runs(&runs, SEED).map_or(1.0, |order| order.inflation(blocks))
 }
 
-/// The place of the machine that lies farthest from the others, and the chance of one as far where all are alike.
+/// The index of the machine that is most distant from the others, and the p-value of its distance if all are alike.
 fn farthest(machines: &[&[f64]], widening: f64) -> Option<(usize, f64)> {
     let sizes: Vec<usize> = machines.iter().map(|blocks| blocks.len()).collect();
     let mut all = machines.concat();
@@ -100,8 +102,8 @@ fn farthest(machines: &[&[f64]], widening: f64) -> Option<(usize, f64)> {
     Some((place, (1 + reached) as f64 / (1 + PERMUTATIONS) as f64))
 }
 
-/// The machine whose mean is farthest from the mean of the others' means, in standard errors; `all` holds the blocks of
-/// one machine after the other. None without spread within any machine.
+/// The machine whose mean is most distant from the mean of the others' means, in standard errors; `all` holds the
+/// blocks of one machine after the other. `None` when no machine's blocks vary.
 fn extreme(all: &[f64], sizes: &[usize]) -> Option<(usize, f64)> {
     let mut rest = all;
     let mut groups: Vec<(f64, f64, f64)> = Vec::with_capacity(sizes.len());
@@ -128,7 +130,7 @@ fn extreme(all: &[f64], sizes: &[usize]) -> Option<(usize, f64)> {
     groups.iter().map(distance).enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The largest of all values: in units of it no square overflows.
+/// The largest absolute value, as a unit in which no square overflows.
 fn unit(machines: Groups<'_>) -> f64 {
     let largest = machines.iter().flatten().fold(0.0f64, |largest, v| largest.max(v.abs()));
     if largest > 0.0 { largest } else { 1.0 }
@@ -138,7 +140,7 @@ fn unit(machines: Groups<'_>) -> f64 {
 struct Group {
     n: f64,
     mean: f64,
-    /// Absent for a single block.
+    /// `None` for a single block.
     variance: Option<f64>,
 }
 
@@ -149,7 +151,7 @@ impl Group {
     }
 }
 
-/// A mean less the mean of other means, with Welch and Satterthwaite's degrees of freedom.
+/// A mean minus the mean of other means, with Welch-Satterthwaite degrees of freedom.
 struct Contrast {
     value: f64,
     error: f64,

@@ -1,15 +1,15 @@
-//! What the gap statistics of [`crate::modes`] reach under one uniform mode, by simulation: 3,000,000 draws up to 12
-//! values, 50,000 of 200.
+//! Null distribution of the gap statistics of [`crate::modes`] under one uniform mode, by simulation: 3,000,000 draws
+//! up to 12 values, 50,000 of 200.
 
-/// Quantiles of a statistic over numbers of values, at three chances.
+/// Quantiles of a statistic by number of values, at three upper-tail probabilities.
 pub(crate) struct Limits {
-    /// Chances of a larger value, a tenth from one to the next.
+    /// Upper-tail probabilities, each a tenth of the one before.
     chances: [f64; 3],
-    /// Numbers of values, and the quantiles at these chances.
+    /// Numbers of values, and the quantiles at these probabilities.
     rows: &'static [(f64, [f64; 3])],
 }
 
-/// ln(W1 / min W2). A uniform mode looks most like two.
+/// ln(W1 / min W2). Of unimodal distributions the uniform one looks most like two modes.
 pub(crate) const TWO: Limits = Limits {
     chances: [0.02, 0.002, 0.0002],
     rows: &[
@@ -28,7 +28,7 @@ pub(crate) const TWO: Limits = Limits {
     ],
 };
 
-/// ln(W1 / min W3). Stricter, for it is a second chance of a false alarm alongside that of [`TWO`].
+/// ln(W1 / min W3). Stricter, because it is a second chance of a false alarm in addition to [`TWO`].
 pub(crate) const THREE: Limits = Limits {
     chances: [0.002, 0.0002, 0.00002],
     rows: &[
@@ -45,13 +45,14 @@ pub(crate) const THREE: Limits = Limits {
 };
 
 impl Limits {
-    /// The value that one mode exceeds by the largest of the chances.
+    /// The critical value at the largest of the probabilities.
     pub(crate) fn first(&self, n: usize) -> f64 {
         self.at(n)[0]
     }
 
-    /// The chance of a larger value than this of n values in one mode. Its logarithm is a straight line between
-    /// quantiles and beyond them, as that of the share of draws in which all values stand in two narrow groups.
+    /// The p-value of this statistic of n values under one mode. Its logarithm is interpolated linearly between
+    /// quantiles and extrapolated beyond them, as is that of the share of draws in which all values are in two narrow
+    /// groups.
     pub(crate) fn p_value(&self, n: usize, value: f64) -> f64 {
         let limits = self.at(n);
         let from = if value < limits[1] { 0 } else { 1 };
@@ -60,7 +61,7 @@ impl Limits {
         (self.chances[from] * tenth.powf(decades)).min(1.0)
     }
 
-    /// The quantiles for n values: between tabulated numbers by ln n, beyond them those of the last one.
+    /// The quantiles for n values: interpolated by ln n, and beyond the table those of its last row.
     fn at(&self, n: usize) -> [f64; 3] {
         let n = n as f64;
         match self.rows.iter().position(|(at, _)| *at >= n) {

@@ -1,4 +1,4 @@
-//! How far apart modes have to be to be seen: what silence about modes is worth.
+//! The power of the test for modes: how far apart modes must be to be detected.
 
 use crate::descriptive::mean;
 use crate::modes::{p_value, together};
@@ -7,20 +7,20 @@ use crate::quantiles::normal;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
-/// Studies that are made up for a figure of whole percents.
+/// Simulated studies, enough for a figure in whole percent.
 const STUDIES: usize = 300;
-/// More trials than these are taken as so many: their power is all but that.
+/// More trials than this are treated as this many: the power is nearly the same.
 const MOST: usize = 120;
 
-/// Share of conditions of `n` trials, each in one of two equally likely modes that lie `apart` standard deviations of a
-/// mode from each other, in which [`p_value`] is at most `chance`.
+/// The power for one condition: the share of conditions of `n` trials, each in one of two equally likely modes that are
+/// `apart` standard deviations of a mode from each other, for which [`p_value`] is at most `chance`.
 pub fn of_one(n: usize, apart: f64, chance: f64, seed: u64) -> f64 {
     let mut rng = generator(seed);
     seen(|| p_value(&bimodal(&mut rng, n.min(MOST), apart)), chance)
 }
 
-/// Share of studies whose conditions, of so many trials each, all have two such modes, in which that of all trials
-/// [`together`] is.
+/// The power for a study: the share of studies whose conditions all have two such modes and the given numbers of
+/// trials, for which the p-value of all trials [`together`] is at most `chance`.
 pub fn of_all(trials: &[usize], apart: f64, chance: f64, seed: u64) -> f64 {
     let mut rng = generator(seed);
     let taken = trials.iter().scan(0, |sum, n| {

@@ -1,5 +1,5 @@
-//! Does a metric have two or three modes, and which covariate tells them apart. Placement luck makes throughput
-//! bimodal, and then its mean describes no run at all.
+//! Tests whether a metric has two or three modes, and which covariate separates them. Random placement makes throughput
+//! bimodal, and then its mean describes no actual run.
 
 use crate::covariates::{Association, Covariate, Shape, explain, neighbours};
 use crate::descriptive::{mean, median};
@@ -7,20 +7,21 @@ use crate::error::Error;
 use crate::mode_limits::{THREE, TWO};
 use crate::serial::run_order;
 
-/// Fewest trials a mode.
+/// Fewest trials in a mode.
 const FEWEST: usize = 3;
-/// Cuts that are tried of either kind when three modes are looked for: the pairs of them grow with the square.
+/// Maximum number of candidates for each cut in the search for three modes, because the number of pairs grows with the
+/// square.
 const MOST_CUTS: usize = 1000;
-/// A cluster without any spread counts as this share of the spread of all: the logarithm stays finite.
+/// A cluster without spread counts as having this share of the total, which keeps the logarithm finite.
 const LEAST: f64 = 1e-12;
-/// Three modes are a second way to see more than one, and looked for at a tenth of the chance: both together cost this
-/// much of it more.
+/// The test for three modes is a second chance to reject one mode, and is made at a tenth of the level; this factor
+/// accounts for both.
 const BOTH: f64 = 1.1;
 
-/// A group of values around a centre of its own.
+/// A group of values around its own centre.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mode {
-    /// Median of its trials, in the metric's unit.
+    /// Median of its trials, in the unit of the metric.
     pub centre: f64,
     /// Share of the trials that belong to it.
     pub weight: f64,
@@ -31,20 +32,21 @@ pub struct Mode {
 /// Two or three modes and the evidence for them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Modes {
-    /// The modes, that of the lowest values first.
+    /// The modes in ascending order of their values.
     pub modes: Vec<Mode>,
-    /// How far the gap statistic exceeds its limit; above 0.
+    /// By how much the gap statistic exceeds its critical value; above 0.
     pub excess: f64,
 }
 
-/// Two or three modes of trial means, or `None` when one describes them.
+/// Two or three modes of trial means, or `None` when one mode describes them.
 ///
-/// The values are sorted and cut where the sum of distances to the own median, W, is least. One mode is rejected when
-/// T = ln(W1 / W2) exceeds what 2% of uniform samples reach (after Tibshirani, Walther & Hastie, "Estimating the number
-/// of clusters in a data set via the gap statistic", JRSS B 63, 2001; distances in place of squares and the limits are
-/// this program's own, by simulation). Skewed and heavy-tailed data stay one mode, tight clusters of unequal spread are
-/// found. Three modes when three clusters reach the stricter limit of their own, or when one of two found clusters
-/// again falls apart. Each mode has at least 3 trials. Values must be finite.
+/// The values are sorted and cut where W, the sum of distances to each part's median, is smallest. One mode is rejected
+/// when T = ln(W1 / W2) exceeds the value that 2% of uniform samples exceed (after Tibshirani, Walther & Hastie,
+/// "Estimating the number of clusters in a data set via the gap statistic", JRSS B 63, 2001; distances instead of
+/// squares, and critical values by simulation, are specific to this crate). Skewed and heavy-tailed data are taken as
+/// one mode, and tight clusters of unequal spread are found. Three modes are reported when three clusters exceed their
+/// own, stricter critical value, or when one of two clusters splits again. Each mode has at least 3 trials. Values must
+/// be finite.
 pub fn detect(trial_means: &[f64]) -> Option<Modes> {
     let mut order: Vec<usize> = (0..trial_means.len()).collect();
     order.sort_by(|&i, &j| trial_means[i].total_cmp(&trial_means[j]));
@@ -61,9 +63,9 @@ pub fn detect(trial_means: &[f64]) -> Option<Modes> {
     modes.iter().all(|m| m.centre.is_finite()).then_some(Modes { modes, excess })
 }
 
-/// Chance that one mode, of whatever shape, looks as much like several as these values do: what [`detect`] holds
-/// against 2%. Of many metrics and conditions these chances are to be taken together ([`crate::multiple::holm`]). None
-/// for fewer than 6 values or values without spread, of which nothing is tested.
+/// p-value of one mode of any shape, which [`detect`] compares with 2%. Adjust the p-values of several metrics and
+/// conditions together ([`crate::multiple::holm`]). `None` for fewer than 6 values or values without spread, which are
+/// not tested.
 pub fn p_value(trial_means: &[f64]) -> Option<f64> {
     let mut sorted = trial_means.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -74,8 +76,9 @@ pub fn p_value(trial_means: &[f64]) -> Option<f64> {
     Some((BOTH * two.min(10.0 * three)).min(1.0))
 }
 
-/// What conditions leave of their trials, as one series of the spread that trials have: two modes that many conditions
-/// have alike are seen in all of them together before they are in any. Conditions of a single trial leave nothing.
+/// Residuals of all conditions as one series, scaled to the standard deviation of trials: two modes that many
+/// conditions have in common are detected in all of them together before they are in any single one. Conditions with a
+/// single trial are left out.
 pub fn together(conditions: &[Vec<f64>]) -> Vec<f64> {
     let left = conditions.iter().filter(|trials| trials.len() > 1).filter_map(|trials| {
         let n = trials.len() as f64;
@@ -85,7 +88,7 @@ pub fn together(conditions: &[Vec<f64>]) -> Vec<f64> {
     left.flatten().collect()
 }
 
-/// Where the sorted values fall apart, and by how much the evidence exceeds its limit.
+/// The best cuts of the sorted values, and by how much the evidence exceeds its critical value.
 fn cut(sorted: &[f64]) -> Option<(Vec<usize>, f64)> {
     let spread = Distances::of(sorted)?;
     let n = sorted.len();
@@ -109,10 +112,11 @@ fn cut(sorted: &[f64]) -> Option<(Vec<usize>, f64)> {
     }
 }
 
-/// Sums of distances to the own median of any run of sorted values.
+/// Sums of distances to the median of any range of sorted values.
 struct Distances<'a> {
     sorted: &'a [f64],
-    /// Sums of the values about their median, so that a common offset costs no digits, in units of the largest of them.
+    /// Cumulative sums of the values about their median, so that a common offset loses no digits, in units of the
+    /// largest.
     sums: Vec<f64>,
     centred: Vec<f64>,
     /// The sum for all values.
@@ -120,13 +124,13 @@ struct Distances<'a> {
 }
 
 impl<'a> Distances<'a> {
-    /// None for too few values, or for values without spread.
+    /// `None` for too few values, or for values without spread.
     fn of(sorted: &'a [f64]) -> Option<Self> {
         if sorted.len() < 2 * FEWEST || !sorted.iter().all(|v| v.is_finite()) {
             return None;
         }
         let middle = sorted[sorted.len() / 2];
-        // Halves before differences: the range of finite values may not be finite.
+        // Halved before subtracting, because the range of finite values may overflow.
         let scale = (sorted[0] / 2.0 - middle / 2.0).abs().max((sorted[sorted.len() - 1] / 2.0 - middle / 2.0).abs());
         let centred: Vec<f64> = sorted.iter().map(|v| (v / 2.0 - middle / 2.0) / scale).collect();
         let mut sums = vec![0.0; sorted.len() + 1];
@@ -159,7 +163,7 @@ impl<'a> Distances<'a> {
     fn best_three(&self) -> Option<([usize; 2], f64)> {
         let n = self.sorted.len();
         let last = n.checked_sub(2 * FEWEST)?;
-        // All pairs of cuts of few values; of many those of a grid, and then all about the best of these.
+        // All pairs of cuts for few values; for many those of a grid, and then all near the best of these.
         let step = n.div_ceil(MOST_CUTS);
         let coarse = self.cheapest_pair((FEWEST..=last).step_by(step), |i| (i + FEWEST..=n - FEWEST).step_by(step))?;
         let ([i, j], w) = coarse;
@@ -187,10 +191,10 @@ impl<'a> Distances<'a> {
     }
 }
 
-/// A resemblance of neighbours that is at most this likely by chance keeps the trials from being shuffled at will.
+/// If the autocorrelation of the modes has a p-value of at most this, only neighbouring trials are permuted.
 const RESEMBLES: f64 = 0.3;
 
-/// Which mode each trial belongs to, the lowest one being 0.
+/// The mode of each trial, with 0 for the lowest.
 fn places(found: &Modes) -> Vec<f64> {
     let mut places = vec![0.0; found.modes.iter().map(|m| m.members.len()).sum()];
     for (place, mode) in found.modes.iter().enumerate() {
@@ -199,10 +203,10 @@ fn places(found: &Modes) -> Vec<f64> {
     places
 }
 
-/// Which trials may change places where a cause of the modes is tested; `order` is the place of each in the run. All of
-/// them, where the modes come in no order: whatever a covariate does then, it goes with them by chance alone. Where
-/// neighbours tend to be in one mode the machine has states, and everything that changes with them goes with the modes:
-/// then neighbours alone change places.
+/// The strata within which trials are permuted when a cause of the modes is tested; `order` is the position of each
+/// trial in the run. If the modes come in random order, all trials are one stratum: any association with a covariate is
+/// then by chance. If neighbouring trials tend to be in the same mode, the machine has states, and everything that
+/// changes with them is associated with the modes: then each stratum is a pair of neighbours.
 pub fn strata(found: &Modes, order: &[usize]) -> Vec<usize> {
     let mut trials: Vec<(usize, f64)> = order.iter().copied().zip(places(found)).collect();
     trials.sort_by_key(|(at, _)| *at);
@@ -213,8 +217,8 @@ pub fn strata(found: &Modes, order: &[usize]) -> Vec<usize> {
     }
 }
 
-/// Covariates (one entry a trial, in the order given to [`detect`]), the one that separates the modes best first; see
-/// [`explain`] for the shares, the p-values and the [`strata`]. A numeric covariate separates by a threshold.
+/// Associations of covariates (one entry per trial, in the order given to [`detect`]) with the modes, the best first;
+/// see [`explain`] for the shares, the p-values and the [`strata`]. A numeric covariate separates modes by a threshold.
 ///
 /// # Errors
 /// As [`explain`].
@@ -253,7 +257,7 @@ mod tests {
         assert!((means(&found, &LUCK)[0] - 24.04).abs() < 1e-9);
     }
 
-    /// Half of the runs within 1% of 24.4K, the rest between 30K and 37.7K: modes of very unequal spread.
+    /// Half of the runs are within 1% of 24.4K, the rest between 30K and 37.7K: modes of very unequal spread.
     #[test]
     fn the_articles_own_eight_runs_are_two_modes() {
         let runs = [30001.0, 36160.0, 24403.0, 24354.0, 37708.0, 24478.0, 36323.0, 24579.0];
@@ -274,7 +278,7 @@ mod tests {
         assert!(detect(&uneven).unwrap().modes.len() >= 2);
     }
 
-    /// The grid of the cuts of many values finds the same as all of them.
+    /// With many values, the grid of cuts finds the same modes as all cuts.
     #[test]
     fn three_modes_of_a_hundred_thousand_trials_are_found_at_once() {
         let centres = [10.0, 20.0, 30.0];
@@ -314,7 +318,7 @@ mod tests {
         let named = association(&found, &[0; 9], &covariates, 1999, 1).unwrap();
         assert_eq!(named[0].name, "server node");
         assert!((named[0].share - 1.0).abs() < 1e-12);
-        // Of the 126 ways to choose 4 of 9 trials one reproduces the split: p is near 1/126.
+        // One of the 126 ways to choose 4 of 9 trials reproduces the split, so p is near 1/126.
         assert!((named[0].p_value - 1.0 / 126.0).abs() < 0.006, "{}", named[0].p_value);
         assert!(named[0].p_adjusted < 0.05 && named[1].p_adjusted > 0.05);
     }

@@ -1,25 +1,26 @@
-//! Many tests at once: p-values adjusted so that one study may say all it has to say.
+//! Multiple testing: p-values adjusted for the number of tests in a study.
 //!
-//! Holm's step-down where each claim must hold (a headline, a gate): it controls the chance of any false claim under
-//! any dependence. Benjamini-Yekutieli where many lines of a table are marked: it controls the share of false ones,
-//! also under any dependence. Queries of one trial share its luck, so neither independence nor a known correlation can
-//! be assumed, and e-values would cost more power for the same generality at a fixed number of trials.
-//! Benjamini-Hochberg for the hundreds of functions of a profile, where that generality would cost a factor of six:
-//! their times a transaction share a trial's luck in one direction, the dependence under which it holds.
+//! Holm's step-down where every claim must hold (a headline, a gate): it controls the probability of any false claim
+//! (family-wise error rate) under any dependence. Benjamini-Yekutieli where many rows of a table are marked: it
+//! controls the share of false ones (false discovery rate), also under any dependence. Queries of one trial share its
+//! random effects, so neither independence nor a known correlation can be assumed, and e-values would have less power
+//! for the same generality at a fixed number of trials. Benjamini-Hochberg for the hundreds of functions of a profile,
+//! where that generality would cost a factor of six: a trial's random effects move their times per transaction in the
+//! same direction, the dependence under which the method holds.
 
 /// Holm's step-down adjustment of p-values ("A simple sequentially rejective multiple test procedure", 1979): the k-th
-/// smallest of m is multiplied by m - k + 1, made monotone, capped at 1. In the order given.
+/// smallest of m is multiplied by m - k + 1, made monotone, capped at 1. The order of the input is kept.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     holm_of(p_values, p_values.len())
 }
 
-/// [`holm`] where these are the tested ones of a family of `all`: the others count as what shows nothing.
+/// [`holm`] for the tested members of a family of `all`; the other members count as not significant.
 pub fn holm_of(p_values: &[f64], all: usize) -> Vec<f64> {
     holm_bounded(p_values, all, |_| None)
 }
 
-/// [`holm_of`] where something else bounds the chance of one as extreme among all of them: `bound` of a place, where it
-/// has one. Both grow with the p-value, so that the lower of the two is one critical value, and a valid one.
+/// [`holm_of`] where another method also bounds the family-wise p-value of a test: `bound` returns it by index, if
+/// there is one. Both grow with the p-value, so the smaller of the two is one valid critical value.
 pub(crate) fn holm_bounded(p_values: &[f64], all: usize, bound: impl Fn(usize) -> Option<f64>) -> Vec<f64> {
     let all = all.max(p_values.len());
     let mut adjusted = vec![1.0; p_values.len()];
@@ -34,16 +35,16 @@ pub(crate) fn holm_bounded(p_values: &[f64], all: usize, bound: impl Fn(usize) -
 
 /// Benjamini-Yekutieli adjustment ("The control of the false discovery rate in multiple testing under dependency",
 /// Annals of Statistics 29, 2001): the k-th smallest of m is multiplied by m (1 + 1/2 + ... + 1/m) / k, made monotone
-/// from the largest down, capped at 1. Of those at or below q a share of at most q is false on average. In the order
-/// given.
+/// from the largest down, capped at 1. Among those at or below q the expected share of false ones is at most q. The
+/// order of the input is kept.
 pub fn benjamini_yekutieli(p_values: &[f64]) -> Vec<f64> {
     let harmonic: f64 = (1..=p_values.len()).map(|i| 1.0 / i as f64).sum();
     step_up(p_values, harmonic)
 }
 
 /// Benjamini-Hochberg adjustment ("Controlling the false discovery rate", Journal of the Royal Statistical Society B
-/// 57, 1995): as [`benjamini_yekutieli`] without the sum. Of those at or below q a share of at most q is false on
-/// average, where the tests are independent or go up and down together. In the order given.
+/// 57, 1995): as [`benjamini_yekutieli`] without the sum. Among those at or below q the expected share of false ones is
+/// at most q, when the tests are independent or positively dependent. The order of the input is kept.
 pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
     step_up(p_values, 1.0)
 }

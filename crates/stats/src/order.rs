@@ -1,16 +1,16 @@
-//! The order of trials: randomised complete blocks, the same from the same seed in every version.
+//! The order of trials: randomised complete blocks, which depend on the seed only and not on the version.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The generator behind everything random in this crate: xoshiro256++ (Blackman & Vigna, prng.di.unimi.it), its state
-/// filled from the seed by SplitMix64 as its authors advise.
+/// The generator for all random numbers of this crate: xoshiro256++ (Blackman & Vigna, prng.di.unimi.it), with the
+/// state filled from the seed by SplitMix64 as its authors advise.
 pub(crate) fn generator(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
-/// Uniform in 0..n by rejection: draws below 2^64 mod n are thrown away, the rest taken mod n. Written out because the
-/// `rand` crate does not promise the same values from one version to the next. `n` must not be 0.
+/// Uniform in 0..n by rejection: draws below 2^64 mod n are rejected, the rest taken mod n. Implemented here because
+/// the `rand` crate does not guarantee the same values in every version. `n` must not be 0.
 pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, n: usize) -> usize {
     let n = n as u64;
     let skip = n.wrapping_neg() % n;
@@ -22,18 +22,18 @@ pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, n: usize) -> usize {
     }
 }
 
-/// Fisher-Yates from the last place down (Knuth, TAOCP 2, algorithm P).
+/// Fisher-Yates from the last index down (Knuth, TAOCP 2, algorithm P).
 pub(crate) fn shuffle<T>(rng: &mut Xoshiro256PlusPlus, values: &mut [T]) {
     for i in (1..values.len()).rev() {
         values.swap(i, below(rng, i + 1));
     }
 }
 
-/// A schedule of `blocks` blocks, each a fresh random permutation of the conditions 0..`conditions`. A schedule with
-/// more blocks from the same seed begins with the shorter one, so a study can be extended.
+/// A schedule of `blocks` blocks, each a new random permutation of the conditions 0..`conditions`. With the same seed,
+/// a schedule with more blocks begins with the shorter one, so a study can be extended.
 ///
-/// The values are part of the contract (a resumed run must see the order it began with): xoshiro256++ seeded by
-/// SplitMix64, index by rejection, Fisher-Yates from the last place down. A pinned vector in the tests guards them.
+/// The values are guaranteed (a resumed run must have the order it began with): xoshiro256++ seeded by SplitMix64,
+/// index by rejection, Fisher-Yates from the last index down. Tests compare them with pinned values.
 pub fn randomized_blocks(conditions: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut rng = generator(seed);
     (0..blocks)
@@ -49,7 +49,7 @@ pub fn randomized_blocks(conditions: usize, blocks: usize, seed: u64) -> Vec<Vec
 mod tests {
     use super::*;
 
-    /// xoshiro256++ and SplitMix64 from their published C sources, on their own.
+    /// An independent version of xoshiro256++ and SplitMix64, from their published C sources.
     fn reference(seed: u64) -> impl FnMut() -> u64 {
         let mut x = seed;
         let mut split = move || {

@@ -1,32 +1,33 @@
-//! A trial that lies far from all others of its condition.
+//! Finds a trial that is far from all others of its condition.
 
 use crate::descriptive::{mean, std_dev};
 use crate::quantiles::t_upper_tail;
 
-/// Fewest trials among which one can stand out.
+/// Fewest trials among which one can be an outlier.
 pub const FEWEST: usize = 5;
-/// Degrees of freedom of the t distribution that trials are taken to follow: tails heavier than those of any shape that
-/// restarts were seen to have.
+/// Degrees of freedom of the t distribution assumed for trials: tails heavier than those of any distribution of
+/// restarts that was observed.
 const TAILS: f64 = 2.0;
 
-/// The trial that stands farthest out.
+/// The most extreme trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlier {
-    /// Its index in what was given.
+    /// Its index in the input.
     pub index: usize,
     /// Its distance from the mean of the others, in standard deviations of the others.
     pub deviations: f64,
-    /// Chance that the farthest trial of a condition with heavy tails lies as far out.
+    /// p-value of the most extreme trial of a condition with heavy tails.
     pub p_value: f64,
 }
 
-/// The trial that lies farthest from the others, and the chance of one as far: the externally studentised residual of
-/// Grubbs' test ("Procedures for detecting outlying observations in samples", Technometrics 11, 1969), held against a t
-/// distribution with 2 degrees of freedom, with Bonferroni's correction for the choice of the farthest. Under Grubbs'
-/// normal distribution an accident is named in a third of studies whose trials merely have heavy tails. Of several
-/// conditions and metrics the chances are to be taken together ([`crate::multiple::holm`]). Positive values are judged
-/// by their logarithms, so that a long upper tail is not mistaken for an accident. It names one: two that agree are a
-/// mode, not an accident.
+/// The trial that is most distant from the others, and its p-value: the externally studentised residual of Grubbs' test
+/// ("Procedures for detecting outlying observations in samples", Technometrics 11, 1969), compared with a t
+/// distribution with 2 degrees of freedom, Bonferroni-corrected for the choice of the most extreme. Under Grubbs'
+/// normal distribution an outlier is reported in a third of studies whose trials merely have heavy tails. Adjust the
+/// p-values of several conditions and metrics together ([`crate::multiple::holm`]). Positive values are judged by their
+/// logarithms, so that a long upper tail is not taken for an outlier. At most one trial is reported: two that agree are
+/// a mode, not an outlier. `None` with fewer than [`FEWEST`] trials, values that are not finite, or others that do not
+/// vary.
 pub fn farthest(trial_means: &[f64]) -> Option<Outlier> {
     let n = trial_means.len();
     if n < FEWEST || !trial_means.iter().all(|v| v.is_finite()) {
@@ -40,7 +41,7 @@ pub fn farthest(trial_means: &[f64]) -> Option<Outlier> {
     let others: Vec<f64> = (0..n).filter(|i| *i != index).map(|i| values[i]).collect();
     let (centre, spread) = (mean(&others)?, std_dev(&others)?);
     let distance = (values[index] - centre).abs();
-    // Others that agree to the last digit have no scale to judge by.
+    // Others that agree to the last digit give no scale.
     if spread <= 1e-9 * centre.abs() || distance <= 0.0 {
         return None;
     }
@@ -54,7 +55,7 @@ pub fn farthest(trial_means: &[f64]) -> Option<Outlier> {
 mod tests {
     use super::*;
 
-    /// The trial that is named where a condition is all that there is.
+    /// The trial that is reported when there is only one condition.
     fn named(values: &[f64]) -> Option<usize> {
         farthest(values).filter(|far| far.p_value <= 0.005).map(|far| far.index)
     }

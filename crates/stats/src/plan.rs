@@ -1,4 +1,4 @@
-//! How much to repeat: warm-up, samples a trial and trials from a pilot, within a time budget.
+//! Plans repetitions: warm-up, samples per trial and trials from a pilot, within a time budget.
 
 use crate::components::{Components, Nested, components};
 use crate::descriptive::batch_means;
@@ -6,15 +6,15 @@ use crate::error::{Error, all_positive, valid_confidence};
 use crate::quantiles::t_two_sided;
 use crate::samples::Trials;
 
-/// Trials or samples are never advised beyond this.
+/// Maximum number of trials or samples that is recommended.
 const MOST: u64 = 1_000_000;
-/// Fewest trials that are advised: two give an interval of t = 12.7 standard errors, which says nothing.
+/// Minimum number of trials that is recommended: two give an interval of t = 12.7 standard errors, which is useless.
 const FEWEST_TRIALS: u64 = 3;
 
-/// What one pilot has shown.
+/// The measurements of a pilot.
 #[derive(Debug, Clone, Copy)]
 pub struct Pilot<'a> {
-    /// Readings at a fixed interval from the first moment under load, a series a trial.
+    /// Readings at a fixed interval from the start of the load, one series per trial.
     pub series: &'a [Vec<f64>],
     /// Seconds between two readings.
     pub interval_s: f64,
@@ -22,55 +22,55 @@ pub struct Pilot<'a> {
     pub samples: Trials<'a>,
 }
 
-/// What a trial and a sample cost in time.
+/// The time that a trial and a sample take.
 #[derive(Debug, Clone, Copy)]
 pub struct Costs {
     /// Seconds to start, prepare and stop one trial, without warm-up and samples.
     pub trial_s: f64,
     /// Seconds of one sample.
     pub sample_s: f64,
-    /// Conditions that all take the same number of trials.
+    /// Number of conditions, which all take the same number of trials.
     pub conditions: u64,
 }
 
-/// What is wanted of the repetitions that are to be planned.
+/// The target of the planned repetitions.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// Half-width of the interval of the mean, as a fraction of the mean, e.g. 0.01.
     pub relative_half_width: f64,
     /// Confidence level of that interval, e.g. 0.95.
     pub confidence: f64,
-    /// Seconds for all trials of all conditions.
+    /// Time budget for all trials of all conditions, in seconds.
     pub budget_s: f64,
-    /// Most samples to take in one trial.
+    /// Maximum number of samples in one trial.
     pub max_samples: u64,
 }
 
-/// How often to repeat what, and what that gives.
+/// The recommended repetitions, and the precision to expect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recommendation {
     /// Seconds to discard at the start of a trial.
     pub warmup_s: f64,
-    /// Whether every pilot series settled; if not, `warmup_s` is the longest pilot and may be too short.
+    /// Whether every pilot series reached a steady state; if not, `warmup_s` is the longest pilot and may be too short.
     pub settled: bool,
     /// Samples in each trial.
     pub samples: u64,
     /// Trials of each condition.
     pub trials: u64,
-    /// Half-width to expect from these counts, as a fraction of the mean.
+    /// Expected half-width with these counts, as a fraction of the mean.
     pub relative_half_width: f64,
-    /// Whether that is at most the target.
+    /// Whether the expected half-width is at most the target.
     pub reaches_target: bool,
     /// Seconds for all trials of all conditions. Above the budget only when three trials of one sample do not fit.
     pub total_s: f64,
 }
 
 /// Counts of the levels below the top that give the narrowest interval for the time: r_i = ceil(sqrt((c_{i+1} / c_i)
-/// (T_i^2 / T_{i+1}^2))) (Kalibera & Jones 2013), between 1 and `most`. `costs` has one entry a level, in seconds, each
-/// without the repetitions below it. A level above that adds nothing asks for `most`.
+/// (T_i^2 / T_{i+1}^2))) (Kalibera & Jones 2013), between 1 and `most`. `costs` has one entry per level, in seconds,
+/// each without the repetitions below it. If the level above adds no variance, the count is `most`.
 ///
 /// # Errors
-/// [`Error::Mismatch`] unless there is one cost a level, [`Error::NotPositive`] for a cost that is not.
+/// [`Error::Mismatch`] unless there is one cost per level, [`Error::NotPositive`] for a cost that is not positive.
 pub fn optimal_counts(found: &Components, costs: &[f64], most: u64) -> Result<Vec<u64>, Error> {
     if costs.len() != found.levels.len() {
         return Err(Error::Mismatch { what: "costs a level".into(), expected: found.levels.len(), got: costs.len() });
@@ -95,7 +95,7 @@ pub fn relative_half_width(mean: f64, s2: f64, n: u64, confidence: f64) -> f64 {
 }
 
 /// Fewest top-level repetitions whose interval is no wider than the target: the smallest n >= 2 with t_{n-1}^2 S^2 / n
-/// <= (e mean)^2, so that t belongs to the n that is advised and not to the pilot's. `None` beyond a million.
+/// <= (e mean)^2, with t for the recommended n and not for the pilot's. `None` beyond a million.
 pub fn top_count(mean: f64, s2: f64, half_width: f64, confidence: f64) -> Option<u64> {
     let enough = |n: u64| relative_half_width(mean, s2, n, confidence) <= half_width;
     if !enough(MOST) {
@@ -110,15 +110,15 @@ pub fn top_count(mean: f64, s2: f64, half_width: f64, confidence: f64) -> Option
 }
 
 /// Readings to discard, by MSER-5 (White, "An effective truncation heuristic for bias reduction in simulation output",
-/// Simulation 69, 1997): of the batch means of five readings, the number d to drop that minimises the squared standard
-/// error of what is left, sum (y - mean)^2 / (n - d)^2. Chosen over comparing halves because it needs no threshold.
-/// Below 50 readings single readings stand in for the batches. `None` when the series is too short or the best d lies
-/// in its second half: it has not settled.
+/// Simulation 69, 1997): from the batch means of five readings, the number d to drop that minimises the squared
+/// standard error of the rest, sum (y - mean)^2 / (n - d)^2. Preferred to comparing halves because it needs no
+/// threshold. With fewer than 50 readings, single readings are used instead of batches. `None` when the series is too
+/// short or the best d is in its second half: it has not reached a steady state.
 pub fn warmup_readings(series: &[f64]) -> Option<usize> {
     let batch = if series.len() >= 50 { 5 } else { 1 };
-    // A remainder belongs to the front, and so to what is dropped.
+    // A remainder belongs to the front, and so to the dropped part.
     let rest = series.len() % batch;
-    // In units of the largest, so that squares neither overflow nor vanish.
+    // In units of the largest value, so that squares neither overflow nor underflow.
     let largest = series.iter().fold(f64::MIN_POSITIVE, |largest, v| largest.max(v.abs()));
     let y = batch_means(&series.iter().map(|v| v / largest).collect::<Vec<_>>(), batch);
     let n = y.len();
@@ -133,7 +133,7 @@ pub fn warmup_readings(series: &[f64]) -> Option<usize> {
         centre += delta / kept;
         squares += delta * (y[d] - centre);
         let score = squares / (kept * kept);
-        // The last few are too short to judge; a shorter warm-up wins a tie.
+        // The last few are too short to judge; ties go to the shorter warm-up.
         if n - d >= 4.min(n / 2) && score <= best.0 {
             best = (score, d);
         }
@@ -141,26 +141,26 @@ pub fn warmup_readings(series: &[f64]) -> Option<usize> {
     (best.1 <= n / 2).then(|| if best.1 == 0 { 0 } else { best.1 * batch + rest })
 }
 
-/// How many times the variance that so many pilot trials show is planned for: its upper bound at two thirds, (n - 1)
-/// over the lower third of chi-squared with n - 1 degrees of freedom (Wilson & Hilferty 1931). A few trials show less
-/// than there is more often than not, and then too few are planned. With 4, 6 and 10 pilot trials it is 1.9, 1.6 and
-/// 1.3.
+/// Factor on the variance of a pilot of this many trials, for planning: its upper bound at two thirds confidence, (n -
+/// 1) divided by the lower third of chi-squared with n - 1 degrees of freedom (Wilson & Hilferty 1931). The variance of
+/// a few trials is more often too small than too large, and then too few trials would be planned. With 4, 6 and 10
+/// pilot trials the factor is 1.9, 1.6 and 1.3.
 fn upper_variance(trials: usize) -> f64 {
-    /// The normal quantile of a third.
+    /// The standard normal quantile at 1/3.
     const THIRD: f64 = -0.4307;
     let df = (trials as f64 - 1.0).max(1.0);
     let spread = 2.0 / (9.0 * df);
     (1.0 - spread + THIRD * spread.sqrt()).powi(-3)
 }
 
-/// Warm-up, samples and trials from a pilot. The warm-up is the longest that [`warmup_readings`] finds in any pilot
-/// trial; samples by [`optimal_counts`] with the warm-up counted into the cost of a trial; trials by [`top_count`] of
-/// somewhat more variance than the pilot shows, for that is uncertain too. When that exceeds the budget, trials are
-/// taken away first (the samples are already the best for the time), then samples.
+/// Recommends warm-up, samples and trials from a pilot. The warm-up is the longest that [`warmup_readings`] finds in
+/// any pilot trial; samples are from [`optimal_counts`], with the warm-up included in the cost of a trial; trials are
+/// from [`top_count`], with a variance somewhat larger than the pilot's, because that is uncertain too. If this exceeds
+/// the budget, first trials are removed (the samples are already optimal for the time), then samples.
 ///
 /// # Errors
 /// [`Error::TooFew`] for fewer than two pilot trials, [`Error::NotPositive`] or [`Error::OutOfRange`] for costs, budget
-/// or target, and what [`components`] reports.
+/// or target, and the errors of [`components`].
 pub fn recommend(pilot: &Pilot, costs: &Costs, target: &Target) -> Result<Recommendation, Error> {
     let wanted = [pilot.interval_s, costs.trial_s, costs.sample_s, target.relative_half_width, target.budget_s];
     all_positive("interval, costs, half-width and budget", &wanted)?;
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(top_count(1.0, 1e12, 1e-9, 0.95), None);
     }
 
-    /// Chi-squared's lower third: 1.568 of 3, 3.216 of 5 and 6.570 of 9 degrees of freedom.
+    /// The lower third of chi-squared: 1.568, 3.216 and 6.570 with 3, 5 and 9 degrees of freedom.
     #[test]
     fn what_is_planned_for_is_the_upper_bound_of_the_variance() {
         for (trials, expected) in [(4, 3.0 / 1.568), (6, 5.0 / 3.216), (10, 9.0 / 6.570)] {

@@ -1,8 +1,8 @@
-//! Quantiles and tails of the distributions that intervals and tests need, over any positive degrees of freedom.
+//! Quantiles and tail probabilities of distributions, for any positive degrees of freedom.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
-/// Above this many degrees of freedom t is taken from its expansion about the normal, where statrs loses digits.
+/// Above this many degrees of freedom t is computed from its expansion about the normal, where statrs loses digits.
 const LARGE_DF: f64 = 1000.0;
 
 /// Quantile of the standard normal, `p` in (0, 1).
@@ -20,7 +20,7 @@ pub(crate) fn normal_two_sided(confidence: f64) -> f64 {
     normal(0.5 + confidence / 2.0)
 }
 
-/// Quantile of Student's t. Infinite for no degrees of freedom.
+/// Quantile of Student's t. Infinite without degrees of freedom.
 pub(crate) fn t(p: f64, df: f64) -> f64 {
     if df > LARGE_DF {
         // Cornish-Fisher, Abramowitz & Stegun 26.7.5; the error is of the order df^-3.
@@ -36,8 +36,7 @@ pub(crate) fn t_two_sided(confidence: f64, df: f64) -> f64 {
     t(0.5 + confidence / 2.0, df)
 }
 
-/// P(T > x) of Student's t; 1 for no degrees of freedom or no statistic (nothing can be concluded). Infinite x is
-/// allowed.
+/// P(T > x) of Student's t; 1 without degrees of freedom or statistic (no conclusion). x may be infinite.
 pub(crate) fn t_upper_tail(x: f64, df: f64) -> f64 {
     if x.is_nan() {
         return 1.0;
@@ -54,7 +53,7 @@ pub(crate) fn t_upper_tail(x: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(1.0, |d| d.sf(x))
 }
 
-/// P(F > x) of the F distribution; 0 for infinite x, 1 for no degrees of freedom or no statistic.
+/// P(F > x) of the F distribution; 0 for infinite x, 1 without degrees of freedom or statistic.
 pub(crate) fn f_upper_tail(x: f64, df: f64, df_rest: f64) -> f64 {
     if x == f64::INFINITY {
         return 0.0;

@@ -1,15 +1,15 @@
-//! Values in groups, checked once: what functions of several groups take.
+//! Values in groups, checked once: the input of functions of several groups.
 
 use crate::descriptive::mean;
 use crate::error::{Error, all_finite};
 
-/// Samples in trials: every one finite, and at least one of them. Trials without samples may be among them, and are
-/// left out of every figure.
+/// Samples in trials, all finite, with at least one sample. Trials without samples are allowed, and left out of every
+/// figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trials<'a>(&'a [Vec<f64>]);
 
 impl<'a> Trials<'a> {
-    /// Samples, outer = trials.
+    /// Checks samples in trials; outer = trials.
     ///
     /// # Errors
     /// [`Error::TooFew`] without any sample, [`Error::NotFinite`] for one that is not finite.
@@ -21,7 +21,7 @@ impl<'a> Trials<'a> {
         Ok(Self(trials))
     }
 
-    /// The samples of each trial that has some, in order.
+    /// The samples of each trial that has any, in order.
     pub fn iter(self) -> impl Iterator<Item = &'a [f64]> {
         self.0.iter().map(Vec::as_slice).filter(|samples| !samples.is_empty())
     }
@@ -32,16 +32,17 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// Two groups or more, each with a value, all of them finite: machines with the values of their blocks.
+/// Two or more groups, each with at least one value, all of them finite: for instance machines with the values of their
+/// blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Groups<'a>(&'a [Vec<f64>]);
 
 impl<'a> Groups<'a> {
-    /// Values, outer = groups.
+    /// Checks values in groups; outer = groups.
     ///
     /// # Errors
-    /// [`Error::TooFew`] below two groups and for a group without values, [`Error::NotFinite`] for a value that is not
-    /// finite.
+    /// [`Error::TooFew`] with fewer than two groups and for a group without values, [`Error::NotFinite`] for a value
+    /// that is not finite.
     pub fn new(groups: &'a [Vec<f64>]) -> Result<Self, Error> {
         if groups.len() < 2 {
             return Err(Error::TooFew { what: "groups".into(), needed: 2, got: groups.len() });

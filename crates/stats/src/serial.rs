@@ -1,46 +1,46 @@
-//! Trials that ran one after the other: does the machine drift, and what that costs a comparison of two runs.
+//! Autocorrelation of successive trials: whether the machine drifts, and its effect on a comparison of two runs.
 
 use crate::descriptive::{lag1_autocorrelation, mean};
 use crate::order::{generator, shuffle};
 
-/// Draws of the permutation test.
+/// Maximum number of permutations of the test.
 const PERMUTATIONS: usize = 1999;
-/// Trials that all draws together shuffle: thousands of trials need no more draws ...
+/// Limit of permutations times trials: thousands of trials need fewer permutations ...
 const SHUFFLES: usize = 20_000_000;
-/// ... than these, which still tell a chance of 1%.
+/// ... but at least this many, enough for a p-value of 1%.
 const FEWEST_PERMUTATIONS: usize = 199;
-/// Fewest trials of which a drift can be seen.
+/// Fewest trials in which drift can be detected.
 pub const FEWEST: usize = 6;
-/// Correlation beyond which nothing is claimed of its size: a trend has no end.
+/// Upper limit of the estimated correlation; a trend would bring it arbitrarily close to 1.
 const LARGEST: f64 = 0.9;
-/// The largest factor on a variance: an estimate from a few trials says no more than "several times".
+/// The largest variance inflation: an estimate from a few trials is no more precise than "several times".
 const LARGEST_INFLATION: f64 = 16.0;
-/// Chance up to which the resemblance of neighbours widens a comparison of runs: without this gate every second pair of
-/// independent runs is compared with intervals that noise has widened.
+/// p-value up to which autocorrelation widens the interval of a comparison of runs. Without this test every second
+/// comparison of independent runs would be widened by noise.
 const WIDENS: f64 = 0.1;
 
-/// How the trials of one run follow each other.
+/// Autocorrelation of the trials of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunOrder {
-    /// Correlation of neighbours, corrected for the number of trials; 0 when they are independent, never below.
+    /// Lag-1 correlation, bias-corrected for the number of trials; 0 when trials are independent, never below.
     pub correlation: f64,
-    /// Chance that as high a correlation comes from trials without order, by permutation.
+    /// Permutation p-value of the correlation.
     pub p_value: f64,
-    /// Number of trials that entered.
+    /// Number of trials used.
     pub trials: usize,
 }
 
 impl RunOrder {
-    /// By how much the variance of a mean over `n` trials exceeds that of independent ones of the same spread, when the
-    /// correlation falls by its power with distance (an AR(1) process): [1 + 2 sum (1 - k/n) rho^k] over what the
-    /// sample variance itself loses by it.
+    /// Factor by which the variance of a mean over `n` trials exceeds that of independent ones with the same sample
+    /// variance, for an AR(1) process: [1 + 2 sum (1 - k/n) rho^k], divided by the factor by which autocorrelation
+    /// reduces the expected sample variance.
     ///
     /// At most 16, whatever the correlation.
     pub fn inflation(&self, n: usize) -> f64 {
         inflation(self.correlation, n)
     }
 
-    /// The same of `n` trials of which each is `apart` trials of the run after the one before it, for those of other
+    /// The same for `n` trials that are each `apart` trials of the run after the one before, because trials of other
     /// conditions ran between them.
     pub fn inflation_apart(&self, n: usize, apart: f64) -> f64 {
         inflation(self.correlation.powf(apart.max(1.0)), n)
@@ -56,9 +56,9 @@ fn inflation(rho: f64, n: usize) -> f64 {
     (of_mean / of_spread).min(LARGEST_INFLATION)
 }
 
-/// Whether trials, in the order they ran, resemble their neighbours. The values are what conditions leave (residuals),
-/// so that the order of the conditions explains nothing. `None` below 6 trials or without spread: then nothing can be
-/// seen, which is not the same as nothing there.
+/// Tests whether trials, in the order in which they ran, are correlated with their neighbours. The values are the
+/// residuals of the conditions, so that the order of the conditions has no effect. `None` below 6 trials or without
+/// variance: then drift cannot be detected, which does not mean that there is none.
 pub fn run_order(residuals: &[f64], seed: u64) -> Option<RunOrder> {
     let n = residuals.len();
     if n < FEWEST {
@@ -71,26 +71,26 @@ pub fn run_order(residuals: &[f64], seed: u64) -> Option<RunOrder> {
     Some(RunOrder { correlation: corrected.clamp(0.0, LARGEST), p_value, trials: n })
 }
 
-/// What several runs say together of how trials follow each other, for comparing them: one correlation of neighbours
-/// over all of them, tested by permutation inside each. It is 0 unless the chance is at most 10%: the correlation of a
-/// few trials is so noisy that half of all independent runs would seem to drift, and then the correction for the number
-/// of trials is the smaller one, r + (1 + 4 r) / n. `None` where no run has three trials with a spread, or all have
-/// fewer than 6 together.
+/// The autocorrelation of trials from several runs, for comparing them: one lag-1 correlation over all runs, tested by
+/// permutation within each. It is 0 unless the p-value is at most 10%: the correlation of a few trials is so noisy that
+/// half of all independent runs would appear to drift. The correction for the number of trials is the smaller one, r +
+/// (1 + 4 r) / n. `None` when no run has three trials with some variance, or all runs together have fewer than 6.
 pub fn of_runs(runs: &[&[f64]], seed: u64) -> Option<RunOrder> {
     let known = centred(runs).into_iter().map(|run| in_units(&run, largest(&run))).collect();
     pooled(known, seed, together, |found, n| found + (1.0 + 4.0 * found) / n)
 }
 
-/// The same of so many runs, all about as noisy, that what their shortness takes from the correlation can be given back
-/// whole: it is that of the AR(1) process whose runs of this length show as much as was found. Five trials of one with
-/// 0.8 show -0.04.
+/// The same for many runs of about equal variance, where the bias of short runs can be corrected fully: the result is
+/// the correlation of the AR(1) process whose runs of this length have the observed correlation on average. For
+/// example, runs of five trials with a correlation of 0.8 show -0.04.
 pub fn of_many_runs(runs: &[&[f64]], seed: u64) -> Option<RunOrder> {
     let known = centred(runs);
     let unit = known.iter().map(|run| largest(run)).fold(f64::MIN_POSITIVE, f64::max);
     pooled(known.iter().map(|run| in_units(run, unit)).collect(), seed, in_sum, matched)
 }
 
-/// `runs` are centred, `figure` is the correlation that they show, and `corrected` is given it and the trials of a run.
+/// `runs` are centred, `figure` computes their correlation, and `corrected` corrects it for the number of trials of a
+/// run.
 fn pooled(
     mut runs: Vec<Vec<f64>>,
     seed: u64,
@@ -115,8 +115,8 @@ fn matched(found: f64, n: f64) -> f64 {
     hundredths.take_while(|rho| *rho <= LARGEST && shown(*rho, n) <= found).last().unwrap_or(0.0)
 }
 
-/// What `n` trials of an AR(1) process show of its correlation: the expectation of neighbours' products about the mean
-/// of the run over that of squares.
+/// The expected sample correlation of `n` trials of an AR(1) process: the expectation of the products of neighbours
+/// about the run's mean, divided by that of the squares.
 fn shown(rho: f64, n: usize) -> f64 {
     let size = n as f64;
     let row = |i: usize| (0..n).map(|j| rho.powf(i.abs_diff(j) as f64)).sum::<f64>() / size;
@@ -127,7 +127,7 @@ fn shown(rho: f64, n: usize) -> f64 {
     neighbours / squares
 }
 
-/// Each run that has three values and a spread, about its mean.
+/// Each run that has three values and some variance, minus its mean.
 fn centred(runs: &[&[f64]]) -> Vec<Vec<f64>> {
     let known = runs.iter().filter(|run| lag1_autocorrelation(run).is_some());
     let about = |run: &&[f64]| mean(run).map(|centre| run.iter().map(|v| v - centre).collect());
@@ -138,12 +138,12 @@ fn largest(run: &[f64]) -> f64 {
     run.iter().fold(f64::MIN_POSITIVE, |largest, v| largest.max(v.abs()))
 }
 
-/// So that squares neither overflow nor vanish.
+/// Scales the values so that squares neither overflow nor underflow.
 fn in_units(run: &[f64], unit: f64) -> Vec<f64> {
     run.iter().map(|v| v / unit).collect()
 }
 
-/// Lag-1 autocorrelation of centred runs, each counting by its trials.
+/// Lag-1 autocorrelation of centred runs, each weighted by its number of trials.
 fn together(runs: &[Vec<f64>]) -> Option<f64> {
     let (mut sum, mut trials) = (0.0, 0.0);
     for run in runs {
@@ -156,7 +156,7 @@ fn together(runs: &[Vec<f64>]) -> Option<f64> {
     found.is_finite().then_some(found)
 }
 
-/// Lag-1 autocorrelation of centred runs, each counting by its squares: what its expectation is known of.
+/// Lag-1 autocorrelation of centred runs, each weighted by its sum of squares, for which the expectation is known.
 fn in_sum(runs: &[Vec<f64>]) -> Option<f64> {
     let lagged: f64 = runs.iter().flat_map(|run| run.windows(2)).map(|w| w[0] * w[1]).sum();
     let total: f64 = runs.iter().flatten().map(|v| v * v).sum();
@@ -164,7 +164,7 @@ fn in_sum(runs: &[Vec<f64>]) -> Option<f64> {
     found.is_finite().then_some(found)
 }
 
-/// Chance that as high a figure as `found` comes from runs without order.
+/// p-value of a correlation of at least `found`, by permuting each run.
 fn permuted(runs: &mut [Vec<f64>], found: f64, seed: u64, figure: impl Fn(&[Vec<f64>]) -> Option<f64>) -> f64 {
     let trials: usize = runs.iter().map(Vec::len).sum();
     let mut rng = generator(seed);
@@ -177,8 +177,8 @@ fn permuted(runs: &mut [Vec<f64>], found: f64, seed: u64, figure: impl Fn(&[Vec<
     (1 + reached) as f64 / (1 + permutations) as f64
 }
 
-/// A trend over a run in words of the values: mean of the last third over that of the first, less 1. `None` below 6
-/// trials or when the first third's mean is 0.
+/// The size of a trend over a run: mean of the last third divided by that of the first, minus 1. `None` below 6 trials
+/// or when the mean of the first third is 0.
 pub fn drift(values: &[f64]) -> Option<f64> {
     if values.len() < FEWEST {
         return None;
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn inflation_is_that_of_an_ar1_process() {
         assert_eq!(inflation(0.0, 10), 1.0);
-        // n large: (1 + rho) / (1 - rho).
+        // For large n: (1 + rho) / (1 - rho).
         assert!((inflation(0.5, 10_000) - 3.0).abs() < 0.01);
         assert!(inflation(0.5, 10) > 2.9 && inflation(0.8, 10) > 9.0);
         assert_eq!(inflation(0.9, 20), 16.0, "and has an end");

@@ -1,4 +1,4 @@
-//! Which conditions, or groups of them, differ: all pairs at once.
+//! Compares all pairs of conditions, or of groups of them, simultaneously.
 
 use crate::blocks::{Analysis, Contrast, Model, Spread};
 use crate::interval::Interval;
@@ -8,47 +8,49 @@ use std::collections::HashSet;
 
 pub use crate::blocks::Condition;
 
-/// Members beyond which only pairs with one of the two ends are tested: those of a thousand are half a million.
+/// With more members only pairs with one of the two ends are tested, because a thousand members have half a million
+/// pairs.
 const MOST_MEMBERS: usize = 200;
-/// What it costs that the trials themselves say whose spread stands for a condition's: where one is called noisy by
-/// chance the others look quiet. With this factor on every p-value of such a study the rate holds over all studies, see
-/// the tests; where none is called so, what all vary by is as independent of that as of the means, and nothing is lost.
+/// Factor on every p-value when the trials themselves decide which variance a condition uses: when one condition is
+/// called noisy by chance, the others look less variable than they are. With this factor the error rate holds over all
+/// studies, see the tests. When no condition is called noisy, the pooled variance is as independent of that decision as
+/// of the means, and no factor is needed.
 const CHOICE: f64 = 4.0;
-/// Members of which the studentized range of all bounds a pair's chance: with fewer it is hardly below Holm's, with
-/// more it takes long.
+/// Numbers of members for which the studentised range also bounds the p-value of a pair: with fewer the bound is hardly
+/// below Holm's, with more its computation takes long.
 const RANGE: (usize, usize) = (5, 30);
-/// Chance of a pair, times all pairs, above which its range is not looked at.
+/// The range is computed only for pairs whose p-value times the number of pairs is at most this.
 const RANGE_FROM: f64 = 0.5;
 
-/// The members in order, with the pairs that differ.
+/// The members in order, with the pairs that differ significantly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking {
-    /// Indexes of the members, the smallest mean first.
+    /// Indexes of the members, in ascending order of their means.
     pub order: Vec<usize>,
-    /// The pair that is shown to differ by most; the two ends where they do. None where no pair is.
+    /// The significant pair with the largest difference; the two ends if they differ. `None` when no pair does.
     pub widest: Option<Pair>,
-    /// Pairs that are shown to differ.
+    /// Number of pairs that differ significantly.
     pub differing: usize,
-    /// Pairs that were tested.
+    /// Number of pairs that were tested.
     pub tested: usize,
-    /// Chance of a pair like the surest one where no two differ, over all pairs.
+    /// The smallest p-value of a pair, adjusted for all pairs.
     pub p_value: f64,
-    /// Members that are not shown to differ from the one with the smallest mean, itself included.
+    /// Members that do not differ significantly from the one with the smallest mean, including itself.
     pub lowest: Vec<usize>,
-    /// Members that are not shown to differ from the one with the largest mean, itself included.
+    /// Members that do not differ significantly from the one with the largest mean, including itself.
     pub highest: Vec<usize>,
-    /// What it rests on.
+    /// The analysis on which the ranking is based.
     pub analysis: Analysis,
 }
 
-/// Two members that differ.
+/// Two members that differ significantly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// The member with the smaller mean.
     pub low: usize,
     /// The member with the larger mean.
     pub high: usize,
-    /// By how much the means differ.
+    /// The difference of the means.
     pub difference: f64,
     se: f64,
     df: f64,
@@ -56,8 +58,8 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The interval of the difference that holds for all pairs together: that of the studentized range (Tukey; Games &
-    /// Howell 1976 where spreads differ).
+    /// The simultaneous interval of the difference for all pairs, from the studentised range (Tukey; Games & Howell
+    /// 1976 for unequal variances).
     pub fn interval(&self, confidence: f64) -> Option<Interval> {
         let errors = critical(1.0 - confidence, self.members, self.df) / std::f64::consts::SQRT_2;
         let half = if self.se > 0.0 { errors * self.se } else { 0.0 };
@@ -65,17 +67,17 @@ impl Pair {
     }
 }
 
-/// Ranks conditions by all their pairs, each with its own standard error or the pooled one (see [`Model`]), p-values
-/// adjusted by Holm, with one spread for all at most to that of the studentized range of all (Tukey); `alpha` is the
-/// chance that any is shown to differ where none does. None below two conditions with trials.
+/// Ranks conditions by comparing all pairs, each with its own standard error or the pooled one (see [`Model`]).
+/// p-values are adjusted by Holm; with one pooled variance they are at most those of the studentised range (Tukey).
+/// `alpha` is the family-wise error rate. `None` with fewer than two conditions with trials.
 pub fn rank(conditions: &[Condition], alpha: f64, blocks: bool) -> Option<Ranking> {
     let members: Vec<Vec<usize>> = (0..conditions.len()).map(|place| vec![place]).collect();
     rank_groups(conditions, &members, alpha, blocks)
 }
 
-/// Ranks groups of conditions by the plain averages of their conditions' means.
+/// Ranks groups of conditions by the unweighted averages of their conditions' means.
 pub fn rank_groups(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, blocks: bool) -> Option<Ranking> {
-    // Logarithms are near 1; whatever else is given is taken in units of its largest, so that no square overflows.
+    // Logarithms are of moderate size; other values are divided by the largest, so that no square overflows.
     let largest = conditions.iter().flatten().fold(0.0f64, |largest, (_, v)| largest.max(v.abs()));
     if (1e-9..1e9).contains(&largest) || !largest.is_normal() {
         return rank_in_unit(conditions, members, alpha, blocks);
@@ -140,7 +142,7 @@ fn rank_in_unit(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, bl
     })
 }
 
-/// The two ends where they differ, else the largest difference.
+/// The two ends if they differ, else the pair with the largest difference.
 fn widest(shown: &[(usize, usize, Contrast)], ends: (usize, usize), members: usize) -> Option<Pair> {
     let is_ends = |(low, high, _): &&(usize, usize, Contrast)| (*low, *high) == ends;
     let largest = || shown.iter().max_by(|a, b| a.2.value.total_cmp(&b.2.value));
@@ -148,26 +150,26 @@ fn widest(shown: &[(usize, usize, Contrast)], ends: (usize, usize), members: usi
     Some(Pair { low: *low, high: *high, difference: found.value, se: found.se, df: found.df, members })
 }
 
-/// (low, high) of all pairs by the order of the means; of too many members those with one of the ends.
+/// (low, high) of all pairs by the order of the means; with too many members only those with one of the ends.
 fn tested_pairs(order: &[usize]) -> Vec<(usize, usize)> {
     let last = order.len() - 1;
     let is_tested = |i: usize, j: usize| order.len() <= MOST_MEMBERS || i == 0 || j == last;
     let highs = |i: usize| {
-        // Of too many members an inner one meets the last alone.
+        // With too many members, an inner one is compared only with the ends.
         let from = if is_tested(i, i + 1) { i + 1 } else { last };
         from..=last
     };
     (0..last).flat_map(|i| highs(i).map(move |j| (i, j))).map(|(i, j)| (order[i], order[j])).collect()
 }
 
-/// Members of a ranking under a model.
+/// The members of a ranking with their model.
 struct Compared<'a> {
     model: &'a Model,
     members: &'a [Vec<usize>],
 }
 
 impl Compared<'_> {
-    /// Members by their means, the smallest first.
+    /// Members in ascending order of their means.
     fn order(&self) -> Option<Vec<usize>> {
         let mean = |i: usize| self.model.value(&self.weights(i, 1.0));
         let means: Vec<f64> = (0..self.members.len()).map(mean).collect::<Option<_>>()?;
@@ -181,7 +183,7 @@ impl Compared<'_> {
         own.iter().map(|condition| (*condition, sign / own.len() as f64)).collect()
     }
 
-    /// None where there is no standard error.
+    /// `None` without a standard error.
     fn pair(&self, low: usize, high: usize) -> Option<Contrast> {
         self.model.contrast(&[self.weights(low, -1.0), self.weights(high, 1.0)].concat())
     }

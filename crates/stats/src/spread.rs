@@ -1,34 +1,34 @@
-//! How far trials of a condition lie apart, as a coefficient of variation, and the ratio of two such spreads.
+//! The variation between trials of a condition, as a coefficient of variation (CoV), and the ratio of two such CoVs.
 //!
-//! The logarithm of the CoV, averaged over the metrics of the condition, is jackknifed over trials: what is left out is
-//! a whole trial with all its metrics, so that metrics which move together are not counted as if they were apart
-//! (Miller, "Jackknifing variances", Annals of Mathematical Statistics 39, 1968).
+//! The logarithm of the CoV, averaged over the metrics of the condition, is jackknifed over trials. A trial is left out
+//! with all its metrics, so that correlated metrics do not count as independent (Miller, "Jackknifing variances",
+//! Annals of Mathematical Statistics 39, 1968).
 
 use crate::descriptive::{cov, mean, std_dev};
 use crate::quantiles::t_two_sided;
 use crate::{Estimate, Interval, welch};
 
-/// Fewest trials of a condition whose spread has an interval.
+/// Fewest trials of a condition for an interval of its CoV.
 const FEWEST: usize = 4;
 
 /// The jackknifed logarithm of a CoV.
 #[derive(Debug, Clone, Copy)]
 struct LogCov {
     value: f64,
-    /// Its standard error, and the degrees of freedom of that; none with too few trials.
+    /// Its standard error with its degrees of freedom; `None` with too few trials.
     error: Option<(f64, f64)>,
 }
 
-/// The geometric mean over metrics of the CoV between trials, with its interval. `metrics` holds a list a metric: its
-/// means of the same trials, in the same order. `None` where a metric does not vary or has fewer than two trials.
+/// The geometric mean over metrics of the CoV between trials, with its interval. `metrics` holds one list per metric:
+/// its means in the same trials, in the same order. `None` when a metric does not vary or has fewer than two trials.
 pub fn between(metrics: &[Vec<f64>], confidence: f64) -> Option<Estimate> {
     let found = log_cov(metrics)?;
     Some(estimate(found.value, found.error, confidence))
 }
 
-/// The ratio of the CoVs between trials, B / A, averaged over metrics on the logarithmic scale, with its interval: the
-/// standard errors of both sides together, by Welch's degrees of freedom. The sides are as in [`between`]; the lengths
-/// of their lists may differ. `None` where one of them has no spread.
+/// The ratio of the CoVs between trials, B / A, averaged over metrics on the logarithmic scale, with its interval from
+/// the standard errors of both sides with Welch's degrees of freedom. The sides are as in [`between`]; the lengths of
+/// their lists may differ. `None` when a side has no variation.
 pub fn ratio(a: &[Vec<f64>], b: &[Vec<f64>], confidence: f64) -> Option<Estimate> {
     let (a, b) = (log_cov(a)?, log_cov(b)?);
     let error = a.error.zip(b.error).map(|((a, a_df), (b, b_df))| {
@@ -59,7 +59,7 @@ fn log_cov(metrics: &[Vec<f64>]) -> Option<LogCov> {
     Some(LogCov { value: mean(&pseudo)?, error: Some((std_dev(&pseudo)? / n.sqrt(), n - 1.0)) })
 }
 
-/// The mean over metrics of the logarithm of the CoV, without one of the trials.
+/// The mean over metrics of the logarithm of the CoV, leaving out one trial if given.
 fn mean_log(metrics: &[Vec<f64>], left_out: Option<usize>) -> Option<f64> {
     let logs: Vec<f64> = metrics
         .iter()
@@ -76,7 +76,7 @@ fn mean_log(metrics: &[Vec<f64>], left_out: Option<usize>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Numbers of a normal distribution around 100, from a fixed seed.
+    /// Normal values around 100, from a fixed seed.
     fn normal(seed: u64, n: usize, spread: f64) -> Vec<f64> {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut uniform = || {
@@ -88,7 +88,7 @@ mod tests {
         (0..n).map(|_| 100.0 + spread * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0)).collect()
     }
 
-    /// Seeds from 70,001: none of them was looked at while this was written.
+    /// Seeds from 70,001 on, none of which was used during development.
     #[test]
     fn the_interval_of_a_ratio_of_spreads_covers_it() {
         for n in [6, 10] {
@@ -96,7 +96,7 @@ mod tests {
                 let seed = 70_001 + 2 * round;
                 let (a, b) = (normal(seed, n, 1.0), normal(seed + 1, n, 3.0));
                 let ci = ratio(&[a], &[b], 0.95).unwrap().ci.unwrap();
-                // The mean is 100 on both sides, so the CoVs are as the spreads.
+                // The mean is 100 on both sides, so the CoVs are proportional to the standard deviations.
                 ci.contains(3.0)
             });
             let share = covers.count() as f64 / 400.0;

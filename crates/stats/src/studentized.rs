@@ -1,17 +1,16 @@
-//! The studentized range: the largest difference of k means over its standard error, by which all pairs may be judged
-//! at once (Tukey 1953).
+//! The studentised range: the largest difference of k means divided by its standard error, for simultaneous tests of
+//! all pairs (Tukey 1953).
 
 use crate::quantiles::{normal_cdf, t_two_sided};
 
-/// Steps of Simpson's rule over the position of the largest value, and over the estimated standard deviation: good for
-/// three digits of a p-value, see the tests.
+/// Steps of Simpson's rule over the position of the largest value, and over the estimated standard deviation: enough
+/// for three digits of a p-value, see the tests.
 const INNER: usize = 72;
 const OUTER: usize = 56;
-/// Standard deviations beyond which the normal density adds nothing.
+/// Standard deviations beyond which the normal density is negligible.
 const REACH: f64 = 8.0;
 
-/// P(Q > q) for `k` means whose common standard deviation has `df` degrees of freedom. 1 where there is nothing to
-/// test.
+/// P(Q > q) for `k` means whose common standard deviation has `df` degrees of freedom. 1 when nothing can be tested.
 pub fn upper_tail(q: f64, k: usize, df: f64) -> f64 {
     let usable = k >= 2 && df > 0.0 && q > 0.0;
     if !usable {
@@ -24,19 +23,19 @@ pub fn upper_tail(q: f64, k: usize, df: f64) -> f64 {
     if df > 2000.0 {
         return (1.0 - grid.range_cdf(q, k)).clamp(0.0, 1.0);
     }
-    // s = sqrt(chi-squared / df) lies within these bounds but for 1e-12.
+    // s = sqrt(chi-squared / df) is within these bounds except with a probability of 1e-12.
     let width = 7.5 / df.sqrt();
     let (from, to) = ((1.0 - width).max(1e-6), 1.0 + width.min(5.0) + 0.5 / df);
     let log_scale = df / 2.0 * (df / 2.0).ln() - ln_gamma(df / 2.0) + std::f64::consts::LN_2;
     let density = |s: f64| (log_scale + (df - 1.0) * s.ln() - df * s * s / 2.0).exp();
-    // A range beyond this many true standard deviations has no chance: only where s is smaller is there any, which for
-    // a large q and few degrees of freedom is a sliver that steps over the whole would miss.
+    // A range beyond this many true standard deviations has probability 0. Only smaller s contribute; for a large q and
+    // few degrees of freedom these are an interval so narrow that steps over the whole range would miss it.
     let end = 2.0 * REACH / q;
     if end < to {
         let from = from.min(end / 1e6);
         return simpson(OUTER, from, end, |s| density(s) * (1.0 - grid.range_cdf(q * s, k))).clamp(0.0, 1.0);
     }
-    // Both by the same rule, so that what the rule misses of the density's mass cancels.
+    // Both by the same rule, so that its error in the mass of the density cancels.
     let mass = simpson(OUTER, from, to, density);
     let below = simpson(OUTER, from, to, |s| density(s) * grid.range_cdf(q * s, k));
     (1.0 - below / mass).clamp(0.0, 1.0)
@@ -46,14 +45,14 @@ pub fn upper_tail(q: f64, k: usize, df: f64) -> f64 {
 pub fn critical(alpha: f64, k: usize, df: f64) -> f64 {
     let pairs = (k * k.saturating_sub(1) / 2).max(1) as f64;
     let range = |alpha: f64| t_two_sided(1.0 - alpha, df) * std::f64::consts::SQRT_2;
-    // One pair alone exceeds less, all pairs as if they had nothing in common (Bonferroni) more.
+    // The critical value is between that of one pair and that of all pairs by Bonferroni.
     let (mut low, mut high) = (range(alpha), range(alpha / pairs));
     if !high.is_finite() {
         return f64::INFINITY;
     }
     let excess = |q: f64| (upper_tail(q, k, df).max(f64::MIN_POSITIVE) / alpha).ln();
     let (mut above, mut below) = (excess(low), excess(high));
-    // Regula falsi on the logarithm, which is nearly straight (Illinois: an end that stays counts half).
+    // Regula falsi on the logarithm, which is nearly straight (Illinois: an end that is kept counts half).
     for _ in 0..20 {
         if above <= 0.0 || below >= 0.0 || high - low < 1e-5 * high {
             break;
@@ -67,7 +66,7 @@ pub fn critical(alpha: f64, k: usize, df: f64) -> f64 {
     if above <= 0.0 { low } else { high }
 }
 
-/// Where the largest of the normals may lie: (z, weight of Simpson's rule times density, Phi(z)).
+/// Possible positions of the largest normal value: (z, weight of Simpson's rule times density, Phi(z)).
 struct Grid(Vec<(f64, f64, f64)>);
 
 impl Grid {
@@ -84,7 +83,7 @@ impl Grid {
     /// P(range of k standard normals <= w) = k integral phi(z) (Phi(z) - Phi(z - w))^(k - 1) dz, z the largest.
     fn range_cdf(&self, w: f64, k: usize) -> f64 {
         let power = i32::try_from(k - 1).unwrap_or(i32::MAX);
-        // Where the density has vanished, so has the term.
+        // Where the density is negligible, so is the term.
         let terms = self.0.iter().filter(|(_, weight, _)| *weight > 1e-12);
         let sum: f64 = terms.map(|(z, weight, below)| weight * (below - normal_cdf(z - w)).max(0.0).powi(power)).sum();
         (k as f64 * sum).min(1.0)

@@ -1,30 +1,31 @@
-//! One metric of one condition: nested samples ([`Trials`]) summarised with the trial as the unit.
+//! Summary of one metric of one condition: nested samples ([`Trials`]), with the trial as the sampling unit.
 
 use crate::descriptive::{cov, mean, min_max, std_dev};
 use crate::interval::Interval;
 use crate::quantiles::{chi_squared, t_two_sided};
 use crate::samples::Trials;
 
-/// What a condition's trials say about one metric. All in the metric's unit but for the CoVs, which are fractions.
+/// Summary of a condition's trials for one metric. All values are in the metric's unit, except the CoVs, which are
+/// fractions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Trials with at least one sample.
     pub trials: usize,
-    /// Samples in all of them.
+    /// Samples in all trials.
     pub samples: usize,
-    /// Mean of the trial means, each trial weighing the same however many samples it holds.
+    /// Mean of the trial means, each trial with the same weight whatever its number of samples.
     pub mean: f64,
-    /// See [`mean_interval`], over the trial means. Absent for a single trial.
+    /// Interval of the mean over trials, see [`mean_interval`]. Absent for a single trial.
     pub ci: Option<Interval>,
-    /// CoV of the samples of each trial, averaged over the trials that have two or more.
+    /// CoV of the samples of each trial, averaged over the trials with two or more samples.
     pub within_cov: Option<f64>,
     /// CoV of the trial means.
     pub between_cov: Option<f64>,
     /// Interval for `between_cov`, see [`cov_interval`].
     pub between_cov_ci: Option<Interval>,
-    /// Smallest mean of a trial.
+    /// Smallest of the trial means.
     pub min: f64,
-    /// Largest mean of a trial.
+    /// Largest of the trial means.
     pub max: f64,
     /// Smallest sample of all trials.
     pub sample_min: f64,
@@ -56,9 +57,9 @@ pub fn summarize(trials: Trials<'_>, confidence: f64) -> Option<Summary> {
     })
 }
 
-/// Interval of the mean from t_{n-1} s / sqrt(n). Of values that are not negative, times and throughputs, it is taken
-/// on the logarithm of the mean (the delta method), mean exp(+- t s / (sqrt(n) mean)): it never reaches 0, and is the
-/// usual mean +- t s / sqrt(n) where that is small against the mean. `None` below two values.
+/// Interval of the mean from t_{n-1} s / sqrt(n). For values that are not negative, such as times and throughputs, it
+/// is computed on the logarithm of the mean (the delta method), mean exp(+- t s / (sqrt(n) mean)): it never reaches 0,
+/// and is close to the usual mean +- t s / sqrt(n) when that is small relative to the mean. `None` below two values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let (centre, half) = centre_and_half(values, confidence)?;
     if centre > 0.0 && values.iter().all(|v| *v >= 0.0) {
@@ -68,8 +69,8 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     Interval::finite(centre - half, centre + half)
 }
 
-/// Interval of the mean of values that may have either sign, such as logarithms of ratios: mean +- t_{n-1} s / sqrt(n),
-/// which reaches 0 also where no value does. `None` below two values.
+/// Interval of the mean of values of either sign, such as logarithms of ratios: mean +- t_{n-1} s / sqrt(n), which may
+/// include 0 even if no value is near it. `None` below two values.
 pub(crate) fn signed_mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let (centre, half) = centre_and_half(values, confidence)?;
     Interval::finite(centre - half, centre + half)
@@ -96,7 +97,7 @@ pub fn cov_interval(k: f64, n: usize, confidence: f64) -> Option<Interval> {
     Interval::finite(bound(0.5 + confidence / 2.0), bound(0.5 - confidence / 2.0))
 }
 
-/// Average and largest of a spread (a CoV, a relative range) over queries or metrics.
+/// Average and largest of several relative spreads (CoVs, relative ranges) over queries or metrics.
 pub fn average_and_largest(spreads: &[f64]) -> Option<(f64, f64)> {
     Some((mean(spreads)?, min_max(spreads)?.1))
 }
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!((s.mean, s.trials, s.samples, s.within_cov), (2.0, 2, 100, Some(0.0)));
     }
 
-    /// Bounds solved by hand for k = 0.3, n = 10: u = 19.0228 and 2.7004 with 9 degrees of freedom.
+    /// Limits solved by hand for k = 0.3, n = 10: u = 19.0228 and 2.7004 with 9 degrees of freedom.
     #[test]
     fn the_interval_of_a_cov() {
         let ci = cov_interval(0.3, 10, 0.95).unwrap();

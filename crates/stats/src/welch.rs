@@ -1,6 +1,6 @@
 //! A sum of independent variances, each with its degrees of freedom.
 
-/// The sum, with Welch and Satterthwaite's degrees of freedom; where nothing varies, all of them together.
+/// The sum, with Welch-Satterthwaite degrees of freedom; without any variance, the sum of all degrees of freedom.
 pub(crate) fn sum(parts: impl IntoIterator<Item = (f64, f64)>) -> (f64, f64) {
     let (mut total, mut by_df, mut all) = (0.0, 0.0, 0.0);
     for (variance, df) in parts {

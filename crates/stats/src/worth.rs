@@ -1,51 +1,52 @@
-//! Would a reference weight help here: how much of what a metric varies by from one moment to the next goes with a
-//! probe alongside it, from short repeats one after the other.
+//! Whether a probe helps on this machine: how much of the variation of a metric from one moment to the next a probe
+//! explains, from short repeats one after the other.
 
 use crate::descriptive::mean;
 use crate::interval::Interval;
 use crate::quantiles::normal_two_sided;
 
-/// A probe helps where it leaves less than this of the spread: to adjust by one that says nothing costs 7% of the width
-/// of an interval, and a little more with few trials.
+/// A probe helps if less than this share of the standard deviation remains: adjusting by an uninformative probe widens
+/// an interval by 7%, and slightly more with few trials.
 pub const WORTH: f64 = 0.9;
-/// Fewest repeats of which anything is said.
+/// Fewest repeats for a result.
 const FEWEST: usize = 8;
 
-/// What to do with a probe.
+/// Whether to use a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum Advice {
-    /// It leaves less than [`WORTH`] of the spread.
+    /// Less than [`WORTH`] of the standard deviation remains.
     Helps,
-    /// It leaves more.
+    /// More than [`WORTH`] of it remains.
     DoesNotHelp,
-    /// The interval has both.
+    /// The interval includes both.
     CannotTell,
 }
 
-/// What a probe says of a metric.
+/// How much of a metric a probe explains.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worth {
-    /// Correlation of the two over the repeats.
+    /// Correlation of metric and probe over the repeats.
     pub correlation: f64,
     /// Interval of the correlation, by Fisher's z.
     pub correlation_ci: Interval,
-    /// Spread that the probe would leave over all spread, sqrt(1 - r^2); 1 where the correlation has the wrong sign.
+    /// Residual standard deviation with the probe divided by that without it, sqrt(1 - r^2); 1 when the correlation has
+    /// the wrong sign.
     pub left: f64,
-    /// Interval of the spread that is left, from that of the correlation.
+    /// Interval of `left`, from that of the correlation.
     pub left_ci: Interval,
-    /// Repeats that count: of those that resemble the ones before them fewer than there are.
+    /// Effective number of repeats; with autocorrelation it is smaller than the actual number.
     pub repeats: f64,
-    /// Whether to use the probe, as far as this many repeats can say.
+    /// Whether to use the probe, as far as these repeats can tell.
     pub advice: Advice,
 }
 
-/// What a probe says of a metric: `metric` and `probe` are of the same repeats in their order, and both grow where the
-/// machine is slower (of a throughput, the logarithm's negative). None of fewer than eight repeats, or where one of the
-/// two never varies.
+/// How much of a metric a probe explains. `metric` and `probe` are from the same repeats, in order, and both grow when
+/// the machine is slower (for a throughput, use the negative logarithm). `None` with fewer than eight repeats, or when
+/// one of the two never varies.
 ///
-/// The interval is Fisher's, over as many repeats as independent ones would say as much: n (1 - ab) / (1 + ab) with a
-/// and b the correlations of neighbours in either (Bartlett 1935).
+/// The interval is Fisher's, for the effective number of repeats, n (1 - ab) / (1 + ab), with a and b the lag-1
+/// autocorrelations of the two (Bartlett 1935).
 pub fn worth(metric: &[f64], probe: &[f64], confidence: f64) -> Option<Worth> {
     let n = metric.len();
     if n < FEWEST || probe.len() != n || !metric.iter().chain(probe).all(|v| v.is_finite()) {
@@ -59,7 +60,7 @@ pub fn worth(metric: &[f64], probe: &[f64], confidence: f64) -> Option<Worth> {
     let correlation = (product(&x, &y) / (xx * yy).sqrt()).clamp(-1.0, 1.0);
     let shared = neighbours(&x, xx) * neighbours(&y, yy);
     let repeats = n as f64 * (1.0 - shared) / (1.0 + shared);
-    // Three repeats have no interval: with fewer than one beyond it anything is possible.
+    // Three repeats have no interval; with less than one more almost any correlation is possible.
     let half = normal_two_sided(confidence) / (repeats - 3.0).max(0.25).sqrt();
     let centre = correlation.clamp(-0.999_999, 0.999_999).atanh();
     let correlation_ci = Interval { low: (centre - half).tanh(), high: (centre + half).tanh() };
@@ -82,7 +83,7 @@ fn product(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// Correlation of neighbours, from 0 to 0.99, with what taking out the mean costs it given back.
+/// Lag-1 autocorrelation, limited to 0 to 0.99 and corrected for the bias of subtracting the mean.
 fn neighbours(x: &[f64], squares: f64) -> f64 {
     let n = x.len() as f64;
     let found = product(&x[1..], x) / squares;
@@ -100,7 +101,7 @@ mod tests {
         let with: Vec<f64> = speed.iter().zip(&other).map(|(s, o)| s + 0.02 * o).collect();
         let found = worth(&with, &speed, 0.95).unwrap();
         assert!(found.advice == Advice::Helps && found.left < 0.3 && found.left_ci.contains(found.left), "{found:?}");
-        // Against each other they leave everything: the metric is faster where the machine is slower.
+        // With the opposite sign the probe explains nothing: the metric is faster when the machine is slower.
         let against: Vec<f64> = speed.iter().map(|s| -s).collect();
         let found = worth(&against, &speed, 0.95).unwrap();
         assert_eq!((found.advice, found.left), (Advice::DoesNotHelp, 1.0));

@@ -1,6 +1,6 @@
 //! Stripes that multiply under contention, after Java's `LongAdder` (Doug Lea,
-//! `java.util.concurrent.atomic.Striped64`): one value until two threads collide on it, then 2, 4, 8.. stripes, up to
-//! the CPUs; a thread that collides moves on.
+//! `java.util.concurrent.atomic.Striped64`): one value until two threads collide on it, then 2, 4, 8 and more stripes,
+//! up to the number of CPUs. A thread that collides moves to another stripe.
 
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tare_counters::cpus;
 
-/// Level k holds the stripes from 2^k on (level 0 the first two): stripes stay where they are as their number grows.
+/// Level k holds the stripes from 2^k on (level 0 the first two), so that stripes stay in place while their number
+/// grows.
 const LEVELS: usize = 10;
 
 pub(crate) struct Adaptive {
@@ -22,7 +23,7 @@ type Levels = [OnceLock<Box<[Stripe]>>; LEVELS];
 
 pub(crate) struct Striped {
     base: AtomicU64,
-    /// Stripes in use, a power of two; 0: none yet.
+    /// Stripes in use, a power of two; 0 before the first collision.
     width: AtomicUsize,
     levels: OnceLock<Box<Levels>>,
 }
@@ -32,7 +33,7 @@ impl Striped {
         self.levels.get().into_iter().flat_map(|levels| levels.iter().filter_map(OnceLock::get)).flatten()
     }
 
-    /// Makes stripes up to `width`, unless another thread did.
+    /// Allocates stripes up to `width`, unless another thread did.
     #[cold]
     fn grow(&self, width: usize) {
         let levels = self.levels.get_or_init(|| Box::new([const { OnceLock::new() }; LEVELS]));
@@ -50,7 +51,7 @@ impl Striped {
     }
 }
 
-/// One attempt to add 1: false when another thread was there.
+/// Tries once to add 1; returns false when another thread changed the value meanwhile.
 #[inline]
 fn attempt(value: &AtomicU64) -> bool {
     let seen = value.load(Ordering::Relaxed);
@@ -59,7 +60,7 @@ fn attempt(value: &AtomicU64) -> bool {
 
 impl Counting for Adaptive {
     type Cell = Striped;
-    /// The thread's probe: its low bits are its stripe.
+    /// The thread's probe, whose low bits select its stripe.
     type Local = usize;
 
     fn new(_: &Plan) -> Result<Self, Error> {
@@ -71,7 +72,7 @@ impl Counting for Adaptive {
     }
 
     fn enter(&self, thread: usize) -> usize {
-        // Fibonacci hashing (Knuth 6.4), odd so that the walk below never sticks at 0.
+        // Fibonacci hashing (Knuth 6.4), made odd so that the xorshift below never stays at 0.
         thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
     }
 
@@ -93,7 +94,7 @@ impl Counting for Adaptive {
             if collisions == 2 && width < self.max_width {
                 cell.grow(2 * width);
             }
-            // Marsaglia's xorshift64, as Striped64 moves on.
+            // Marsaglia's xorshift64, with which Striped64 moves to another stripe.
             *probe ^= *probe << 13;
             *probe ^= *probe >> 7;
             *probe ^= *probe << 17;

@@ -1,15 +1,16 @@
-//! Unprotected slots, chosen by the time-stamp counter: the article's fuzzy counter, after MySQL's `ib_counter_t`.
+//! Unprotected slots selected by the time-stamp counter: the fuzzy counter of the original program, after MySQL's
+//! `ib_counter_t`.
 
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Whether this architecture has a counter to choose by.
+/// Whether this architecture has a time-stamp counter.
 pub(super) const HAS_CLOCK: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 pub(crate) struct Fuzzy<const N: usize, const W: usize>;
 
-/// `N` slots of `W` values after one left empty; with 8 values (N + 1) x 64 bytes, as the article's.
+/// One empty slot and `N` slots of `W` values; with 8 values (N + 1) x 64 bytes, as in the original program.
 #[repr(C)]
 pub(crate) struct Slots<const N: usize, const W: usize> {
     empty: [AtomicU64; W],
@@ -33,7 +34,8 @@ impl<const N: usize, const W: usize> Counting for Fuzzy<N, W> {
     #[inline]
     fn increment(&self, (): &mut (), cell: &Self::Cell, _: usize) {
         let slot = &cell.lines[cycles() as usize % N][0];
-        // A load and a store, which the compiler makes the article's plain add: another thread's may fall in between.
+        // A load and a store, which compile to the plain add of the original program: the add of another thread may
+        // fall in between.
         slot.store(slot.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
@@ -49,7 +51,7 @@ impl<const N: usize, const W: usize> Counting for Fuzzy<N, W> {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn cycles() -> u64 {
-    // SAFETY: every x86-64 has it, and Linux lets programs use it.
+    // SAFETY: every x86-64 has it, and Linux allows it in user space.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
@@ -57,7 +59,7 @@ fn cycles() -> u64 {
 #[inline]
 fn cycles() -> u64 {
     let count: u64;
-    // SAFETY: reads a counter Linux lets programs read.
+    // SAFETY: reads a counter that Linux allows user space to read.
     unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack, preserves_flags)) };
     count
 }

@@ -1,4 +1,4 @@
-//! The strategies by name.
+//! The names of the strategies.
 
 use super::fuzzy;
 use super::numa::Libnuma;
@@ -10,39 +10,40 @@ use tare_text::UnknownWord;
 #[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown)]
 pub enum Strategy {
     PthreadMutex,
-    /// Rust's `std::sync::Mutex`: 4 bytes of futex that spin for up to 100 turns before they sleep, and a flag for
-    /// panics. The article's row of this name is C++'s `std::mutex`, which libstdc++ makes of a default pthread mutex
-    /// (40 bytes, no spinning): that one is [`PthreadMutex`](Self::PthreadMutex).
+    /// Rust's `std::sync::Mutex`: a futex of 4 bytes that spins up to 100 times before it sleeps, and a flag for
+    /// panics. In the original program this name means C++'s `std::mutex`, which in libstdc++ is a default pthread
+    /// mutex (40 bytes, no spinning): that one is [`PthreadMutex`](Self::PthreadMutex).
     StdMutex,
-    /// One atomic, added to without ordering.
+    /// One atomic with relaxed ordering.
     Atomic,
-    /// Slots a cache line apart, chosen by the time-stamp counter, added to without any protection. Not exact.
+    /// Slots one cache line apart, selected by the time-stamp counter, without any protection. Not exact.
     Fuzzy,
-    /// Shards a cache line apart, the shard being the counter's own number: one fixed shard. What the article's
-    /// "random" shard did.
+    /// Shards one cache line apart; the counter's own number selects the shard, so it is always the same one. This is
+    /// what the "random" shard of the original program does.
     ShardIndex,
-    /// A shard drawn at random, by a generator a thread. What the article said its "random" shard does.
+    /// A random shard, from one generator per thread. "NUMA Smart Global Counter" says that its "random" shard does
+    /// this.
     ShardRandom,
     ShardThread,
-    /// The shard of the current CPU, by `sched_getcpu`.
+    /// The shard of the current CPU, from `sched_getcpu`.
     ShardCpu,
-    /// The shard of the current node, by libnuma's `numa_node_of_cpu`, which the article measured.
+    /// The shard of the current node, from libnuma's `numa_node_of_cpu`, as in the original program.
     ShardNodeLibnuma,
-    /// The shard of the current node, by a table read once.
+    /// The shard of the current node, from a table that is read once.
     ShardNodeCached,
-    /// A value on each node in a page of its own, as `numa_alloc_onnode` would give it. The article gave this one up
-    /// for its memory.
+    /// One value per node in a page of its own, as `numa_alloc_onnode` would allocate it. The original program
+    /// abandoned this because of its memory use.
     NodeAlloc,
     /// The [`CounterSet`](tare_counters::CounterSet) of `tare-counters`.
     CounterSet,
-    /// A row a thread, folded into the totals when the thread ends.
+    /// One row per thread, added to the totals when the thread ends.
     ThreadRow,
-    /// Stripes that multiply under contention, as Java's `LongAdder`.
+    /// Stripes that multiply under contention, like Java's `LongAdder`.
     Adaptive,
 }
 
 impl Strategy {
-    /// All of them, the article's first, in its order.
+    /// All strategies; those of the original program come first, in its order.
     pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {

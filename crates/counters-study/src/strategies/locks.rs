@@ -33,21 +33,21 @@ impl Counting for StdMutex {
 
 pub(crate) struct PthreadMutex;
 
-/// A mutex that must not move once it was locked: the workload puts it on the heap first.
+/// A mutex that must not move after it was first locked: the workload puts it on the heap before that.
 pub(crate) struct Guarded {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
     value: UnsafeCell<u64>,
 }
 
-// SAFETY: the value is touched under the mutex only.
+// SAFETY: the value is accessed only under the mutex.
 unsafe impl Sync for Guarded {}
-// SAFETY: nothing belongs to a thread; not moved while locked.
+// SAFETY: no part belongs to a thread; not moved while locked.
 unsafe impl Send for Guarded {}
 
 impl Guarded {
     #[inline]
     fn with<T>(&self, act: impl FnOnce(&mut u64) -> T) -> T {
-        // SAFETY: statically initialised; locked and unlocked by this thread; the value is ours in between.
+        // SAFETY: statically initialised; locked and unlocked by this thread, which owns the value in between.
         unsafe {
             libc::pthread_mutex_lock(self.mutex.get());
             let answer = act(&mut *self.value.get());

@@ -1,5 +1,5 @@
-//! Ways to keep counters for many threads: those of "NUMA Smart Global Counter" and those it lacks, behind one trait.
-//! A program wants [`Counter`](tare_counters::Counter) or [`CounterSet`](tare_counters::CounterSet).
+//! Ways to keep counters for many threads, behind one trait: those of "NUMA Smart Global Counter", and others. Programs
+//! use [`Counter`](tare_counters::Counter) or [`CounterSet`](tare_counters::CounterSet).
 
 mod adaptive;
 mod counting;

@@ -1,4 +1,4 @@
-//! A value on each node, in a page of its own: `numa_alloc_onnode` gives whole pages, even for 8 bytes.
+//! One value per node, in a page of its own: `numa_alloc_onnode` allocates whole pages, even for 8 bytes.
 
 use super::counting::{Counting, Plan};
 use super::numa::node_count;
@@ -13,10 +13,10 @@ pub(crate) struct NodeAlloc {
     node: ByCachedNode,
 }
 
-/// What a node's allocation of 8 bytes takes: the smallest page of every system this runs on.
+/// What an allocation of 8 bytes on a node takes: the smallest page size of every system this runs on.
 const PAGE_BYTES: usize = 4096;
 
-/// Counters of 8 bytes from one page to the next.
+/// Counters of 8 bytes per page.
 const APART: usize = PAGE_BYTES / size_of::<u64>();
 
 impl Counting for NodeAlloc {
@@ -31,7 +31,8 @@ impl Counting for NodeAlloc {
         let (nodes, counters) = (node_count(), plan.counters);
         let memory = |source| tare_counters::Error::Memory { counters: counters * APART, rows: nodes, source };
         let rows = Rows::new(nodes, counters * APART).map_err(memory)?;
-        // Refused (a container may forbid it): pages then come from the node that touches them first, nearly the same.
+        // Ignored when refused (a container may forbid it): a page then comes from the node that touches it first,
+        // nearly the same.
         (0..nodes).for_each(|node| drop(rows.bind(node, node as u32)));
         Ok(Self { rows, nodes, node: ByCachedNode::table() })
     }

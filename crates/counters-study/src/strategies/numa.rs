@@ -1,22 +1,22 @@
-//! Nodes, as the article's program sees them.
+//! NUMA nodes, as the original program determines them.
 
 use std::ffi::{c_int, c_ulong, c_void};
 use std::io;
 use tare_counters::cpus;
 
-/// The current CPU; 0 where the system does not say.
+/// The current CPU; 0 where the system does not report it.
 #[inline]
 pub(super) fn current_cpu() -> usize {
     // SAFETY: no arguments.
     usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }
 
-/// One past the highest node of any CPU.
+/// One more than the highest node number of any CPU.
 pub(crate) fn node_count() -> usize {
     cpus::nodes().iter().flatten().max().map_or(1, |&last| last as usize + 1)
 }
 
-/// libnuma's lookup, loaded at run time: the library is wanted by this one strategy only.
+/// libnuma's lookup, loaded at run time because only this strategy needs the library.
 #[derive(Clone, Copy)]
 pub(super) struct Libnuma(unsafe extern "C" fn(c_int) -> c_int);
 
@@ -34,31 +34,31 @@ impl Libnuma {
         if available.is_null() || lookup.is_null() {
             return Err("libnuma.so.1 lacks numa_available or numa_node_of_cpu".to_owned());
         }
-        // SAFETY: the signatures of numa(3).
+        // SAFETY: the signatures given in numa(3).
         let (available, lookup) = unsafe {
             (
                 std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(available),
                 std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> c_int>(lookup),
             )
         };
-        // SAFETY: no arguments; must precede every other call.
+        // SAFETY: no arguments; must precede all other calls.
         if unsafe { available() } < 0 {
             return Err("libnuma says this kernel has no NUMA interface".to_owned());
         }
         Ok(Self(lookup))
     }
 
-    /// The node of a CPU; libnuma's -1 (unknown) becomes a large number, as in the article.
+    /// The node of a CPU. libnuma's -1 (unknown) becomes a large number, as in the original program.
     #[inline]
     pub(super) fn node_of_cpu(self, cpu: usize) -> usize {
-        // SAFETY: numa_available was called; any number is allowed.
+        // SAFETY: numa_available was called; every number is allowed.
         unsafe { (self.0)(cpu as c_int) as usize }
     }
 }
 
-/// From here on the calling thread's allocations come from all nodes in turn. It ends with the thread.
+/// Interleaves later allocations of the calling thread over all nodes, until the thread ends.
 pub(crate) fn interleave_own_allocations() -> io::Result<()> {
-    // The name of the program may be any bytes.
+    // The program's name in this file may contain any bytes.
     let allowed = String::from_utf8_lossy(&std::fs::read("/proc/self/status")?)
         .lines()
         .find_map(|line| line.strip_prefix("Mems_allowed_list:").and_then(cpus::parse_list))
@@ -66,7 +66,7 @@ pub(crate) fn interleave_own_allocations() -> io::Result<()> {
     let bits = c_ulong::BITS;
     let mut mask = vec![0 as c_ulong; (allowed.last().copied().unwrap_or(0) / bits) as usize + 1];
     allowed.iter().for_each(|node| mask[(node / bits) as usize] |= 1 << (node % bits));
-    // SAFETY: the mask is read up to the number of bits given (the kernel ignores the last, hence one more).
+    // SAFETY: the kernel reads as many bits of the mask as given (it ignores the last one, hence the number plus one).
     let answer = unsafe {
         libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_INTERLEAVE, mask.as_ptr(), mask.len() * bits as usize + 1)
     };
@@ -85,9 +85,9 @@ mod tests {
         };
         let asked = std::thread::spawn(move || interleave_own_allocations().map(|()| stack_of_this_thread()));
         match asked.join().unwrap() {
-            // A kernel without NUMA has no such file; nor is its policy asked for.
+            // A kernel without NUMA does not have the file; the policy is then not checked.
             Ok(stack) => assert!(stack.is_none_or(|line| line.contains(" interleave:0")), "not interleaved"),
-            // A container may forbid it: said, not hidden.
+            // A container may forbid it: the error is returned, not hidden.
             Err(refused) => {
                 assert!(matches!(refused.raw_os_error(), Some(libc::EPERM | libc::ENOSYS | libc::EINVAL)), "{refused}");
             }

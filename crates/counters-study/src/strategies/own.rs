@@ -1,4 +1,4 @@
-//! The counters of `tare-counters`.
+//! The counters of `tare-counters` as a strategy.
 
 use super::counting::{Counting, Plan};
 use crate::workload::Error;

@@ -1,4 +1,4 @@
-//! The ways to choose a shard.
+//! Ways to select a shard.
 
 use super::counting::Plan;
 use super::numa::{Libnuma, current_cpu};
@@ -8,7 +8,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use tare_counters::cpus;
 
-/// Selects by the counter's own number.
 pub(crate) struct ByIndex;
 
 impl Selector for ByIndex {
@@ -26,7 +25,7 @@ impl Selector for ByIndex {
     }
 }
 
-/// Drawn, by a generator a thread.
+/// At random, from one generator per thread.
 pub(crate) struct Random {
     seed: u64,
 }
@@ -39,7 +38,7 @@ impl Selector for Random {
     }
 
     fn enter(&self, thread: usize) -> Self::Local {
-        // Apart from the workload's generators, which are seeded by the same seed and thread.
+        // Different from the workload's generators, which have the same seed and thread number.
         Xoshiro256PlusPlus::seed_from_u64(!self.seed ^ thread as u64)
     }
 
@@ -49,7 +48,6 @@ impl Selector for Random {
     }
 }
 
-/// Selects by the thread's number.
 pub(crate) struct ByThread;
 
 impl Selector for ByThread {
@@ -69,7 +67,7 @@ impl Selector for ByThread {
     }
 }
 
-/// The current CPU's number, by `sched_getcpu`.
+/// By the number of the current CPU, from `sched_getcpu`.
 pub(crate) struct ByCpu;
 
 impl Selector for ByCpu {
@@ -87,7 +85,7 @@ impl Selector for ByCpu {
     }
 }
 
-/// The current node, as the article asks for it: libnuma's `numa_node_of_cpu` of `sched_getcpu`.
+/// By the current node, as in the original program: libnuma's `numa_node_of_cpu` of `sched_getcpu`.
 pub(crate) struct ByLibnuma(Libnuma);
 
 impl Selector for ByLibnuma {
@@ -106,11 +104,11 @@ impl Selector for ByLibnuma {
     }
 }
 
-/// The current node, by a table of every CPU's.
+/// By the current node, from a table with the node of every CPU.
 pub(crate) struct ByCachedNode(Box<[u32]>);
 
 impl ByCachedNode {
-    /// Each CPU's node; 0 where the kernel does not say.
+    /// The node of each CPU; 0 where the kernel does not report it.
     pub(crate) fn table() -> Self {
         Self(cpus::nodes().iter().map(|node| node.unwrap_or(0)).collect())
     }

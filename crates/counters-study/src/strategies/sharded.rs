@@ -1,4 +1,4 @@
-//! Atomic shards, as a rule a cache line each; a selector says which one to use.
+//! Atomic shards, by default one cache line each; a selector determines which one to use.
 
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
@@ -9,14 +9,14 @@ pub(crate) trait Selector: Send + Sync + Sized {
 
     fn new(plan: &Plan) -> Result<Self, Error>;
     fn enter(&self, thread: usize) -> Self::Local;
-    /// Any number; taken modulo the shards.
+    /// Any number; the shard is its remainder modulo the number of shards.
     fn select(&self, local: &mut Self::Local, counter: usize) -> usize;
 }
 
-/// `N` shards of `W` values each, of which the last one counts.
+/// `N` shards of `W` values each; the last value is the counter.
 pub(crate) struct Sharded<S, const N: usize, const W: usize>(S);
 
-/// With 8 values a line of 64 bytes with the value at its end, as the article's.
+/// With 8 values a line of 64 bytes with the counter at its end, as in the original program.
 pub(crate) struct Shard<const W: usize>([AtomicU64; W]);
 
 impl<const W: usize> Shard<W> {

@@ -1,4 +1,4 @@
-//! One relaxed atomic a counter.
+//! One relaxed atomic per counter.
 
 use super::counting::{Counting, Plan};
 use crate::workload::Error;

@@ -1,5 +1,5 @@
-//! A row of counters a thread, which it alone writes; readers add up the rows. A thread that ends folds its row into
-//! the totals.
+//! One row of counters per thread, which only that thread writes; a read sums the rows. A thread that ends adds its row
+//! to the totals.
 
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
@@ -47,7 +47,7 @@ impl Counting for ThreadRow {
 
     #[inline]
     fn increment(&self, row: &mut Row, (): &(), counter: usize) {
-        // One writer: a load and a store lose nothing.
+        // There is only one writer, so a load and a store lose nothing.
         let value = &row[counter];
         value.store(value.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What is worked on: counter blocks between data blocks.
+//! The memory of the workload: blocks of counters between blocks of data.
 
 use super::crc::crc32;
 use super::generator::Generator;
@@ -7,17 +7,17 @@ use std::cell::UnsafeCell;
 use std::hint::black_box;
 
 pub(super) const DATA_BYTES: usize = 16 * 1024;
-/// Increments of blocks' own counters a data step.
+/// Increments of the blocks' own counters per data step.
 pub(super) const LOCAL_INCREMENTS: u64 = 6;
 
-/// Data aligned as the article's allocator would.
+/// Data with the alignment that the original program's allocator gives.
 #[repr(C, align(16))]
 struct Data(UnsafeCell<[u8; DATA_BYTES]>);
 
-// SAFETY: raced over by design: never reached but through raw copies, fills and volatile reads.
+// SAFETY: threads race on it by design; it is accessed only by raw copies, fills and volatile reads.
 unsafe impl Sync for Data {}
 
-// Out of line: code that does not depend on a strategy is there once, and not in the loop of each.
+// Not inlined: code that does not depend on a strategy exists once, and not in the loop of each strategy.
 impl Data {
     fn at(&self, offset: usize) -> *mut u8 {
         self.0.get().cast::<u8>().wrapping_add(offset)
@@ -25,22 +25,22 @@ impl Data {
 
     #[inline(never)]
     fn fill(&self, byte: usize) {
-        // SAFETY: within the block; races are meant.
+        // SAFETY: within the block; races are intended.
         unsafe { libc::memset(self.at(0).cast(), byte as i32, DATA_BYTES) };
     }
 
-    /// Takes some bytes of another block, or of this one, over; from where, to where and how many is drawn.
+    /// Copies some bytes of another block, or of this one; source offset, target offset and length are random.
     #[inline(never)]
     fn take_some<G: Generator>(&self, other: &Self, random: &mut G) {
         let (to, from) = (random.below(DATA_BYTES / 10), random.below(DATA_BYTES / 10));
         let length = random.below(DATA_BYTES / 2);
-        // SAFETY: both parts lie within their blocks (a tenth and a half of one); they may overlap; races are meant.
+        // SAFETY: both parts lie within their blocks (a tenth and a half of one); they may overlap; races are intended.
         unsafe { libc::memmove(self.at(to).cast(), other.at(from).cast(), length) };
     }
 
     #[inline(never)]
     fn checksum(&self) -> u32 {
-        // SAFETY: a whole block, aligned; races are meant.
+        // SAFETY: a whole block, aligned; races are intended.
         unsafe { crc32(self.at(0).cast(), DATA_BYTES / 4) }
     }
 }
@@ -50,10 +50,10 @@ struct DataBlock<C> {
     data: Data,
 }
 
-/// Each counter an object of its own on the heap, as in the article.
+/// Each counter is an object of its own on the heap, as in the original program.
 type CounterBlock<C> = Box<[Box<C>]>;
 
-/// All blocks of a run. Of the type of cells and not of strategies, of which several have the same.
+/// All blocks of a run. The parameter is the type of the cells, because several strategies share one.
 pub(super) struct Payload<C> {
     counters: Vec<CounterBlock<C>>,
     data: Vec<Box<DataBlock<C>>>,
@@ -73,10 +73,10 @@ impl<C> Payload<C> {
         self.counters.push(block.into_boxed_slice());
     }
 
-    /// A further block of data. Filling it also touches it, so that its pages are placed now.
+    /// Adds a block of data. Filling it also touches it, so that its pages are allocated now.
     pub(super) fn push_data(&mut self, cell: C) {
         let block = Box::new(DataBlock { cell, data: Data(UnsafeCell::new([0; DATA_BYTES])) });
-        // Not zeros: a page of zeros could be one the kernel shares.
+        // Not zero: the kernel may share pages of zeros.
         block.data.fill(1 + self.data.len() % 254);
         self.data.push(block);
     }
@@ -93,8 +93,8 @@ impl<C> Payload<C> {
         self.data[block].data.at(0).addr()
     }
 
-    /// A data block's own counter, by its number after all global ones. Out of line, as six of these stand in a step:
-    /// their calls are nothing compared with its 36 KiB of memory.
+    /// Increments the own counter of a data block, which is numbered after all global ones. Not inlined, because a step
+    /// has six of these calls, whose cost is negligible next to its 36 KiB of memory accesses.
     #[inline(never)]
     fn touch<S: Counting<Cell = C>>(&self, strategy: &S, local: &mut S::Local, block: usize) {
         strategy.increment(local, &self.data[block].cell, self.globals() + block);
@@ -114,7 +114,7 @@ impl<C> Payload<C> {
 
         self.data[three].data.fill(random.below(255));
         self.touch(strategy, local, three);
-        // The article's comparison of blocks three and two stood here.
+        // The original program compares blocks three and two here.
         self.touch(strategy, local, three);
         self.touch(strategy, local, two);
 
@@ -122,7 +122,7 @@ impl<C> Payload<C> {
         self.touch(strategy, local, four);
     }
 
-    /// One increment of a random counter of a random block.
+    /// Increments a random counter of a random block.
     #[inline]
     pub(super) fn count<S: Counting<Cell = C>, G: Generator>(
         &self,
@@ -135,7 +135,7 @@ impl<C> Payload<C> {
         strategy.increment(local, &self.counters[block][index], block * self.per_block + index);
     }
 
-    /// The sum of all global counters. A loop of the strategy's own, as it is timed.
+    /// The sum of all global counters. The loop is compiled for each strategy, because it is timed.
     pub(super) fn global_sum<S: Counting<Cell = C>>(&self, strategy: &S) -> u64 {
         let (mut sum, mut number) = (0, 0);
         for block in &self.counters {

@@ -1,5 +1,5 @@
-//! What a run asks of a strategy with its counters and data. Behind this trait everything is compiled for each strategy
-//! and generator, a hundred times in all: as little as possible stands there, and what is measured among it.
+//! A strategy with its counters and data, behind a trait object. The code behind this trait is compiled for each
+//! strategy and generator, about a hundred times in all, so it holds as little as possible besides what is measured.
 
 use super::blocks::Payload;
 use super::config::Config;
@@ -10,26 +10,24 @@ use crate::strategies::{Counting, Plan};
 use std::marker::PhantomData;
 use std::time::Instant;
 
-/// A strategy with its counters and data. Called some ten times a run and thread, never for an increment.
+/// A strategy with its counters and data. Called about ten times per run and thread, never for an increment.
 pub(super) trait Counted: Send + Sync {
-    /// What all threads' generators share.
+    /// The state that the generators of all threads share.
     fn shared(&self, seed: u64) -> Shared;
-    /// Makes a further block of counters.
     fn push_counters(&mut self);
-    /// Makes a further block of data.
     fn push_data(&mut self);
-    /// The work of a thread, by its number from 0.
+    /// The work of a thread; threads are numbered from 0.
     fn work(&self, config: &Config<'_>, thread: usize, shared: &Shared, gates: Gates<'_>) -> Option<Shift>;
     fn global_sum(&self) -> u64;
     fn local_sum(&self) -> u64;
     /// Bytes that a global counter takes now.
     fn bytes_of(&self, plan: &Plan, counter: usize) -> u64;
-    /// Names the places where a global counter is stored: an address, and how many bytes from there on.
+    /// Calls `each` with the address and the length in bytes of every place where a global counter is stored.
     fn stored(&self, counter: usize, each: &mut dyn FnMut(usize, usize));
     fn data_at(&self, block: usize) -> usize;
 }
 
-/// Where a thread waits: before its first round, and after its last.
+/// Where a thread waits before its first round and after its last.
 pub(super) struct Gates<'a> {
     pub(super) start: Arrival<'a>,
     pub(super) end: Arrival<'a>,
@@ -41,7 +39,7 @@ pub(super) struct Shift {
     pub(super) generator_ns: Option<f64>,
 }
 
-/// Counters kept by a strategy, and incremented where the generator says.
+/// The counters of one strategy, incremented in the order that generator `G` determines.
 pub(super) struct Kept<S: Counting, G> {
     strategy: S,
     payload: Payload<S::Cell>,
@@ -49,7 +47,6 @@ pub(super) struct Kept<S: Counting, G> {
 }
 
 impl<S: Counting + 'static, G: Generator> Kept<S, G> {
-    /// A strategy without counters yet.
     pub(super) fn prepare(config: &Config<'_>, plan: &Plan) -> Result<Box<dyn Counted>, Error> {
         let payload = Payload::new(config.counters_per_block);
         Ok(Box::new(Self { strategy: S::new(plan)?, payload, generator: PhantomData }))
@@ -87,7 +84,7 @@ impl<S: Counting, G: Generator> Counted for Kept<S, G> {
             }
         }
         let shift = Shift { start, end: Instant::now(), generator_ns: random.spent_ns() };
-        // Stays until the counters were read once with all threads' state in place.
+        // The thread stays until the counters were read once while every thread still has its state.
         gates.end.wait();
         self.strategy.leave(local);
         Some(shift)

@@ -1,6 +1,6 @@
-//! CRC-32 over memory other threads are writing. Own code, because no library takes memory that is raced over, and
-//! because the article's zlib computed it by tables, four bytes at a time: a modern library's carry-less multiplication
-//! is some ten times as fast and would change what a round is made of.
+//! CRC-32 over memory that other threads are writing. Implemented here, because no library accepts memory with data
+//! races, and because the zlib of the original program used tables, four bytes at a time: the carry-less multiplication
+//! of a modern library is about ten times as fast and would change the composition of a round.
 
 /// The reflected polynomial of CRC-32 (ISO 3309, zlib).
 const POLYNOMIAL: u32 = 0xedb8_8320;
@@ -31,14 +31,14 @@ const fn tables() -> [[u32; 256]; 4] {
     tables
 }
 
-/// The CRC-32 of `words` words of 4 bytes from `data` on (slicing by 4: Kounavis and Berry, 2005).
+/// The CRC-32 of `words` words of 4 bytes, starting at `data` (slicing by 4: Kounavis and Berry, 2005).
 ///
 /// # Safety
 /// The words must be readable and aligned. Other threads may write them: the result is then that of some mixture.
 pub(super) unsafe fn crc32(data: *const u32, words: usize) -> u32 {
     let mut crc = !0;
     for word in 0..words {
-        // SAFETY: promised. Volatile: read once, as it is now.
+        // SAFETY: the caller's guarantee. Volatile: each word is read exactly once.
         crc ^= u32::from_le(unsafe { data.add(word).read_volatile() });
         let [a, b, c, d] = crc.to_le_bytes().map(usize::from);
         crc = TABLES[3][a] ^ TABLES[2][b] ^ TABLES[1][c] ^ TABLES[0][d];
@@ -52,11 +52,11 @@ mod tests {
 
     fn of(bytes: &[u8]) -> u32 {
         let words: Vec<u32> = bytes.chunks_exact(4).map(|four| u32::from_ne_bytes(four.try_into().unwrap())).collect();
-        // SAFETY: a vector's words.
+        // SAFETY: the words of a vector.
         unsafe { crc32(words.as_ptr(), words.len()) }
     }
 
-    /// Bit by bit, after the definition.
+    /// Bit by bit, following the definition.
     fn slowly(bytes: &[u8]) -> u32 {
         !bytes.iter().fold(!0u32, |crc, &byte| {
             (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (POLYNOMIAL & (crc & 1).wrapping_neg()))

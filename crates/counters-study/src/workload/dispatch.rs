@@ -1,4 +1,4 @@
-//! From a configuration to the code compiled for it.
+//! Selects the code that was compiled for a configuration.
 
 use super::config::{Config, MemoryScope, Mode, Padding};
 use super::counted::{Counted, Kept};
@@ -15,8 +15,9 @@ use tare_counters::cpus;
 /// Runs the workload once.
 ///
 /// # Errors
-/// Anything that cannot be run is refused before memory is allocated: a zero, more memory than there is (with the
-/// memory needed), a strategy that cannot work here. Later only a thread can fail.
+/// A run that is not possible is refused before memory is allocated: a setting of 0, more memory than available (with
+/// the memory needed), a strategy that cannot work here. After that only threads, the memory policy and the hooks can
+/// fail.
 pub fn run(config: &Config<'_>) -> Result<Outcome, Error> {
     config.check()?;
     config.strategy.available()?;
@@ -28,7 +29,7 @@ pub fn run(config: &Config<'_>) -> Result<Outcome, Error> {
     Ok(Outcome { not_interleaved: outcome.not_interleaved.clone().or(refused), ..outcome })
 }
 
-/// Bytes the counters and data of a run take, without the allocator's own.
+/// Bytes that the counters and data of a run take, without the overhead of the allocator.
 pub fn memory_bytes(config: &Config<'_>) -> u128 {
     memory::needed(config, (Compiled::of(config).planned_bytes_per_counter)(&plan(config)))
 }
@@ -38,22 +39,22 @@ fn plan(config: &Config<'_>) -> Plan {
     Plan { counters: counters.unwrap_or(usize::MAX), threads: config.threads, seed: config.seed }
 }
 
-/// What is compiled for a strategy, its shards and a generator.
+/// The functions compiled for a strategy, its shards and a generator.
 struct Compiled {
     planned_bytes_per_counter: fn(&Plan) -> u64,
     prepare: Prepare,
 }
 
-/// Makes the strategy, without counters and data yet.
+/// Creates the strategy, without counters and data yet.
 type Prepare = fn(&Config<'_>, &Plan) -> Result<Box<dyn Counted>, Error>;
 
 impl Compiled {
     fn of(config: &Config<'_>) -> Self {
         match config.mode {
-            // The article's 24 shards.
+            // 24 shards, as in the original program.
             Mode::Faithful => by_padding::<Locked, 24, 2>(config),
-            // The least of these that gives each CPU (each node) one. A few sizes, as each is code of its own; the
-            // machines above are served with shards shared by CPUs.
+            // The smallest of these that has a shard for each CPU (each node). Only a few sizes, because each is
+            // separate code; on larger machines several CPUs share a shard.
             Mode::Corrected => match (cpus::possible(), node_count()) {
                 (..=24, ..=2) => by_padding::<Own, 24, 2>(config),
                 (..=128, ..=8) => by_padding::<Own, 128, 8>(config),
@@ -67,7 +68,7 @@ impl Compiled {
     }
 }
 
-/// The values from a shard to the next, of which one counts.
+/// Turns the padding into the number of values per shard, of which one counts.
 fn by_padding<G: Generator, const C: usize, const N: usize>(config: &Config<'_>) -> Compiled {
     match config.padding {
         Padding::Packed => by_strategy::<G, C, N, 1>(config.strategy),

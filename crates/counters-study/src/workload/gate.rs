@@ -1,5 +1,5 @@
-//! A gate threads wait at until all are there. (A barrier would wait for ever for a thread that could not be started,
-//! or that failed on its way.)
+//! A gate at which threads wait until all have arrived. (A barrier would wait for ever for a thread that could not be
+//! started, or that failed before.)
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ pub(super) struct Gate {
     changed: Condvar,
 }
 
-/// A thread on its way to the gate; one that never gets there is counted as failed.
+/// A thread that will arrive at the gate; one that is dropped before it arrives counts as failed.
 pub(super) struct Arrival<'a> {
     gate: &'a Gate,
     there: bool,
@@ -34,7 +34,7 @@ impl Gate {
         state.failed == 0
     }
 
-    /// Lets the threads on: with `go`, or to give up.
+    /// Opens the gate: with `go` the threads continue, else they give up.
     pub(super) fn open(&self, go: bool) {
         self.lock().opened.get_or_insert(go);
         self.changed.notify_all();
@@ -46,7 +46,7 @@ impl Gate {
 }
 
 impl Arrival<'_> {
-    /// Waits until the gate opens; false: give up.
+    /// Waits until the gate opens; false means to give up.
     #[inline(never)]
     pub(super) fn wait(mut self) -> bool {
         self.there = true;

@@ -1,19 +1,19 @@
-//! The two sources of random numbers.
+//! The two random number generators.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// A source of numbers from 0 to 2^31 - 1, as `rand()`.
+/// A generator of numbers from 0 to 2^31 - 1, like `rand()`.
 pub(super) trait Generator: 'static {
     fn prepare(seed: u64) -> Shared;
     fn enter(shared: &Shared, thread: usize) -> Self;
     fn draw(&mut self) -> usize;
-    /// ns spent drawing, as far as it can be told.
+    /// Estimated time spent drawing numbers, in ns; `None` where it is too short to measure.
     fn spent_ns(&self) -> Option<f64>;
 
-    /// Below `bound`, by remainder, as the article.
+    /// A number below `bound`, by remainder, as in the original program.
     #[inline]
     fn below(&mut self, bound: usize) -> usize {
         self.draw() % bound
@@ -22,22 +22,22 @@ pub(super) trait Generator: 'static {
 
 pub(super) struct Shared {
     seed: u64,
-    /// What timing a call adds to it; see [`Locked`].
+    /// The time that timing adds to a call; see [`Locked`].
     timing_ns: f64,
 }
 
-/// One in this many calls is timed: the clock costs about as much as an uncontended call.
+/// Every 64th call is timed, because reading the clock costs about as much as an uncontended call.
 const TIMED_ONE_IN: u32 = 64;
 
-/// The generator of libc, `rand()`, under its lock.
+/// libc's generator, `rand()`, which takes a lock.
 pub(super) struct Locked {
     calls: u32,
     timed_ns: f64,
-    /// What timing a call adds to it: the clock's own time, and the overlap with other work that it prevents.
+    /// The time that timing adds to a call: that of the clock itself, and the overlap with other work that it prevents.
     timing_ns: f64,
 }
 
-/// Found by timing calls no one contends for, one by one and together.
+/// Measured by timing uncontended calls, one by one and all together.
 fn timing_ns() -> f64 {
     const CALLS: u32 = 10_000;
     let start = Instant::now();

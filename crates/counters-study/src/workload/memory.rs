@@ -1,4 +1,4 @@
-//! Does it fit?
+//! Checks that a run fits in memory, and sets its memory policy.
 
 use super::blocks::DATA_BYTES;
 use super::config::{Config, MemoryScope};
@@ -7,7 +7,7 @@ use crate::strategies::interleave_own_allocations;
 use std::fs;
 use std::thread::{Builder, scope};
 
-/// Refuses a run this machine has no memory for. Called before anything is allocated.
+/// Refuses a run for which the memory is too small. Called before anything is allocated.
 pub(super) fn check(config: &Config<'_>, bytes_per_counter: u64) -> Result<(), Error> {
     let available_bytes = available();
     let needed = needed(config, bytes_per_counter);
@@ -32,8 +32,8 @@ fn counters(config: &Config<'_>) -> u128 {
     config.counter_blocks as u128 * config.counters_per_block as u128 + config.data_blocks as u128
 }
 
-/// What the kernel would still give without swapping, or less where the control group allows less. Where it does not
-/// say, no limit is known.
+/// What the kernel can still give without swapping, or less if the control group has a lower limit. Without a limit
+/// where neither is known.
 fn available() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -45,11 +45,11 @@ fn available() -> u64 {
     [machine, group].into_iter().flatten().min().unwrap_or(u64::MAX)
 }
 
-/// Why memory could not be interleaved, where the article's own policy was refused.
+/// Why memory could not be interleaved, when the default policy was refused.
 type Refused = Option<String>;
 
-/// Does it in a thread of its own under the run's policy, when `scope_of_policy` is what that policy holds for. In that
-/// scope everything that the thread starts has the policy too.
+/// Calls `act` in a separate thread under the run's memory policy, if the policy has the scope `scope_of_policy`;
+/// otherwise in this thread. Threads started by the separate thread inherit the policy.
 pub(super) fn under<T: Send>(
     config: &Config<'_>,
     scope_of_policy: MemoryScope,

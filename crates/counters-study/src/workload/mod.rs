@@ -1,15 +1,15 @@
-//! The workload of "NUMA Smart Global Counter", faithful to its program: counter blocks between data blocks on memory
-//! interleaved over the nodes; each round a thread works on data blocks and increments counters drawn at random.
+//! The workload of "NUMA Smart Global Counter", faithful to its program: blocks of counters between blocks of data, on
+//! memory interleaved over the nodes. In each round a thread works on data blocks and increments random counters.
 //!
 //! A round is 16 data steps and 160 increments of global counters. A data step draws four blocks, two offsets, a length
-//! and a byte; copies part of the second block into the first, fills the third, takes the CRC of the fourth, and
+//! and a byte; copies part of the second block into the first, fills the third, computes the CRC of the fourth, and
 //! increments the blocks' own counters six times. So a round is 448 calls of the generator and 256 increments, 96 of
-//! them of blocks' own counters.
+//! them of the blocks' own counters.
 //!
-//! Where it departs from the article's program, which is undefined in places: the copy may overlap itself (`memmove`);
-//! the comparison, out of bounds there and removed by its compiler, is left out (its two increments are not); threads
-//! are started before the clock is. Data blocks are raced over by design, so they are touched through raw copies and
-//! volatile reads only.
+//! Differences from the original program, whose behaviour is undefined in places: the copy may overlap itself
+//! (`memmove`); the comparison, which is out of bounds there and removed by its compiler, is left out (its two
+//! increments are not); threads are started before the clock. Threads race on data blocks by design, so these are
+//! accessed only through raw copies and volatile reads.
 //!
 //! ```no_run
 //! use tare_counters_study::strategies::Strategy;

@@ -1,14 +1,14 @@
-//! On which nodes the pages of a run lie.
+//! The NUMA nodes of the pages of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
 const AT_ONCE: usize = 4096;
-/// Times that pages are asked for: between two answers some more may be hidden.
+/// How often the nodes of pages are queried: more pages may become hidden between two queries.
 const ATTEMPTS: usize = 3;
 
-/// Pages in use, collected from what lies in them.
+/// Pages in use, collected from the addresses in them.
 pub(super) struct Pages {
     size: usize,
     starts: BTreeSet<usize>,
@@ -21,16 +21,15 @@ impl Pages {
         Self { size, starts: BTreeSet::new() }
     }
 
-    /// Takes in the pages that hold `bytes` bytes from an address on.
+    /// Adds the pages that hold `bytes` bytes from an address on.
     pub(super) fn add(&mut self, address: usize, bytes: usize) {
         let first = address - address % self.size;
         self.starts.extend((first..address.saturating_add(bytes)).step_by(self.size));
     }
 
-    /// How many of them lie on each node; those that no one has touched lie on none. Empty where the kernel does not
-    /// tell.
+    /// The number of pages on each node; untouched pages are on none. Empty where the kernel does not report nodes.
     pub(super) fn by_node(&self) -> BTreeMap<u32, u64> {
-        // A thread of its own, as it takes a memory policy.
+        // In a separate thread, because it sets a memory policy.
         std::thread::scope(|scope| {
             let asking = std::thread::Builder::new().spawn_scoped(scope, || self.ask()).ok();
             asking.and_then(|thread| thread.join().ok()).unwrap_or_default()
@@ -59,28 +58,28 @@ impl Pages {
         nodes
     }
 
-    /// Automatic NUMA balancing marks pages to see who uses them, and Linux 6.1 to 6.4 then says of them that they are
-    /// not there. A read takes the mark away, without moving the page where the reader has a memory policy. False when
-    /// there is no such policy.
+    /// Makes hidden pages visible. Automatic NUMA balancing marks pages to see which thread uses them, and Linux 6.1 to
+    /// 6.4 reports marked pages as absent. A read removes the mark, without moving the page if the reader has a memory
+    /// policy. Returns false when the policy cannot be set.
     fn bring_out(&self, hidden: &[usize]) -> bool {
         // SAFETY: a mode without nodes: nothing is read.
         if unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_LOCAL, ptr::null::<u8>(), 0) } != 0 {
             return false;
         }
         for start in hidden {
-            // SAFETY: the kernel reads from a page of this process, of which nothing changes; one that no one has
-            // touched stays without memory of its own. An older kernel refuses, and has nothing hidden.
+            // SAFETY: the kernel reads from a page of this process and changes nothing in it; an untouched page still
+            // gets no memory of its own. An older kernel refuses the call, and hides no pages.
             unsafe { libc::madvise(*start as *mut c_void, self.size, libc::MADV_POPULATE_READ) };
         }
         true
     }
 }
 
-/// The node of each page, or why it has none; None where the kernel does not tell.
+/// The node of each page, or the error why it has none; `None` where the kernel does not report nodes.
 fn status(starts: &[usize]) -> Option<Vec<c_int>> {
     let mut status: Vec<c_int> = vec![-1; starts.len()];
-    // SAFETY: without target nodes move_pages moves nothing: it reads as many addresses, and writes as many ints, as it
-    // is told; 0 is this process. A usize is as wide as the addresses that it wants.
+    // SAFETY: without target nodes move_pages moves nothing: it reads as many addresses, and writes as many ints, as
+    // given; 0 is this process. A usize is as wide as the addresses that it expects.
     let answer = unsafe {
         let (pages, nowhere) = (starts.as_ptr().cast::<*const c_void>(), ptr::null::<c_int>());
         libc::syscall(libc::SYS_move_pages, 0, starts.len(), pages, nowhere, status.as_mut_ptr(), 0)
@@ -107,9 +106,9 @@ mod tests {
         pages.add(start as usize + 1, bytes - 1);
         assert_eq!(pages.starts.len(), 8);
         let found = pages.by_node();
-        // SAFETY: what was mapped above.
+        // SAFETY: unmaps what was mapped above.
         unsafe { libc::munmap(start, bytes) };
-        // A container may forbid to ask; then nothing is claimed.
+        // A container may forbid the query; then nothing is reported.
         assert!(found.is_empty() || found.values().sum::<u64>() == 2, "{found:?}");
     }
 

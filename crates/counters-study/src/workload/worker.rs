@@ -1,4 +1,4 @@
-//! A run: threads, gates, and what was found in the end.
+//! Runs the workload: threads, gates, and the outcome.
 
 use super::blocks::{DATA_BYTES, LOCAL_INCREMENTS};
 use super::config::{Config, MemoryScope};
@@ -14,11 +14,10 @@ use std::collections::BTreeMap;
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::{Duration, Instant};
 
-/// A thread of the workload needs little; hundreds of them should not ask for 8 MiB each.
+/// A thread of the workload needs little stack; hundreds of them should not reserve 8 MiB each.
 const STACK_BYTES: usize = 512 * 1024;
 const LOOKED_AT: usize = 4096;
 
-/// One whole run: allocates, lets all threads count, reads the counters.
 pub(super) fn run(config: &Config<'_>, plan: &Plan, mut counted: Box<dyn Counted>) -> Result<Outcome, Error> {
     let ((), not_interleaved) = memory::under(config, MemoryScope::Payload, || {
         allocate(config, &mut *counted);
@@ -50,8 +49,8 @@ pub(super) fn run(config: &Config<'_>, plan: &Plan, mut counted: Box<dyn Counted
     Ok(Outcome { not_interleaved, ..summarise(config, plan, counted, &shifts, seen) })
 }
 
-/// In the article's order: a counter block, its share of the data blocks, and so on; what does not divide goes to the
-/// end.
+/// Allocates in the order of the original program: a counter block, its share of the data blocks, and so on; the
+/// remainder of the data blocks comes last.
 fn allocate(config: &Config<'_>, counted: &mut dyn Counted) {
     let share = config.data_blocks / config.counter_blocks;
     for _ in 0..config.counter_blocks {
@@ -87,7 +86,7 @@ fn start_threads<'scope, 'env: 'scope>(
     Ok(handles)
 }
 
-/// What was seen while the threads still held what they hold.
+/// Measured while the threads still hold their state.
 struct WhileRunning {
     cpu_s: f64,
     full_read_ns: f64,
@@ -104,8 +103,8 @@ impl WhileRunning {
         for counter in 0..config.counter_blocks * config.counters_per_block {
             counted.stored(counter, &mut |address, bytes| counters.add(address, bytes));
         }
-        // Of all blocks, or of some all over the memory. Whole blocks, as every fourth page alone would be on the same
-        // one of four nodes.
+        // All blocks, or a sample spread over the memory. Whole blocks, because every fourth page alone could always be
+        // on the same one of four nodes.
         let one_in = config.data_blocks.div_ceil(LOOKED_AT).max(1);
         (0..config.data_blocks).step_by(one_in).for_each(|block| data.add(counted.data_at(block), DATA_BYTES));
         Self { cpu_s, full_read_ns, counter_pages: counters.by_node(), data_pages: data.by_node() }

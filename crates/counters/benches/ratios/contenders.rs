@@ -1,4 +1,5 @@
-//! What is measured: ways to hold counters, and ways to walk over them. One loop, monomorphised for each pair.
+//! The implementations of counters that the benchmark measures, and the orders in which it walks over them. Each pair
+//! is one monomorphised loop.
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;
@@ -8,25 +9,26 @@ use std::thread;
 use std::time::Instant;
 use tare_counters::{Backend, CounterSet};
 
-/// How many counters "among 100,000 counters" are.
+/// The size of the large sets, 100,000 counters.
 pub const MANY: usize = 100_000;
-/// Shards of the sharded contender, as the article's.
+/// Shards of the sharded counter, as in ["NUMA Smart Global
+/// Counter"](https://mysqlonarm.github.io/NUMA-Smart-Global-Counter/).
 const SHARDS: usize = 24;
 
-/// Which counter the next add goes to.
+/// The counter that the next add goes to.
 #[derive(Clone, Copy)]
 pub enum Walk {
     /// The first counter every time.
     Same,
-    /// The one that lies as far into its page as the thread's restartable-sequence area lies into its own.
+    /// The counter at the same offset in its page as the thread's rseq area in its own page.
     Aliased,
-    /// One after the other, wrapping at this mask.
+    /// One after the other; the number is the mask at which the index wraps.
     Rotate(usize),
-    /// Any of all, by a generator of half a nanosecond.
+    /// A random one of all, from a generator that takes half a nanosecond.
     Random,
 }
 
-/// The amount added: 1 as a constant, or a number known at run time only.
+/// The amount added: the constant 1, or a number known only at run time.
 #[derive(Clone, Copy)]
 pub enum Amount {
     One,
@@ -42,25 +44,25 @@ impl Amount {
     }
 }
 
-/// The rotating walk's span: 1024 counters, 8 KiB, which every level-1 cache holds.
+/// The range of the rotating walk: 1024 counters, 8 KiB, which fit in every level-1 cache.
 pub struct Rotate;
 impl Rotate {
     pub const MASK: usize = 1023;
 }
 
-/// How far into its page the calling thread's area lies, in bytes; 0 where glibc has registered none. A set's rows
+/// Offset of the calling thread's rseq area in its page, in bytes; 0 where glibc has registered none. The rows of a set
 /// begin at a page, and its counters are packed.
 fn area_in_page() -> usize {
-    // SAFETY: looks a symbol up by its name; glibc documents it as a constant ptrdiff_t.
+    // SAFETY: looks up a symbol by name; glibc documents it as a constant ptrdiff_t.
     let offset = unsafe { libc::dlsym(std::ptr::null_mut(), c"__rseq_offset".as_ptr()).cast::<isize>().as_ref() };
-    // SAFETY: no arguments; of the thread's own block only the address is taken, which is its thread pointer.
+    // SAFETY: no arguments; only the address of the thread's control block is used, which is its thread pointer.
     let thread = unsafe { libc::pthread_self() } as usize;
     offset.map_or(0, |offset| thread.wrapping_add_signed(*offset) % 4096)
 }
 
-/// Something that has counters to add to.
+/// A set of counters to add to.
 pub trait Contender: Sync {
-    /// `adds` adds along the walk, by the calling thread.
+    /// Makes `adds` adds along the walk in the calling thread.
     fn run(&self, walk: Walk, amount: Amount, adds: u64, seed: u64);
 }
 
@@ -74,8 +76,8 @@ fn walk(walk: Walk, adds: u64, seed: u64, add: impl Fn(usize)) {
     }
 }
 
-// Each loop is a function of its own, as in a program: in one with the others a compiler leaves more of the add inside
-// the loop, which cost a quarter when it happened.
+// Each loop is a function of its own, as in a program. When the loops were in one function, the compiler kept more of
+// the add inside the loop, which made it a quarter slower.
 
 #[inline(never)]
 fn same(adds: u64, add: impl Fn(usize)) {
@@ -97,14 +99,14 @@ fn rotate(adds: u64, mask: usize, add: impl Fn(usize)) {
 fn random(adds: u64, seed: u64, add: impl Fn(usize)) {
     let mut state = seed;
     for _ in 0..adds {
-        // A Weyl sequence, mixed by one multiplication: a generator must not hide what is measured.
+        // A Weyl sequence, mixed by one multiplication: the generator must be cheap compared with what is measured.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (state ^ (state >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         add((((mixed >> 32) * MANY as u64) >> 32) as usize);
     }
 }
 
-/// The crate's own, on the backend that is current.
+/// The crate's own counters, with the current backend.
 pub struct Rseq(CounterSet);
 
 impl Rseq {
@@ -130,10 +132,10 @@ impl Contender for Rseq {
     }
 }
 
-/// Not a counter for threads: the plain add to memory nothing here can beat. One thread only.
+/// A plain add to memory, the lower limit of the cost. Not safe for several threads.
 pub struct Plain(Vec<UnsafeCell<u64>>);
 
-// SAFETY: measured with one thread only.
+// SAFETY: measured with only one thread.
 unsafe impl Sync for Plain {}
 
 impl Plain {
@@ -149,7 +151,7 @@ impl Plain {
 
 impl Contender for Plain {
     fn run(&self, path: Walk, amount: Amount, adds: u64, seed: u64) {
-        // SAFETY: one thread; volatile, or the compiler would add once for the whole loop.
+        // SAFETY: one thread; volatile, or the compiler would replace the whole loop by one add.
         let add = |cell: *mut u64, n: u64| unsafe { cell.write_volatile(cell.read_volatile().wrapping_add(n)) };
         match amount {
             Amount::One => walk(path, adds, seed, |counter| add(self.0[counter].get(), 1)),
@@ -158,8 +160,8 @@ impl Contender for Plain {
     }
 }
 
-/// Counts nothing: 32 instructions that only pass through the core. Another thread on the same core takes half of that
-/// from it, and nothing from a plain add.
+/// Adds nothing: 32 no-op instructions, which only use issue slots of the core. Another thread on the same core takes
+/// half of these slots, which does not slow down a plain add.
 pub struct NoOps;
 
 impl Contender for NoOps {
@@ -171,7 +173,7 @@ impl Contender for NoOps {
     }
 }
 
-/// One relaxed atomic a counter, packed.
+/// One relaxed atomic per counter, packed.
 pub struct Atomics(Vec<AtomicU64>);
 
 impl Atomics {
@@ -194,7 +196,8 @@ impl Contender for Atomics {
     }
 }
 
-/// 24 atomics a counter, a cache line each: the shard by CPU number, as the article's best on x86.
+/// 24 atomics per counter, each in a cache line of its own; the CPU number selects the shard. This is the fastest
+/// variant on x86 in ["NUMA Smart Global Counter"](https://mysqlonarm.github.io/NUMA-Smart-Global-Counter/).
 pub struct Sharded(Vec<[Line; SHARDS]>);
 
 #[repr(align(64))]
@@ -221,7 +224,7 @@ impl Contender for Sharded {
     }
 }
 
-/// Wall time per add of the slowest thread, ns.
+/// Wall time per add of the slowest thread, in ns.
 pub fn ns_per_add(contender: &dyn Contender, path: Walk, amount: Amount, threads: usize, adds: u64) -> f64 {
     let start = Barrier::new(threads);
     let slowest = thread::scope(|scope| {

@@ -1,8 +1,9 @@
-//! What an add costs, as ratios within one run: `cargo bench -p tare-counters --bench ratios`.
+//! The cost of an add, as ratios within one run: `cargo bench -p tare-counters --bench ratios`.
 //!
-//! Contenders are measured in turn, round after round, so that whatever else the machine does hits both; a ratio is
-//! taken within each round. Printed: median, least and greatest of the rounds, and the bound of the project's promise.
-//! The exit code is 1 when a median breaks its bound. `ROUNDS` (environment) sets the number of rounds.
+//! Contenders are measured in turn, round after round, so that a disturbance of the machine affects both; a ratio is
+//! taken within each round. The output is the median, the minimum and the maximum over the rounds, and the documented
+//! limit. The exit code is 1 when a median exceeds its limit. The environment variable `ROUNDS` sets the number of
+//! rounds.
 
 #![allow(clippy::expect_used, reason = "a benchmark without counters has nothing to go on with")]
 #![allow(clippy::disallowed_methods)]
@@ -14,16 +15,16 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Adds a measurement, in one thread.
+/// Adds per measurement and thread.
 const ADDS: u64 = 4_000_000;
 
-/// A promise: this many times the cost of the other, at most or at least.
+/// The documented limit of the ratio of the two costs.
 enum Bound {
     AtMost(f64),
     AtLeast(f64),
-    /// No promise: how many times the cost of the other, for the record.
+    /// No limit: prints how many times as expensive as the other.
     Costs,
-    /// No promise: how many times as cheap as the other, for the record.
+    /// No limit: prints how many times as cheap as the other.
     Saves,
 }
 
@@ -38,7 +39,7 @@ struct Line<'a> {
 }
 
 fn main() -> ExitCode {
-    // `cargo test --benches` runs this with --test: there is nothing to test in a measurement.
+    // `cargo test --benches` passes --test: a measurement has nothing to test.
     if std::env::args().any(|argument| argument == "--test") {
         return ExitCode::SUCCESS;
     }
@@ -72,14 +73,14 @@ fn main() -> ExitCode {
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Measures both in turn and prints the line. True when the promise is kept.
+/// Measures both in turn and prints the line. Returns whether the limit is kept.
 fn measure(line: &Line<'_>, rounds: usize) -> bool {
     let (mut ratios, mut rseq_ns, mut other_ns) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=rounds {
         let rseq = contenders::ns_per_add(line.own, line.walk, line.amount, line.threads, ADDS);
         let other = contenders::ns_per_add(line.other, line.walk, line.amount, line.threads, ADDS);
         if round > 0 {
-            // The first pair is warm-up.
+            // The first pair is a warm-up.
             rseq_ns.push(rseq);
             other_ns.push(other);
             ratios.push(match line.bound {
@@ -101,7 +102,7 @@ fn measure(line: &Line<'_>, rounds: usize) -> bool {
     kept
 }
 
-/// The cost of reading everything, for the record.
+/// Prints the cost of reading all counters, without a limit.
 fn reads(rseq: &Rseq, shards: &Sharded) {
     let time = |read: &dyn Fn() -> u64| {
         let start = Instant::now();
@@ -117,7 +118,7 @@ fn reads(rseq: &Rseq, shards: &Sharded) {
     );
 }
 
-/// The median of the values, which are sorted by it.
+/// The median of the values, which are sorted in place.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]

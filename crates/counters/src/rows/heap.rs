@@ -1,9 +1,10 @@
-//! Rows on the heap: Miri, loom, other systems. No page alignment, no nodes.
+//! Rows on the heap, for Miri, loom and other systems. No page alignment, no NUMA nodes.
 
 use super::AtomicU64;
 use std::io;
 
-/// Rows start this many counters apart at least: 128 bytes, two cache lines, as adjacent lines are fetched in pairs.
+/// Rows start at multiples of this many counters: 128 bytes, two cache lines, because adjacent lines are fetched in
+/// pairs.
 const ALIGN: usize = 16;
 
 /// Rows of counters, one after the other.
@@ -15,19 +16,22 @@ pub struct Rows {
 
 impl Rows {
     pub fn new(rows: usize, counters: usize) -> Result<Self, Option<io::Error>> {
-        // Padding would only multiply what loom has to look at.
+        // Padding would only enlarge the state that loom explores.
         let stride = if cfg!(loom) { counters } else { counters.max(1).next_multiple_of(ALIGN) };
         let cells = stride.checked_mul(rows).ok_or(None)?;
         Ok(Self { cells: (0..cells).map(|_| AtomicU64::new(0)).collect(), stride })
     }
 
-    /// A row's cell of a counter; out of range is a panic.
+    /// The cell of a counter in a row.
+    ///
+    /// # Panics
+    /// If the row or the counter is out of range.
     #[inline]
     pub fn cell(&self, row: usize, counter: usize) -> &AtomicU64 {
         &self.cells[row * self.stride + counter]
     }
 
-    /// Row 0's cell as the restartable add wants it; there is none where this is compiled.
+    /// The pointer for the restartable add, which does not exist where this file is compiled.
     pub(crate) fn first_row(&self, _counter: usize) -> *mut u64 {
         std::ptr::null_mut()
     }
@@ -36,7 +40,7 @@ impl Rows {
         self.stride * size_of::<u64>()
     }
 
-    /// There are no nodes where this is compiled.
+    /// Fails: binding to a node is not supported where this file is compiled.
     pub fn bind(&self, _row: usize, _node: u32) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -1,38 +1,38 @@
-//! Rows in pages of their own: no two CPUs share a line, and each row can be bound to its CPU's node. Pages no one has
-//! touched cost nothing, so the row of a CPU that never comes up is free.
+//! Rows in pages of their own: no two CPUs share a cache line, and each row can be bound to the NUMA node of its CPU.
+//! Untouched pages take no memory, so the row of a CPU that never comes online is free.
 
 use super::AtomicU64;
 use std::ffi::c_ulong;
 use std::io;
 use std::ptr::{self, NonNull};
 
-/// Rows of counters, each in pages of its own, which can be bound to a node before anything touches them.
+/// Rows of counters, each in pages of its own, which can be bound to a node before they are first touched.
 #[derive(Debug)]
 pub struct Rows {
     base: NonNull<u8>,
-    /// Bytes from a row to the next: whole pages.
+    /// Bytes from one row to the next: whole pages.
     stride: usize,
     rows: usize,
     counters: usize,
 }
 
-// SAFETY: the mapping is owned, and reached only through atomics and the restartable add, which commits with one store
-// that is as good as a relaxed atomic one.
+// SAFETY: the mapping is owned, and accessed only through atomics and the restartable add, which commits with one store
+// that is equivalent to a relaxed atomic one.
 unsafe impl Send for Rows {}
 // SAFETY: as above.
 unsafe impl Sync for Rows {}
 
 impl Rows {
-    /// `rows` rows of `counters` zeros. Fails with the kernel's answer, or with none when the size overflows.
+    /// Maps `rows` rows of `counters` zeros.
     ///
     /// # Errors
-    /// The kernel's answer, or none when the size overflows.
+    /// The kernel's error, or `None` when the size overflows.
     pub fn new(rows: usize, counters: usize) -> Result<Self, Option<io::Error>> {
         let size = counters.max(1).checked_mul(size_of::<u64>()).ok_or(None)?;
         let stride = size.checked_next_multiple_of(page_size()).ok_or(None)?;
         let length = stride.checked_mul(rows).filter(|&length| isize::try_from(length).is_ok()).ok_or(None)?;
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping wherever the kernel likes; nothing existing is touched.
+        // SAFETY: a new mapping at an address that the kernel chooses; no existing mapping is changed.
         let base = unsafe { libc::mmap(ptr::null_mut(), length, protection, flags, -1, 0) };
         if base == libc::MAP_FAILED {
             return Err(Some(io::Error::last_os_error()));
@@ -41,7 +41,10 @@ impl Rows {
         Ok(Self { base, stride, rows, counters })
     }
 
-    /// A row's cell of a counter; out of range is a panic.
+    /// The cell of a counter in a row.
+    ///
+    /// # Panics
+    /// If the row or the counter is out of range.
     #[inline]
     pub fn cell(&self, row: usize, counter: usize) -> &AtomicU64 {
         assert!(row < self.rows && counter < self.counters, "row {row} or counter {counter} out of range");
@@ -49,7 +52,7 @@ impl Rows {
         unsafe { self.base.add(row * self.stride).cast::<AtomicU64>().add(counter).as_ref() }
     }
 
-    /// Row 0's cell of a counter, which the caller has checked to exist.
+    /// The cell of a counter in row 0; the caller has checked that the counter exists.
     #[inline]
     pub(crate) fn first_row(&self, counter: usize) -> *mut u64 {
         self.base.as_ptr().cast::<u64>().wrapping_add(counter)
@@ -60,17 +63,21 @@ impl Rows {
         self.stride
     }
 
-    /// Has the kernel take this row's pages from `node`. Nothing is touched yet, so nothing needs to move.
+    /// Makes the kernel allocate the pages of this row on `node`. They are untouched as yet, so no page has to be
+    /// migrated.
     ///
     /// # Errors
-    /// The kernel's answer.
+    /// The kernel's error.
+    ///
+    /// # Panics
+    /// If the row is out of range.
     pub fn bind(&self, row: usize, node: u32) -> io::Result<()> {
         let bits = c_ulong::BITS;
         let mut mask = vec![0 as c_ulong; (node / bits) as usize + 1];
         mask[(node / bits) as usize] = 1 << (node % bits);
         assert!(row < self.rows, "row {row} out of range");
-        // SAFETY: the row lies within the mapping; the mask is read up to the number of bits given (the kernel ignores
-        // the last, hence one more).
+        // SAFETY: the row lies within the mapping; the kernel reads as many bits of the mask as given (it ignores the
+        // last one, hence the number plus one).
         let answer = unsafe {
             let start = self.base.add(row * self.stride).as_ptr();
             libc::syscall(
@@ -89,7 +96,7 @@ impl Rows {
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        // SAFETY: exactly what was mapped; no reference can outlive self.
+        // SAFETY: unmaps exactly what was mapped; no reference can outlive self.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.stride * self.rows) };
     }
 }
@@ -130,7 +137,7 @@ mod tests {
         let rows = Rows::new(2, 1).unwrap();
         match rows.bind(0, 0) {
             Err(refused) => {
-                // A container may forbid it, a kernel may know no nodes: said, not hidden.
+                // A container may forbid it, and a kernel may be built without NUMA: the error is returned, not hidden.
                 assert!(matches!(refused.raw_os_error(), Some(libc::EPERM | libc::ENOSYS | libc::EINVAL)), "{refused}");
             }
             Ok(()) => {
@@ -143,7 +150,7 @@ mod tests {
 
     fn policy_of(cell: &AtomicU64) -> c_int {
         let mut policy: c_int = -1;
-        // SAFETY: asks about an address; writes one int.
+        // SAFETY: queries an address; writes one int.
         let answer = unsafe {
             libc::syscall(
                 libc::SYS_get_mempolicy,

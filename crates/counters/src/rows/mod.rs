@@ -1,5 +1,5 @@
-//! The memory of a set: a row of packed 8-byte counters for each possible CPU, and one more row for adds that no CPU's
-//! row may take.
+//! The memory of a set: a row of packed 8-byte counters for each possible CPU, and one extra row for adds that must not
+//! go to the row of a CPU.
 
 #[cfg(not(all(target_os = "linux", not(any(miri, loom)))))]
 mod heap;

@@ -1,21 +1,21 @@
-//! The add and its test section for aarch64. The thread's rseq area is at `tpidr_el0 + area`: `cpu_id` at 4, `rseq_cs`
-//! at 8.
+//! The add and its test section for aarch64. The thread's rseq area is at `tpidr_el0 + area`: `cpu_id` at byte 4,
+//! `rseq_cs` at byte 8.
 
 use std::arch::asm;
 use std::sync::atomic::AtomicU32;
 
-/// What every add of a set has in common.
+/// The operands that all adds of a set share.
 #[derive(Clone, Copy)]
 pub(crate) struct Add {
     /// Offset of the rseq area from the thread pointer.
     pub(crate) area: isize,
-    /// Rows an add may choose from: possible CPUs.
+    /// Number of rows that an add may choose from: the possible CPUs.
     pub(crate) rows: u32,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     pub(crate) stride: usize,
 }
 
-/// The thread pointer, from its system register.
+/// The thread pointer, read from its system register.
 pub(crate) fn thread_pointer() -> usize {
     let pointer: usize;
     // SAFETY: reads a register that user space may read.
@@ -23,10 +23,11 @@ pub(crate) fn thread_pointer() -> usize {
     pointer
 }
 
-/// Offset of this crate's own area from the thread pointer. Initial-exec, so that it is the same in every thread.
+/// Offset of this crate's own area from the thread pointer. The symbol is initial-exec, so the offset is the same in
+/// every thread.
 pub(crate) fn own_area_offset() -> isize {
     let offset: isize;
-    // SAFETY: reads the linker's constant for a symbol `area.rs` defines.
+    // SAFETY: reads a constant that the linker sets, for a symbol that `area.rs` defines.
     unsafe {
         asm!(
             "adrp {o}, :gottprel:__tare_counters_rseq_area",
@@ -38,9 +39,8 @@ pub(crate) fn own_area_offset() -> isize {
     offset
 }
 
-/// The CPU this runs on, as a guess: declared pure, so that a loop reads it once. Every add checks it within its
-/// section.
-/// `area` 0 is allowed: it reads some word of the thread's control block.
+/// A guess of the current CPU: declared pure, so that a loop reads it once. Every add checks it within its section.
+/// `area` may be 0: then this reads some word of the thread's control block.
 #[inline(always)]
 pub(crate) fn guess_cpu(area: isize) -> u32 {
     let cpu: u32;
@@ -52,40 +52,41 @@ pub(crate) fn guess_cpu(area: isize) -> u32 {
     cpu
 }
 
-// One text for the real add and for the mutant, so that they differ in nothing but the lines that arm the section.
+// One macro defines the real add and the mutant, so that they differ only in the lines that arm the section.
 //
-// A section is armed once, not at every add, and address and CPU number are looked at in one comparison: as on x86-64,
-// where the reasons stand. They hold here too. The kernel clears `rseq_cs` whenever it preempts or signals the thread
-// outside a section, and aborts the thread inside one; what is read within the section is therefore as good as just
-// stored. Both words are written by this thread and, before it returns to it, by the kernel alone, so no other CPU's
-// order of stores matters: an exception is taken between two instructions, and loads after it are done anew. Unlike
-// there the add is three instructions, which the start-up test of preemption (`selftest`) vouches for. arm64 kernels
-// have 4096 CPUs at most.
+// A section is armed once, not at every add, and the address and the CPU number are checked in one comparison, as on
+// x86-64; the reasons are in `x86_64.rs` and hold here too. The kernel clears `rseq_cs` whenever it preempts or signals
+// the thread outside a section, and aborts the thread inside one. A value read within the section is therefore as good
+// as one just stored. Both words are written only by this thread and by the kernel before it returns to this thread, so
+// the order of stores by other CPUs does not matter: an exception is taken between two instructions, and later loads
+// are done anew. Unlike on x86-64, the add is three instructions, whose safety the start-up test of preemption
+// (`selftest`) verifies. arm64 kernels support at most 4096 CPUs.
 //
-// What is rarely run stands in a subsection behind the function: a conditional branch reaches 1 MiB, and another
-// section may lie farther away.
+// The rarely run code is in a subsection after the function: a conditional branch reaches 1 MiB, and another section
+// may be farther away.
 macro_rules! define_add {
     ($(#[$doc:meta])* $name:ident, $current:ident, $look:literal, $arm:literal) => {
         $(#[$doc])*
         ///
-        /// `guess` (from [`guess_cpu`]; any number will do) chooses the cell outside the section, and is checked
-        /// inside: a loop then keeps the cell's address in a register, and the CPU forwards one add's store to the next
-        /// at once, as it does for a plain add (an address computed anew each time costs it five cycles).
+        /// `guess` (from [`guess_cpu`]; any number is valid) chooses the cell outside the section, and is checked
+        /// inside. A loop then keeps the cell's address in a register, and the CPU forwards the store of one add to the
+        /// next at once, as for a plain add (computing the address each time costs five cycles).
         ///
-        /// Returns false, with nothing added, when the thread's CPU number is not below `rows`: no area registered for
-        /// this thread (the kernel and glibc write -1 and -2, which are large unsigned), or not yet.
+        /// Returns false, with nothing added, when the thread's CPU number is not below `rows`: no area is registered
+        /// for this thread, or not yet (the kernel and glibc write -1 and -2, which are large as unsigned numbers).
         ///
         /// # Safety
         /// `op.area` must be the offset of an rseq area in every thread; `slot` must point to the counter in row 0 of
         /// `op.rows` rows `op.stride` bytes apart, all mapped; nothing but such adds may write to them.
         #[inline(always)]
         pub(crate) unsafe fn $name(op: Add, guess: u32, slot: *mut u64, n: u64) -> bool {
-            // A CPU number there never is, so that the check fails, in place of one beyond the rows.
+            // When the guess is beyond the rows: a CPU number that never exists, so that the check fails.
             let (guess, row) = if guess < op.rows { (guess, guess as usize) } else { (1 << 31, 0) };
             let cell = slot.wrapping_byte_add(row * op.stride);
-            // As the kernel writes it: `cpu_id_start` and `cpu_id`, the same number twice.
+            // As the kernel writes them: `cpu_id_start` and `cpu_id`, the same number twice.
             let guess = (u64::from(guess) << 32) | u64::from(guess);
-            // SAFETY: the caller's promises make the memory operands valid; no stack, all else is declared.
+            // SAFETY: the caller guarantees that the memory operands are valid; the stack is not used, and all other
+            // effects are declared.
             unsafe {
                 asm!(
                     ".pushsection __rseq_cs, \"aw\", %progbits",
@@ -107,7 +108,7 @@ macro_rules! define_add {
                     "5:",
                     ".subsection 1",
                     ".long 0xd428bc00",               // brk #0x45e0: the signature
-                    "7:",                             // aborted (the kernel cleared rseq_cs), not armed, or elsewhere
+                    "7:",                             // aborted (the kernel cleared rseq_cs), not armed, or another CPU
                     "ldr {t}, [{tp}]",
                     "cmp {t}, {guess}",
                     "b.ne {elsewhere}",
@@ -122,7 +123,7 @@ macro_rules! define_add {
                     tp = out(reg) _,
                     word = out(reg) _,
                     t = out(reg) _,
-                    // SAFETY: passes the promises on.
+                    // SAFETY: the caller's guarantees hold for this call.
                     elsewhere = label { return unsafe { $current(op.area, op.rows, op.stride, slot, n) } },
                     options(nostack),
                 );
@@ -130,11 +131,11 @@ macro_rules! define_add {
             true
         }
 
-        /// The guess was wrong: reads the CPU's number inside the section. (Not given an [`Add`]: that would go through
-        /// memory, and the compiler would store it before every guess.)
+        /// The slow path for a wrong guess: reads the CPU number inside the section. (It does not take an [`Add`],
+        /// which would be passed in memory, and the compiler would store it before every guess.)
         ///
         /// # Safety
-        /// As above.
+        /// As for the add above.
         #[cold]
         #[inline(never)]
         unsafe fn $current(area: isize, rows: u32, stride: usize, slot: *mut u64, n: u64) -> bool {
@@ -191,25 +192,26 @@ define_add! {
     "str {section}, [{tp}, #8]"
 }
 
-/// [`add`] of 1 (`n` is not looked at), a form of its own on x86-64 only.
+/// Adds 1 (`n` is ignored). Only x86-64 has a separate form for this.
 ///
 /// # Safety
-/// As [`add`].
+/// As for [`add`].
 #[inline(always)]
 pub(crate) unsafe fn increment(op: Add, guess: u32, slot: *mut u64, _n: u64) -> bool {
-    // SAFETY: passes the promises on.
+    // SAFETY: the caller's guarantees hold for this call.
     unsafe { add(op, guess, slot, 1) }
 }
 
 #[cfg(feature = "mutant")]
 define_add! {
-    /// [`add`] without its section: preempted between reading the CPU number and adding, it writes another CPU's row.
+    /// [`add`] without its section: when preempted between reading the CPU number and adding, it writes to the row of
+    /// another CPU.
     add_without_section, add_on_current_cpu_without_section,
     "ldr {t:w}, [{tp}, #4]\ncmp {t:w}, {guess:w} /* {word} */", "/* not armed */"
 }
 
-/// Spins inside a section until `flag` is set (returns 1), `limit` turns passed (2) or the kernel aborted it (0).
-/// `armed` false leaves the section out, as a kernel that does not abort would.
+/// Spins inside a section until `flag` is set (returns 1), `limit` iterations have passed (2) or the kernel aborted it
+/// (0). With `armed` false the section is not armed, as if the kernel did not abort.
 ///
 /// # Safety
 /// `area` must be the offset of a registered rseq area.

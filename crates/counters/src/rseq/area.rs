@@ -1,4 +1,4 @@
-//! Where a thread's rseq area is: glibc's, or this crate's own.
+//! The rseq area of a thread: glibc's, or this crate's own.
 
 use super::arch::{own_area_offset, thread_pointer};
 use std::arch::global_asm;
@@ -14,8 +14,8 @@ const SIZE: c_uint = 32;
 const UNREGISTER: c_uint = 1;
 
 // The thread's own area: 32 bytes, 32-aligned, `cpu_id` -1 (not registered) until the kernel writes it. Defined here
-// and not by `thread_local!`, because only an initial-exec symbol has one offset in all threads. Weak: two versions of
-// this crate in a program share the area, as a thread can register but one.
+// and not by `thread_local!`, because only an initial-exec symbol has the same offset in all threads. Weak: two
+// versions of this crate in a program share the area, because a thread can register only one.
 global_asm!(
     ".pushsection .tdata.tare_counters_rseq, \"awT\", %progbits",
     ".weak __tare_counters_rseq_area",
@@ -30,7 +30,7 @@ global_asm!(
     ".popsection",
 );
 
-/// Offset of the area glibc registered for every thread, or why there is none.
+/// Offset of the area that glibc registered for every thread, or why there is none.
 pub(crate) fn glibc() -> Result<isize, String> {
     let (Some(offset), Some(size)) = (symbol(c"__rseq_offset"), symbol(c"__rseq_size")) else {
         return Err("the C library does not register rseq (glibc does since 2.35)".to_owned());
@@ -56,8 +56,8 @@ pub(crate) fn own() -> Result<isize, String> {
     }
 }
 
-/// Registers this crate's area for the calling thread, once; true when it is registered. The registration ends with the
-/// thread, before its memory does: afterwards (in later thread-local destructors) this answers false.
+/// Registers this crate's area for the calling thread, once; returns whether it is registered. The thread unregisters
+/// it before its memory is freed: after that (in later thread-local destructors) this returns false.
 #[cold]
 pub(crate) fn register_thread() -> bool {
     thread_local!(static REGISTRATION: Registration = const { Registration(Cell::new(State::New)) });
@@ -76,7 +76,7 @@ struct Registration(Cell<State>);
 impl Registration {
     fn get(&self) -> bool {
         if self.0.get() == State::New {
-            // EBUSY: registered already with this very area, by a signal handler or another version of this crate.
+            // EBUSY: this same area is already registered, by a signal handler or another version of this crate.
             let registered = rseq(0).map_or_else(|error| error.raw_os_error() == Some(libc::EBUSY), |()| true);
             self.0.set(if registered { State::Registered } else { State::Refused });
         }
@@ -87,8 +87,8 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         if self.0.get() == State::Registered {
-            // The kernel writes to the area whenever the thread is scheduled: it must stop before the memory goes. It
-            // also sets `cpu_id` back to -1, which sends later adds to the slow path.
+            // The kernel writes to the area whenever the thread is scheduled, so it must stop before the memory is
+            // freed. It also sets `cpu_id` back to -1, which sends later adds to the slow path.
             let _ = rseq(UNREGISTER);
         }
     }
@@ -109,7 +109,7 @@ fn symbol(name: &CStr) -> Option<*const u8> {
     (!found.is_null()).then_some(found.cast_const().cast())
 }
 
-/// The calling thread's `cpu_id` word. The kernel writes it, hence the atomic.
+/// The `cpu_id` word of the calling thread. Atomic, because the kernel writes it.
 fn cpu_id(offset: isize) -> &'static AtomicU32 {
     let at = thread_pointer().wrapping_add_signed(offset) + 4;
     // SAFETY: the area outlives every use in this module: the word is read at once, by the thread that owns it.

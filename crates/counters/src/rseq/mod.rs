@@ -1,5 +1,5 @@
-//! Restartable sequences: a few instructions the kernel restarts from the beginning when the thread was preempted,
-//! moved or signalled among them. See rseq(2) and the kernel's `include/uapi/linux/rseq.h`.
+//! Restartable sequences: a few instructions that the kernel restarts from the beginning when the thread was preempted,
+//! moved or signalled within them. See rseq(2) and the kernel's `include/uapi/linux/rseq.h`.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "aarch64.rs"]

@@ -1,15 +1,15 @@
-//! Does this kernel abort a section whose thread was preempted and came back to the same CPU? arm64 kernels of 6.19 and
-//! later are reported not to, and a three-instruction add is then not safe. (On x86-64 the add is one instruction: two
-//! threads of one CPU cannot tear it, and a move to another CPU does abort.)
+//! Tests whether this kernel aborts a section whose thread was preempted and resumed on the same CPU. arm64 kernels of
+//! 6.19 and later are reported not to, and an add of three instructions is then not safe. (On x86-64 the add is one
+//! instruction: two threads on one CPU cannot tear it, and a move to another CPU does abort the section.)
 
 use super::arch::spin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Turns a section spins at most: long enough to be preempted a few times, some 0.1 s.
+/// Maximum iterations of a spinning section: long enough to be preempted a few times, about 0.1 s.
 const LIMIT: u64 = 100_000_000;
-/// Aborted sections it takes to trust the kernel, and attempts to get them in.
+/// Aborted sections that are needed to trust the kernel, and the attempts allowed.
 const WANTED: usize = 3;
 const ATTEMPTS: usize = 10;
 
@@ -20,7 +20,7 @@ pub(crate) fn trusted(area: isize) -> Result<(), String> {
     preemption_aborts(area, if own { super::register_thread } else { || true }, true)
 }
 
-/// Ok when every section that was overtaken by another thread on its CPU was aborted. `armed` false is for the test.
+/// Ok when every section that another thread preempted on its CPU was aborted. `armed` is false only in a test.
 fn preemption_aborts(area: isize, register: fn() -> bool, armed: bool) -> Result<(), String> {
     let mut aborted = 0;
     for _ in 0..ATTEMPTS {
@@ -36,8 +36,8 @@ fn preemption_aborts(area: isize, register: fn() -> bool, armed: bool) -> Result
     Err(format!("the self-test of preemption was inconclusive: {aborted} of {ATTEMPTS} sections aborted"))
 }
 
-/// One thread spins in a section, another on the same CPU wakes up, preempts it and sets the flag. Only a section that
-/// was resumed and not aborted can see the flag.
+/// One thread spins in a section; another on the same CPU wakes up, preempts it and sets the flag. Only a section that
+/// was resumed instead of aborted can see the flag.
 fn overtake(area: isize, register: fn() -> bool, armed: bool) -> Option<u32> {
     let (ready, flag) = (AtomicU32::new(0), AtomicU32::new(0));
     let cpu = current_cpu()?;
@@ -45,7 +45,7 @@ fn overtake(area: isize, register: fn() -> bool, armed: bool) -> Option<u32> {
         let spinner = thread::Builder::new().spawn_scoped(scope, || {
             let able = pin(cpu) && register();
             ready.store(1, Ordering::Release);
-            // Overtaken before it began: says nothing.
+            // Preempted before it began: the attempt proves nothing.
             let able = able && flag.load(Ordering::Acquire) == 0;
             // SAFETY: `register` made the area the calling thread's registered one.
             able.then(|| unsafe { spin(area, &flag, LIMIT, armed) })

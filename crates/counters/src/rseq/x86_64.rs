@@ -1,30 +1,32 @@
-//! The add and its test section for x86-64. The thread's rseq area is at `fs:[area]`: `cpu_id` at 4, `rseq_cs` at 8.
+//! The add and its test section for x86-64. The thread's rseq area is at `fs:[area]`: `cpu_id` at byte 4, `rseq_cs` at
+//! byte 8.
 
 use std::arch::asm;
 
-/// What every add of a set has in common.
+/// The operands that all adds of a set share.
 #[derive(Clone, Copy)]
 pub(crate) struct Add {
     /// Offset of the rseq area from the thread pointer.
     pub(crate) area: isize,
-    /// Rows an add may choose from: possible CPUs.
+    /// Number of rows that an add may choose from: the possible CPUs.
     pub(crate) rows: u32,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     pub(crate) stride: usize,
 }
 
-/// The thread pointer: the address fs-relative operands are relative to, which x86-64's ABI stores at itself.
+/// The thread pointer: the base of fs-relative addresses, which the ABI of x86-64 stores at its own address.
 pub(crate) fn thread_pointer() -> usize {
     let pointer: usize;
-    // SAFETY: reads the word every x86-64 thread has at fs:0.
+    // SAFETY: reads the word at fs:0, which every x86-64 thread has.
     unsafe { asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly)) };
     pointer
 }
 
-/// Offset of this crate's own area from the thread pointer. Initial-exec, so that it is the same in every thread.
+/// Offset of this crate's own area from the thread pointer. The symbol is initial-exec, so the offset is the same in
+/// every thread.
 pub(crate) fn own_area_offset() -> isize {
     let offset: isize;
-    // SAFETY: reads the linker's constant for a symbol `area.rs` defines.
+    // SAFETY: reads a constant that the linker sets, for a symbol that `area.rs` defines.
     unsafe {
         asm!("mov {}, qword ptr [rip + __tare_counters_rseq_area@GOTTPOFF]", out(reg) offset,
             options(nostack, preserves_flags, readonly, pure));
@@ -32,9 +34,8 @@ pub(crate) fn own_area_offset() -> isize {
     offset
 }
 
-/// The CPU this runs on, as a guess: declared pure, so that a loop reads it once. Every add checks it within its
-/// section.
-/// `area` 0 is allowed: it reads some word of the thread's control block.
+/// A guess of the current CPU: declared pure, so that a loop reads it once. Every add checks it within its section.
+/// `area` may be 0: then this reads some word of the thread's control block.
 #[inline(always)]
 pub(crate) fn guess_cpu(area: isize) -> u32 {
     let cpu: u32;
@@ -45,45 +46,46 @@ pub(crate) fn guess_cpu(area: isize) -> u32 {
     cpu
 }
 
-// One text for the real add and for the mutant, so that they differ in nothing but the lines that arm the section.
+// One macro defines the real add and the mutant, so that they differ only in the lines that arm the section.
 //
 // A section is armed once, not at every add: the kernel clears `rseq_cs` only when it preempts or signals the thread.
-// So the first thing inside the section is to look whether `rseq_cs` still holds this section's address. When it does,
-// whatever interrupts from here to the end aborts; when it does not, the thread goes and arms it. An undisturbed loop
-// of adds then stores once an add, as a plain add does; storing the address each time makes it two, which take two
-// cycles.
+// The first step inside the section is therefore to check whether `rseq_cs` still holds the address of this section. If
+// it does, any interruption from here to the end aborts the section; if it does not, the thread arms it. An undisturbed
+// loop of adds then stores once per add, as a plain add does; storing the address each time makes two stores, which
+// take two cycles.
 //
-// That address and the CPU number are looked at together, as one sum and one branch (a loop with three branches is too
-// much for cores that execute two a cycle). The word at `area` holds the CPU number c twice, as c * (2^32 + 1), and
-// descriptors are 32-aligned, so a sum that is right with a wrong part needs a CPU 32 k away and a descriptor, or null,
-// 32 k * (2^32 + 1) bytes from this one. Null is not: for the 8192 CPUs a kernel has at most, that would be a program
-// below 2^45, which starts at no multiple of 4 GiB. Another image with this crate in it would have to lie some multiple
-// of 128 GiB away, to the byte.
+// The address and the CPU number are checked together, as one sum and one branch (a loop with three branches is too
+// much for cores that execute two per cycle). The word at `area` holds the CPU number c twice, as c * (2^32 + 1), and
+// descriptors are 32-aligned. So a sum can be right with wrong parts only if the CPU number differs by 32 k and the
+// descriptor, or null, is 32 k * (2^32 + 1) bytes from this one. Null cannot be: a kernel has at most 8192 CPUs, so
+// this would need a program below 2^45 that starts at a multiple of 4 GiB, and none does. Another image with this crate
+// in it would have to be a multiple of 128 GiB away, to the byte.
 //
-// The address is read before the CPU number: the other way round, a signal in between whose handler arms this very
-// section on another CPU would go unnoticed.
+// The address is read before the CPU number. In the other order, a signal in between, whose handler arms this same
+// section on another CPU, would not be noticed.
 macro_rules! define_add {
     ($(#[$doc:meta])* $name:ident, $current:ident, $look:literal, $arm:literal, $n:literal) => {
         $(#[$doc])*
         ///
-        /// `guess` (from [`guess_cpu`]; any number will do) chooses the cell outside the section, and is checked
-        /// inside: a loop then keeps the cell's address in a register, and the CPU forwards one add's store to the next
-        /// at once, as it does for a plain add (an address computed anew each time costs it five cycles).
+        /// `guess` (from [`guess_cpu`]; any number is valid) chooses the cell outside the section, and is checked
+        /// inside. A loop then keeps the cell's address in a register, and the CPU forwards the store of one add to the
+        /// next at once, as for a plain add (computing the address each time costs five cycles).
         ///
-        /// Returns false, with nothing added, when the thread's CPU number is not below `rows`: no area registered for
-        /// this thread (the kernel and glibc write -1 and -2, which are large unsigned), or not yet.
+        /// Returns false, with nothing added, when the thread's CPU number is not below `rows`: no area is registered
+        /// for this thread, or not yet (the kernel and glibc write -1 and -2, which are large as unsigned numbers).
         ///
         /// # Safety
         /// `op.area` must be the offset of an rseq area in every thread; `slot` must point to the counter in row 0 of
         /// `op.rows` rows `op.stride` bytes apart, all mapped; nothing but such adds may write to them.
         #[inline(always)]
         pub(crate) unsafe fn $name(op: Add, guess: u32, slot: *mut u64, n: u64) -> bool {
-            // A CPU number there never is, so that the check fails, in place of one beyond the rows.
+            // When the guess is beyond the rows: a CPU number that never exists, so that the check fails.
             let (guess, row) = if guess < op.rows { (guess, guess as usize) } else { (1 << 31, 0) };
             let cell = slot.wrapping_byte_add(row * op.stride);
-            // As the kernel writes it: `cpu_id_start` and `cpu_id`, the same number twice.
+            // As the kernel writes them: `cpu_id_start` and `cpu_id`, the same number twice.
             let guess = (u64::from(guess) << 32) | u64::from(guess);
-            // SAFETY: the caller's promises make the memory operands valid; no stack, all else is declared.
+            // SAFETY: the caller guarantees that the memory operands are valid; the stack is not used, and all other
+            // effects are declared.
             unsafe {
                 asm!(
                     ".pushsection __rseq_cs, \"aw\", @progbits",
@@ -102,7 +104,7 @@ macro_rules! define_add {
                     ".pushsection __rseq_failure, \"ax\", @progbits",
                     ".byte 0x0f, 0xb9, 0x3d",         // ud1: the signature must not be reachable as code
                     ".long 0x53053053",
-                    "7:",                             // aborted (the kernel cleared rseq_cs), not armed, or elsewhere
+                    "7:",                             // aborted (the kernel cleared rseq_cs), not armed, or another CPU
                     "cmp qword ptr fs:[{area}], {guess}",
                     "jne {elsewhere}",
                     "lea {section}, [rip + 3b]",
@@ -116,7 +118,7 @@ macro_rules! define_add {
                     n = in(reg) n,
                     section = out(reg) _,
                     t = out(reg) _,
-                    // SAFETY: passes the promises on.
+                    // SAFETY: the caller's guarantees hold for this call.
                     elsewhere = label { return unsafe { $current(op.area, op.rows, op.stride, slot, n) } },
                     options(nostack),
                 );
@@ -124,11 +126,11 @@ macro_rules! define_add {
             true
         }
 
-        /// The guess was wrong: reads the CPU's number inside the section. (Not given an [`Add`]: that would go through
-        /// memory, and the compiler would store it before every guess.)
+        /// The slow path for a wrong guess: reads the CPU number inside the section. (It does not take an [`Add`],
+        /// which would be passed in memory, and the compiler would store it before every guess.)
         ///
         /// # Safety
-        /// As above.
+        /// As for the add above.
         #[cold]
         #[inline(never)]
         unsafe fn $current(area: isize, rows: u32, stride: usize, slot: *mut u64, n: u64) -> bool {
@@ -179,20 +181,21 @@ define_add! {
 }
 
 define_add! {
-    /// [`add`] of 1 (`n` is not looked at): Intel cores from Golden Cove on forward a store to the next add for nothing
-    /// when the amount is in the instruction (0.28 ns against 2.1 ns a plain add to the same cell).
+    /// Adds 1 (`n` is ignored). Intel cores from Golden Cove on forward a store to the next add at no cost when the
+    /// amount is in the instruction (0.28 ns, against 2.1 ns for a plain add to the same cell).
     increment, increment_on_current_cpu,
     "mov {t}, qword ptr fs:[{area} + 8]\nadd {t}, qword ptr fs:[{area}]\ncmp {t}, {section}", "mov qword ptr fs:[{area} + 8], {section}", "1 /* {n} */"
 }
 
 #[cfg(feature = "mutant")]
 define_add! {
-    /// [`add`] without its section: preempted between reading the CPU number and adding, it writes another CPU's row.
+    /// [`add`] without its section: when preempted between reading the CPU number and adding, it writes to the row of
+    /// another CPU.
     add_without_section, add_on_current_cpu_without_section,
     "cmp dword ptr fs:[{area} + 4], {guess:e} /* {t} {section} */", "/* not armed */", "1 /* {n} */"
 }
 
-/// What became of a long section.
+/// Only the self-test spins in a section.
 #[cfg(test)]
 pub(super) use section::spin;
 
@@ -201,8 +204,8 @@ mod section {
     use std::arch::asm;
     use std::sync::atomic::AtomicU32;
 
-    /// Spins inside a section until `flag` is set (returns 1), `limit` turns passed (2) or the kernel aborted it (0).
-    /// `armed` false leaves the section out, as a kernel that does not abort would.
+    /// Spins inside a section until `flag` is set (returns 1), `limit` iterations have passed (2) or the kernel aborted
+    /// it (0). With `armed` false the section is not armed, as if the kernel did not abort.
     ///
     /// # Safety
     /// `area` must be the offset of a registered rseq area.

@@ -1,4 +1,4 @@
-//! The contract: what a reader may see, what baselines and breakdowns add up to.
+//! The guarantees in the crate documentation: what a sum may return, and that baselines and breakdowns add up.
 
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +22,7 @@ fn sums_never_fall_stay_between_begun_and_done_and_are_exact_after_join() {
             let reader = scope.spawn(|| {
                 let mut last = 0;
                 while !stop.load(Ordering::Acquire) {
-                    // Sequentially consistent bookkeeping around relaxed adds: at least what was done before...
+                    // Sequentially consistent bookkeeping around the relaxed adds gives a lower and an upper limit.
                     let least = done.load(Ordering::SeqCst);
                     let sum = set.sum(0);
                     let most = begun.load(Ordering::SeqCst);
@@ -125,7 +125,7 @@ fn up_and_down_over_threads() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 64 }, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Against a plain vector, one thread.
+    /// Compared with a plain vector, in one thread.
     #[test]
     fn any_sequence_of_adds_agrees_with_a_plain_vector(adds in proptest::collection::vec((0usize..7, any::<u64>()), 0..80)) {
         for backend in backends() {

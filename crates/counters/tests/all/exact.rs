@@ -1,25 +1,26 @@
-//! No backend loses an add, and the test that says so can fail: the same add without its restartable section loses
-//! some.
+//! No backend loses an add. The same add without its restartable section does lose some, which shows that the test can
+//! fail.
 //!
-//! `crates/counters/ci.sh exact` makes 10^9 adds a backend, which takes a second with rseq and up to ten with atomics
-//! two CPUs fight over; without `--release` it is 10^8, to keep the suite short.
+//! `crates/counters/ci.sh exact` makes 10^9 adds per backend, which takes one second with rseq and up to ten with
+//! atomics that two CPUs contend for; without `--release` it makes 10^8, to keep the suite short.
 
 use crate::moved_threads::{COUNTERS, ROTATING, tally};
 use std::process::Command;
 use std::sync::Arc;
 use tare_counters::{BACKEND_VARIABLE, Backend, CounterSet};
 
-/// Another number of adds, where these take too long: in an emulator.
+/// Environment variable for another number of adds, for an emulator, where these take too long.
 const ADDS_VARIABLE: &str = "EXACT_ADDS";
 const ADDS: u64 = if cfg!(debug_assertions) { 100_000_000 } else { 1_000_000_000 };
-/// The mutant stops at the first loss; this is how often it may try (a move must hit a window of a few instructions).
+/// The mutant's test stops at the first loss. This is its maximum number of attempts, because a move must fall into a
+/// window of a few instructions.
 const MUTANT_ATTEMPTS: u64 = 400;
 
 fn adds() -> u64 {
     std::env::var(ADDS_VARIABLE).map_or(ADDS, |adds| adds.parse().unwrap())
 }
 
-/// How often adding is tried until the threads of the first counter have moved: a busy machine may keep them still.
+/// Maximum attempts until the threads of the first counter have moved: on a busy machine they may stay where they are.
 const ATTEMPTS: usize = 5;
 
 fn is_exact(backend: Backend) {
@@ -76,7 +77,8 @@ fn without_the_restartable_section_adds_are_lost() {
     panic!("the mutant lost nothing in {MUTANT_ATTEMPTS} attempts: the tests of exactness prove nothing here");
 }
 
-/// Runs one of this file's ignored tests in a process of its own, with glibc's rseq switched off (musl ignores that).
+/// Runs one of the ignored tests of this file in a process of its own, with glibc's rseq disabled (musl ignores the
+/// setting).
 fn in_child(test: &str, environment: &[(&str, &str)]) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([&format!("exact::{test}"), "--exact", "--ignored", "--nocapture", "--test-threads=1"])
@@ -110,7 +112,7 @@ fn child_own_area() {
 
 thread_local!(static LAST: std::cell::OnceCell<LastWords> = const { std::cell::OnceCell::new() });
 
-/// Adds while its thread is being taken down.
+/// Adds in a thread-local destructor.
 struct LastWords(Arc<CounterSet>);
 
 impl Drop for LastWords {
@@ -119,9 +121,9 @@ impl Drop for LastWords {
     }
 }
 
-/// A thread's registration ends before its memory does: were the area still registered, the kernel would write to it
-/// when it is freed. Destructors run in the reverse of their threads' first uses, so one made before the first add runs
-/// after the registration ended; its add must count, and must not go to a CPU's row.
+/// A thread unregisters its area before the memory is freed; otherwise the kernel would write to freed memory.
+/// Destructors run in the reverse order of first use, so one created before the first add runs after the area was
+/// unregistered. Its add must count, and must not go to the row of a CPU.
 fn threads_that_come_and_go() {
     let set = Arc::new(CounterSet::new(2).unwrap());
     for _ in 0..200 {
@@ -133,7 +135,7 @@ fn threads_that_come_and_go() {
     }
     assert_eq!(set.sum(0), 1600);
     assert_eq!(set.per_cpu(0).unattributed, 0, "some thread could not register");
-    // A scope waits for its closures, not for the destructors of their threads.
+    // A scope waits for its closures, not for the thread-local destructors of their threads.
     while Arc::strong_count(&set) > 1 {
         std::thread::yield_now();
     }

@@ -1,4 +1,5 @@
-//! What the counters promise, in one test program; every interleaving of their fallback is `tests/loom.rs`.
+//! Tests of the guarantees of the counters, in one test program; `tests/loom.rs` checks every interleaving of the
+//! fallback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![cfg(not(loom))]
 #![allow(clippy::disallowed_methods)]

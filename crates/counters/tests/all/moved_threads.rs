@@ -1,4 +1,4 @@
-//! Threads that add while they are moved from CPU to CPU and interrupted by signals: what a counter must survive.
+//! Adds by threads that are moved from CPU to CPU and interrupted by signals meanwhile.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
@@ -7,17 +7,16 @@ use std::time::Duration;
 use std::{ptr, thread};
 use tare_counters::CounterSet;
 
-/// Counters the threads add to in turn, and the one the signal handler adds to.
+/// The number of counters that the threads add to in turn; the signal handler adds to one more.
 ///
-/// Not one counter: each add would wait for the one before, interrupts would be taken when that wait ends, just after
-/// an add, and the mutant, which is vulnerable just before, would pass (it did: nothing lost in 4 x 10^9 adds).
+/// With one counter, each add would wait for the one before, and interrupts would be taken when that wait ends, just
+/// after an add. The mutant is vulnerable just before an add, so it would pass (it did: nothing lost in 4 x 10^9 adds).
 pub const ROTATING: usize = 8;
 const BY_SIGNAL: usize = ROTATING;
 pub const COUNTERS: usize = ROTATING + 1;
-/// As the issue asks: 8 threads.
 const THREADS: u64 = 8;
 
-/// Sums that one run found.
+/// The sums of one run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tally {
     pub expected: u64,
@@ -30,18 +29,18 @@ pub struct Tally {
 static HANDLER_SET: AtomicPtr<CounterSet> = AtomicPtr::new(ptr::null_mut());
 static SIGNALS: AtomicU64 = AtomicU64::new(0);
 
-/// Every signal adds too, in the middle of whatever add it interrupted.
+/// Every signal adds too, in the middle of the add that it interrupted.
 extern "C" fn on_signal(_: c_int) {
-    // SAFETY: set to a live set before the first signal is sent, and read by its handlers only.
+    // SAFETY: set to a live set before the first signal is sent, and read only by its handlers.
     if let Some(set) = unsafe { HANDLER_SET.load(Ordering::Acquire).as_ref() } {
         set.add(BY_SIGNAL, 1);
         SIGNALS.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// `adds` adds of 1 by 8 threads, each with `add`, while one thread moves them between CPUs and interrupts them.
+/// Makes `adds` adds of 1 with `add`, split over 8 threads, which others move between CPUs and interrupt.
 pub fn tally(set: &CounterSet, adds: u64, add: impl Fn(&CounterSet, usize) + Sync) -> Tally {
-    // Handler and counts are the process's: one run at a time.
+    // Handler and counts are process-wide: one run at a time.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let cpus = usable_cpus();
@@ -58,7 +57,7 @@ pub fn tally(set: &CounterSet, adds: u64, add: impl Fn(&CounterSet, usize) + Syn
                 give_way();
                 // SAFETY: no arguments.
                 tid.store(unsafe { libc::gettid() }, Ordering::Release);
-                set.add(BY_SIGNAL, 0); // registers the thread, which a signal handler must not have to
+                set.add(BY_SIGNAL, 0); // registers the thread, because a signal handler must not
                 start.wait();
                 (0..per_thread).for_each(|turn| add(set, turn as usize % ROTATING));
                 tid.store(0, Ordering::Release);
@@ -78,9 +77,9 @@ pub fn tally(set: &CounterSet, adds: u64, add: impl Fn(&CounterSet, usize) + Syn
     }
 }
 
-/// Lowers the calling worker's priority: the thread that moves the workers must run whenever it wants to.
+/// Lowers the priority of the calling worker: the threads that move the workers must be able to run at any time.
 fn give_way() {
-    // SAFETY: no pointers; who 0 is the calling thread on Linux.
+    // SAFETY: no pointers; 0 is the calling thread on Linux.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
 }
 
@@ -96,10 +95,10 @@ fn install_handler(set: &CounterSet) {
     }
 }
 
-/// Moves one worker to the other CPU and interrupts it, over and over until it ends. Answers the number of moves. (A
-/// harasser for each worker: moving a running thread makes the mover wait.)
+/// Moves one worker to the other CPU and interrupts it, repeatedly until it ends. Returns the number of moves. (Each
+/// worker has such a thread, because moving a running thread makes the mover wait.)
 fn harass(tid: &AtomicI32, cpus: &[usize]) -> u64 {
-    // An emulator needs longer for a move than the threads should have between two.
+    // In an emulator a move takes longer than this pause.
     let pause = std::env::var("EXACT_PAUSE_US").map_or(50, |pause| pause.parse().unwrap());
     let pause = Duration::from_micros(pause);
     for moves in 0.. {
@@ -108,7 +107,7 @@ fn harass(tid: &AtomicI32, cpus: &[usize]) -> u64 {
             return moves;
         }
         move_to(tid, cpus[moves as usize % cpus.len()]);
-        // SAFETY: a signal with a handler; a thread that just ended answers ESRCH.
+        // SAFETY: a signal with a handler; for a thread that just ended the call fails with ESRCH.
         unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR1) };
         thread::sleep(pause);
     }
@@ -116,7 +115,7 @@ fn harass(tid: &AtomicI32, cpus: &[usize]) -> u64 {
 }
 
 fn move_to(tid: i32, cpu: usize) {
-    // SAFETY: a valid set; a thread that just ended answers ESRCH.
+    // SAFETY: a valid set; for a thread that just ended the call fails with ESRCH.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut set);
@@ -124,14 +123,14 @@ fn move_to(tid: i32, cpu: usize) {
     }
 }
 
-/// The CPUs this process may use, two at most: the issue's machine, and the more collisions the better.
+/// At most two of the CPUs that this process may use: the fewer CPUs, the more collisions.
 fn usable_cpus() -> Vec<usize> {
-    // SAFETY: fills the set given.
+    // SAFETY: fills the given set.
     let set = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         assert_eq!(libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set), 0);
         set
     };
-    // SAFETY: below the set's size.
+    // SAFETY: the number is below the size of the set.
     (0..8 * size_of::<libc::cpu_set_t>()).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).take(2).collect()
 }

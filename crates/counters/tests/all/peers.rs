@@ -1,11 +1,11 @@
-//! What the benchmark compares with does what is said of it: a contender that loses adds, or writes elsewhere, would
-//! make the counters look good.
+//! The counters that the benchmark compares with are correct: one that loses adds, or writes elsewhere, would make
+//! tare-counters look better than they are.
 
 use crate::contenders::{self, Amount, Atomics, Contender, NoOps, Plain, Rotate, Rseq, Sharded, Walk};
 
 const ADDS: u64 = 10_000;
 
-/// Every walk with both amounts, and the sum that they make.
+/// Runs every walk with both amounts, and returns the expected sum.
 fn walked(contender: &dyn Contender) -> u64 {
     let walks = [Walk::Same, Walk::Aliased, Walk::Rotate(Rotate::MASK), Walk::Random];
     for walk in walks {

@@ -1,11 +1,11 @@
-//! A chart of the page as a picture of its own: the page's rules inside, with light colours in place of variables, as
-//! programs that draw SVG but know no CSS variables need.
+//! A chart of the page as a separate picture: with the page's style rules inside, and light colours in place of
+//! variables, because programs that draw SVG may not support CSS variables.
 
 use std::borrow::Cow;
 
 const STYLE: &str = include_str!("../html/style.css");
 
-/// An `svg` element as a whole document on white.
+/// Turns an `svg` element into a complete document with a white background.
 pub fn standalone(svg: &str) -> String {
     let svg = characters_of_xml(svg);
     let Some((head, rest)) = svg.split_once('>') else {
@@ -14,7 +14,7 @@ pub fn standalone(svg: &str) -> String {
     let size = head.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"'));
     let (width, height) = size.and_then(|(size, _)| size.split_once(' ')).unwrap_or(("960", "600"));
     let head = head.replacen("<svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"", 1);
-    // What has a size of its own on the page has the one of its drawing here.
+    // Elements with a size set on the page get the size of their drawing here.
     let head = without(&without(&head, " width=\""), " height=\"");
     format!(
         "{head} width=\"{width}\" height=\"{height}\"><style>{}</style>\
@@ -23,14 +23,14 @@ pub fn standalone(svg: &str) -> String {
     )
 }
 
-/// An element's head without an attribute, which is given as it begins.
+/// The start tag of an element without an attribute; the attribute is given by its beginning.
 fn without(head: &str, attribute: &str) -> String {
     let parts = head.split_once(attribute).and_then(|(before, rest)| Some((before, rest.split_once('"')?.1)));
     parts.map_or_else(|| head.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
-/// XML 1.0 has no way to write other characters, and a picture with one of them is no picture (section 2.2); in a page
-/// of HTML they are errors, and steer the terminal that it is shown on.
+/// Replaces characters that XML 1.0 (section 2.2) cannot represent, with which a picture is invalid; in HTML they are
+/// errors, and would control the terminal that shows the page.
 pub fn characters_of_xml(text: &str) -> Cow<'_, str> {
     let not_allowed = |c: char| c < ' ' && !matches!(c, '\t' | '\n' | '\r') || matches!(c, '\u{fffe}' | '\u{ffff}');
     match text.contains(not_allowed) {
@@ -39,7 +39,7 @@ pub fn characters_of_xml(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The page's rules for elements of charts, their variables resolved.
+/// The page's style rules for elements of charts, with variables resolved.
 fn rules() -> String {
     let variables =
         STYLE.split_once(":root{").and_then(|(_, rest)| rest.split_once('}')).map_or("", |(block, _)| block);
@@ -60,7 +60,7 @@ fn rules() -> String {
     text.replace("font-family:inherit", "font-family:\"DejaVu Sans\",\"Liberation Sans\",Arial,sans-serif")
 }
 
-/// Selector and body of every rule outside of media queries.
+/// Selector and body of every rule outside media queries.
 fn flat(css: &str) -> Vec<(&str, &str)> {
     let mut rules = Vec::new();
     let mut rest = css;

@@ -3,14 +3,15 @@
 use maud::{Markup, html};
 use tare_findings::figures::Scale;
 
-/// Below this share of the largest value, the spread of the data is invisible on an axis that starts at zero.
+/// If the span of the data is below this share of the largest value, it would be invisible on an axis that starts at
+/// zero.
 const ZERO_SPAN: f64 = 0.25;
-/// Above this ratio of largest to smallest, the small values lie on the floor of a linear axis.
+/// If largest / smallest is above this ratio, the small values would be at the bottom of a linear axis.
 const LOG_RATIO: f64 = 40.0;
 
-/// What is larger is drawn at the end: beyond it ranges and ratios of values are no numbers any more.
+/// Larger values are drawn at the end, because ranges and ratios of values beyond it overflow.
 const LARGEST: f64 = 1e150;
-/// Ranges below this share of the values are as good as none.
+/// Ranges below this share of the values are treated as empty.
 const LEAST: f64 = 1e-12;
 
 #[derive(Debug, Clone)]
@@ -25,7 +26,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// As [`Axis::new`], but logarithmic where positive values span so much that a linear axis would hide the small
+    /// Like [`Axis::new`], but logarithmic if positive values span so much that a linear axis would hide the small
     /// ones.
     pub fn spanning(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
         let values: Vec<f64> = drawable(values).collect();
@@ -39,7 +40,7 @@ impl Axis {
         let every = ((last - first) / 8 + 1) as usize;
         let decades = (first..=last).step_by(every).flat_map(|d| factors.iter().map(move |f| f * 10f64.powi(d)));
         let mut ticks: Vec<f64> = decades.collect();
-        // One tick below the data and one above it.
+        // One tick below the data and one above.
         ticks.retain(|tick| *tick > low / 5.01 && *tick < high * 5.01);
         let below = ticks.iter().copied().filter(|tick| *tick <= low).fold(low, f64::max);
         let above = ticks.iter().copied().filter(|tick| *tick >= high).fold(f64::INFINITY, f64::min);
@@ -49,7 +50,7 @@ impl Axis {
         Self { low, high, from, to, scale: Scale::new(unit, high, digits.min(6)), ticks, logarithmic: true }
     }
 
-    /// An axis for values of a unit between two pixel positions (`to` may be the smaller one).
+    /// An axis for values of a unit between two pixel positions (`to` may be smaller than `from`).
     pub fn new(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
         let (mut low, mut high) = drawable(values)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -70,12 +71,12 @@ impl Axis {
         let count = ((high - low) / step).round() as usize;
         let ticks: Vec<f64> = (0..=count).map(|i| low + i as f64 * step).collect();
         let largest = high.abs().max(low.abs());
-        // Enough digits that two ticks never read the same.
+        // Enough digits that no two ticks have the same label.
         let digits = (largest / step).log10().ceil().max(1.0) as usize + 1;
         Self { low, high, from, to, scale: Scale::new(unit, largest, digits.min(6)), ticks, logarithmic: false }
     }
 
-    /// Pixel of a value, held inside the axis.
+    /// Pixel position of a value, limited to the axis.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.logarithmic {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -94,7 +95,7 @@ impl Axis {
         self.low == 0.0
     }
 
-    /// What the reader must know of the axis: its name, unit, and where it starts.
+    /// The label of the axis: name, unit, and whether it starts at zero.
     pub fn label(&self, metric: &str) -> String {
         let unit = if self.scale.unit.is_empty() { String::new() } else { format!(", {}", self.scale.unit) };
         let zero = match (self.logarithmic, self.starts_at_zero()) {
@@ -105,7 +106,7 @@ impl Axis {
         format!("{metric}{unit}{zero}")
     }
 
-    /// A tick in digits. Ticks of a logarithmic axis have one digit each, so that none of them is padded.
+    /// The label of a tick. Trailing zeros are removed on a logarithmic axis, where ticks have one significant digit.
     fn tick(&self, tick: f64) -> String {
         let number = self.scale.number(tick);
         match self.logarithmic && number.contains('.') {
@@ -151,32 +152,31 @@ fn drawable(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     values.filter(|value| value.is_finite()).map(|value| value.clamp(-LARGEST, LARGEST))
 }
 
-/// A pixel position with one decimal: what the eye sees, and no byte more.
+/// A pixel position with one decimal, which is enough for the eye and saves bytes.
 pub fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// How far beyond the values the ends of intervals may stretch an axis, as a share of the values' span: one unsteady
-/// condition must not flatten all others. An interval that goes on is drawn to the edge; its ends stand in the tables.
+/// How far the ends of intervals may stretch an axis beyond the values, as a share of the values' span: one noisy
+/// condition must not flatten all others. A longer interval is drawn to the edge; the tables have its ends.
 const STRETCH: f64 = 0.3;
 
-/// The values that an axis shows: those of trials, and the ends of their intervals as far as these leave the values
-/// legible.
+/// The values that determine an axis: those of trials, and the ends of intervals as far as the values remain legible.
 pub fn shown(values: impl Iterator<Item = f64>, ends: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut shown: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     let (low, high) =
         shown.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
     if low <= high {
         let room = (high - low) * STRETCH;
-        // No throughput or time can be below zero; half of the lowest value is room enough on a logarithmic axis too.
+        // Throughput and time cannot be negative; half of the lowest value is enough room on a logarithmic axis too.
         let floor = if low >= 0.0 { (low - room).max(low / 2.0) } else { low - room };
         shown.extend(ends.map(|end| end.clamp(floor, high + room)));
     }
     shown
 }
 
-/// Path data of a line through these points; nothing through none.
+/// Path data of a line through these points; empty without points.
 pub fn through(points: impl Iterator<Item = (f64, f64)>) -> String {
     let places: Vec<String> = points.map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
     if places.is_empty() { String::new() } else { format!("M{}", places.join("L")) }

@@ -1,5 +1,5 @@
-//! Published claims: the figures with which each holds, what was published and what was measured here, a line a claim
-//! on one logarithmic axis.
+//! Published claims: the range in which each holds, the published and the measured figure, one line per claim on a
+//! logarithmic axis.
 
 use super::axis::px;
 use super::dots::shortened;
@@ -9,12 +9,12 @@ use super::ratio_axis::{RatioAxis, with_ends};
 use maud::{Markup, html};
 use tare_stats::Interval;
 
-/// Names stand at the left and verdicts at the right, or both above their line where the page is narrow.
+/// Names are on the left and verdicts on the right, or both above their line on a narrow page.
 const WIDE: Frame = Frame { width: 960.0, left: 250.0, right: 790.0, slim: false };
 const SLIM: Frame = Frame { left: 8.0, ..Frame::SLIM };
 const TOP: f64 = 8.0;
 const HEIGHT: f64 = 26.0;
-/// Room above a line for its name and verdict, and letters of the name there and in its column.
+/// Height above a line for its name and verdict, and maximum characters of a name there and in its column.
 const ABOVE: f64 = 16.0;
 const LETTERS: usize = 34;
 const DIAMOND: usize = 3;
@@ -22,18 +22,18 @@ const DIAMOND: usize = 3;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimLine {
     pub name: String,
-    /// None where only a direction was published.
+    /// `None` if only a direction was published.
     pub published: Option<f64>,
-    /// With these it holds.
+    /// The range in which the claim holds.
     pub holds: Interval,
     pub here: f64,
     pub ci: Option<Interval>,
     pub verdict: &'static str,
-    /// Whether it holds or does not: the mark is a dot, else a bar.
+    /// Whether the claim is decided: then the mark is a dot, else a bar.
     pub decided: bool,
 }
 
-/// Draws them for wide pages and for small screens; `what` names the ratio under the axis.
+/// Draws the claims for wide pages and for small screens; `what` is the name of the ratio under the axis.
 pub fn draw(title: &str, what: &str, lines: &[ClaimLine]) -> [Markup; 2] {
     [WIDE, SLIM].map(|frame| of_frame(title, what, lines, &frame))
 }

@@ -1,4 +1,4 @@
-//! What charts of curves share: the values that need a place, and the chart in words.
+//! Shared by charts of curves: the values that determine the axis, and the description.
 
 use super::axis::{Axis, shown};
 use tare_findings::curves::Curves;

@@ -1,5 +1,5 @@
-//! Curves over a numeric factor: every trial a dot, intervals as whiskers, names at the ends of the lines, the fitted
-//! law dotted. Lines differ by colour, by mark and by dashes.
+//! Curves over a numeric factor: every trial is a dot, intervals are whiskers, names are at the ends of the lines, the
+//! fitted law is dotted. Lines differ by colour, by mark and by dashes.
 
 use super::axis::{Axis, px, through};
 use super::curve_words::{description, values};
@@ -14,10 +14,10 @@ use tare_stats::Interval;
 
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 322.0;
-/// Straight pieces of which the curve of a law is drawn.
+/// Number of straight segments of which the curve of a law consists.
 const PIECES: usize = 40;
 
-/// Draws one chart: a single one while its lines are legible, else a small multiple for each line.
+/// Draws one chart if its lines are legible, otherwise a small multiple for each line.
 pub fn draw(chart: &Curves, frame: &Frame) -> Markup {
     if chart.lines.len() > LEGIBLE_LINES {
         return small_multiples::draw(chart, frame);
@@ -42,7 +42,7 @@ pub fn draw(chart: &Curves, frame: &Frame) -> Markup {
     }
 }
 
-/// Everything that needs a place on the x axis; predictions too.
+/// The levels that determine the x axis, including predictions.
 fn levels(chart: &Curves) -> impl Iterator<Item = f64> {
     chart.lines.iter().flat_map(|line| {
         line.points.iter().map(|point| point.n).chain(line.law.iter().filter_map(|law| Some(law.prediction?.n)))
@@ -80,14 +80,14 @@ fn tooltip(line: &Curve, point: &Point, y: &Axis) -> String {
     format!("{} at {}: {} ({ci})", line.label, point.n, y.scale.figure(point.mean))
 }
 
-/// An interval; an end that lies beyond the axis has no bar.
+/// An interval; an end beyond the axis has no bar.
 fn whisker(x: f64, Interval { low, high }: Interval, y: &Axis) -> String {
     let bars = [low, high].into_iter().filter(|end| y.holds(*end));
     let bars: String = bars.map(|end| format!("M{} {}h6", px(x - 3.0), px(y.at(end)))).collect();
     format!("M{} {}V{}{bars}", px(x), px(y.at(low)), px(y.at(high)))
 }
 
-/// The law over the measured range dotted, beyond it to the prediction, which is a bar.
+/// The law as a dotted line over the measured range and beyond it to the prediction, which is a bar.
 fn fitted(law: &Scaling, line: &Curve, index: usize, x: &Rungs, y: &Axis) -> Markup {
     let (Some(first), Some(last)) = (line.points.first(), line.points.last()) else { return html! {} };
     let end = law.prediction.map_or(last.n, |prediction| prediction.n);

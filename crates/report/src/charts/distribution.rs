@@ -1,4 +1,4 @@
-//! Latency by percentile: a line a condition over an axis on which 90, 99 and 99.9% are equally far apart.
+//! Latency by percentile: one line per condition, on an axis with equal distances between 90, 99 and 99.9%.
 
 use super::axis::{Axis, px, through};
 use super::end_names::{self, End};
@@ -13,7 +13,7 @@ pub const LINES: usize = marks::MEANT;
 /// Percentiles with a number below the axis and a mark on each line.
 const TICKS: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
-/// Pixels that a number below the axis needs.
+/// Width of a number below the axis, in pixels.
 const TICK: f64 = 54.0;
 
 pub struct DistributionLine<'a> {
@@ -22,7 +22,7 @@ pub struct DistributionLine<'a> {
     pub distribution: &'a Distribution,
 }
 
-/// Draws some conditions, at most [`LINES`].
+/// Draws at most [`LINES`] conditions.
 pub fn draw(of: &str, lines: &[DistributionLine<'_>], frame: &Frame) -> Markup {
     let most = lines.iter().map(|line| line.distribution.count).max().unwrap_or(1).max(10);
     let furthest = (most as f64).log10();
@@ -53,12 +53,12 @@ pub fn draw(of: &str, lines: &[DistributionLine<'_>], frame: &Frame) -> Markup {
     }
 }
 
-/// Where a percentile below 100 stands: 1 for 90, 2 for 99.
+/// Position of a percentile below 100: 1 for 90, 2 for 99.
 fn nines(percentile: f64) -> f64 {
     -(1.0 - percentile / 100.0).log10()
 }
 
-/// Where a percentile of so many transactions stands: the longest of all stands where one of them took longer.
+/// Position of a percentile of `count` transactions; the longest is at the percentile that only one of them exceeds.
 fn place(percentile: f64, count: u64) -> f64 {
     let longest = (count.max(1) as f64).log10();
     if percentile >= 100.0 { longest } else { nines(percentile).min(longest) }

@@ -1,4 +1,4 @@
-//! The dot plot: every trial alongside its interval, samples lighter below, one axis for all conditions.
+//! The dot plot: every trial next to its interval, samples lighter below, one axis for all conditions.
 
 use super::axis::{Axis, px, shown};
 use super::marks;
@@ -10,13 +10,12 @@ use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
 
 const TOP: f64 = 10.0;
-/// Where things stand in a row.
 struct Shape {
     width: f64,
     left: f64,
     right: f64,
     row: f64,
-    /// Whether name and figures stand above the marks, on a screen that has no room next to them.
+    /// Whether name and figures are above the marks, on a screen without room next to them.
     stacked: bool,
 }
 
@@ -27,17 +26,17 @@ pub struct Dot {
     pub name: String,
     /// Mean of its samples, in the metric's unit.
     pub mean: f64,
-    /// Whether it counts although it was disturbed: then it is hollow.
+    /// Whether the trial counts although it was disturbed: then the dot is hollow.
     pub disturbed: bool,
 }
 
 pub struct DotRow<'a> {
     pub label: &'a str,
-    /// Number of its mark, the same in every chart of the page; none where there are too many to mean anything.
+    /// Number of its mark, the same in every chart of the page; `None` if there are too many conditions for marks.
     pub mark: Option<usize>,
-    /// The trials that count, in the order they ran.
+    /// The trials that count, in the order in which they ran.
     pub trials: Vec<Dot>,
-    /// The trials that `trials` is of: their samples, which may be millions, are read where they are.
+    /// The records of these trials, from which samples are read, because there may be millions.
     pub records: &'a [&'a TrialRecord],
     pub metric: &'a str,
     pub summary: &'a MetricSummary,
@@ -49,7 +48,7 @@ impl DotRow<'_> {
         several.flat_map(|trial| trial.finite(self.metric))
     }
 
-    /// The lowest and the highest of all values; none of none.
+    /// The lowest and the highest value; `None` without values.
     fn range(&self) -> Option<(f64, f64)> {
         let values = self.trials.iter().map(|dot| dot.mean).chain(self.samples()).filter(|value| value.is_finite());
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
@@ -57,12 +56,12 @@ impl DotRow<'_> {
     }
 }
 
-/// Draws the plot. `detailed` gives every trial a tooltip; without it a trial costs 8 bytes.
+/// Draws the plot. With `detailed` every trial has a tooltip; without it a trial takes 8 bytes.
 pub fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool) -> Markup {
     drawn(metric, rows, detailed, &WIDE)
 }
 
-/// Draws the plot for a screen of the width of a hand.
+/// Draws the plot for a phone screen.
 pub fn draw_slim(metric: &str, rows: &[DotRow<'_>]) -> Markup {
     drawn(metric, rows, false, &SLIM)
 }
@@ -137,12 +136,12 @@ fn draw_row(row: &DotRow<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Sha
     }
 }
 
-/// Spreads dots of equal value so that all are seen; up and down in turn, the same in every drawing.
+/// Vertical offsets that separate dots of equal value, the same in every drawing.
 fn jitter(index: usize) -> f64 {
     [0.0, -4.0, 4.0, -2.0, 2.0][index % 5]
 }
 
-/// The figures of a row: what stands for its trials, and below a single figure how far they lie apart.
+/// The figures of a row: the mean or modes, and below a single figure the spread of the trials.
 fn figures_of(row: &DotRow<'_>, scale: &Scale) -> Vec<String> {
     let summary = row.summary;
     if let Middle::Modes(modes) = summary.middle() {
@@ -185,7 +184,7 @@ fn label(name: &str, middle: f64, left: f64) -> Markup {
     }
 }
 
-/// Beginning and end of what is too long for its place.
+/// Shortens a text to its beginning and end if it is too long.
 pub fn shortened(text: &str, characters: usize) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= characters {

@@ -1,5 +1,5 @@
-//! Names of a chart's lines: at their ends in a stack at its right, each with its mark and a leader from its line, or
-//! in a list below it.
+//! Names of a chart's lines: stacked to the right of the plot, each with its mark and a leader from the end of its
+//! line, or in a list below the plot.
 
 use super::axis::px;
 use super::dots::shortened;
@@ -8,24 +8,23 @@ use super::marks;
 use maud::{Markup, html};
 
 const NAME: f64 = 16.0;
-/// Letters of a name below the plot at most; all of it is in the tooltip.
+/// Maximum characters of a name below the plot; the tooltip has the full name.
 const LETTERS_BELOW: usize = 46;
-/// From the end of the plot to the first name below it: the axis stands between.
+/// Distance from the end of the plot to the first name below it, with the axis in between.
 const AXIS: f64 = 54.0;
 
-/// A line's name, its mark, and where it ends, in pixels.
 pub struct End<'a> {
     pub label: &'a str,
     pub mark: usize,
     pub at: (f64, f64),
 }
 
-/// Height of a drawing with so many lines whose plot ends at `bottom`.
+/// Height of a drawing with this many lines whose plot ends at `bottom`.
 pub fn height(lines: usize, frame: &Frame, bottom: f64) -> f64 {
     if frame.slim && lines > 0 { bottom + AXIS + NAME * lines as f64 } else { bottom + 42.0 }
 }
 
-/// The names of all lines, with leaders where they stand next to a plot that ends at `bottom`.
+/// Draws the names of all lines, with leaders if they are next to the plot, which ends at `bottom`.
 pub fn draw(ends: &[End<'_>], frame: &Frame, bottom: f64) -> Markup {
     let (x, letters) = if frame.slim { (9.0, LETTERS_BELOW) } else { (frame.right + 16.0, LETTERS) };
     let placed: Vec<(usize, f64)> = if frame.slim {
@@ -45,14 +44,14 @@ pub fn draw(ends: &[End<'_>], frame: &Frame, bottom: f64) -> Markup {
     }
 }
 
-/// Where the name of each line stands: at its end, moved apart where two would touch. Nothing stands below `bottom`.
+/// The position of each name: at the end of its line, moved if two would overlap. No name is below `bottom`.
 fn placed(ends: impl Iterator<Item = f64>, bottom: f64) -> Vec<(usize, f64)> {
     let mut names: Vec<(usize, f64)> = ends.enumerate().map(|(line, end)| (line, end + 4.0)).collect();
     names.sort_by(|a, b| a.1.total_cmp(&b.1));
     for index in 1..names.len() {
         names[index].1 = names[index].1.max(names[index - 1].1 + NAME);
     }
-    // Pushed out at the bottom: the whole stack moves up.
+    // If names are below the bottom, the whole stack moves up.
     for index in (0..names.len()).rev() {
         let limit = if index + 1 < names.len() { names[index + 1].1 - NAME } else { bottom + 4.0 };
         names[index].1 = names[index].1.min(limit);

@@ -1,6 +1,6 @@
-//! A flame graph for a page: every box a function, as wide as its share of the samples, what it calls above it.
-//! Inferno's own drawing lies alongside the results for clicking through; it needs a script, which a report must not
-//! have, and knows neither the page's colours nor light and dark.
+//! A flame graph for the page: every box is a function, as wide as its share of the samples, with its callees above it.
+//! The results directory also has inferno's drawing for clicking through; it needs a script, which a report must not
+//! have, and does not support the page's colours or its dark mode.
 
 use super::flame_tree::{self, Frame, Look, Node};
 use maud::Markup;
@@ -9,14 +9,14 @@ use tare_findings::figures::percent;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     Samples,
-    /// Wall-clock time of threads: what waits has another colour than what runs.
+    /// Wall-clock time of threads: waiting has another colour than running.
     Time,
 }
 
-/// Names of the first boxes of what does not run.
+/// Names of the first boxes of threads that do not run.
 const NOT_RUNNING: [&str; 2] = ["asleep", "ready"];
 
-/// Draws folded call chains; `marked` functions get an outline. None for a text without a chain.
+/// Draws folded call chains; `marked` functions get an outline. `None` for a text without a chain.
 pub fn draw(title: &str, folded: &str, marked: &[&str], width: Width) -> Option<Markup> {
     let share = |frame: &Frame<'_>| frame.to - frame.from;
     let look = Look {
@@ -91,7 +91,7 @@ mod tests {
         let text = draw("x", &folded, &[], Width::Samples).unwrap().into_string();
         assert!(text.len() < 60_000, "{}", text.len());
         assert!(text.matches("<rect").count() <= BOXES);
-        // Chains that share nothing: the heaviest is there, and the tree has an end.
+        // With chains that share nothing, the heaviest is kept and the size of the tree is limited.
         let deep =
             |i: usize| format!("{i};{}{i}x;last {}\n", format!("{i};").repeat(200), 1 + 1000 * usize::from(i == 899));
         let folded: String = (0..900).map(deep).collect();

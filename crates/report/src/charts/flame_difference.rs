@@ -1,17 +1,17 @@
-//! The flame graph of a difference: every box as wide as the larger of A's and B's time in it, coloured by which of the
-//! two it is, so that what only one of them does is seen too.
+//! The flame graph of a difference: every box is as wide as the larger of A's and B's time in it, and coloured by which
+//! of the two is larger, so that functions that only one of them executes are visible too.
 
 use super::flame_tree::{self, Frame, Look, Node};
 use maud::Markup;
 use tare_findings::figures::figure;
 use tare_findings::why::ChainTime;
 
-/// Weights of boxes are nanoseconds.
+/// Weights of boxes are in nanoseconds.
 const NS_PER_US: f64 = 1e3;
-/// A box that changed by less than this share of its time is drawn as one that did not.
+/// A box that changed by less than this share of its time is drawn as unchanged.
 const SAME: f64 = 0.05;
 
-/// Draws the chains of A and B; none where neither has any.
+/// Draws the chains of A and B; `None` if neither has any.
 pub fn draw(title: &str, chains: &[ChainTime]) -> Option<Markup> {
     let root = Node::of(chains.iter().map(|one| {
         let sides = [one.a_us, one.b_us].map(|us| (us * NS_PER_US) as u64);
@@ -27,7 +27,7 @@ pub fn draw(title: &str, chains: &[ChainTime]) -> Option<Markup> {
     flame_tree::draw(title, root, &look)
 }
 
-/// Darker where it changed by more of its time.
+/// Darker if it changed by a larger share of its time.
 fn class([a, b]: [u64; 2]) -> String {
     let changed = a.abs_diff(b) as f64 / a.max(b).max(1) as f64;
     if changed < SAME {
@@ -68,7 +68,7 @@ mod tests {
         assert!(text.contains("log: A 20.0 µs, B 0.00 µs, -20.0 µs"), "{text}");
         assert_eq!(text.matches("class=\"longer step1\"").count(), 1, "{text}");
         assert_eq!(text.matches("class=\"shorter step2\"").count(), 1, "{text}");
-        // `serve` and `ran` are alike in sum, `row` nearly.
+        // `serve` and `ran` have equal sums, `row` nearly.
         assert_eq!(text.matches("class=\"same\"").count(), 4, "{text}");
         // Widths are the larger of both, 30 + 20 + 50.5.
         assert!(text.contains(&format!("width=\"{}\"", px(960.0 * 30.0 / 100.5 - 0.6))), "{text}");

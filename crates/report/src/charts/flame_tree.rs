@@ -1,4 +1,4 @@
-//! Call chains as boxes: every box a function, as wide as its share, what it calls above it.
+//! Call chains as boxes: every box is a function, as wide as its share, with its callees above it.
 
 use super::axis::px;
 use maud::{Markup, html};
@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 pub const WIDTH: f64 = 960.0;
 const ROW: f64 = 17.0;
 const DESCRIBED: usize = 8;
-/// Pixels a character of a label takes.
+/// Width of a character of a label, in pixels.
 const CHARACTER: f64 = 6.6;
-/// Boxes in a drawing: the smallest are left out beyond this.
+/// Maximum number of boxes in a drawing; beyond this the smallest are left out.
 pub const BOXES: usize = 260;
 const ROWS: usize = 48;
 const DEEPEST: usize = 256;
-/// Nodes of a tree at most: the lightest chains are cut beyond this, so that no file of chains fills the memory.
+/// Maximum nodes of a tree: beyond this the lightest chains are cut, so that no file of chains exhausts the memory.
 pub const NODES: usize = 100_000;
 
 #[derive(Default)]
 pub struct Node {
     weight: u64,
-    /// What two sides have of it, where there are two.
+    /// The weights on the two sides, if there are two.
     sides: [u64; 2],
     callees: BTreeMap<String, Node>,
 }
@@ -31,22 +31,20 @@ pub struct Frame<'n> {
     /// Where it begins and ends, as shares of the whole.
     pub from: f64,
     pub to: f64,
-    /// What two sides have of it, where there are two.
+    /// The weights on the two sides, if there are two.
     pub sides: [u64; 2],
 }
 
 pub struct Look<'l> {
     pub class: &'l dyn Fn(&Frame<'_>) -> String,
-    /// What a box says when it is pointed at.
     pub said: &'l dyn Fn(&Frame<'_>) -> String,
-    /// How much a box matters: those with most are in the description.
+    /// The importance of a box: the most important are in the description.
     pub matters: &'l dyn Fn(&Frame<'_>) -> f64,
-    /// What the chains are: samples, or chains.
+    /// What the chains consist of, for instance samples.
     pub of: &'l str,
     pub width: &'l str,
 }
 
-/// Draws chains; none where there are none.
 pub fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
     let left_out = root.without_trunk();
     if root.weight == 0 {
@@ -79,7 +77,7 @@ pub fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
 }
 
 impl Node {
-    /// A tree of chains, `caller;callee`, with what each weighs in all and on two sides.
+    /// A tree of chains, `caller;callee`, with the weight of each in all and on two sides.
     pub fn of<'c>(chains: impl Iterator<Item = (&'c str, u64, [u64; 2])>) -> Self {
         let mut chains: Vec<_> = chains.collect();
         chains.sort_unstable_by_key(|(_, weight, _)| std::cmp::Reverse(*weight));
@@ -90,7 +88,6 @@ impl Node {
         root
     }
 
-    /// Adds a chain, as far as there is room for further nodes.
     fn add(&mut self, chain: &str, weight: u64, sides: [u64; 2], room: &mut usize) {
         self.more(weight, sides);
         let mut node = self;
@@ -116,12 +113,12 @@ impl Node {
         }
     }
 
-    /// Cuts off the callers that all chains share; how many.
+    /// Removes the callers that all chains share; returns their number.
     fn without_trunk(&mut self) -> usize {
         let mut cut = 0;
         while self.callees.len() == 1 {
             let Some((name, only)) = self.callees.pop_first() else { break };
-            // The last one stays: a single box says more than none.
+            // The last one is kept, because a single box is better than none.
             if only.weight < self.weight || only.callees.is_empty() {
                 self.callees.insert(name, only);
                 break;
@@ -132,11 +129,11 @@ impl Node {
         cut
     }
 
-    /// The widest boxes, and how many rows they take.
+    /// The widest boxes, and the number of their rows.
     fn frames(&self) -> (Vec<Frame<'_>>, usize) {
         let mut frames = Vec::new();
         lay_out(self, (0, None), 0.0, self.weight as f64, &mut frames);
-        // The widest are what is seen.
+        // Only the widest are visible.
         frames.sort_by(|a, b| (b.to - b.from).total_cmp(&(a.to - a.from)));
         frames.truncate(BOXES);
         let rows = frames.iter().map(|frame| frame.row + 1).max().unwrap_or(1);
@@ -144,7 +141,7 @@ impl Node {
     }
 }
 
-/// Boxes of what a node calls, from a row on; in chains that begin with `root`.
+/// Adds boxes for the callees of a node, from a row on; `root` is the first function of the chains.
 fn lay_out<'n>(
     node: &'n Node,
     (row, root): (usize, Option<&'n str>),
@@ -157,7 +154,7 @@ fn lay_out<'n>(
     }
     for (name, callee) in &node.callees {
         let to = from + callee.weight as f64 / whole;
-        // Less than half a pixel is not seen.
+        // Less than half a pixel is invisible.
         if (to - from) * WIDTH >= 0.5 {
             let root = root.unwrap_or(name);
             frames.push(Frame { name, row, root, from, to, sides: callee.sides });
@@ -167,7 +164,8 @@ fn lay_out<'n>(
     }
 }
 
-/// A name as it fits into a box of this width; none where nothing does. The end of a path says more than its beginning.
+/// A name shortened to fit a box of this width; `None` if nothing fits. The end of a path is more useful than its
+/// beginning.
 fn label(name: &str, width: f64) -> Option<String> {
     let room = ((width - 6.0) / CHARACTER).max(0.0) as usize;
     (room >= 3).then(|| shortened(name, room))

@@ -1,4 +1,4 @@
-//! The forest plot: a ratio with its interval a line, on one logarithmic axis about "no effect".
+//! The forest plot: one line per ratio with its interval, on a logarithmic axis around "no effect".
 
 use super::axis::px;
 use super::dots::shortened;
@@ -9,13 +9,13 @@ use maud::{Markup, html};
 use tare_findings::figures::times;
 use tare_stats::Interval;
 
-/// Labels stand at the left and figures at the right, or both above their line where the page is narrow.
+/// Labels are on the left and figures on the right, or both above their line on a narrow page.
 const WIDE: Frame = Frame { width: 960.0, left: 330.0, right: 800.0, slim: false };
 const SLIM: Frame = Frame { left: 8.0, ..Frame::SLIM };
-/// Room above a line for its label and figures, and letters of the label there.
+/// Height above a line for its label and figures, and maximum characters of the label there.
 const ABOVE: f64 = 18.0;
 const LETTERS_ABOVE: usize = 24;
-/// Letters of a label in its column.
+/// Maximum characters of a label in its column.
 const LETTERS: usize = 50;
 const TOP: f64 = 8.0;
 
@@ -24,13 +24,13 @@ pub struct ForestLine {
     pub label: String,
     pub ratio: f64,
     pub ci: Option<Interval>,
-    /// Taller, with a larger mark: stands for all metrics together, or for a factor rather than an interaction.
+    /// Taller, with a larger mark: for all metrics together, or for a factor rather than an interaction.
     pub strong: bool,
-    /// Tested together with all others and shown: the mark is a dot, else a bar.
+    /// Significant when tested together with all others: then the mark is a dot, else a bar.
     pub shown: bool,
 }
 
-/// Draws the plot for wide pages and for small screens; `what` names the ratio under the axis.
+/// Draws the plot for wide pages and for small screens; `what` is the name of the ratio under the axis.
 pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> [Markup; 2] {
     [WIDE, SLIM].map(|frame| of_frame(title, what, lines, &frame))
 }
@@ -60,7 +60,7 @@ fn draw_line(line: &ForestLine, y: f64, axis: &RatioAxis<'_>, frame: &Frame) -> 
     let interval =
         line.ci.map_or(String::new(), |Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
     let (text_y, label) = match frame.slim {
-        // At the end stand the levels, which tell lines of one factor apart.
+        // The end of the label has the levels, which distinguish lines of one factor.
         true => (-9.0, tare_text::ending(&line.label, LETTERS_ABOVE)),
         false => (4.0, shortened(&line.label, LETTERS)),
     };
@@ -73,7 +73,7 @@ fn draw_line(line: &ForestLine, y: f64, axis: &RatioAxis<'_>, frame: &Frame) -> 
         @if let Some(Interval { low, high }) = line.ci {
             path class={ "interval " (class) } d=(format!("M{} {y}H{}", px(at(low)), px(at(high)), y = px(y))) {}
         }
-        // A dot where the interval excludes "no effect", a bar where it does not: never colour alone.
+        // A dot if the interval excludes "no effect", otherwise a bar: never only by colour.
         @let mark = match line.shown {
             true => marks::path(0, at(line.ratio), y, radius),
             false => format!("M{} {}v{}", px(at(line.ratio)), px(y - radius), px(2.0 * radius)),

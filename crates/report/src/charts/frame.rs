@@ -1,26 +1,25 @@
-//! Where the plot of a chart lies: with the names of its lines next to it, or below it on a screen as wide as a hand.
+//! The position of the plot in a chart: with the names of its lines next to it, or below it on a phone screen.
 
-/// Letters of a name next to a plot at most.
+/// Maximum characters of a name next to a plot.
 pub const LETTERS: usize = 36;
-/// Pixels of a letter on average, and of a name's mark and leader with some room for wide letters.
+/// Average width of a character, and width of a name's mark and leader with some room for wide characters, in pixels.
 const LETTER: f64 = 6.4;
 const MARK: f64 = 56.0;
 
-/// Left and right of a drawing, pixels.
+/// Left and right of a drawing, in pixels.
 pub struct Frame {
     pub width: f64,
-    /// Ends of the plot itself.
+    /// Left and right end of the plot itself.
     pub left: f64,
     pub right: f64,
-    /// Whether names stand below the plot.
     pub slim: bool,
 }
 
 impl Frame {
-    /// As wide as a phone held upright, so that letters have the size of the text around the chart.
+    /// As wide as a phone in portrait orientation, so that characters have the size of the text around the chart.
     pub const SLIM: Self = Self { width: 340.0, left: 52.0, right: 332.0, slim: true };
 
-    /// For pages of the usual width: names have as much room next to the plot as the longest of them needs.
+    /// For pages of normal width: names have as much room next to the plot as the longest of them needs.
     pub fn wide<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         let longest = names.map(|name| name.chars().count().min(LETTERS)).max();
         let right = longest.map_or(945.0, |letters| 960.0 - MARK - LETTER * letters as f64);

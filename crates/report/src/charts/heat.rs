@@ -1,19 +1,18 @@
-//! A heat map: a table whose cells are the darker the larger their value, which they also say in figures.
+//! A heat map: a table whose cells are darker for larger values and also contain the figures.
 
 use super::axis::px;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::figures::{change, percent};
 
-/// Height of a cell; its width follows the figures.
+/// Height of a cell; its width depends on the figures.
 const HEIGHT: f64 = 24.0;
-/// Room for the names of rows and of columns.
 const LEFT: f64 = 70.0;
 const TOP: f64 = 22.0;
-/// The faintest and the darkest cell: figures stay readable on both.
+/// Opacity of the lightest and the darkest cell; figures are readable on both.
 const FAINT: f64 = 0.04;
 const DARK: f64 = 0.62;
-/// Signed changes from which each shade on is drawn, the same in every map: below the first there is none.
+/// Absolute changes from which each shade is used, the same in every map; smaller changes have no shade.
 const STEPS: [f64; 4] = [0.01, 0.05, 0.2, 0.5];
 const STRENGTHS: [f64; 4] = [0.1, 0.24, 0.42, DARK];
 
@@ -22,22 +21,22 @@ pub struct Heat {
     pub note: String,
     pub rows: Vec<String>,
     pub columns: Vec<String>,
-    /// One row each; none: not measured.
+    /// One list per row; `None` for a cell that was not measured.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Cells, by row and column, that have their figure and no colour: no difference is shown in them.
+    /// Cells (row, column) with a figure but no colour, because no difference is shown.
     pub unshown: BTreeSet<(usize, usize)>,
     pub figures: Figures,
 }
 
-/// How values are written, and where their scale begins.
+/// How values are printed, and where their scale begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figures {
-    /// With so many digits after the point; the smallest value is the faintest.
+    /// With this many decimals; the smallest value is the lightest.
     Digits(usize),
-    /// Fractions as percentages; nothing is the faintest, so that a shade twice as strong is twice as much.
+    /// Fractions as percentages; 0 is the lightest, so that a shade twice as strong means twice as much.
     Percent,
-    /// Fractions as signed percentages: how far from nothing decides the shade, by steps that every map shares; which
-    /// way the colour. A legend stands below.
+    /// Fractions as signed percentages. The absolute value determines the shade, in steps that every map shares; the
+    /// sign determines the colour. A legend is below the map.
     Change,
 }
 
@@ -51,19 +50,17 @@ impl Figures {
     }
 }
 
-/// The smallest and the largest value of a map.
 pub fn ends(heat: &Heat) -> (f64, f64) {
     let all = heat.values.iter().flatten().flatten().copied();
     all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)))
 }
 
-/// Draws the cells with their values and the scale.
 pub fn draw(heat: &Heat) -> Markup {
     let (low, high) = ends(heat);
     draw_between(heat, (if heat.figures == Figures::Percent { 0.0 } else { low }, high))
 }
 
-/// Draws a map whose faintest and darkest values are given, so that several maps have one scale.
+/// Draws a map with given lightest and darkest values, so that several maps share a scale.
 pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
     let signed = heat.figures == Figures::Change;
     let all = || heat.values.iter().flatten().flatten().copied();
@@ -73,7 +70,7 @@ pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
         false => FAINT,
     };
     let longest = all().map(|value| heat.figures.write(value).len()).chain(heat.columns.iter().map(String::len)).max();
-    // Wide enough to be seen as cells where there are few.
+    // Wide enough to look like cells even if there are few.
     let cell = (14.0 + 7.0 * longest.unwrap_or(1) as f64).max(440.0 / heat.columns.len().max(8) as f64);
     let names = heat.rows.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let left = LEFT.max(16.0 + 6.6 * names as f64);
@@ -107,12 +104,11 @@ pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
     }
 }
 
-/// Width of the legend below a map of changes, of each of its cells, and the height of its words.
+/// Width of the legend below a map of changes, width of each of its cells, and height of its text.
 const LEGEND: f64 = 310.0;
 const LEGEND_CELL: f64 = 64.0;
 const LEGEND_WORDS: f64 = 14.0;
 
-/// What the shades of changes mean.
 fn legend(top: f64, unshown: &BTreeSet<(usize, usize)>) -> Markup {
     let words: Vec<String> = STEPS.iter().map(|step| format!("{:.0}%", step * 100.0)).collect();
     html! {

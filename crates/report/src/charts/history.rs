@@ -1,4 +1,4 @@
-//! Lines of a history: every run a point, every segment its mean with its interval, changes between them.
+//! Lines of a history: every run is a point, every segment a mean with its interval, and changes are between segments.
 
 use super::axis::{Axis, px, through};
 use super::dots::shortened;
@@ -11,9 +11,9 @@ use tare_findings::history::{MetricHistory, Segment};
 const HEIGHT: f64 = 264.0;
 const TOP: f64 = 54.0;
 const BOTTOM: f64 = 219.0;
-/// Pixels that the name of a run needs.
+/// Width of the name of a run, in pixels.
 const NAME: f64 = 150.0;
-/// Letters of it at most, and pixels of one.
+/// Maximum characters of a name, and width of a character in pixels.
 const LETTERS: usize = 20;
 const LETTER: f64 = 8.0;
 
@@ -34,7 +34,7 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
     let values = Axis::new(line.points.iter().map(|point| point.value), &line.unit, BOTTOM, TOP);
     let last = line.points.len().saturating_sub(1).max(1) as f64;
     let x = |place: f64| left + 12.0 + place / last * (right - left - 24.0);
-    // A segment reaches beyond its first and last run, as far as the plot goes.
+    // A segment extends beyond its first and last run, up to the edge of the plot.
     let reach = |segment: &Segment| {
         [segment.runs.start as f64 - 0.4, segment.runs.end as f64 - 0.6].map(|place| x(place).clamp(left, right))
     };
@@ -49,7 +49,7 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
         format!("M{} {}H{}", px(from), px(values.at(segment.mean)), px(to))
     };
     let along = line.points.iter().enumerate().map(|(place, point)| (x(place as f64), values.at(point.value)));
-    // Both ends have a name, and neither reaches the other's.
+    // Both ends have a name, and the two do not overlap.
     let letters = LETTERS.min(((right - left - 24.0) / 2.0 / LETTER) as usize);
     html! {
         text.name x=(px(left)) y="14" { (line.condition) }
@@ -85,7 +85,7 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
     }
 }
 
-/// Runs whose names stand below: both ends, and the first after each change where there is room.
+/// Runs whose names are below the plot: both ends, and the first after each change if there is room.
 fn named(line: &MetricHistory, width: f64) -> Vec<usize> {
     let last = line.points.len().saturating_sub(1);
     let apart = (NAME / width * last as f64).ceil() as usize;

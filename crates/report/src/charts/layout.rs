@@ -1,4 +1,4 @@
-//! Where the boxes of a machine go: nested, children side by side, wrapped into equally full rows.
+//! The positions of the boxes of a machine: nested, children side by side, wrapped into equally full rows.
 
 use std::collections::BTreeMap;
 use tare_findings::machine_view::{BoxKind, MachineBox};
@@ -17,7 +17,7 @@ pub(super) struct Rect {
     pub height: f64,
 }
 
-/// A machine laid out: where every PU is, and the boxes around them.
+/// The layout of a machine: the position of every PU (logical CPU), and the boxes around them.
 pub struct Layout {
     pub(super) boxes: Vec<(Rect, BoxKind, String)>,
     pub(super) pus: BTreeMap<usize, Rect>,
@@ -65,7 +65,7 @@ impl Layout {
     }
 }
 
-/// Children a row: as many rows as the width asks for, equally full.
+/// Children per row: as many rows as the width requires, equally full.
 fn per_row(children: &[MachineBox]) -> usize {
     let widest = children.iter().map(|child| measure(child).0 + PAD).fold(1.0, f64::max);
     let fit = ((WRAP / widest) as usize).max(1);
@@ -73,7 +73,7 @@ fn per_row(children: &[MachineBox]) -> usize {
     children.len().div_ceil(rows).max(1)
 }
 
-/// Size of a box if it were placed; placing twice is simpler than carrying sizes around.
+/// Size of a box when placed; placing it twice is simpler than storing sizes.
 fn measure(item: &MachineBox) -> (f64, f64) {
     Layout { boxes: Vec::new(), pus: BTreeMap::new(), width: 0.0, height: 0.0 }.place(item, 0.0, 0.0)
 }

@@ -1,7 +1,7 @@
-//! The machine as lstopo draws it, with client and server threads where they were really seen.
+//! The machine as lstopo draws it, with client and server threads where they were observed.
 //!
-//! The boxes are drawn once as an SVG symbol; every condition uses it and adds its threads, so that a machine of
-//! hundreds of PUs costs its bytes once.
+//! The boxes are drawn once as an SVG symbol, which every condition uses and adds its threads to, so that a machine
+//! with hundreds of PUs (logical CPUs) takes its bytes only once.
 
 use super::axis::px;
 pub use super::layout::Layout;
@@ -13,17 +13,17 @@ use tare_findings::machine_view::BoxKind;
 use tare_findings::threads::{ThreadSummary, main_cpu};
 use tare_results::schema::ThreadClass;
 
-/// Width that a drawing may take before it need not be enlarged.
+/// A drawing that is narrower than this is enlarged.
 const COMFORTABLE: f64 = 420.0;
-/// Sightings below this share are left out of the drawing; the table has them.
+/// Observations below this share are left out of the drawing; the table has them.
 const SHARE_SHOWN: f64 = 0.02;
-/// Marks that fit into one PU; more are written as a count.
+/// Marks that fit into one PU; more are printed as a count.
 const MARKS_A_PU: usize = 4;
-/// Lines between clients and servers that are drawn at most.
+/// Maximum number of lines drawn between clients and servers.
 const MOST_LINES: usize = 2_000;
 
 impl Layout {
-    /// The symbol that [`Layout::draw`] uses: once a page.
+    /// The symbol that [`Layout::draw`] uses: once per page.
     pub fn symbol(&self) -> Markup {
         html! {
             svg width="0" height="0" aria-hidden="true" style="position:absolute" {
@@ -55,7 +55,7 @@ impl Layout {
             }
         }
         let spots = self.spots(&on_pu);
-        // A small machine may be drawn larger; a large one shrinks to the page by CSS.
+        // A small machine may be enlarged; a large one shrinks to the page by CSS.
         let zoom = (COMFORTABLE / self.width).clamp(1.0, 1.6);
         html! {
             svg.machine viewBox=(self.view_box()) width=(px(self.width * zoom)) height=(px(self.height * zoom)) role="img" {
@@ -78,7 +78,7 @@ impl Layout {
         }
     }
 
-    /// Where the mark of each thread on each PU goes: clients left, servers right.
+    /// The position of the mark of each thread on each PU: clients on the left, servers on the right.
     fn spots(
         &self,
         on_pu: &BTreeMap<usize, Vec<(&ThreadSummary, f64)>>,
@@ -113,7 +113,8 @@ fn class_of(kind: BoxKind) -> &'static str {
     }
 }
 
-/// A thread: client a circle, server a square, its pair's number inside, paler where it was seen less.
+/// A thread: a circle for a client, a square for a server, with the number of its pair inside; paler if it was observed
+/// there less often.
 fn mark(thread: &ThreadSummary, share: f64, x: f64, y: f64, cpu: usize) -> Markup {
     let opacity = px(0.25 + 0.75 * share);
     let words = format!("{} on CPU {cpu}: {} of sightings", name_of(thread), percent(share));
@@ -130,7 +131,7 @@ fn mark(thread: &ThreadSummary, share: f64, x: f64, y: f64, cpu: usize) -> Marku
     }
 }
 
-/// More threads than fit: their numbers.
+/// The numbers of threads, if there are more than fit.
 fn crowd(here: &[(&ThreadSummary, f64)], rect: Rect, cpu: usize) -> Markup {
     let clients = here.iter().filter(|(thread, _)| thread.class == ThreadClass::Client).count();
     let servers = here.len() - clients;
@@ -143,7 +144,7 @@ fn crowd(here: &[(&ThreadSummary, f64)], rect: Rect, cpu: usize) -> Markup {
     }
 }
 
-/// Lines that join client and server of each pair, between the PUs where each was seen most.
+/// Lines between client and server of each pair, from and to the PUs where each was observed most.
 fn pair_lines(
     paired: &[&ThreadSummary],
     spots: &BTreeMap<(ThreadClass, Option<usize>, usize), (f64, f64)>,
@@ -160,7 +161,7 @@ fn pair_lines(
     let ends = of(ThreadClass::Client).filter_map(|client| Some((spot(client)?, servers.get(&client.pair)?)));
     let ends = ends.flat_map(|(client, servers)| servers.iter().map(move |server| (client, *server)));
     let line = |((x1, y1), (x2, y2)): ((f64, f64), (f64, f64))| {
-        // A bow keeps lines of one row apart from the marks between their ends.
+        // The curve keeps lines within one row apart from the marks between their ends.
         let bow = ((x2 - x1).abs() * 0.12).min(40.0);
         let (cx, cy) = ((x1 + x2) / 2.0, y1.min(y2) - bow);
         format!("M{} {}Q{} {} {} {}", px(x1), px(y1), px(cx), px(cy), px(x2), px(y2))
@@ -194,7 +195,7 @@ fn description(paired: &[&ThreadSummary]) -> String {
 mod tests {
     use super::*;
 
-    /// As many as a client of a large server has: looking for each one's partner among all took the square.
+    /// As many as the client of a large server has: searching for the partner of each among all took quadratic time.
     #[test]
     fn lines_between_very_many_threads_are_drawn_at_once() {
         let thread = |class, pair| ThreadSummary {

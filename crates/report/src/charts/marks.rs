@@ -1,14 +1,13 @@
-//! Marks that tell conditions apart by shape as well as by colour.
+//! Marks that distinguish conditions by shape and colour.
 
 use super::axis::px;
 use maud::{Markup, PreEscaped, html};
 
-/// Marks with a meaning in a page: as many as its palette has colours (`--c0` .. `--c7` in its CSS).
+/// Number of distinct marks in a page: as many as its palette has colours (`--c0` .. `--c7` in its CSS).
 pub const MEANT: usize = 8;
-/// Shapes; not a divisor of [`MEANT`].
+/// Number of shapes; not a divisor of [`MEANT`].
 const SHAPES: usize = 7;
 
-/// CSS class that gives a mark its colour.
 pub fn class(index: usize) -> String {
     format!("m{}", index % MEANT)
 }
@@ -31,7 +30,7 @@ pub fn path(index: usize, x: f64, y: f64, r: f64) -> String {
     }
 }
 
-/// Of what is in no figure.
+/// The mark of a value that is in no mean.
 pub fn cross(x: f64, y: f64, r: f64) -> String {
     let (left, top, d) = (px(x - r), px(y - r), px(2.0 * r));
     format!("M{left} {top}l{d} {d}m0 -{d}l-{d} {d}")
@@ -61,7 +60,7 @@ pub fn swatch(index: usize) -> Markup {
     }
 }
 
-/// Many small round dots as one path: a dot is a line of no length with round ends, 8 bytes instead of 50.
+/// Many small round dots as one path: a dot is a line of length 0 with round ends, which takes 8 bytes instead of 50.
 pub fn dots(points: impl Iterator<Item = (f64, f64)>) -> PreEscaped<String> {
     let mut data = String::new();
     for (x, y) in points {
@@ -70,10 +69,10 @@ pub fn dots(points: impl Iterator<Item = (f64, f64)>) -> PreEscaped<String> {
     PreEscaped(data)
 }
 
-/// Dots in one row, each place drawn once: a million of them are no more than the row is wide.
+/// Dots in one row, each position drawn once: a million of them take no more bytes than the width of the row allows.
 pub fn dots_in_a_row(places: impl Iterator<Item = f64>, y: f64) -> PreEscaped<String> {
     let mut data = String::new();
-    // Places are written to a tenth; no row is wider than that.
+    // Positions are rounded to a tenth; no row is wider than this.
     let mut drawn = vec![false; usize::from(u16::MAX) + 1];
     for x in places {
         let place = usize::from((x * 10.0).round() as u16);

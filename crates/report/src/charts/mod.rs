@@ -1,5 +1,5 @@
-//! One module a chart. Every chart is inline SVG with a title and a description, coloured by the page's CSS
-//! variables, so that it follows light and dark and prints.
+//! One module per chart. Every chart is inline SVG with a title and a description, coloured by the page's CSS
+//! variables, so that it follows light and dark mode and prints.
 
 pub mod alone;
 pub mod axis;

@@ -1,4 +1,4 @@
-//! A paired comparison as one picture: the ratio with its interval after each pair, over what counts as equal.
+//! A chart of a paired comparison: the ratio with its interval after each pair, with the range that counts as equal.
 
 use super::alone::standalone;
 use super::axis::{Axis, px};
@@ -9,22 +9,20 @@ use tare_findings::ab::{Ab, Step};
 use tare_stats::Interval;
 use tare_text::percent;
 
-/// As the picture alone is, and as pages of the usual width have it.
+/// The size of the separate picture, and of the chart on pages of normal width.
 pub const WIDE: Frame = Frame { width: 960.0, left: 76.0, right: 930.0, slim: false };
 const HEIGHT: f64 = 360.0;
 const TOP: f64 = 78.0;
 const BOTTOM: f64 = 306.0;
-/// Pixels that the number of a pair needs.
+/// Width of the number of a pair, in pixels.
 const NUMBER: f64 = 47.0;
-/// An interval that is wider than so many times what the pairs span is drawn up to there.
+/// Intervals are cut if they are wider than this many times the span of the pairs.
 const WIDEST: f64 = 1.5;
 
-/// The picture as an SVG document of its own.
 pub fn picture(sentence: &str, ab: &Ab, course: &[Step]) -> String {
     standalone(&draw(sentence, ab, course, &WIDE).into_string())
 }
 
-/// What its marks mean, as far as they are there.
 pub fn legend(ab: &Ab, course: &[Step]) -> String {
     let disturbed = if course.iter().any(|step| step.disturbed) { " (hollow: disturbed)" } else { "" };
     let equal = percent(ab.rule.minimum_effect);
@@ -33,7 +31,7 @@ pub fn legend(ab: &Ab, course: &[Step]) -> String {
     )
 }
 
-/// The drawing: the ratio after each pair, with the sentence above it where there is room.
+/// Draws the ratio after each pair, with the sentence above it if there is room.
 pub fn draw(sentence: &str, ab: &Ab, course: &[Step], frame: &Frame) -> Markup {
     let e = ab.rule.minimum_effect;
     let equal = Interval { low: 1.0 / (1.0 + e), high: 1.0 + e };
@@ -82,7 +80,8 @@ pub fn draw(sentence: &str, ab: &Ab, course: &[Step], frame: &Frame) -> Markup {
     }
 }
 
-/// An axis that holds what counts as equal, every pair, and of intervals as much as that leaves readable.
+/// An axis that includes the range that counts as equal, every pair, and as much of the intervals as leaves these
+/// readable.
 fn axis(course: &[Step], equal: Interval) -> Axis {
     let points = course.iter().flat_map(|step| [Some(step.own), step.ratio.map(|ratio| ratio.value)]).flatten();
     let (low, high) =

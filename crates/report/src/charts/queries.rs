@@ -1,4 +1,4 @@
-//! Every trial of every query as a dot, relative to the query's own mean: one axis for queries of any length.
+//! Every trial of every query as a dot, relative to the mean of the query: one axis for queries of any length.
 
 use super::axis::px;
 use super::frame::Frame;
@@ -6,7 +6,7 @@ use super::marks;
 use maud::{Markup, html};
 use tare_findings::figures::percent;
 
-/// Names of queries and the marks of their conditions stand at the left.
+/// Names of queries and the marks of their conditions are on the left.
 const WIDE: Frame = Frame { width: 960.0, left: 150.0, right: 930.0, slim: false };
 const SLIM: Frame = Frame { left: 60.0, right: 326.0, ..Frame::SLIM };
 const TOP: f64 = 8.0;
@@ -14,20 +14,18 @@ const TOP: f64 = 8.0;
 const LINE: f64 = 11.0;
 const GAP: f64 = 9.0;
 
-/// A query with all of its trials, a group a condition.
+/// A query with all of its trials, grouped by condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     pub label: String,
-    /// Each condition's mark and its trials.
     pub conditions: Vec<(usize, Vec<Dot>)>,
 }
 
-/// A trial of a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dot {
     /// Its mean relative to the mean of all trials: 0.02 is 2% above.
     pub value: f64,
-    /// Whether it counts although it was disturbed: then it is hollow.
+    /// Whether the trial counts although it was disturbed: then the dot is hollow.
     pub disturbed: bool,
 }
 

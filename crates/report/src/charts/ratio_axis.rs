@@ -1,17 +1,17 @@
-//! A logarithmic axis of ratios about 1, which is always named.
+//! A logarithmic axis of ratios around 1, which is always labelled.
 
 use super::axis::px;
 use super::frame::Frame;
 use maud::{Markup, html};
 use tare_stats::Interval;
 
-/// Pixels that the number of a tick needs.
+/// Width of the number of a tick, in pixels.
 const TICK: f64 = 40.0;
-/// Ratios that may stand at a tick; those that fit are taken.
+/// Candidate ticks; those that fit are used.
 const TICKS: [f64; 21] = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0,
 ];
-/// No interval of an unsteady estimate may squeeze all others.
+/// The axis ends here, so that the interval of one noisy estimate does not compress all others.
 const WIDEST: f64 = 100.0;
 
 pub(super) struct RatioAxis<'f> {
@@ -20,7 +20,7 @@ pub(super) struct RatioAxis<'f> {
 }
 
 impl<'f> RatioAxis<'f> {
-    /// As far on either side of 1 as the farthest of these lies.
+    /// Extends equally far on both sides of 1, to the most distant of the ratios.
     pub fn of(ratios: impl Iterator<Item = f64>, frame: &'f Frame) -> Self {
         let reach = ratios
             .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
@@ -30,14 +30,14 @@ impl<'f> RatioAxis<'f> {
         Self { frame, reach }
     }
 
-    /// Pixel of a ratio; what lies beyond the axis is at its end.
+    /// Pixel position of a ratio; ratios beyond the axis are at its end.
     pub fn at(&self, ratio: f64) -> f64 {
         let Frame { left, right, .. } = *self.frame;
         let share = (ratio.max(1e-9).ln() / self.reach).clamp(-1.0, 1.0);
         f64::midpoint(left, right) + share * (right - left) / 2.0
     }
 
-    /// Grid lines from `top` to `bottom`, their numbers, and what they are numbers of.
+    /// Grid lines from `top` to `bottom`, their numbers, and the name of the ratio.
     pub fn drawn(&self, what: &str, top: f64, bottom: f64) -> Markup {
         let Frame { left, right, slim, .. } = *self.frame;
         html! {
@@ -50,7 +50,7 @@ impl<'f> RatioAxis<'f> {
         }
     }
 
-    /// "No effect" is always named; of the others those that have room.
+    /// The tick of "no effect" is always present; the others if there is room.
     fn ticks(&self) -> Vec<f64> {
         let mut last = f64::NEG_INFINITY;
         let mut ticks: Vec<f64> = TICKS.into_iter().filter(|tick| tick.ln().abs() <= self.reach * 1.000_1).collect();
@@ -67,7 +67,6 @@ impl<'f> RatioAxis<'f> {
     }
 }
 
-/// A ratio and the ends of its interval.
 pub(super) fn with_ends(ratio: f64, ci: Option<Interval>) -> impl Iterator<Item = f64> {
     [Some(ratio), ci.map(|ci| ci.low), ci.map(|ci| ci.high)].into_iter().flatten()
 }

@@ -1,4 +1,4 @@
-//! The run-order strip: value against time of day, so that drift and interference are seen at once.
+//! The run-order strip: values by time of day, which makes drift and interference visible.
 
 use super::axis::{Axis, px};
 use super::end_names::{self, End};
@@ -8,24 +8,23 @@ use maud::{Markup, html};
 
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 210.0;
-/// Height of the lane in which trials without a usable value stand.
+/// Vertical position of the lane for trials without a usable value.
 const LANE: f64 = BOTTOM + 16.0;
 const TIMES: f64 = BOTTOM + 40.0;
-/// Pixels that one of them needs.
+/// Width of the label of a time, in pixels.
 const TIME: f64 = 60.0;
 
-/// Trials from which a small screen shows dots, a tenth as long as marks.
+/// From this many trials on, a small screen shows dots, which take a tenth of the bytes of marks.
 const MARKS: usize = 100;
 
 pub struct Point {
-    /// Seconds since the epoch, or the position in the file where no time was recorded.
+    /// Seconds since the epoch, or the position in the file if no time was recorded.
     pub at: f64,
-    /// Its value; none for a trial that was not analysed.
+    /// Its value; `None` for a trial that was not analysed.
     pub value: Option<f64>,
     pub mark: usize,
-    /// Whether it counts although it was disturbed: then it is hollow.
+    /// Whether the trial counts although it was disturbed: then the mark is hollow.
     pub disturbed: bool,
-    /// What is shown when the mark is pointed at.
     pub title: String,
 }
 
@@ -35,11 +34,11 @@ pub struct Strip<'a> {
     pub points: &'a [Point],
     /// Whether [`Point::at`] is a time of day in UTC.
     pub clock: bool,
-    /// Name and mark of each condition, to stand at its last trial.
+    /// Name and mark of each condition, which are placed at its last trial.
     pub names: &'a [(&'a str, usize)],
 }
 
-/// Trials without a value stand in a lane of their own below; nothing but dots where there are many on little room.
+/// Draws the strip. Trials without a value are in a separate lane below; many trials in little space are drawn as dots.
 pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
     let (points, clock) = (strip.points, strip.clock);
     let values = Axis::new(points.iter().filter_map(|point| point.value), strip.unit, BOTTOM, TOP);
@@ -92,7 +91,7 @@ pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
     }
 }
 
-/// Round times between first and last, about six of them and at most so many.
+/// Round times between first and last, about six and at most `most`.
 fn times(first: f64, last: f64, clock: bool, most: usize) -> Vec<f64> {
     if !clock {
         return vec![first, last];

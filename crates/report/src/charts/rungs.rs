@@ -1,12 +1,11 @@
-//! The axis of a numeric factor: threads and nodes double from rung to rung, so doublings are equally far apart.
+//! The axis of a numeric factor: threads and nodes double from rung to rung, so doublings have equal distances.
 
 use super::axis::px;
 use maud::{Markup, html};
 
-/// Pixels that a number at a tick needs.
+/// Width of the number of a tick, in pixels.
 const TICK_WIDTH: f64 = 34.0;
 
-/// Maps levels of a numeric factor to pixels.
 pub(super) struct Rungs {
     low: f64,
     high: f64,
@@ -17,7 +16,6 @@ pub(super) struct Rungs {
 }
 
 impl Rungs {
-    /// An axis over these levels between two pixel positions.
     pub fn new(levels: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let mut levels: Vec<f64> = levels.filter(|level| level.is_finite()).collect();
         levels.sort_by(f64::total_cmp);
@@ -39,7 +37,7 @@ impl Rungs {
         self.from + share * (self.to - self.from)
     }
 
-    /// Evenly spaced places between two levels, for a smooth curve.
+    /// Evenly spaced values between two levels, for a smooth curve.
     pub fn between(&self, from: f64, to: f64, count: usize) -> Vec<f64> {
         let step = |i: usize| {
             let share = i as f64 / count as f64;
@@ -48,7 +46,7 @@ impl Rungs {
         (0..=count).map(step).collect()
     }
 
-    /// Grid lines at the levels with their numbers below; numbers that would touch are left out.
+    /// Grid lines at the levels with their numbers below; numbers that would overlap are left out.
     pub fn grid(&self, top: f64, bottom: f64) -> Markup {
         let mut shown = f64::NEG_INFINITY;
         let mut ticks: Vec<(f64, Option<f64>)> = Vec::new();

@@ -1,5 +1,5 @@
-//! A search for the highest rate under an objective: every step at the rate that it asked for and the figure that it
-//! came to, the limit, and the rate that was found.
+//! A search for the highest rate under a service-level objective: every step at its requested rate and measured figure,
+//! the limit, and the rate that was found.
 
 use super::axis::{Axis, px};
 use super::marks;
@@ -13,7 +13,7 @@ const RIGHT: f64 = 945.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 262.0;
 const HEIGHT: f64 = BOTTOM + 40.0;
-/// Left of it the name of the value axis stands above the chart.
+/// Above the chart, the name of the value axis takes the space to the left of this.
 const NAMED: f64 = 400.0;
 const RADIUS: f64 = 5.0;
 
@@ -26,9 +26,9 @@ pub fn verdict(step: &StepRecord) -> String {
     if step.repeated { format!("{words}; measured again") } else { words }
 }
 
-/// Draws it; `name` says which search of which trial it is.
+/// Draws a search; `name` identifies the search and its trial.
 pub fn draw(name: &str, search: &SearchRecord) -> Markup {
-    // As the study writes it: a metric, <= and milliseconds.
+    // In the notation of the study: a metric, <= and milliseconds.
     let (metric, limit) = search.objective.split_once("<=").unwrap_or((&search.objective, ""));
     let limit: Option<f64> = limit.trim().parse().ok();
     let values = search.steps.iter().filter_map(|step| step.value).chain(limit);
@@ -49,7 +49,6 @@ pub fn draw(name: &str, search: &SearchRecord) -> Markup {
     }
 }
 
-/// The rate that was found, as people read it.
 fn found_words(search: &SearchRecord) -> String {
     match (search.found_tps, search.bracket_tps) {
         (_, Some([low, high])) => format!("between {} and {}", figure(low, "1/s"), figure(high, "1/s")),
@@ -58,7 +57,7 @@ fn found_words(search: &SearchRecord) -> String {
     }
 }
 
-/// The limit, with its words in the half of the chart where no steps crowd, and the rate that was found.
+/// The limit, labelled in the half of the chart with fewer steps, and the rate that was found.
 fn bounds(search: &SearchRecord, limit: Option<f64>, x: &Axis, y: &Axis) -> Markup {
     let found = search.found_tps.map(|found| x.at(found));
     let is_right = found.is_some_and(|at| at > (LEFT + RIGHT) / 2.0);
@@ -79,7 +78,7 @@ fn bounds(search: &SearchRecord, limit: Option<f64>, x: &Axis, y: &Axis) -> Mark
     }
 }
 
-/// A step; nothing where nothing was due in it.
+/// A step; empty if nothing was due in it.
 fn mark(place: usize, step: &StepRecord, x: &Axis, y: &Axis) -> Markup {
     let Some(value) = step.value else { return html! {} };
     let (at, high) = (x.at(step.asked_tps), y.at(value));
@@ -149,7 +148,7 @@ mod tests {
         );
         assert!(drawn.contains("found 1.00 k/s") && drawn.contains("(logarithmic axis)"), "{drawn}");
         assert!(drawn.contains("not met, the client&#39;s limit") || drawn.contains("not met, the client's limit"));
-        // Half of the axis, from 0 to 2000.
+        // The middle of the axis from 0 to 2000.
         let middle = px((LEFT + RIGHT) / 2.0);
         assert!(drawn.contains(&format!("line class=\"none\" x1=\"{middle}\" x2=\"{middle}\"")), "{drawn}");
         let turned = SearchRecord { bracket_tps: Some([900.0, 1500.0]), ..search.clone() };

@@ -1,4 +1,4 @@
-//! Throughput second by second: a line a sample, the seconds that were slow marked, standstills shaded.
+//! Throughput per second: one line per sample, with slow seconds marked and standstills shaded.
 
 use super::axis::{Axis, px, through};
 use super::marks;
@@ -10,31 +10,30 @@ const RIGHT: f64 = 945.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 178.0;
 const HEIGHT: f64 = BOTTOM + 40.0;
-/// A second with less than this share of its sample's usual throughput is marked.
+/// A second with less than this share of its sample's median throughput is marked.
 const SLOW: f64 = 0.5;
-/// Narrower than this a standstill would not be seen.
+/// A narrower standstill would be invisible.
 const LEAST_WIDTH: f64 = 2.0;
-/// Readings of a sample that are drawn at most, about one for each pixel.
+/// Maximum readings of a sample that are drawn, about one per pixel.
 const DRAWN: usize = 1_000;
 
 pub struct SampleSeries {
     pub name: String,
-    /// Transactions a second, one reading a second.
+    /// Transactions per second, one reading per second.
     pub tps: Vec<f64>,
-    /// Where nothing was completed for longest: from when, how long, both seconds, and whose standstill it was.
+    /// The longest standstill: start and length in seconds, and whether client or server caused it.
     pub stall: Option<(f64, f64, String)>,
 }
 
 impl SampleSeries {
-    /// Its usual throughput: the median of the readings.
     fn usual(&self) -> f64 {
         let mut sorted = self.tps.clone();
         sorted.sort_by(f64::total_cmp);
         sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// The readings that are drawn, each with its place: all of them, or the lowest and the highest of each few where
-    /// more could not be told apart.
+    /// The readings that are drawn, each with its index: all of them, or the lowest and the highest of each group if
+    /// more would be indistinguishable.
     fn drawn(&self) -> Vec<(usize, f64)> {
         let all: Vec<(usize, f64)> = self.tps.iter().copied().enumerate().collect();
         if all.len() <= DRAWN {
@@ -51,11 +50,11 @@ impl SampleSeries {
     }
 }
 
-/// Draws all samples of a condition, whose mark is of this number, over the seconds of their sample.
+/// Draws all samples of a condition with the mark of this number, over the seconds of their sample.
 pub fn draw(condition: &str, lines: &[SampleSeries], mark: usize) -> Markup {
     let longest = lines.iter().map(|line| line.tps.len()).max().unwrap_or(0).max(1) as f64;
     let x = |second: f64| LEFT + (second / longest).clamp(0.0, 1.0) * (RIGHT - LEFT);
-    // From 0, for a gap is only seen as one alongside it.
+    // From 0, because a gap is only visible relative to 0.
     let readings = lines.iter().flat_map(|line| line.tps.iter().copied());
     let y = Axis::new(readings.chain([0.0]), "1/s", BOTTOM, TOP);
     let step = (longest / 10.0).ceil().max(1.0);
@@ -117,7 +116,7 @@ mod tests {
         let drawn = draw("base", &lines, 0).into_string();
         assert_eq!(drawn.matches("class=\"bad\"").count(), 2, "{drawn}");
         assert!(drawn.contains("trial 3, second 3: 0") && drawn.contains("trial 3, second 7: 49"), "{drawn}");
-        // A tenth of the width, from two tenths on.
+        // A tenth of the width, starting at two tenths.
         assert_eq!(drawn.matches("class=\"stall\" x=\"245\"").count(), 1, "{drawn}");
         assert!(
             drawn.contains("width=\"87.5\"") && drawn.contains("trial 3: the client itself stood still"),
@@ -126,7 +125,8 @@ mod tests {
         assert!(!draw("base", &[], 0).into_string().contains("NaN"));
     }
 
-    /// A day: each second by itself is 24 lines of 86,400 points, and a median of all for each of them took hours.
+    /// A day: drawing each second is 24 lines of 86,400 points, and computing a median of all for each of them took
+    /// hours.
     #[test]
     fn a_sample_of_a_day_is_drawn_at_once_with_its_gaps() {
         let mut tps = vec![100.0; 86_400];

@@ -1,5 +1,5 @@
-//! Many curves: one panel a line, all with the same axes, its own line strong and the others pale behind it. Fourteen
-//! lines in one chart are a tangle that no colour scheme unpicks.
+//! Many curves: one panel per line, all with the same axes, its own line strong and the others pale behind it. Fourteen
+//! lines in one chart cannot be distinguished with any colour scheme.
 
 use super::axis::{Axis, px, through};
 use super::curve_words::{description, values};
@@ -14,13 +14,14 @@ use tare_results::metric::Better;
 const LEFT: f64 = 62.0;
 const GAP: f64 = 16.0;
 const PANEL_HEIGHT: f64 = 108.0;
-/// Pixels of a letter of a panel's name, which is bold, and of one of its figure, in the widest of the usual fonts.
+/// Width of a character of a panel's name, which is bold, and of one of its figure, in pixels of the widest common
+/// font.
 const LETTER: f64 = 8.4;
 const DIGIT: f64 = 7.7;
-/// Above a panel: its name, and the numbers of the row above.
+/// Space above a panel for its name and the numbers of the row above.
 const HEAD: f64 = 40.0;
 
-/// Draws the panels, best at the largest level first.
+/// Draws the panels, the best at the largest level first.
 pub(super) fn draw(chart: &Curves, frame: &Frame) -> Markup {
     let columns = if frame.slim { 1 } else { 4 };
     let panel_width = (frame.width - LEFT) / columns as f64 - GAP;
@@ -34,7 +35,7 @@ pub(super) fn draw(chart: &Curves, frame: &Frame) -> Markup {
     let height = rows as f64 * (PANEL_HEIGHT + HEAD) + 36.0;
     let y = Axis::spanning(values(chart).into_iter(), chart.unit, PANEL_HEIGHT, 0.0);
     let x = Rungs::new(chart.lines.iter().flat_map(|l| l.points.iter().map(|p| p.n)), 5.0, panel_width - 5.0);
-    // All panels have the same pale lines: drawn once, shown in each.
+    // All panels have the same pale lines: drawn once, used in each.
     let pale = id(chart, frame);
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {height}", frame.width)) role="img" {
@@ -84,11 +85,11 @@ fn panel(own: &Curve, x: &Rungs, y: &Axis, width: f64) -> Markup {
             Some(format!("M{} {}V{}", px(x.at(point.n)), px(y.at(low)), px(y.at(high))))
         })
         .collect();
-    // The mean of trials that fall into modes describes none of them: they stand for themselves.
+    // If trials fall into modes, their mean describes none of them: the trials are drawn instead.
     let themselves =
         own.points.iter().filter(|p| !p.described).flat_map(|p| p.trials.iter().map(|v| (x.at(p.n), y.at(*v))));
     let figure = own.points.last().map(|last| y.scale.figure(last.mean)).unwrap_or_default();
-    // The name has what the figure leaves; all of it is in the tooltip.
+    // The name takes the space that the figure leaves; the tooltip has the full name.
     let letters = ((width - DIGIT * (figure.chars().count() + 1) as f64) / LETTER) as usize;
     html! {
         path.curve.m0 d=(path(own, x, y)) {}

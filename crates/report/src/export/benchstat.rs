@@ -1,4 +1,4 @@
-//! The Go benchmark format, as benchstat reads it: one line a trial (<https://go.dev/design/14313-benchmark-format>).
+//! The Go benchmark format for benchstat: one line per trial (<https://go.dev/design/14313-benchmark-format>).
 
 use super::columns::better;
 use super::source::Source;
@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use tare_findings::collect;
 use tare_results::metric;
 
-/// Writes one result line an analysed trial: its number of samples as iterations, then the trial's mean of every
-/// metric, whose name is the unit. Unit lines say which way each improves.
+/// Writes one result line per analysed trial: its number of samples as iterations, then the trial's mean of every
+/// metric, whose name is the unit. Unit lines give the better direction of each.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let conditions = collect::conditions(source.results);
     let metrics: BTreeSet<String> =
@@ -43,13 +43,13 @@ fn words(condition: &str) -> String {
     condition.split_whitespace().map(word).collect::<Vec<_>>().join("/")
 }
 
-/// A name without spaces, and without the slash that divides names.
+/// A name without spaces, and without the slash that separates names.
 fn word(text: &str) -> String {
     let kept = text.trim().chars().map(|c| if c.is_whitespace() || c.is_control() || c == '/' { '_' } else { c });
     kept.collect()
 }
 
-/// What follows `Benchmark` must not begin with a small letter.
+/// The word after `Benchmark` must not begin with a lower-case letter.
 fn capital(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())

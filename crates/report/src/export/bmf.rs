@@ -15,8 +15,8 @@ struct Measure {
     upper_value: Option<f64>,
 }
 
-/// Writes one benchmark a condition, one measure a metric; the bounds are the 95% interval over trials, where the
-/// mean stands for these.
+/// Writes one benchmark per condition and one measure per metric; the bounds are the 95% interval over trials, if the
+/// mean describes the trials.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut benchmarks: BTreeMap<String, BTreeMap<&str, Measure>> = BTreeMap::new();
     for condition in &source.summary.conditions {

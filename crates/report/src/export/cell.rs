@@ -1,33 +1,33 @@
-//! One value of a table, and what a column of such values is.
+//! A value of a table, and the type of a column.
 
 use std::borrow::Cow;
 
-/// A value of a row. What was not measured or does not apply is nothing, never zero.
+/// A value of a row. Values that were not measured or do not apply are empty, never zero.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell<'a> {
     Text(Cow<'a, str>),
-    /// A count, a number of something, an id.
+    /// A count or an identifier.
     Whole(i64),
-    /// A measured value, in the unit that its column or its row says.
+    /// A measured value, in the unit given by its column or its row.
     Number(f64),
     Flag(bool),
-    /// Not measured, or of no meaning here.
+    /// Not measured, or not applicable.
     Nothing,
 }
 
 impl<'a> Cell<'a> {
-    /// A text; nothing when it is empty.
+    /// A text; empty texts become `Nothing`.
     pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
         if text.is_empty() { Self::Nothing } else { Self::Text(text) }
     }
 
-    /// A count of any size; nothing beyond what 63 bits hold.
+    /// A count; `Nothing` if it does not fit into 63 bits.
     pub fn whole(count: impl TryInto<i64>) -> Self {
         count.try_into().map_or(Self::Nothing, Self::Whole)
     }
 
-    /// A number; nothing when there is none or it is not finite.
+    /// A number; `Nothing` if it is absent or not finite.
     pub fn number(value: Option<f64>) -> Self {
         value.filter(|value| value.is_finite()).map_or(Self::Nothing, Self::Number)
     }
@@ -48,7 +48,7 @@ pub enum Kind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Unique in its table; a unit stands last.
+    /// Unique in its table; ends with the unit, if there is one.
     pub name: Cow<'static, str>,
     pub kind: Kind,
     pub help: &'static str,

@@ -1,4 +1,4 @@
-//! A comparison for pull requests: a Markdown table, and the commands by which GitHub marks a check's lines.
+//! A comparison for pull requests: a Markdown table, and GitHub commands that annotate a check.
 
 use super::markdown::escaped;
 use crate::words;
@@ -9,7 +9,6 @@ use tare_findings::figures::{Scale, change, changes_of, count};
 /// A judged metric of a side, with the side's name.
 pub type Judged<'a> = (&'a str, &'a MetricComparison);
 
-/// The table of judged metrics with the gate's verdict above it.
 pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>, notes: &[String]) -> String {
     let mut text = match gate {
         Some(Gate::Passed) => "### ✅ tare: gate passed\n\n".to_owned(),
@@ -59,8 +58,8 @@ fn word(metric: &MetricComparison) -> String {
     if metric.verdict == Verdict::Slower { words.replace("slower", "**slower**") } else { words }
 }
 
-/// What GitHub Actions reads from a step's log: an error for each metric that is slower and each side that fails more
-/// often when the gate failed, a warning when it could not decide.
+/// Commands for the log of a GitHub Actions step: if the gate failed, an error for each metric that is slower and each
+/// side that fails more often; a warning if the gate could not decide.
 pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>) -> Vec<String> {
     let line = |level: &str, text: &str| format!("::{level} title=tare::{}", data(&tare_text::shown(text)));
     match gate {
@@ -90,7 +89,7 @@ pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>)
     }
 }
 
-/// What would end or steer a command of the log, as GitHub wants it written.
+/// Escapes characters that would end or change a command in the log, as GitHub requires.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -1,4 +1,5 @@
-//! The columns of all tables: each with its meaning and where its value comes from. `docs/export.md` is made of them.
+//! The columns of all tables: each with its meaning and where its value comes from. `docs/export.md` is generated from
+//! them.
 
 use super::cell::{Cell, Field, Kind};
 use std::borrow::Cow;
@@ -9,16 +10,15 @@ use tare_results::metric;
 use tare_results::schema::{Levels, Outcome, SampleRecord, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_stats::ratio::Verdict;
 
-/// What a row is about; which of it there is depends on the table.
+/// The subject of a row; which fields are set depends on the table.
 #[derive(Debug, Clone, Copy)]
 pub struct TidyRow<'a> {
     pub condition: &'a str,
     pub levels: &'a Levels,
     pub trial: Option<&'a TrialRecord>,
-    /// Whether the tables of `tare show` contain it.
+    /// Whether the tables of `tare show` include the trial.
     pub analysed: bool,
     pub sample: Option<&'a SampleRecord>,
-    /// Name and value of a metric or a covariate.
     pub value: Option<(&'a str, f64)>,
     pub thread: Option<&'a ThreadRecord>,
     /// Its row and cell in the table of builds by loads.
@@ -26,7 +26,7 @@ pub struct TidyRow<'a> {
     pub summary: Option<(&'a ConditionSummary, &'a MetricSummary)>,
 }
 
-/// A column: how readers see it, and its value in a row.
+/// A column: name, type and description, and its value in a row.
 pub struct Column {
     name: &'static str,
     kind: Kind,
@@ -50,7 +50,7 @@ pub fn factor_column(factor: &str) -> String {
     format!("factor_{factor}")
 }
 
-/// A column of what some rows have: a trial, a thread, a summary.
+/// A column that only some rows have: for a trial, a thread or a summary.
 macro_rules! column {
     ($of:ident, $name:literal, $kind:ident, $help:literal, $cell:expr) => {
         column($name, Kind::$kind, $help, |row| of(row.$of, $cell))
@@ -60,7 +60,7 @@ macro_rules! column {
 pub const CONDITION: &[Column] =
     &[column("condition", Kind::Text, "name of the condition", |row| Cell::text(row.condition))];
 
-/// Which attempt at which trial: these find the same trial in every table.
+/// Trial and attempt, which identify a trial in every table.
 pub const TRIAL: &[Column] = &[
     column!(trial, "trial", Whole, "number of the trial in the plan, from 0", |t| Cell::whole(t.trial)),
     column!(trial, "attempt", Whole, "1 for the first attempt at the trial", |t| Cell::whole(t.attempt)),
@@ -186,7 +186,7 @@ pub const SUMMARY: &[Column] = &[
     ),
 ];
 
-/// A build, or a value of an option, with one load against the first.
+/// A build or a value of an option, with one load, compared with the first.
 pub const RELATIVE: &[Column] = &[
     column!(relative, "group", Text, "kind of load: point, range, aggregated range, write, mixed", |(row, _)| {
         Cell::text(row.group.name())
@@ -268,7 +268,6 @@ fn class(class: ThreadClass) -> &'static str {
     }
 }
 
-/// `higher` or `lower`, as JSON has it.
 pub fn better(better: metric::Better) -> &'static str {
     match better {
         metric::Better::Higher => "higher",

@@ -1,5 +1,5 @@
-//! CSV (RFC 4180): one table, a header line, numbers unrounded, nothing where nothing was measured. No spreadsheet
-//! computes with a text of it.
+//! CSV (RFC 4180): one table with a header line; numbers are not rounded, and values that were not measured are empty.
+//! Texts are written so that no spreadsheet evaluates them as formulas.
 
 use super::cell::Cell;
 use super::source::Source;
@@ -14,7 +14,7 @@ pub fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Resu
     table.rows(source, &mut |cells: &[Cell<'_>]| -> io::Result<()> {
         for cell in cells {
             match cell {
-                // A reason is any text, and this may go to a terminal.
+                // A reason may be any text, and the output may go to a terminal.
                 Cell::Text(text) => writer.write_field(as_text_cell(&shown(text)).as_bytes())?,
                 Cell::Whole(whole) => writer.write_field(whole.to_string())?,
                 Cell::Number(number) => writer.write_field(number.to_string())?,

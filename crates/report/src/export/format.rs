@@ -1,4 +1,4 @@
-//! The formats, and what each needs to be told.
+//! The export formats, with their requirements.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumIter, clap::ValueEnum)]
 #[strum(serialize_all = "lowercase")]

@@ -1,4 +1,4 @@
-//! JUnit XML, as CI systems show it: a suite a condition, a case an attempt at a trial.
+//! JUnit XML for CI systems: one suite per condition, one case per attempt at a trial.
 
 use super::source::Source;
 use quick_xml::Writer;
@@ -8,7 +8,8 @@ use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::state::{self, State};
 use tare_results::schema::TrialRecord;
 
-/// Writes failed trials as failures, attempts that were put aside as skipped, and the condition's means as properties.
+/// Writes failed trials as failures, disturbed attempts that were repeated as skipped, and the condition's means as
+/// properties.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut xml = Writer::new_with_indent(out, b' ', 1);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -81,7 +82,7 @@ fn case(xml: &mut Writer<&mut dyn Write>, suite: &str, trial: &TrialRecord, not_
     xml.write_event(Event::End(BytesEnd::new("testcase")))
 }
 
-/// XML 1.0 has no way to write control characters.
+/// XML 1.0 cannot represent control characters.
 fn clean(text: &str) -> String {
     tare_text::shown(text)
 }
@@ -90,7 +91,7 @@ fn seconds(s: f64) -> String {
     format!("{:.3}", if s.is_finite() { s } else { 0.0 })
 }
 
-/// The schema wants a time without fraction and zone.
+/// The schema requires a time without fraction and time zone.
 fn without_zone(at: &str) -> String {
     at.chars().take("2026-01-01T00:00:00".len()).collect()
 }

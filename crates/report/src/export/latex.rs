@@ -1,4 +1,4 @@
-//! A LaTeX table (booktabs): a row a condition, mean and half-width of each metric or its modes, units in the head.
+//! A LaTeX table (booktabs): one row per condition, mean and half-width of each metric or its modes, units in the head.
 
 use super::source::Source;
 use crate::tables::Cell;
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 /// Writes one `tabular`; the document needs `\usepackage{booktabs}`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let [heads, rows @ ..] = &source.conditions(|unit| format!(" ({unit})"))[..] else { return Ok(()) };
-    // All but the number of trials.
+    // All columns except the number of trials.
     let row = |cells: &[Cell]| {
         let texts = cells.iter().enumerate().filter(|(place, _)| *place != 1);
         texts.map(|(_, cell)| cell.0.as_deref().map_or("--".to_owned(), escaped)).collect::<Vec<_>>().join(" & ")
@@ -28,7 +28,6 @@ fn line(text: &str) -> String {
     tare_text::shown(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What comes from outside stays text.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in line(text).chars() {

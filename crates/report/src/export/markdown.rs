@@ -26,7 +26,7 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What comes from outside stays text: no markup, no table cell of its own, one line.
+/// Escapes text from outside: no markup, no table cells, one line.
 pub fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in tare_text::shown(text).chars() {

@@ -1,4 +1,4 @@
-//! Results for other tools: one tidy model ([`tables`], [`columns`]), and a file for each format.
+//! Results for other tools: one tidy data model ([`tables`], [`columns`]), and one file per format.
 
 pub mod benchstat;
 pub mod bmf;

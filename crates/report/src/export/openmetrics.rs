@@ -1,4 +1,4 @@
-//! OpenMetrics text, for a push gateway or a text file collector: gauges of every condition's mean and interval.
+//! OpenMetrics text for a push gateway or a text file collector: gauges of every condition's mean and interval.
 
 use super::columns::factor_column;
 use super::source::Source;
@@ -7,8 +7,8 @@ use tare_findings::collect;
 use tare_findings::summary::ConditionSummary;
 use tare_results::metric::describe;
 
-/// Writes a family a metric, named `tare_` and the metric; the label `stat` says mean, ci_low or ci_high, the
-/// last two where the mean stands for the trials.
+/// Writes one family per metric, named `tare_` and the metric; the label `stat` is mean, ci_low or ci_high, the last
+/// two only if the mean describes the trials.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let metrics = collect::all_metrics(&collect::conditions(source.results));
     let conditions: Vec<_> = source.summary.conditions.iter().map(|of| (of, of.by_name())).collect();

@@ -1,12 +1,12 @@
-//! A row a set of results for Apache Otava's CSV importer: the time of the run, then a column a condition and metric.
+//! CSV for the importer of Apache Otava: one row per set of results, with the time of the run and one column per
+//! condition and metric.
 
 use super::source::Source;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use tare_text::as_text_cell;
 
-/// Writes the history that these results are, in the order in which they were named; a condition that a run did not
-/// have is empty in its row.
+/// Writes the given results as a history, in the given order; a condition that a run does not have is empty in its row.
 pub fn write(history: &[Source<'_>], out: &mut dyn Write) -> io::Result<()> {
     let mut columns: BTreeSet<String> = BTreeSet::new();
     let rows: Vec<HashMap<String, f64>> = history.iter().map(values).collect();

@@ -1,4 +1,4 @@
-//! Apache Parquet: one table, every column nullable, row groups so that no table is held as a whole.
+//! Apache Parquet: one table, every column nullable, in row groups so that no table is held in memory as a whole.
 
 use super::cell::{Cell, Field, Kind};
 use super::source::Source;
@@ -44,7 +44,7 @@ pub fn write(source: &Source<'_>, table: Table, out: &mut (dyn Write + Send)) ->
         .map_err(broken)
 }
 
-/// A failed write as it happened; the rest is a mistake of this program.
+/// Returns a failed write as the original error; any other error is a bug of this program.
 fn broken(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

@@ -1,4 +1,4 @@
-//! The dot plot as pixels: the SVG drawn with the fonts of this machine.
+//! The dot plot as PNG: the SVG, drawn with the fonts of this machine.
 
 use super::source::Source;
 use super::svg;
@@ -6,9 +6,9 @@ use resvg::{tiny_skia, usvg};
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 
-/// Pixels for each of the chart's units: sharp on screens of today and on paper.
+/// Pixels per unit of the chart: sharp on screens and on paper.
 const SCALE: f32 = 2.0;
-/// The most pixels a picture has, high or wide: viewers refuse more.
+/// Maximum width and height of a picture in pixels: viewers refuse more.
 const LARGEST: f32 = 32_000.0;
 
 #[derive(Debug, thiserror::Error)]
@@ -21,17 +21,15 @@ pub enum PngError {
     Drawing(String),
 }
 
-/// Writes the dot plot of a metric as PNG.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let pixels = draw(&svg::text(source)).map_err(|error| io::Error::new(ErrorKind::Unsupported, error))?;
     out.write_all(&pixels)
 }
 
-/// An SVG document as the bytes of a PNG file.
 pub fn draw(svg: &str) -> Result<Vec<u8>, PngError> {
     let mut fonts = fontdb::Database::new();
     fonts.load_system_fonts();
-    // Where none of the families that the chart names is here, any other is.
+    // If no font family named by the chart is installed, any other is used.
     let any = fonts.faces().find_map(|face| Some(face.families.first()?.0.clone())).ok_or(PngError::NoFont)?;
     fonts.set_sans_serif_family(any);
     let options = usvg::Options { fontdb: Arc::new(fonts), ..Default::default() };
@@ -39,7 +37,7 @@ pub fn draw(svg: &str) -> Result<Vec<u8>, PngError> {
     let tree = usvg::Tree::from_str(svg, &options).map_err(|e| drawing(&e))?;
     let (width, height) = (tree.size().width(), tree.size().height());
     let too_large = PngError::TooLarge { width, height };
-    // A very long chart is drawn at its own size.
+    // A very long chart is not enlarged.
     let scale = if width.max(height) * SCALE > LARGEST { 1.0 } else { SCALE };
     if width.max(height) > LARGEST {
         return Err(too_large);

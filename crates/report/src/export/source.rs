@@ -1,4 +1,4 @@
-//! What is exported: results, what they came to, and the choice of metrics.
+//! The input of an export: results, their summary, and the selected metrics.
 
 use crate::tables::Cell;
 use std::collections::HashSet;
@@ -8,15 +8,13 @@ use tare_findings::summary::{ByName, ConditionSummary, MetricSummary, Summary};
 use tare_results::Results;
 use tare_results::metric::describe;
 
-/// Results with their summary, and what of them was requested.
 pub struct Source<'a> {
     pub results: &'a Results,
     pub summary: Summary,
-    /// Metrics that were requested; empty is what the format is about by itself.
+    /// The requested metrics; if empty, each format uses its default.
     pub metrics: Vec<String>,
 }
 
-/// A metric was requested that the results do not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no metric `{name}` in these results")]
 pub struct NoSuchMetric {
@@ -33,12 +31,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether a metric is wanted where all are shown unless some were requested.
+    /// Whether a metric is exported by formats that export all metrics by default.
     pub fn wants(&self, metric: &str) -> bool {
         self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
     }
 
-    /// Whether a metric is wanted where only what the study is about is shown unless some were requested.
+    /// Whether a metric is exported by formats that by default export only the metrics that the study is about.
     pub fn headlines(&self, metric: &str) -> bool {
         if self.metrics.is_empty() {
             describe(metric).is_primary() || self.summary.headline_metric.as_deref() == Some(metric)
@@ -47,12 +45,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The one metric of a chart: the first that was requested, or the headline.
+    /// The metric of a chart: the first that was requested, or the headline.
     pub fn charted(&self) -> Option<&str> {
         self.metrics.first().or(self.summary.headline_metric.as_ref()).map(String::as_str)
     }
 
-    /// The metrics of the tables for people, in table order, each with the unit it is in.
+    /// The metrics of the tables for people, in table order, each with its unit.
     pub fn shown_metrics(&self) -> Vec<&MetricSummary> {
         let mut known: HashSet<&str> = HashSet::new();
         let all = self.summary.conditions.iter().flat_map(|condition| &condition.metrics);
@@ -62,8 +60,9 @@ impl<'a> Source<'a> {
         shown
     }
 
-    /// A row a condition, the heads first: its trials, and of each metric the mean with the half-width of its interval
-    /// or the modes, for the mean is none of them, and the spread between trials. `in_unit` follows a metric's name.
+    /// One row per condition, after a row of heads: its trials, and for each metric the spread between trials and the
+    /// mean with the half-width of its interval, or the modes, because the mean describes none of them. `in_unit` is
+    /// appended to a metric's name.
     pub(super) fn conditions(&self, in_unit: fn(&str) -> String) -> Vec<Vec<Cell>> {
         let conditions: Vec<_> = self.summary.conditions.iter().map(|of| (of, of.by_name())).collect();
         let metrics = self.shown_metrics().into_iter().map(|metric| {

@@ -1,16 +1,16 @@
-//! One chart as a file of its own: the page's dot plot, its styles inside, light.
+//! One chart as a separate file: the page's dot plot, with its styles inside, in light colours.
 
 use super::source::Source;
 use crate::charts::alone;
 use crate::html;
 use std::io::{self, Write};
 
-/// Writes the dot plot of a metric. Results without a usable trial have none, and give an empty picture.
+/// Writes the dot plot of a metric. Results without a usable trial give an empty picture.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(text(source).as_bytes())
 }
 
-/// Every chart of the page as a picture of its own, with a name.
+/// Every chart of the page as a separate picture, with a name.
 pub fn charts(source: &Source<'_>) -> impl Iterator<Item = (String, String)> {
     html::charts(source.results, &source.summary).into_iter().map(|(name, svg)| (name, alone::standalone(&svg)))
 }

@@ -1,4 +1,4 @@
-//! The tables: which columns each has, and its rows one after another, so that no table is ever held as a whole.
+//! The tables: the columns of each, and its rows one after another, so that no table is held in memory as a whole.
 
 use super::cell::{Cell, Field, Kind};
 use super::columns::{

@@ -1,4 +1,4 @@
-//! The way in: one format, written to one place.
+//! Entry point of exports: writes one format to one destination.
 
 use super::format::Format;
 use super::source::Source;
@@ -6,10 +6,10 @@ use super::tables::Table;
 use super::{benchstat, bmf, csv, junit, latex, markdown, openmetrics, otava, svg};
 use std::io::{self, Write};
 
-/// Writes the first of the sources; Otava's history all of them.
+/// Writes the first of the sources, or all of them for Otava's history.
 ///
 /// # Errors
-/// Those of `out`, and a format that this build does not write ([`Format::missing_feature`]).
+/// Those of `out`, and a format that this build does not support ([`Format::missing_feature`]).
 pub fn write(sources: &[Source<'_>], format: Format, table: Table, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let Some(source) = sources.first() else { return Ok(()) };
     match format {

@@ -1,5 +1,5 @@
-//! What captures say: growth rankings, flame graphs of the first and the last rung, waits and wake-ups of threads,
-//! builds side by side, and the cost of looking.
+//! Sections on captures: growth rankings, flame graphs of the first and the last rung, waits and wake-ups of threads,
+//! builds compared, and the cost of capturing.
 
 use super::document::figure;
 use super::given::Page;
@@ -24,12 +24,12 @@ use tare_results::captures::{FOLDED, WALL};
 const FLAME_BYTES: usize = 150_000;
 const COLOURS: &str =
     "orange takes longer in B, blue takes less, the darker the more of its time, grey differs by less than 5%";
-/// Rows of a ranking, and of the symbols and locks of a condition.
+/// Maximum rows of a ranking, and of the symbols and locks of a condition.
 const ROWS: usize = 12;
-/// Conditions with tables of their own; the rest are in `tare show --json`.
+/// Maximum conditions with their own tables; the rest are in `tare show --json`.
 const CONDITIONS: usize = 24;
 
-/// Locks and functions by the growth of their share; none without captures along a ladder.
+/// Locks and functions by the growth of their share; `None` without captures along a ladder.
 pub(super) fn growth(page: &Page<'_>) -> Option<Markup> {
     let rankings = &page.summary.growth;
     (!rankings.is_empty()).then(|| {
@@ -60,7 +60,7 @@ fn table_of(ranking: &GrowthRanking) -> Markup {
     }
 }
 
-/// Flame graphs: of the first and the last rung of the first ladder, else of the first conditions that have one.
+/// Flame graphs of the first and the last rung of the first ladder, or of the first conditions that have one.
 pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
     let marked: Vec<&str> = page
         .summary
@@ -94,8 +94,8 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// From the fastest condition to the slowest, as where the time goes, by the wall-clock time of a transaction; none
-/// where that was not recorded of both.
+/// Flame graph of the difference between the fastest and the slowest condition, by the wall-clock time of a
+/// transaction; `None` if that was not recorded for both.
 fn difference(page: &Page<'_>, budget: &mut usize) -> Option<(String, Markup)> {
     let chosen = time::extremes(&page.summary.time)?;
     let [a, b] = [chosen.fastest, chosen.slowest].map(|condition| condition.name.as_str());
@@ -107,7 +107,7 @@ fn difference(page: &Page<'_>, budget: &mut usize) -> Option<(String, Markup)> {
     Some((title, drawing))
 }
 
-/// Conditions whose flame graphs say most: where a ladder begins and where it ends.
+/// Conditions whose flame graphs are most informative: the beginning and the end of a ladder.
 fn shown<'p>(page: &'p Page<'_>) -> Vec<&'p str> {
     let with: Vec<&str> = page
         .summary
@@ -137,7 +137,7 @@ fn shown<'p>(page: &'p Page<'_>) -> Vec<&'p str> {
     }
 }
 
-/// The chains of a condition's first trial that has any, what they are shares of, and how they were taken.
+/// The chains of the first trial of a condition that has any, what they are shares of, and how they were recorded.
 fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, Width, String)> {
     let condition = page.conditions.iter().find(|candidate| candidate.name == condition)?;
     condition.ok.iter().find_map(|trial| {
@@ -158,7 +158,7 @@ fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, Width, String)
     })
 }
 
-/// What each condition's captures hold, and what they cost.
+/// The content of each condition's captures, and their cost.
 pub(super) fn tables(page: &Page<'_>) -> Option<Markup> {
     let captures = &page.summary.captures;
     let with_ratio: Vec<&CaptureSummary> = captures.iter().filter(|c| c.tps_ratio.is_some()).collect();
@@ -206,7 +206,7 @@ fn of_condition(capture: &CaptureSummary) -> Markup {
     }
 }
 
-/// Rows of a class of threads.
+/// Maximum rows for a class of threads.
 const PARTS: usize = 14;
 
 pub(super) fn waits(page: &Page<'_>) -> Option<Markup> {
@@ -307,7 +307,7 @@ pub(super) fn lines(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Every other build against the first; none where no build is a factor.
+/// Every other build compared with the first; `None` if no build is a factor.
 pub(super) fn builds(page: &Page<'_>) -> Option<Markup> {
     let builds = &page.summary.builds;
     let first = builds.first()?;

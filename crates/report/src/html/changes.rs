@@ -1,4 +1,4 @@
-//! The page of `tare compare A B C ... --html`: relative changes as a heat map, and the same with intervals.
+//! The page of `tare compare A B C ... --html`: relative changes as a heat map, and in a table with intervals.
 
 use super::document::document;
 use super::scroll::scroll;
@@ -46,7 +46,7 @@ pub fn changes(found: &ManyComparison) -> String {
     document("changes", &body)
 }
 
-/// How much better, as a fraction: positive whichever way the metric improves.
+/// The improvement as a fraction: positive in the better direction of the metric.
 fn gain(row: &AgainstFirst) -> Option<f64> {
     let ratio = row.metric.ratio?;
     Some(match row.metric.better {
@@ -55,7 +55,7 @@ fn gain(row: &AgainstFirst) -> Option<f64> {
     })
 }
 
-/// A column for each side, a row for each condition and judged metric.
+/// One column per side, one row per condition and judged metric.
 fn map(found: &ManyComparison) -> Heat {
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
     let one = one_of(judged.iter().map(|row| &row.metric.condition.a)).is_some();
@@ -64,7 +64,8 @@ fn map(found: &ManyComparison) -> Heat {
     let mut values: Vec<Vec<Option<f64>>> = Vec::new();
     let mut unshown = BTreeSet::new();
     for row in judged {
-        // A side that is one condition of many names both; the first name is the base, the same in every row.
+        // If a side is one condition of many, the pair has two names; the row has that of the base, which is the same
+        // for all sides.
         let of = if one { String::new() } else { format!("{} ", row.metric.condition.a) };
         let name = of + &row.metric.name;
         let place = rows.iter().position(|known| *known == name).unwrap_or_else(|| {
@@ -95,13 +96,13 @@ fn bases(found: &ManyComparison) -> impl Iterator<Item = (&Grouped, &InGroups)> 
     found.groups.iter().filter_map(move |cell| Some((cell, cell.sides.iter().find(|side| Some(&side.side) == base)?)))
 }
 
-/// The one that all are; none where they differ, or there are none.
+/// The common value of all; `None` if they differ, or there are none.
 fn one_of<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
-/// What was judged, what differs, and what else a short table has.
+/// Whether a row is printed: judged metrics, metrics that differ, and those of a short table.
 fn says_something(row: &AgainstFirst) -> bool {
     let differs = matches!(row.metric.verdict, Verdict::Faster | Verdict::Slower);
     let name = &row.metric.name;
@@ -112,7 +113,7 @@ fn rows(found: &ManyComparison) -> Markup {
     let by = found.metrics.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|adjusted| adjusted.by.clone());
     let interval = |ci: Option<_>| ci.map_or("–".to_owned(), changes_of);
     let shown: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| says_something(row)).collect();
-    // What all rows are of stands once, above them.
+    // Values that all rows share are printed once, above them.
     let grouped = !found.groups.is_empty();
     let side = one_of(shown.iter().map(|row| &row.against)).filter(|_| !grouped);
     let condition = one_of(shown.iter().map(|row| &row.metric.condition)).filter(|_| !grouped);

@@ -1,4 +1,4 @@
-//! The page of `tare reproduce`: what was published next to what was measured here.
+//! The page of `tare reproduce`: published figures next to measured ones.
 
 use super::document::{document, either};
 use super::scroll::{Head, row, table};
@@ -59,7 +59,6 @@ fn figure_of(own: &Claimed) -> Option<&Figure> {
     }
 }
 
-/// What is drawn of a claim, in units of `unit`.
 fn line(own: &Claimed, figure: &Figure, unit: f64) -> ClaimLine {
     let claim = &own.claim;
     ClaimLine {

@@ -1,4 +1,5 @@
-//! What distance costs: the places of a study as maps, what the machine takes between them next to what came of it.
+//! The cost of distance: maps of the places of a study, with the machine's latencies between them next to the measured
+//! metric.
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
@@ -27,7 +28,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 
 type Points<'a> = BTreeMap<&'a str, &'a Point>;
 
-/// Distances, and for each place of the memory the metric of clients by server; nothing where places are no grid.
+/// Maps of distances and, for each place of the memory, of the metric by client and server place; empty if places do
+/// not form a grid.
 fn maps(cost: &DistanceCost, grids: &[PlacementGrid]) -> Markup {
     let points: Points<'_> = cost.points.iter().map(|point| (point.condition.as_str(), point)).collect();
     let is_of = |grid: &&PlacementGrid| {
@@ -72,9 +74,10 @@ fn maps(cost: &DistanceCost, grids: &[PlacementGrid]) -> Markup {
     }
 }
 
-/// From the server by column to its memory by row: one row a grid; none where no grid says where the memory is.
+/// Distances from the server (column) to its memory (row), one row per grid; `None` if no grid records where the memory
+/// is.
 fn memory(grids: &[&PlacementGrid], points: &Points<'_>, levels: impl Fn(&PlacementGrid) -> Levels) -> Option<Heat> {
-    // Of one factor its levels say enough.
+    // With one factor the level alone is enough.
     let name = |levels: Levels| match levels.iter().next() {
         Some((_, level)) if levels.len() == 1 => level.to_string(),
         _ => words_of(&levels),

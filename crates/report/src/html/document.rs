@@ -1,4 +1,4 @@
-//! What every page of tare is wrapped in: nothing loaded, one style, one script of ours that pages do without.
+//! The frame of every page: no external resources, one style sheet, and one script without which pages work too.
 
 use super::scroll::scroll;
 use crate::charts::alone::characters_of_xml;
@@ -14,7 +14,7 @@ pub(super) fn figure(name: &str, drawing: &Markup) -> Markup {
     }
 }
 
-/// A chart drawn twice, of which the page shows the one that the screen has room for.
+/// A chart drawn in two sizes, of which the page shows the one that fits the screen.
 pub(super) fn either(name: &str, wide: &Markup, slim: &Markup) -> Markup {
     html! {
         div.scroll.wide tabindex="0" role="region" aria-label=(name) { (wide) }
@@ -24,8 +24,8 @@ pub(super) fn either(name: &str, wide: &Markup, slim: &Markup) -> Markup {
 
 const SCRIPT: &str = include_str!("script.js");
 
-/// Nothing is ever loaded, whatever a results directory holds, and no script runs but the one with this hash: what
-/// comes from outside could not run even if it were not escaped.
+/// No external resource is loaded, whatever a results directory contains, and no script runs except the one with this
+/// hash: text from outside could not run even if it were not escaped.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
      script-src 'sha256-WIDx836kdcUHk4iW7To2XfXUQu+RctKGh1bduHdvhSU='";
 

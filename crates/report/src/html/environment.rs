@@ -1,4 +1,4 @@
-//! The machine and its settings as found, and what trials set and verified.
+//! The machine and its settings as found, and the settings that trials made and verified.
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_findings::figures::count;
 use tare_results::server::ServerRecord;
 
-/// Settings up to which they are shown unfolded.
+/// Up to this many settings are shown unfolded.
 const OPEN: usize = 12;
 
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
@@ -47,7 +47,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// What no trial set or proved, once each.
+/// What no trial set or verified, each once.
 fn uncontrolled<'a>(page: &Page<'a>) -> BTreeSet<(&'a str, &'a str)> {
     let lists = page.results.trials.iter().flat_map(|trial| &trial.uncontrolled);
     lists.map(|(what, how)| (what.as_str(), how.as_str())).collect()
@@ -55,7 +55,7 @@ fn uncontrolled<'a>(page: &Page<'a>) -> BTreeSet<(&'a str, &'a str)> {
 
 type Setting<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// Each distinct setting and in how many trials it was made.
+/// Each distinct setting, and the number of trials in which it was made.
 fn settings<'a>(page: &Page<'a>) -> BTreeMap<Setting<'a>, usize> {
     let mut rows = BTreeMap::new();
     for setting in page.results.trials.iter().flat_map(|trial| &trial.settings) {
@@ -69,7 +69,6 @@ fn settings<'a>(page: &Page<'a>) -> BTreeMap<Setting<'a>, usize> {
 
 const LISTED: usize = 200;
 
-/// A server and the conditions that it served.
 struct Shown<'a> {
     server: &'a ServerRecord,
     conditions: BTreeSet<&'a str>,

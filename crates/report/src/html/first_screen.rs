@@ -1,4 +1,4 @@
-//! What was run, on what, what came out, how sure, warnings.
+//! What was run, the machine, the answer, its certainty, and warnings.
 
 use super::given::Page;
 use crate::words;
@@ -13,8 +13,8 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
     }
 }
 
-/// More of what came out, what was run, how sure the answer is, and warnings, counted and folded: the chart stands
-/// before it.
+/// Further results, what was run, how certain the answer is, and the warnings, counted and folded. The chart comes
+/// before this section.
 pub(super) fn notes(page: &Page<'_>) -> Option<Markup> {
     let screen = words::first_screen(page.summary, page.results);
     let warnings = &screen.warnings;

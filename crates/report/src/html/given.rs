@@ -1,4 +1,4 @@
-//! What every section of the page draws from.
+//! The input of every section of the page.
 
 use crate::charts::marks;
 use maud::{Markup, html};
@@ -18,7 +18,6 @@ pub(super) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// What sections draw from: results and what was made of them.
     pub fn new(results: &'a Results, summary: &'a Summary) -> Self {
         let conditions = collect::conditions(results);
         let places = conditions.iter().enumerate().map(|(place, condition)| (condition.name, place)).collect();
@@ -26,18 +25,19 @@ impl<'a> Page<'a> {
         Self { results, summary, conditions, machine, places }
     }
 
-    /// Whether marks tell its conditions apart. Of more than that no one remembers which is which: they stand by their
-    /// names alone.
+    /// Whether conditions are distinguished by marks. With more conditions than marks only names are used, because no
+    /// reader would remember the marks.
     pub fn has_marks(&self) -> bool {
         self.conditions.len() <= marks::MEANT
     }
 
-    /// Number of a condition's mark: its place in the plan, the same in every chart; one for all of too many.
+    /// Number of a condition's mark: its position in the plan, the same in every chart; 0 for all if there are too
+    /// many.
     pub fn mark(&self, condition: &str) -> usize {
         self.places.get(condition).copied().filter(|_| self.has_marks()).unwrap_or(0)
     }
 
-    /// A condition's mark next to its name, where marks tell conditions apart.
+    /// The mark of a condition next to its name, if conditions have marks.
     pub fn swatch(&self, condition: &str) -> Markup {
         html! { @if self.has_marks() { (marks::swatch(self.mark(condition))) } }
     }
@@ -46,7 +46,6 @@ impl<'a> Page<'a> {
         self.summary.own_threads(self.summary.conditions.get(*self.places.get(condition)?)?)
     }
 
-    /// A metric of the condition at a place of [`Page::conditions`].
     pub fn metric(&self, place: usize, metric: &str) -> Option<&'a MetricSummary> {
         let condition = self.summary.conditions.get(place)?;
         condition.metrics.iter().find(|candidate| candidate.name == metric)

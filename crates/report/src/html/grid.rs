@@ -1,4 +1,4 @@
-//! Client location by server location: means with intervals, and every trial's mean under them.
+//! Client location by server location: means with intervals, and the mean of every trial below them.
 
 use super::given::Page;
 use super::scroll::scroll;

@@ -8,12 +8,11 @@ use crate::{tables, words};
 use maud::{Markup, html};
 use tare_findings::history::{History, MetricHistory};
 
-/// The picture of all lines, which stands alone.
 pub fn history_picture(found: &History) -> String {
     alone::standalone(&history::draw(&found.lines, &wide()).into_string())
 }
 
-/// The page: the picture, and what the terminal shows.
+/// The page: the chart, and the content of the terminal output.
 pub fn history_page(found: &History, margin: Option<f64>) -> String {
     let [wide, slim] = [wide(), Frame::SLIM].map(|frame| history::draw(&found.lines, &frame));
     let gate = margin.and_then(|margin| words::history_gate(found, margin));

@@ -1,4 +1,4 @@
-//! How long transactions took: latency by percentile, all trials of a condition together.
+//! Latency of transactions by percentile, over all trials of a condition.
 
 use super::document::either;
 use super::given::Page;
@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 use tare_findings::distributions::Distribution;
 use tare_findings::figures::{count, figure};
 
-/// Conditions that are drawn; `tare show --json` has all.
+/// Maximum conditions drawn; `tare show --json` has all.
 const CONDITIONS: usize = 3 * LINES;
 const PARTS: usize = 24;
 const COLUMNS: [(&str, f64); 6] =
     [("p50", 50.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9), ("longest", 100.0)];
 
-/// Charts and a table of transactions, and folded those of each statement or kind of transaction.
+/// Charts and a table for transactions, and folded ones for each statement or kind of transaction.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let conditions = &page.summary.conditions;
     let parts: BTreeSet<&str> = conditions.iter().flat_map(|c| &c.latencies).map(|found| found.of.as_str()).collect();
@@ -45,7 +45,7 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
         .filter_map(|condition| Some((&condition.name, condition.latencies.iter().find(|found| found.of == part)?)))
         .enumerate()
         .map(|(place, (name, distribution))| {
-            // Of more conditions than there are marks each chart has its own.
+            // With more conditions than marks, each chart numbers its own.
             let mark = if page.has_marks() { page.mark(name) } else { place % LINES };
             DistributionLine { name, mark, distribution }
         })

@@ -1,5 +1,5 @@
-//! The machine with its threads, a drawing a condition (a drawing a mode where there are two), the table of threads,
-//! memory by node, and several machines side by side.
+//! The machine with its threads, one drawing per condition (or per mode if there are two), the table of threads, memory
+//! by node, and several machines compared.
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
@@ -14,9 +14,9 @@ use tare_findings::threads::{self, ThreadSummary};
 use tare_results::schema::{ThreadClass, TrialRecord};
 
 const DRAWINGS: usize = 60;
-/// Threads a condition in the table; the rest are counted.
+/// Maximum threads per condition in the table; the rest are counted.
 const THREADS: usize = 24;
-/// Rows of the table of threads over all conditions.
+/// Maximum rows of the table of threads, over all conditions.
 const THREAD_ROWS: usize = 1000;
 
 struct Group<'a> {
@@ -26,7 +26,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// The host of the clients, where that is another machine than the one that is drawn.
+    /// The host of the clients, if it is not the machine that is drawn.
     fn clients_elsewhere(&self) -> Option<&str> {
         self.trials.iter().find_map(|trial| Some(trial.client_host.as_ref()?.ran_on.host.as_str()))
     }
@@ -161,7 +161,7 @@ fn thread_row(condition: &str, row: &ThreadSummary, scheduled: bool) -> Markup {
     }
 }
 
-/// `0 (62%), 4 (38%)`, the most seen first, at most six.
+/// `0 (62%), 4 (38%)`, the most frequent first, at most six.
 fn seen_words(row: &ThreadSummary) -> String {
     let mut seen: Vec<(usize, f64)> = row.seen.iter().map(|(cpu, share)| (*cpu, *share)).collect();
     seen.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -180,10 +180,10 @@ fn number(value: f64) -> String {
     if value >= 100.0 || value == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// Rows of the table; a study of many conditions has the rest in `tare show --json`.
+/// Maximum rows of the table; for a study of many conditions `tare show --json` has the rest.
 const ROWS: usize = 400;
 
-/// Where the server's memory was; none on a machine with a single node.
+/// Where the server's memory was; `None` on a machine with a single node.
 pub(super) fn nodes(page: &Page<'_>) -> Option<Markup> {
     let nodes = &page.summary.nodes;
     (!nodes.is_empty()).then(|| {
@@ -201,13 +201,12 @@ pub(super) fn nodes(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Share of the server's memory that is on this node.
 fn share(node: &NodeSummary, nodes: &[NodeSummary]) -> f64 {
     let all: f64 = nodes.iter().filter(|other| other.condition == node.condition).map(|other| other.server_bytes).sum();
     if all > 0.0 { node.server_bytes / all } else { 0.0 }
 }
 
-/// None where one machine ran it all.
+/// `None` if all trials ran on one machine.
 pub(super) fn hosts(page: &Page<'_>) -> Option<Markup> {
     let hosts = page.summary.machines.as_ref()?;
     let covs = hosts.between_cov.zip(hosts.within_cov);

@@ -1,4 +1,4 @@
-//! The page of `tare topo --measure`: heat maps of what distances cost.
+//! The page of `tare topo --measure`: heat maps of the cost of distances.
 
 use super::document::document;
 use super::scroll::scroll;

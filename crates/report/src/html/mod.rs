@@ -1,7 +1,7 @@
-//! One self-contained HTML file: no network, complete without its script, light and dark from the reader's setting,
-//! readable on paper.
+//! One self-contained HTML file: no network access, complete without its script, light and dark mode by the reader's
+//! setting, readable on paper.
 //!
-//! Every outside string goes through `maud`, which escapes it; nothing here uses `PreEscaped` on such a string.
+//! Every string from outside goes through `maud`, which escapes it; nothing here uses `PreEscaped` on such a string.
 
 mod captures;
 mod changes;

@@ -1,4 +1,4 @@
-//! The document: sections in the order in which a reader asks.
+//! The report page: its sections, in the order in which a reader needs them.
 
 use super::document::document;
 use super::given::Page;
@@ -37,19 +37,19 @@ pub fn render(results: &Results, summary: &Summary) -> String {
     document(&results.study, &body)
 }
 
-/// Every chart of the page, by the section that it stands in and its number there, from 1.
+/// Every chart of the page, named by its section and its number there, from 1.
 pub fn charts(results: &Results, summary: &Summary) -> Vec<(String, String)> {
     let page = Page::new(results, summary);
     let mut found = Vec::new();
     for (id, _, body) in sections(&page) {
         let text = body.into_string();
-        // What drawings of a section share stands once in it.
+        // A symbol that several drawings of a section share is in the section only once.
         let symbol = text.split_once("<symbol").and_then(|(_, rest)| rest.split_once("</symbol>"));
         let shared = symbol.map_or_else(String::new, |(symbol, _)| format!("<symbol{symbol}</symbol>"));
         let drawn = text.split("<svg").skip(1).filter_map(|rest| rest.split_once("</svg>")).map(|(svg, _)| svg);
         let whole = drawn.filter(|svg| {
             let head = svg.split_once('>').map_or("", |(head, _)| head);
-            // Those of small screens are there once more.
+            // Charts for small screens are duplicates.
             head.contains("role=\"img\"") && !head.contains("slim")
         });
         let named = whole.enumerate().map(|(place, svg)| {
@@ -62,14 +62,14 @@ pub fn charts(results: &Results, summary: &Summary) -> Vec<(String, String)> {
     found
 }
 
-/// Sections that fill pages of paper with what is looked up, not read.
+/// Reference sections, which would fill pages of paper and are not printed.
 const SCREEN_ONLY: [&str; 4] = ["threads", "metrics", "logs", "record"];
 
-/// (anchor, title, content) of every section that has something to show.
+/// (anchor, title, content) of every section with content.
 fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
         ("pairs", "Pair by pair", pairs::section(page)),
-        // Over numbers a curve says more than a list.
+        // For numeric factors a curve is more useful than a list.
         ("curves", "Curves", scaling::curves(page)),
         ("trials", "Every trial", plots::headline(page)),
         ("notes", "What came out, and how sure it is", first_screen::notes(page)),
@@ -107,7 +107,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("record", "Repeat it, and the full record", record::section(page)),
     ];
     let mut shown: Vec<_> = all.into_iter().filter_map(|(id, title, body)| Some((id, title, body?))).collect();
-    // Nothing else comes before the answer; the others keep their order.
+    // The section with the answer comes first; the others keep their order.
     let is_answer = RelativeTable::is_the_answer(page.summary);
     shown.sort_by_key(|(id, ..)| !(is_answer && *id == "relative"));
     shown

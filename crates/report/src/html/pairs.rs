@@ -1,4 +1,4 @@
-//! A paired comparison: the ratio after each pair, and what is known of it.
+//! A paired comparison: the ratio after each pair, and a table of the results so far.
 
 use super::document::either;
 use super::given::Page;
@@ -8,7 +8,7 @@ use crate::words::{ab as words, ab_rows};
 use maud::{Markup, html};
 use tare_findings::ab::{Ab, course};
 
-/// The picture of `tare ab` with its rows; none where no pairs were made.
+/// The chart of `tare ab` with its table; `None` if no pairs were measured.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let plan = page.results.plan.as_ref()?;
     let ab = Ab::of(plan, &page.results.trials)?;

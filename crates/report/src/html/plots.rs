@@ -1,4 +1,4 @@
-//! Dot plots and the run-order strip, fed from trials.
+//! Dot plots and the run-order strip, made from trials.
 
 use super::document::either;
 use super::given::Page;
@@ -18,12 +18,12 @@ use tare_results::Results;
 use tare_results::metric::Better;
 use tare_results::schema::{Outcome, TrialRecord};
 
-/// Trials up to which each dot has a tooltip in the first plot.
+/// Up to this many trials, each dot of the first plot has a tooltip.
 const DETAILED_TRIALS: usize = 1500;
-/// Conditions from which the first plot shows the best ones alone, the others folded.
+/// From this many conditions on, the first plot shows only the best ones, with the others folded.
 const FOLDED: usize = 60;
 const SHOWN: usize = 40;
-/// Bytes after which further metrics get no plot of their own, only their rows in the table.
+/// After this many bytes, further metrics have no plot, only rows in the table.
 const PLOT_BYTES: usize = 250_000;
 
 pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
@@ -49,19 +49,18 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// The plot for screens with room and for small ones.
 fn both(metric: &str, rows: &[DotRow<'_>], detailed: bool) -> Markup {
     either(&format!("Dot plot of {metric}"), &dots::draw(metric, rows, detailed), &dots::draw_slim(metric, rows))
 }
 
-/// The dot plot of one metric as an `svg` element; none where no trial has it.
+/// The dot plot of one metric as an `svg` element; `None` if no trial has it.
 pub fn dot_plot(results: &Results, summary: &Summary, metric: &str) -> Option<String> {
     let page = Page::new(results, summary);
     let rows = rows(&page, metric);
     (!rows.is_empty()).then(|| dots::draw(metric, &rows, results.trials.len() <= DETAILED_TRIALS).into_string())
 }
 
-/// Every further metric: its plot, folded, and one table of all.
+/// Every other metric: its plot, folded, and one table of all.
 pub(super) fn others(page: &Page<'_>) -> Option<Markup> {
     let metrics = collect::all_metrics(&page.conditions);
     let mut bytes = 0;
@@ -90,12 +89,12 @@ pub(super) fn others(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// A long name that may go on in the next line after any of its words.
+/// A long name that may wrap after any of its words.
 fn breakable(name: &str) -> Markup {
     html! { @for part in name.split_inclusive('_') { (part) wbr; } }
 }
 
-/// One row a condition that has the metric, best first.
+/// One row per condition that has the metric, best first.
 fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<DotRow<'a>> {
     let mut rows: Vec<DotRow<'a>> = page
         .conditions
@@ -121,13 +120,13 @@ fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<DotRow<'a>> {
         Better::Higher => b.summary.mean.total_cmp(&a.summary.mean),
         Better::Lower => a.summary.mean.total_cmp(&b.summary.mean),
     });
-    // As on a terminal, those with a load of their own stand below the others.
+    // As on a terminal, conditions with their own number of threads are below the others.
     rows.sort_by_cached_key(|row| page.own_threads(row.label));
     rows
 }
 
-/// The run-order strip of the headline metric, failed and disturbed attempts below it. Where marks do not tell
-/// conditions apart, each trial is shown against the mean of its condition.
+/// The run-order strip of the headline metric, with failed and disturbed attempts below it. If conditions have no
+/// marks, each trial is shown relative to the mean of its condition.
 pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
     let metric = page.summary.headline_metric.as_deref()?;
     let unit = tare_results::metric::describe(metric).unit;
@@ -177,7 +176,6 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Start of a trial in seconds since the epoch.
 fn seconds(trial: &TrialRecord) -> Option<f64> {
     trial.started_at.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond() as f64 / 1000.0)
 }

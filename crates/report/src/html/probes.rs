@@ -1,4 +1,4 @@
-//! What the probes alongside the trials leave of their spread, and the means that are adjusted by one.
+//! The share of the spread that remains after adjusting by a probe, and the adjusted means.
 
 use super::given::Page;
 use super::scroll::Head::{L, R};

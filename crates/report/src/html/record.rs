@@ -1,4 +1,4 @@
-//! The command that repeats the run, the resolved study, and every trial as tab-separated values.
+//! The command that repeats the run, the resolved study, and all trials as tab-separated values.
 
 use super::given::Page;
 use super::scroll::scroll;
@@ -9,7 +9,7 @@ use tare_findings::state::{self, State};
 use tare_results::Source;
 use tare_results::schema::{Outcome, TrialRecord};
 
-/// Bytes of embedded values; beyond them only the headline metric is embedded.
+/// Maximum bytes of embedded values; beyond this only the headline metric is embedded.
 const RECORD_BYTES: usize = 300_000;
 const LISTED: usize = 250;
 
@@ -42,7 +42,6 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Every attempt with its state, its headline metric and its logs.
 pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
     let trials = &page.results.trials;
     let metric = page.summary.headline_metric.as_deref();
@@ -90,7 +89,7 @@ fn word(trial: &TrialRecord) -> &'static str {
     }
 }
 
-/// One line a trial: number, attempt, condition, outcome, start, mean of each metric.
+/// One line per trial: number, attempt, condition, outcome, start, mean of each metric.
 fn values(page: &Page<'_>, metrics: &[String]) -> String {
     let mut text = format!("trial\tattempt\tcondition\toutcome\tstarted_at\t{}\n", metrics.join("\t"));
     for trial in &page.results.trials {
@@ -114,7 +113,7 @@ fn values(page: &Page<'_>, metrics: &[String]) -> String {
     text
 }
 
-/// Six significant digits: more than any benchmark repeats.
+/// Six significant digits: more than any benchmark can reproduce.
 fn significant(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -1,5 +1,5 @@
-//! Over numbers and loads: curves, laws, steps and predictions that say what they are; relative throughput, seconds of
-//! counters.
+//! Results over numeric factors and loads: curves, laws, steps and predictions, which are marked as such; relative
+//! throughput, seconds of counters.
 
 use super::document::either;
 use super::given::Page;
@@ -23,7 +23,7 @@ use tare_results::schema::Outcome;
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
-/// Laws and steps; none where threads or nodes do not vary.
+/// Laws and steps; `None` unless threads or nodes vary.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let laws = &page.summary.scaling;
     (!laws.is_empty()).then(|| {
@@ -65,7 +65,7 @@ fn predicted(law: &Scaling) -> Markup {
     }
 }
 
-/// What each step of a ladder gave, of the headline metric.
+/// The gain of each step of a ladder, for the headline metric.
 fn steps(page: &Page<'_>) -> Markup {
     let headline = page.summary.headline_metric.as_deref().unwrap_or_default();
     html! {
@@ -84,13 +84,12 @@ fn steps(page: &Page<'_>) -> Markup {
     }
 }
 
-/// What a hollow dot is, in every chart of trials.
 pub(super) const HOLLOW: &str =
     " A hollow dot is a trial that was disturbed and counts, as none of its attempts was clean.";
 /// Bytes after which further charts are left out.
 const BYTES: usize = 400_000;
 
-/// Every curve over a numeric factor; none where no numeric factor varies.
+/// Every curve over a numeric factor; `None` if no numeric factor varies.
 pub(super) fn curves(page: &Page<'_>) -> Option<Markup> {
     let headline = page.summary.headline_metric.as_deref()?;
     let mut metrics = vec![headline.to_owned()];
@@ -157,7 +156,7 @@ fn note(page: &Page<'_>) -> String {
 
 const COSTS: [&str; 8] = ["CPU µs", "of base", "switches", "reads", "writes", "flushes", "read KB", "written KB"];
 
-/// The table; none where no load varies alongside builds or an option.
+/// The table; `None` unless loads vary together with builds or an option.
 pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
     let table = RelativeTable::of(page.summary)?;
     Some(html! {

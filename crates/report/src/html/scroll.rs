@@ -1,16 +1,16 @@
-//! Tables of the page, and what they and charts that may be wider than the screen are wrapped in.
+//! Tables of the page, and the scrollable frame of tables and charts that may be wider than the screen.
 
 pub(super) use crate::tables::Head;
 use crate::tables::{Cell, Table};
 use maud::{Markup, html};
 
-/// A row: what it is about, which stands in the first column, and a cell for each of the others.
+/// A row: its name, which is in the first column, and a cell for each other column.
 macro_rules! row {
     ($($cell:expr),* $(,)?) => { vec![$(maud::html! { ($cell) }),*] };
 }
 pub(super) use row;
 
-/// Scrolls sideways by itself, by keyboard too; the label is read to who does not see it.
+/// Scrolls sideways independently of the page, also by keyboard; screen readers read the label.
 pub(super) fn scroll(label: &str, inside: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="region" aria-label=(label) { (inside) } }
 }
@@ -19,7 +19,6 @@ pub(super) fn table(label: &str, heads: &[Head<'_>], rows: impl IntoIterator<Ite
     scroll(label, &html! { table { (head(heads)) (body(heads, rows)) } })
 }
 
-/// Rows under the heads of their columns, with what stands above it all.
 pub(super) fn captioned(
     label: &str,
     caption: &str,
@@ -29,7 +28,7 @@ pub(super) fn captioned(
     scroll(label, &html! { table { caption { (caption) } (head(heads)) (body(heads, rows)) } })
 }
 
-/// A table that other drawings share, with what stands above it all where something does.
+/// A table that other outputs also use, with an optional caption.
 pub(super) fn drawn(label: &str, caption: Option<&str>, table: &Table<'_>) -> Markup {
     let cell = |cell: &Cell| html! { (cell.0.as_deref().unwrap_or("–")) };
     let rows = table.rows.iter().map(|row| row.iter().map(cell).collect());
@@ -37,7 +36,6 @@ pub(super) fn drawn(label: &str, caption: Option<&str>, table: &Table<'_>) -> Ma
     scroll(label, &html! { table { @if let Some(text) = caption { caption { (text) } } (head(&table.heads)) (body) } })
 }
 
-/// What stands above the columns.
 pub(super) fn head(heads: &[Head<'_>]) -> Markup {
     html! {
         thead { tr { @for head in heads { @match head {

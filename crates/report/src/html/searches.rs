@@ -1,4 +1,4 @@
-//! How the highest rate under an objective was searched for: a chart and a table a search.
+//! The search for the highest rate under a service-level objective: one chart and one table per search.
 
 use super::given::Page;
 use super::scroll::scroll;
@@ -8,10 +8,10 @@ use tare_findings::figures::{Scale, figure};
 use tare_results::schema::TrialRecord;
 use tare_results::search::SearchRecord;
 
-/// Searches that are drawn: all are in `trials.jsonl`.
+/// Maximum searches drawn; `trials.jsonl` has all.
 const DRAWN: usize = 24;
 
-/// A chart a search, the first one open.
+/// One chart per search, the first one unfolded.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let all: Vec<(String, &SearchRecord)> = page
         .conditions

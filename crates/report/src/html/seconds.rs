@@ -1,4 +1,4 @@
-//! Throughput second by second, with gaps and standstills.
+//! Throughput per second, with gaps and standstills.
 
 use super::given::Page;
 use super::scroll::scroll;
@@ -8,12 +8,12 @@ use maud::{Markup, html};
 use tare_findings::client_limit::LongestStall;
 use tare_results::schema::{SampleRecord, TrialRecord};
 
-/// Conditions that are drawn, and samples of each: all are in `trials.jsonl`.
+/// Maximum conditions drawn, and samples of each; `trials.jsonl` has all.
 const CONDITIONS: usize = 12;
 const LINES: usize = 24;
 const READINGS: usize = 3;
 
-/// A chart a condition; the first one with a standstill is open.
+/// One chart per condition; the first one with a standstill is unfolded.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let all: Vec<(&str, Vec<SampleSeries>)> = page
         .conditions
@@ -42,7 +42,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Those with the longest standstills, where there are too many to be told apart.
+/// Keeps the samples with the longest standstills if there are too many to be distinguishable.
 fn worst_first(lines: &mut Vec<SampleSeries>) {
     let length = |line: &SampleSeries| line.stall.as_ref().map_or(0.0, |(_, length_s, _)| *length_s);
     lines.sort_by(|a, b| length(b).total_cmp(&length(a)));

@@ -1,4 +1,4 @@
-//! How steady each query was, what makes it so, every trial of it; its plans, and how it warmed up.
+//! The spread of each query, its causes, and every trial of it; its plans, and its warm-up.
 
 use super::document::either;
 use super::given::Page;
@@ -21,21 +21,22 @@ use tare_findings::term::{Term, TermFactor};
 use tare_findings::warm_up::WarmUp;
 use tare_results::metric::{self, short};
 
-/// Dots beyond which the plot of every query would not fit into a page of a megabyte.
+/// Maximum dots of the plot of every query, so that the page stays below one megabyte.
 const DOTS: usize = 20_000;
-/// Lines of a forest of single metrics.
+/// Maximum lines of a forest plot of single metrics.
 const LINES: usize = 150;
 
 type Ratio = (f64, Option<tare_stats::Interval>, bool);
 
-/// Metrics that a study is about, when there are several.
+/// The metrics that a study is about, if there are several.
 fn primary(page: &Page<'_>) -> Vec<String> {
     let mut names = collect::all_metrics(&page.conditions);
     names.retain(|name| metric::describe(name).is_primary());
     names
 }
 
-/// The heat map, and the article's table: average and largest spread over the queries.
+/// The heat map, and the table of average and largest spread over the queries, as in ["Improving the Stability of MySQL
+/// Single-Threaded Benchmarks"](https://oysteing.blogspot.com/2017/01/).
 pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
     let names = primary(page);
     let conditions = &page.summary.conditions;
@@ -80,7 +81,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Forests of the effects on spread and mean, what else goes with the spread, and the table.
+/// Forest plots of the effects on spread and mean, other associations with the spread, and the table.
 pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     let table = tables::effects(page)?;
     let names = primary(page);
@@ -89,7 +90,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     };
     let effects: Vec<&Effect> = page.summary.effects.iter().filter(of).collect();
     let several = names.len() > 1;
-    // Only main effects compare levels. A level may itself hold the colon of an interaction, as in aslr=layout:3.
+    // Only main effects compare levels. A level may itself contain the colon of an interaction, as in aslr=layout:3.
     let terms = |interactions: bool| {
         let mut terms: Vec<&Term> = Vec::new();
         for effect in effects.iter().filter(|effect| effect.levels.is_empty() == interactions) {
@@ -106,7 +107,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
             let (ratio, ci, shown) = side(effect)?;
             let levels = if effect.levels.is_empty() { String::new() } else { format!(" {}", effect.levels) };
             let metric = if several { format!(", {}", short(&effect.metric)) } else { String::new() };
-            // Of `aslr=off off/on` the level is said twice.
+            // In `aslr=off off/on` the level would be repeated.
             let factor = effect.term.main().map_or_else(|| effect.term.to_string(), TermFactor::factor);
             Some(ForestLine { label: format!("{factor}{levels}{metric}"), ratio, ci, strong: !several, shown })
         };
@@ -127,7 +128,6 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// What the marks of a forest are.
 const MARKS: &str = "A dot: shown, with all factors tested together; a bar across the interval: not shown.";
 
 fn fold(open: bool, title: &str, what: &str, lines: &[ForestLine]) -> Markup {
@@ -224,7 +224,7 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Every query with more than one plan: who ran with which, and the plans themselves.
+/// Every query with more than one plan: which trials ran with which, and the plans themselves.
 pub(super) fn plans(page: &Page<'_>) -> Option<Markup> {
     let plans = &page.summary.plans;
     (!plans.is_empty()).then(|| {
@@ -259,10 +259,10 @@ fn plans_of(query: &QueryPlans) -> Markup {
     }
 }
 
-/// Conditions that are drawn; `tare show --json` has all.
+/// Maximum conditions drawn; `tare show --json` has all.
 const CONDITIONS: usize = 24;
 
-/// A heat map a condition: queries by executions.
+/// One heat map per condition: queries by executions.
 pub(super) fn warm_up(page: &Page<'_>) -> Option<Markup> {
     let all = &page.summary.warm_up;
     if all.is_empty() {

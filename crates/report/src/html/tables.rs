@@ -1,5 +1,5 @@
-//! Tables of figures. Each is a plain HTML table, so that it copies into a spreadsheet: a number a cell, units in
-//! heads.
+//! Tables of figures. Each is a plain HTML table that can be copied into a spreadsheet: one number per cell, units in
+//! the heads.
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
@@ -10,7 +10,7 @@ use tare_findings::figures::{Scale, percent};
 use tare_findings::mode::Middle;
 use tare_findings::summary::{ConditionSummary, MetricSummary};
 
-/// Rows of the table of all metrics; a study of many conditions has the rest in `tare show --json`.
+/// Maximum rows of the table of all metrics; for a study of many conditions `tare show --json` has the rest.
 const ROWS: usize = 1200;
 
 pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
@@ -94,7 +94,6 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
     }
 }
 
-/// Effects of two-level factors on the mean and on the spread.
 pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     let effects = &page.summary.effects;
     (!effects.is_empty()).then(|| {

@@ -11,11 +11,11 @@ use tare_findings::figures::Scale;
 use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why;
 
-/// Rows of the table; a study of many conditions has the rest in `tare show --json`.
+/// Maximum rows of the table; for a study of many conditions `tare show --json` has the rest.
 const ROWS: usize = 400;
 
-/// One row a condition, one column a part, and before them, where narrow screens show it, what is not explained; none
-/// where nothing is known of it.
+/// One row per condition and one column per part. The unexplained time comes before the parts, so that narrow screens
+/// show it. `None` when nothing was recorded.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let times = &page.summary.time;
     let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
@@ -54,14 +54,14 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// What makes up the difference between the fastest and the slowest condition; none where none is shown.
+/// The parts of the difference between the fastest and the slowest condition; `None` if no difference is shown.
 fn difference(page: &Page<'_>) -> Option<Markup> {
     let chosen = time::extremes(&page.summary.time)?;
     let [a, b] = [chosen.fastest, chosen.slowest].map(|condition| condition.name.as_str());
     let side = |name| Some((page.conditions.iter().find(|condition| condition.name == name)?, page.results));
     let found = why::of_conditions(side(a)?, side(b)?).ok().filter(|found| chosen.differ(found.own().p_value))?;
     let over = if found.paired { "trials of the same block" } else { "trials" };
-    // Above the table: one inside it is as wide as the table, and cut off on a narrow screen.
+    // Above the table: a caption inside it is as wide as the table, and cut off on a narrow screen.
     let caption = format!(
         "From A ({a}) to B ({b}), µs per transaction; intervals over {over}; * is shown, all parts tested together"
     );

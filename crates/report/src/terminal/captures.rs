@@ -1,4 +1,4 @@
-//! What captures say: growth rankings, builds side by side, where threads spend time, and the cost of capturing.
+//! Tables of captures: growth rankings, builds compared, where threads spend time, and the cost of capturing.
 
 use super::relative::RATIO;
 use super::rows::{drawn, lined, titled};
@@ -12,16 +12,15 @@ use tare_findings::lines::LinesSummary;
 use tare_findings::summary::{CaptureSummary, Grown, GrowthRanking, Profiled, Summary};
 use tare_text::ending;
 
-/// Names of a ranking on a terminal; the report has more.
+/// Names listed per ranking; the report has more.
 const LISTED: usize = 8;
-/// Letters of a name: those of templates are longer than a line.
+/// Maximum characters of a name: names of templates are longer than a line.
 const NAME: usize = 48;
-/// A change that would show as 0.00%.
+/// Smaller changes would be printed as 0.00%.
 const LEAST: f64 = 0.000_05;
 
-/// Locks and functions by the growth of their share.
 pub(super) fn growth(summary: &Summary, style: Style) -> Option<String> {
-    // Callers are the report's: on a terminal they would repeat most of the functions.
+    // Call chains are only in the report: on a terminal they would repeat most of the functions.
     let shown: Vec<&GrowthRanking> =
         summary.growth.iter().filter(|ranking| matches!(ranking.what, Profiled::Locks | Profiled::Symbols)).collect();
     let parts: Vec<String> = shown.into_iter().map(|ranking| one(ranking, style)).collect();
@@ -33,7 +32,7 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
         Profiled::Locks => ("locks", "the connections' time"),
         _ => ("functions", "the server's samples"),
     };
-    // The first in any case, and of the others those that change at all.
+    // Always the first row; of the others only those that change.
     let moves = |(place, grown): &(usize, &Grown)| *place == 0 || grown.per_doubling.abs() >= LEAST;
     let shown = ranking.grown.iter().take(LISTED).enumerate().filter(moves);
     let mut table = tables::growth([what, "first", "last"], shown.map(|(_, grown)| grown));
@@ -64,7 +63,7 @@ pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
     (!rows.is_empty()).then(|| titled(style, head, &lined(style, &heads, 1, rows)))
 }
 
-/// The functions in which the server's CPU time passes, a line each condition with a profile.
+/// The functions in which the server spends CPU time, one line per condition with a profile.
 pub(super) fn functions(captures: &[CaptureSummary], style: Style) -> Option<String> {
     let with = captures.iter().filter(|capture| !capture.symbols.is_empty());
     let lines: String = with
@@ -78,7 +77,7 @@ pub(super) fn functions(captures: &[CaptureSummary], style: Style) -> Option<Str
     (!lines.is_empty()).then(|| titled(style, "functions of the server, shares of its CPU time", &lines))
 }
 
-/// Rows of a condition, and the share below which one is the report's alone.
+/// Maximum rows per condition, and the smallest share listed; the report has the rest.
 const ROWS: usize = 6;
 const LEAST_SHARE: f64 = 0.005;
 const THREAD: usize = 30;
@@ -106,7 +105,7 @@ pub(super) fn thread_times(captures: &[CaptureSummary], style: Style) -> Option<
     cost.map(|cost| titled(style, head, &below(&cost)))
 }
 
-/// Who keeps the threads that serve connections asleep; none without the capture `wakes`.
+/// The threads that connection threads sleep for; `None` without the capture `wakes`.
 pub(super) fn charged(captures: &[CaptureSummary], style: Style) -> Option<String> {
     let mut rows = Vec::new();
     let mut lines = String::new();
@@ -127,7 +126,7 @@ pub(super) fn charged(captures: &[CaptureSummary], style: Style) -> Option<Strin
     (!lines.is_empty()).then(|| titled(style, head, &(lined(style, &heads, 3, rows) + &lines)))
 }
 
-/// Who called what these threads slept in, a line each.
+/// The callers of the functions in which these threads slept, one per line.
 pub(super) fn callers(captures: &[CaptureSummary], style: Style) -> Option<String> {
     let line = |condition: &str, (chain, share): &(String, f64)| {
         wrap(style, "  ", "    ", &plain(&format!("{condition}: {} {}", percent(*share), wakes::callers(chain))))
@@ -141,14 +140,14 @@ pub(super) fn callers(captures: &[CaptureSummary], style: Style) -> Option<Strin
     (!lines.is_empty()).then(|| titled(style, head, &lines))
 }
 
-/// Cache lines that cores take from each other; none without the capture `lines`.
+/// Cache lines that cores take from each other; `None` without the capture `lines`.
 pub(super) fn lines(captures: &[CaptureSummary], style: Style) -> Option<String> {
     let with: Vec<(&str, &LinesSummary)> =
         captures.iter().filter_map(|capture| Some((capture.condition.as_str(), capture.lines.as_ref()?))).collect();
     lines_of(&with, "condition", style)
 }
 
-/// Those of conditions, or of the sides of a comparison, in sentences and a table.
+/// The same for conditions, or for the sides of a comparison, as sentences and a table.
 pub(super) fn lines_of(with: &[(&str, &LinesSummary)], of: &str, style: Style) -> Option<String> {
     let mut table = tables::lines(
         of,

@@ -1,4 +1,4 @@
-//! `tare compare`: what differs in how they were made, then metric | A | B | ratio | interval | verdict.
+//! `tare compare`: how the two sides differ in their setup, then metric | A | B | ratio | interval | verdict.
 
 use super::rows;
 use super::style::Style;
@@ -50,7 +50,7 @@ fn differences(found: &Comparison, style: Style) -> String {
     rows::titled(style, "how they were made", &rows)
 }
 
-/// What only explains other metrics is shown where it was requested, or differs.
+/// Metrics that only explain others are shown if they were requested or differ.
 fn says_something(metric: &MetricComparison) -> bool {
     let differs = matches!(metric.verdict, Verdict::Faster | Verdict::Slower);
     metric.judged || differs || !describe(&metric.name).is_detail()
@@ -126,7 +126,6 @@ pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> St
     wrap(style, "", "", &text)
 }
 
-/// What a gate came to, and what decided it.
 pub(super) struct Gated<'a> {
     pub gate: Gate,
     pub metrics: &'a [&'a MetricComparison],

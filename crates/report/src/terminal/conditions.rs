@@ -12,13 +12,13 @@ use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_results::metric::Better;
 use tare_stats::Interval;
 
-/// Cells of the little picture of where the interval and the trials lie.
+/// Characters of the small picture of the interval and the range of the trials.
 const STRIP: usize = 16;
 
 pub(super) type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
 
-/// One row a condition, best first. What does not fit the terminal is left out from the right: the picture, the ends,
-/// the spread inside trials; the names, the mean and the spread between trials always stay.
+/// One row per condition, best first. Columns that do not fit the terminal are left out from the right: the picture,
+/// the minimum and maximum, the spread within trials; the names, the mean and the spread between trials always stay.
 pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let name = summary.headline_metric.as_deref()?;
     let mut conditions = sorted(summary, name);
@@ -49,16 +49,15 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     Some(titled(style, &words, &(text + &left_out(hidden) + &hides)))
 }
 
-/// Columns below which a row is several lines, the name on one of its own.
+/// On terminals with fewer columns, a row takes several lines, with the name on the first.
 const NARROW: u16 = 60;
 
-/// The conditions, best first by a metric.
 pub(super) fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
     let mut conditions: Vec<Row<'_>> =
         summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|metric| metric.name == name))).collect();
     let better = conditions.iter().find_map(|(_, metric)| *metric).map_or(Better::Higher, |metric| metric.better);
     conditions.sort_by(|a, b| order(a.1, b.1, better));
-    // Those with a load of their own stand below the others, whose figures are no measure for them.
+    // Conditions with their own number of threads come last, because their figures are not comparable with the others.
     conditions.sort_by_cached_key(|(condition, _)| summary.own_threads(condition));
     conditions
 }
@@ -94,7 +93,7 @@ impl Columns {
         lined(style, &heads, self.names.columns(), conditions.iter().map(row))
     }
 
-    /// For narrow terminals: a condition's name, and below it its mean, its spread and its trials.
+    /// For narrow terminals: the name of a condition, and below it its mean, spread and trials.
     fn stacked(&self, conditions: &[Row<'_>], style: Style) -> String {
         let one = |(condition, metric): &Row<'_>| {
             let name = wrap(style, "", "  ", &plain(&condition.name));
@@ -125,7 +124,6 @@ fn order(a: Option<&MetricSummary>, b: Option<&MetricSummary>, better: Better) -
     }
 }
 
-/// Which columns say how trials ended: as many as there is something to say.
 #[derive(Clone, Copy)]
 struct States {
     disturbed: bool,
@@ -146,7 +144,7 @@ impl States {
         std::iter::once(clean).chain(others.into_iter().filter(|(any, _)| *any).map(|(_, head)| head)).collect()
     }
 
-    /// Disturbed attempts that were put aside are no trials; they are among the warnings.
+    /// Disturbed attempts that were repeated are not trials; they are among the warnings.
     fn cells(self, condition: &ConditionSummary) -> Vec<String> {
         let others = [(self.disturbed, condition.disturbed_trials), (self.failed, condition.failed_trials)];
         let others = others.into_iter().filter(|(any, _)| *any).map(|(_, n)| n.to_string());
@@ -168,8 +166,8 @@ fn figures_of(metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<St
     ]
 }
 
-/// `····├─●─┤····`: range of the trials as dots, interval as a line, mean as a ball; modes as balls without a line.
-/// Where neither stands for the trials, their ends are balls.
+/// `····├─●─┤····`: range of the trials as dots, interval as a line, mean as a ball; modes as balls without a line. If
+/// neither describes the trials, balls mark their minimum and maximum.
 fn strip(metric: &MetricSummary, top: f64) -> String {
     if top <= 0.0 || metric.min < 0.0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! Global counters: seconds by threads and strategy, what was counted, and what the generator takes.
+//! Global counters: seconds by threads and strategy, lost counts, and the time of the random number generator.
 
 use super::rows::{drawn, titled};
 use super::style::Style;

@@ -1,4 +1,4 @@
-//! `tare find`: its sentence, a table of the candidates, what the knobs are worth, and the lines to paste.
+//! `tare find`: its sentence, a table of the candidates, the effect of each setting, and the lines to paste.
 
 use super::rows::{lined, titled};
 use super::style::Style;

@@ -1,4 +1,5 @@
-//! Client location by server location, as the articles on placement print it.
+//! Client location by server location, in the form used by ["Benchmarking? Mind your
+//! core."](https://mysqlonarm.github.io/Benchmarking-Mind-Your-Core/).
 
 use super::rows::{lined, titled};
 use super::style::Style;

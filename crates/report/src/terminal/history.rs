@@ -1,4 +1,4 @@
-//! `tare history`: a table of segments a line, and what changed between them.
+//! `tare history`: a table of segments per metric and condition, and the changes between segments.
 
 use super::rows::{fitted, titled};
 use super::style::Style;
@@ -6,7 +6,7 @@ use super::text::{plain, wrap};
 use crate::{tables, words};
 use tare_findings::history::{History, MetricHistory};
 
-/// Everything that it prints; `margin` is that of the gate.
+/// The whole output; `margin` is the margin of the gate.
 pub fn history(found: &History, margin: Option<f64>, style: Style) -> String {
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::history_sentence(found))))];
     parts.extend(found.lines.iter().map(|line| of_line(line, style)));

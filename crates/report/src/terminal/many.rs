@@ -1,4 +1,4 @@
-//! `tare compare A B C ...`: every further side against the first, the largest change first.
+//! `tare compare A B C ...`: every other side compared with the first, the largest change first.
 
 use super::comparison::{Gated, explanation, probe_cell};
 use super::rows::{lined, titled};
@@ -37,7 +37,7 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     parts.join("\n")
 }
 
-/// The groups, and those of the base, which has no row of its own.
+/// The group letters of the base, which has no row of its own.
 fn base_words(found: &ManyComparison) -> Option<String> {
     let base = found.sides.first()?;
     let own = |cell: &Grouped| {

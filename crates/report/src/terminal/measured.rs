@@ -28,7 +28,7 @@ pub fn measured(measured: &Measured, costs: &Costs, style: Style) -> String {
     text
 }
 
-/// A table, when it fits the width of a terminal.
+/// A table, if it fits the width of the terminal.
 fn matrix(
     style: Style,
     what: &str,

@@ -1,4 +1,4 @@
-//! The tables on a terminal: as wide as it is, no colour unless asked for.
+//! Terminal output: tables as wide as the terminal, with colour only where the terminal supports it.
 
 mod captures;
 mod comparison;

@@ -1,15 +1,15 @@
-//! How conditions are named in tables: a column a factor where names are made of levels, else one column of names.
+//! Names of conditions in tables: one column per factor if names consist of levels, otherwise one column of names.
 
 use super::text::plain;
 use tare_findings::summary::{ConditionSummary, Summary};
 
 pub(super) struct Names {
-    /// Empty where conditions have names of their own.
+    /// Empty when conditions have their own names.
     factors: Vec<String>,
 }
 
 impl Names {
-    /// A column a factor when every condition is called by its levels, and all have the same factors.
+    /// One column per factor when the name of every condition consists of its levels, and all have the same factors.
     pub fn of(summary: &Summary) -> Self {
         let factors: Vec<String> =
             summary.conditions.first().map_or(Vec::new(), |c| c.levels.keys().cloned().collect());

@@ -1,4 +1,4 @@
-//! The further metrics of the conditions.
+//! Table of the metrics other than the headline metric.
 
 use super::conditions::sorted;
 use super::rows::lined;
@@ -13,9 +13,9 @@ use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_results::metric::{describe, is_further, sort_key};
 use tare_results::schema::Levels;
 
-/// Means of the other metrics: a metric a row, conditions as columns, or below it where these do not fit. Conditions go
-/// by letter where there is no room for their names. Of many conditions, and of metrics beyond a few, only how many
-/// there are, but with `--all`.
+/// Means of the other metrics: one metric per row, with the conditions as columns, or below the metric if they do not
+/// fit. Conditions are named by letters if there is no room for their names. With many conditions, or more than a few
+/// metrics, only the number of metrics is printed, except with `--all`.
 pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let headline = summary.headline_metric.as_deref()?;
     let mut names: Vec<&str> = summary.conditions.iter().flat_map(|c| &c.metrics).map(|m| m.name.as_str()).collect();
@@ -28,7 +28,7 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     if all == 0 {
         return None;
     }
-    // In the order of the table above; of many the same ones.
+    // In the order of the table above, and shortened in the same way.
     let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
     if !style.all {
         keep_few(&mut names, headline, &conditions);
@@ -47,7 +47,7 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
         Some(lined(natural, &heads, 2, all.iter().cloned())).filter(|table| fits(table, style))
     };
     let names = short_names(&conditions);
-    // One below the other, a name may have several words.
+    // In column heads the words of a name are on separate lines.
     let stacked: Vec<String> = names.iter().map(|name| name.replace(' ', "\n")).collect();
     let letters: Vec<String> = (0..conditions.len()).map(letter).collect();
     let named = names.iter().all(|name| name.chars().count() <= SHORT) && names.len() <= FEW;
@@ -65,7 +65,7 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     Some(text + &left_out(hidden))
 }
 
-/// What stands above them: what the figures are, how many more there are with `--all`, and how many details.
+/// The heading: what the figures are, how many more there are with `--all`, and how many details.
 fn head(names: &[&str], conditions: &[&ConditionSummary], [left_out, details]: [usize; 2]) -> String {
     let shown = || conditions.iter().flat_map(|c| &c.metrics).filter(|metric| names.contains(&metric.name.as_str()));
     let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
@@ -79,11 +79,11 @@ fn head(names: &[&str], conditions: &[&ConditionSummary], [left_out, details]: [
     std::iter::once(head).chain(more).collect()
 }
 
-/// Other metrics that a short answer has, besides those that a study is about.
+/// Maximum number of other metrics in a short answer, besides those that the study is about.
 const ROWS: usize = 8;
 
-/// Takes out what a short answer does without: percentiles but one, what is of a part of the load, and what has the
-/// figures of the headline.
+/// Removes what a short answer does not need: all percentiles but one, metrics of a part of the load, and metrics with
+/// the same figures as the headline metric.
 fn keep_few(names: &mut Vec<&str>, headline: &str, conditions: &[&ConditionSummary]) {
     let mean = |condition: &ConditionSummary, name: &str| {
         condition.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.mean)
@@ -96,11 +96,11 @@ fn keep_few(names: &mut Vec<&str>, headline: &str, conditions: &[&ConditionSumma
     });
 }
 
-/// Conditions, and letters of a name, up to which names stand alongside figures where they have no column.
+/// Up to this many conditions, and characters of a name, names are printed next to figures if they have no column.
 const FEW: usize = 8;
 const SHORT: usize = 28;
 
-/// What only some of the conditions have. Of the one factor that all have, where there is one, the level alone.
+/// Levels that only some of the conditions have. If all conditions have one factor, its level alone.
 fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
     let in_all = |factor: &String, level: &String| conditions.iter().all(|c| c.levels.get(factor) == Some(level));
     let own = |condition: &ConditionSummary| -> Levels {
@@ -121,11 +121,10 @@ fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
     conditions.iter().zip(&own).map(name).collect()
 }
 
-/// In place of a metric that a condition does not have.
 const ABSENT: &str = "-";
 
-/// A metric whose conditions do not fit next to each other: its name and unit, and below them as many conditions a line
-/// as fit, each with its name or letter; those that do not have it are left out.
+/// A metric whose conditions do not fit next to each other: its name and unit, and below them as many conditions per
+/// line as fit, each with its name or letter. Conditions without the metric are left out.
 fn flowed(row: &[String], columns: &[String], style: Style) -> String {
     let [name, unit, cells @ ..] = row else { return String::new() };
     let known = columns.iter().zip(cells).filter(|(_, cell)| *cell != ABSENT);
@@ -143,10 +142,10 @@ fn flowed(row: &[String], columns: &[String], style: Style) -> String {
     format!("{name}{unit}\n{}", cells.chunks(each).map(line).collect::<String>())
 }
 
-/// A condition's metrics by name: each row asks for one, of thousands.
+/// The metrics of a condition by name, because each row looks up one of possibly thousands.
 struct Column<'s> {
     metrics: BTreeMap<&'s str, &'s MetricSummary>,
-    /// No mean of the headline stands for its trials, so that ranges do.
+    /// Whether the mean of the headline metric does not describe its trials, so that ranges are printed.
     has_ranges: bool,
 }
 
@@ -157,13 +156,12 @@ impl<'s> Column<'s> {
     }
 }
 
-/// One metric over all conditions.
 fn other_row(name: &str, columns: &[Column<'_>]) -> Vec<String> {
     let values = || columns.iter().filter_map(|column| column.metrics.get(name));
     let largest = values().map(|metric| metric.mean.abs()).fold(0.0, f64::max);
     let unit = values().next().map_or("", |metric| metric.unit.as_str());
     let smallest = values().map(|metric| metric.mean.abs()).fold(f64::INFINITY, f64::min);
-    // One more digit where the smallest value of the row would else show only two.
+    // One more digit if the smallest value of the row would otherwise have only two.
     let scale = Scale::new(unit, largest, if smallest < largest / 2.0 { 4 } else { 3 });
     let mut cells = vec![plain(name), scale.unit.clone()];
     cells.extend(columns.iter().map(|column| {

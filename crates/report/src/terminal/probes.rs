@@ -1,4 +1,4 @@
-//! What the probes alongside the trials leave of their spread, and the means that are adjusted by one.
+//! The share of the spread that remains after adjusting by a probe, and the adjusted means.
 
 use super::rows::{lined, titled};
 use super::style::Style;
@@ -8,7 +8,7 @@ use tare_findings::probe_rows::{self, ProbeRow};
 use tare_findings::summary::Summary;
 use tare_stats::Interval;
 
-/// One row a condition; none where nothing was probed.
+/// One row per condition; `None` without probes.
 pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
     let rows: Vec<ProbeRow<'_>> = probe_rows::rows(summary);
     let first = rows.first()?;

@@ -1,4 +1,4 @@
-//! Builds by loads: relative throughput, and what an operation costs.
+//! Builds by loads: relative throughput, and the cost per operation.
 
 use super::rows::{drawn, fitted, lined, titled};
 use super::style::Style;
@@ -13,7 +13,7 @@ pub(super) const RATIO: &str = "ratio of the means; effects are geometric means 
 
 const COSTS: [&str; 8] = ["cpu us/o", "of base", "cs/o", "r/o", "w/o", "flushes/o", "read KB/o", "written KB/o"];
 
-/// The tables of the summary; none where no load varies alongside builds or an option.
+/// The tables of the summary; `None` unless loads vary together with builds or an option.
 pub(super) fn relative(summary: &Summary, style: Style) -> Option<String> {
     let table = RelativeTable::of(summary)?;
     let base = plain(&table.columns[0]);
@@ -42,7 +42,7 @@ pub(super) fn relative(summary: &Summary, style: Style) -> Option<String> {
     Some(parts.join("\n"))
 }
 
-/// A cell: two digits, its interval, and a sign where it is decided.
+/// A cell: two digits, the interval, and a sign if the difference is decided.
 fn figure(cell: &RelativeCell) -> String {
     let sign = match cell.verdict {
         Some(Verdict::Faster) => "+",

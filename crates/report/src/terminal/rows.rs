@@ -1,17 +1,17 @@
-//! Rows of a table, or one below the other where the terminal is too narrow for one.
+//! Table rows, or stacked cells if the terminal is too narrow for a row.
 
 use super::style::{Style, add, finish, fits};
 use super::text::{heading, plain, wrap};
 use crate::tables::{Head, Table};
 use std::ops::Range;
 
-/// What stands under a heading, which takes as many lines as the terminal needs.
+/// A heading, on as many lines as the terminal needs, with the text below it.
 pub(super) fn titled(style: Style, head: &str, below: &str) -> String {
     format!("{}\n{below}", heading(style, head))
 }
 
-/// Rows under their heads: the first `left` columns are text, the others figures. What is too wide for the terminal is
-/// cut between columns into several tables, each led by the columns of text.
+/// Rows with heads: the first `left` columns are text, the others figures. A table that is too wide for the terminal is
+/// split between columns into several tables, each of which repeats the text columns.
 pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let mut parts = Vec::new();
@@ -30,7 +30,6 @@ pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIt
     }
 }
 
-/// The columns of text and those of `columns`.
 fn of_columns(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> String {
     let is_shown = |index: usize| index < left || columns.contains(&index);
     let heads: Vec<&str> =
@@ -49,13 +48,12 @@ pub(super) fn drawn(style: Style, table: &Table<'_>) -> String {
     lined(style, &heads, left(table), rows)
 }
 
-/// As [`table`], of a table that other drawings share.
+/// Like [`table`], for a table that the report and exports also use.
 pub(super) fn fitted(style: Style, of: &Table<'_>) -> String {
     let (heads, rows) = texts(of);
     table(style, &heads.iter().map(String::as_str).collect::<Vec<&str>>(), left(of), &rows)
 }
 
-/// How many of its first columns are text.
 fn left(table: &Table<'_>) -> usize {
     table.heads.iter().take_while(|head| matches!(head, Head::L(_))).count().max(1)
 }
@@ -66,8 +64,7 @@ fn texts(table: &Table<'_>) -> (Vec<String>, Vec<Vec<String>>) {
     (heads, table.rows.iter().map(|row| row.iter().map(|of| cell(of.0.as_ref())).collect()).collect())
 }
 
-/// As [`lined`]; where it does not fit, each row's first cell, and below it the others, each
-/// after its head.
+/// Like [`lined`]; if a row does not fit, its first cell, and below it the others, each after its head.
 pub(super) fn table(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>]) -> String {
     let table = lined(Style { width: None, ..style }, heads, left, rows.iter().cloned());
     if fits(&table, style) { table } else { rows.iter().map(|cells| stacked(heads, cells, style)).collect() }

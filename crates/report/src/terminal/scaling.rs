@@ -1,4 +1,4 @@
-//! The scalability law, the steps of each ladder, and what the law predicts.
+//! The scalability law, the steps of each ladder, and the predictions of the law.
 
 use super::rows::{lined, titled};
 use super::style::Style;
@@ -31,14 +31,14 @@ pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
     Some(titled(style, head, &lined(style, &heads, 3, summary.scaling.iter().map(row))))
 }
 
-/// `0.0267` over `0.0201 .. 0.0333`.
+/// `0.0267` above `0.0201 .. 0.0333`.
 fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> String {
     let number = |value: f64| decimal(value, decimals);
     let interval = ci.map_or(String::new(), |ci| format!("\n{} .. {}", number(ci.low), number(ci.high)));
     format!("{}{interval}", number(value))
 }
 
-/// What each step of a ladder gave, of the headline metric.
+/// The gain of each step of a ladder, for the headline metric.
 pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     let headline = summary.headline_metric.as_deref()?;
     let laws: Vec<&Scaling> = summary.scaling.iter().filter(|law| law.metric == headline).collect();

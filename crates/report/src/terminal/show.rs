@@ -1,4 +1,4 @@
-//! `tare show`: the answer, its table at once, then what to know of it, then the other tables.
+//! `tare show`: the answer and its table, then warnings and notes, then the other tables.
 
 use super::rows::{fitted, titled};
 use super::style::Style;

@@ -1,4 +1,4 @@
-//! How steady each condition was over several queries, and what makes restarts differ.
+//! The spread of each condition over several queries, and the sources of the spread between restarts.
 
 use super::rows::{table, titled};
 use super::style::Style;
@@ -7,7 +7,9 @@ use crate::words::between;
 use tare_findings::figures::{percent, times};
 use tare_findings::summary::{ConditionSummary, Effect, Spread, SpreadSource, Summary};
 
-/// The stability article's table: average and largest over the queries, the steadiest condition first.
+/// The table of ["Improving the Stability of MySQL Single-Threaded
+/// Benchmarks"](https://oysteing.blogspot.com/2017/01/): average and largest spread over the queries, the smallest
+/// average first.
 pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
     let mut rows: Vec<_> = summary
         .conditions
@@ -37,7 +39,7 @@ pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
     Some(titled(style, &head, &(table(style, &heads, 1, &rows) + &left_out(hidden))))
 }
 
-/// How many rows a long table does not show; nothing when it shows all.
+/// A line with the number of rows that a long table does not show; empty if it shows all.
 pub(super) fn left_out(rows: usize) -> String {
     if rows == 0 { String::new() } else { format!("  ... {rows} rows between them: tare show RESULTS --all\n") }
 }
@@ -46,7 +48,7 @@ pub(super) fn left_out(rows: usize) -> String {
 pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
     let sources = summary.spread_sources.as_ref()?;
     let row = |source: &SpreadSource| {
-        // Where effects are listed too, both tables compare the same level with the other one.
+        // If effects are listed too, both tables use the same order of levels.
         let reversed = format!("{}/{}", source.quiet_level, source.noisy_level);
         let is_listed = |effect: &Effect| effect.term == *source.factor.as_str() && effect.levels == reversed;
         let (levels, ratio, ci) = if summary.effects.iter().any(is_listed) {

@@ -1,4 +1,4 @@
-//! Other statistics than the mean, as people report them, and what each hides.
+//! Statistics other than the mean, and how much each hides.
 
 use super::style::{Statistic, Style};
 use super::text::{plain, wrap};
@@ -6,7 +6,7 @@ use tare_findings::figures::{Scale, percent};
 use tare_findings::summary::{ConditionSummary, MetricSummary};
 use tare_results::metric::Better;
 
-/// A trial this far from the shown figure is one that the figure says nothing of.
+/// Relative distance from the shown figure from which a trial counts as not described by it.
 const FAR: f64 = 0.05;
 
 impl Statistic {
@@ -30,7 +30,6 @@ impl Statistic {
         if self == Self::Best { format!("{value} of {}", metric.trials) } else { value }
     }
 
-    /// What it hides, by the condition where it hides most.
     pub(super) fn hides(self, rows: &[(&ConditionSummary, &MetricSummary)], style: Style) -> String {
         let gap = |metric: &MetricSummary| (self.value(metric) / metric.mean - 1.0).abs();
         let range = |metric: &MetricSummary| {

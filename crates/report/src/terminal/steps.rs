@@ -1,4 +1,4 @@
-//! A load's steps, in their order, side by side for all conditions.
+//! The steps of a load, in order, for all conditions.
 
 use super::rows::{lined, titled};
 use super::style::Style;
@@ -6,7 +6,7 @@ use super::text::plain;
 use tare_findings::summary::{ConditionSummary, Summary};
 use tare_results::steps::{Figure, figure};
 
-/// A line a step and condition; none where no load has steps.
+/// One line per step and condition; `None` if no load has steps.
 pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     let heads = ["step", "condition", "rows/s", "queries/s", "s", "p99 ms", "longest ms", "server us/o", "missed"];
     let mut rows = Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     (!order.is_empty()).then(|| titled(style, head, &lined(style, &heads, 2, rows)))
 }
 
-/// Every figure of a condition: which it is, of what, and its mean.
+/// Every figure of a condition: its kind, the step or role it belongs to, and its mean.
 fn figures(condition: &ConditionSummary) -> impl Iterator<Item = (Figure, &str, f64)> {
     condition.metrics.iter().filter_map(|metric| {
         let (figure, of) = figure(&metric.name)?;
@@ -28,7 +28,7 @@ fn figures(condition: &ConditionSummary) -> impl Iterator<Item = (Figure, &str, 
     })
 }
 
-/// The steps, as they began one after the other.
+/// The steps, in the order in which they began.
 fn order(condition: &ConditionSummary) -> Vec<String> {
     let begins = figures(condition).filter(|(figure, ..)| *figure == Figure::BeginS);
     let mut begins: Vec<(&str, f64)> = begins.map(|(_, step, begin_s)| (step, begin_s)).collect();
@@ -37,7 +37,7 @@ fn order(condition: &ConditionSummary) -> Vec<String> {
 }
 
 fn cells(condition: &ConditionSummary, step: &str) -> [String; 7] {
-    // A role's name has no _ in it.
+    // The name of a role contains no _.
     let in_step = |wanted: Figure| {
         figures(condition).filter(move |(figure, of, _)| {
             *figure == wanted && (*of == step || of.rsplit_once('_').is_some_and(|(of, _)| of == step))

@@ -1,14 +1,14 @@
-//! Wrapped text and control characters from outside.
+//! Line wrapping, and display of control characters in text from outside.
 
 use super::style::Style;
 
-/// What stands above a table, on as many lines as the terminal needs.
+/// A heading, on as many lines as the terminal needs.
 pub(super) fn heading(style: Style, text: &str) -> String {
     style.bold(wrap(style, "", "", text).trim_end())
 }
 
-/// Breaks a sentence at words into lines that fit the terminal, the later ones indented. Words longer than a line stay
-/// whole.
+/// Breaks a sentence between words into lines that fit the terminal; lines after the first are indented. Words longer
+/// than a line are not broken.
 pub fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {
     let width = style.prose();
     let mut out = String::new();
@@ -32,20 +32,20 @@ pub fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {
     out
 }
 
-/// A sentence with the command that it speaks of, which stays on a line of its own to be copied.
+/// A sentence and its command, which is on a line of its own for copying.
 pub(super) fn with_command([sentence, command]: &[String; 2], style: Style) -> String {
     format!("{}  {}\n", wrap(style, "", "", &plain(sentence)), plain(command))
 }
 
-/// What to know before believing a figure, a sentence each; nothing where there is none.
+/// Warnings, one sentence each; `None` if there are none.
 pub(super) fn warned(style: Style, sentences: &[String]) -> Option<String> {
     let lines: String = sentences.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
     (!lines.is_empty()).then(|| style.warn(&lines))
 }
 
-/// Shows control characters: a condition name or a log line must not steer the reader's terminal.
+/// Makes control characters visible: a condition name or a log line must not control the reader's terminal.
 pub(crate) fn plain(text: &str) -> String {
-    // A tab has no width of its own in a table.
+    // The width of a tab in a table is undefined.
     tare_text::shown(text).replace('\t', " ")
 }
 

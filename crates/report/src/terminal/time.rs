@@ -1,4 +1,4 @@
-//! Where the time of a transaction goes: one line a condition, and in full.
+//! Where the time of a transaction goes: one line per condition, and in full.
 
 use super::style::{Style, fits};
 use super::text::{heading, plain, warned, with_command, wrap};
@@ -11,15 +11,15 @@ use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why::Times;
 use tare_text::ending;
 
-/// Letters of a condition's name at most, and at least; columns that the figures take.
+/// Maximum and minimum characters of a condition's name; columns that the figures need.
 const NAME: usize = 36;
 const SHORTEST: usize = 12;
 const FIGURES: usize = 52;
 
-/// From this share of a transaction's time on what other programs took has a column.
+/// Time taken by other programs has a column from this share of a transaction's time on.
 const SEEN: f64 = 0.005;
 
-/// One line a condition, for `tare show`; none where nothing is known of it.
+/// One line per condition, for `tare show`; `None` when nothing was recorded.
 pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
     let room = style.width.map_or(NAME, |width| usize::from(width).saturating_sub(FIGURES).clamp(SHORTEST, NAME));
     table(&summary.time, style, room)
@@ -76,7 +76,7 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
         ),
     );
     let table = rows::lined(natural, &names, 1, shown.into_iter().map(row));
-    // A narrower terminal has the shares with tare why.
+    // For narrower terminals, `tare why` prints the shares.
     (!times.is_empty() && fits(&table, style)).then(|| format!("{head}\n{table}"))
 }
 
@@ -84,7 +84,7 @@ fn on_the_way(time: &ConditionTime) -> f64 {
     time.parts.iter().filter(|part| part.part == Part::Way).map(|part| part.us).sum()
 }
 
-/// Each condition's time in full, and what was captured, for `tare why RESULTS`; at the end the next command.
+/// The time of each condition in full, and the captures, for `tare why RESULTS`; the last line is the next command.
 pub fn times(found: &Times, results: &str, style: Style) -> String {
     let Times { conditions: times, captures: captured } = found;
     let cautions = warned(style, &words::cautions_of(found));

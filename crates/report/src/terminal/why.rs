@@ -1,4 +1,5 @@
-//! `tare why A B`: the answer, a waterfall from A's time to B's, functions, suspects, and what would decide.
+//! `tare why A B`: the answer, a waterfall from A's time to B's, functions, suspects, and the experiment that would
+//! decide.
 
 use super::captures;
 use super::rows::{self, drawn, fitted, titled};
@@ -10,11 +11,11 @@ use tare_findings::figures::{Scale, count, figure};
 use tare_findings::why::{Changes, EventChange, Proof, Trial, Why};
 use tare_text::ending;
 
-/// Functions and statements listed; `--json` has all that are shown.
+/// Maximum functions and statements listed; `--json` has all that are shown.
 const LISTED: usize = 10;
-/// Call chains of sleeps listed.
+/// Maximum call chains of sleeps listed.
 const CHAINS: usize = 8;
-/// Letters of their names: the figures are to stand in 80 columns.
+/// Maximum characters of their names, so that the figures fit into 80 columns.
 const NAME: usize = 36;
 
 pub fn why(found: &Why, style: Style) -> String {
@@ -39,7 +40,7 @@ pub fn why(found: &Why, style: Style) -> String {
     if style.plain { text.replace('µ', "u") } else { text }
 }
 
-/// Which experiments will be made, in so many seconds together.
+/// The experiments that will be made, and their total time in seconds.
 pub fn experiments(trials: &[Trial], within_s: f64, style: Style) -> String {
     let lines: String = trials.iter().map(|trial| wrap(style, "  ", "    ", &plain(&proof::plan(trial)))).collect();
     let each = figure(within_s / trials.len().max(1) as f64, "s");
@@ -54,7 +55,6 @@ pub fn proofs(found: &Why, proofs: &[Proof], style: Style) -> String {
     if style.plain { text.replace('µ', "u") } else { text }
 }
 
-/// From A to B, part by part.
 fn waterfall(found: &Why, style: Style) -> String {
     let [a, b] = found.sides.each_ref().map(|side| plain(&side.name));
     let over = if found.paired { "trials of the same block" } else { "trials" };
@@ -64,7 +64,7 @@ fn waterfall(found: &Why, style: Style) -> String {
     titled(style, &head, &fitted(style, &tables::waterfall(found)))
 }
 
-/// What connections sleep in by who called it, a line each: a chain is too long for a table.
+/// What connections sleep in, by call chain, one per line: a chain is too long for a table.
 fn sleeps(found: &Changes, style: Style) -> Option<String> {
     let tested = count(found.tested, "call chain");
     if found.shown.is_empty() {
@@ -80,7 +80,7 @@ fn sleeps(found: &Changes, style: Style) -> Option<String> {
     Some(titled(style, &head, &lines))
 }
 
-/// Functions, or statements: those that differ, and the largest of the others.
+/// Functions or statements: those that differ, and the largest of the others.
 fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<String> {
     if changes.tested == 0 {
         return None;
@@ -111,7 +111,7 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
     Some(format!("{}\n{table}{others}", heading(style, &head)))
 }
 
-/// The events that differ; one that does not is in the document.
+/// The events that differ; the others are in the JSON document.
 fn events(changes: &[EventChange], style: Style) -> Option<String> {
     let tested = changes.len();
     let shown: Vec<&EventChange> = changes.iter().filter(|change| change.shown).collect();

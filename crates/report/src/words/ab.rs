@@ -1,11 +1,11 @@
-//! What a paired comparison says: its first sentence, and the line after each pair.
+//! Sentences of a paired comparison: the answer, and the line after each pair.
 
 use tare_findings::ab::{Ab, AbVerdict, MOST_PAIRS, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::Estimate;
 use tare_text::{count, duration, percent};
 
-/// How the samples of a pair lie.
+/// How the samples of a pair are ordered.
 pub(super) const TURNS: &str = "both servers run, and short samples of them take turns";
 
 /// One sentence of at most 25 words.
@@ -36,7 +36,8 @@ pub fn sentence(ab: &Ab) -> String {
     }
 }
 
-/// Which side was disturbed without the other so often that nothing is claimed, by what the sides are called.
+/// The side that was disturbed without the other so often that no change is reported; `a` and `b` are the names of the
+/// sides.
 pub fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
     let [of_a, of_b] = ab.disturbed_alone;
     let ((more, often), (less, rarely)) = if of_a > of_b { ((a, of_a), (b, of_b)) } else { ((b, of_b), (a, of_a)) };
@@ -44,7 +45,7 @@ pub fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
     stopped.then(|| format!("{more} alone was disturbed in {often} of them, {less} alone in {rarely}"))
 }
 
-/// For which sessions it holds, and after what.
+/// The sessions for which the answer holds, and the effort until it was decided.
 fn decided(ab: &Ab) -> String {
     let (pairs, within) = (count(ab.pairs, "pair"), duration(ab.elapsed_s));
     let disturbed = of_them_disturbed(ab);
@@ -58,12 +59,10 @@ fn decided(ab: &Ab) -> String {
     format!(" {held}, decided after {pairs} in {within}{disturbed}")
 }
 
-/// How many of the pairs that count were disturbed; nothing where none was.
 pub(super) fn of_them_disturbed(ab: &Ab) -> String {
     if ab.disturbed == 0 { String::new() } else { format!(", {} of them disturbed", ab.disturbed) }
 }
 
-/// The pairs that count, `18 pairs (3 disturbed)`.
 fn pairs(ab: &Ab) -> String {
     let disturbed = if ab.disturbed == 0 { String::new() } else { format!(" ({} disturbed)", ab.disturbed) };
     count(ab.pairs, "pair") + &disturbed
@@ -116,7 +115,6 @@ fn undecided(ab: &Ab) -> String {
     format!("Undecided after {}:{seen}{more}", pairs(ab))
 }
 
-/// What is known after a pair, in one line.
 pub fn line(ab: &Ab) -> String {
     let disturbed = (ab.disturbed > 0).then(|| format!("{} of {} disturbed", ab.disturbed, ab.pairs));
     let lost = (ab.lost > 0).then(|| format!("{} without a result", ab.lost));
@@ -136,7 +134,7 @@ pub fn line(ab: &Ab) -> String {
     let Some(ratio) = ab.ratio else {
         return format!("{head}: no figure yet, which takes a pair in each order{first_look}");
     };
-    // Wider than a hundredfold says nothing yet.
+    // An interval wider than a hundredfold is not worth printing.
     let told = ab.ci.filter(|ci| !ab.rule.certify && ci.low > 0.01 && ci.high < 100.0);
     let Some(ci) = told else { return format!("{head}: B/A {ratio:.4} so far{first_look}") };
     let figures = format!("{head}: B/A {ratio:.4} ({:.4} to {:.4})", ci.low, ci.high);
@@ -161,18 +159,18 @@ pub fn line(ab: &Ab) -> String {
     format!("{figures}: {open}{to_go}")
 }
 
-/// More than is worth waiting for.
+/// The maximum that is worth waiting for.
 pub(super) fn most() -> String {
     format!("{} or a day", count(MOST_PAIRS, "pair"))
 }
 
-/// A ratio B/A, and which way is slower.
+/// The ratio B/A, and which direction is slower.
 pub(super) struct Change {
     ratio: Estimate,
     slower_above: bool,
 }
 
-/// The change of the metric itself: of a throughput, B is slower below 1.
+/// The change of the metric itself: for throughput, B is slower below 1.
 pub(super) fn change_of(ab: &Ab) -> Option<Change> {
     let (value, slowdown) = (ab.ratio?, ab.slowdown?);
     Some(Change {
@@ -187,7 +185,7 @@ impl Change {
         format!("{} {}", size(self.ratio.value), if slower { "slower" } else { "faster" })
     }
 
-    /// The end that is nearer to no change first.
+    /// The interval, starting with the end nearer to no change.
     fn interval(&self) -> String {
         self.ratio.ci.map_or_else(String::new, |ci| {
             let (near, far) = if self.ratio.value >= 1.0 { (ci.low, ci.high) } else { (ci.high, ci.low) };
@@ -195,7 +193,7 @@ impl Change {
         })
     }
 
-    /// `2.9% slower (1.8% to 4.1%)`; where both are possible, `between 0.90% faster and 1.1% slower`.
+    /// `2.9% slower (1.8% to 4.1%)`; if both directions are possible, `between 0.90% faster and 1.1% slower`.
     pub(super) fn said(&self) -> String {
         match self.ratio.ci {
             Some(ci) if ci.low < 1.0 && ci.high > 1.0 => {
@@ -211,7 +209,7 @@ fn size(ratio: f64) -> String {
     percent((ratio - 1.0).abs())
 }
 
-/// By how much B's time is longer or shorter than A's.
+/// How much slower or faster B is than A, from the ratio of their times.
 pub fn slower_by(slowdown: Estimate) -> String {
     Change { ratio: slowdown, slower_above: true }.said()
 }

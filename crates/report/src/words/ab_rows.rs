@@ -10,7 +10,6 @@ fn interval(ci: Interval) -> String {
     format!(" ({:.4} to {:.4})", ci.low, ci.high)
 }
 
-/// Rows of what is known: a name and its value.
 pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
     let interval = |ci: Option<Interval>| ci.map_or_else(String::new, interval);
     let none = || "not known yet".to_owned();
@@ -23,7 +22,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         (
             "B/A",
             ab.ratio.map_or_else(none, |ratio| match ab.ci {
-                // What has no interval says nothing of which side is slower.
+                // Without an interval it is not known which side is slower.
                 None => format!("{ratio:.4} (no interval yet)"),
                 Some(ci) => {
                     let change = change_of(ab).map_or_else(String::new, |change| format!("; B is {}", change.said()));
@@ -58,7 +57,8 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Both sides, where that is shorter called by the part that the other has not: `new (side=b command=./new --run)`.
+/// Both sides; a side with a short name is printed with the part that the other does not have: `new (side=b
+/// command=./new --run)`.
 fn sides(a: &str, b: &str) -> [String; 2] {
     fn set(name: &str) -> Option<&str> {
         Some(name.split_once(' ')?.1.split_once('=')?.1)
@@ -71,7 +71,6 @@ fn sides(a: &str, b: &str) -> [String; 2] {
     [called(&labels[0], of_a, a), called(&labels[1], of_b, b)]
 }
 
-/// What the slot is a ratio of.
 fn places(ab: &Ab) -> &'static str {
     if ab.rule.duet.is_some() { "second/first half of the machine" } else { "second/first of a pair" }
 }
@@ -102,7 +101,7 @@ fn of_control(control: &Control) -> String {
     let ratio = control.ratio.map_or_else(
         || "not known yet".to_owned(),
         |ratio| {
-            // Wider than fourfold says nothing yet.
+            // An interval wider than fourfold is not worth printing.
             let told = ratio.ci.filter(|ci| ci.high < 4.0 * ci.low);
             format!("{:.4}{}", ratio.value, told.map_or_else(|| " (no interval yet)".to_owned(), interval))
         },
@@ -129,7 +128,7 @@ fn to_go(ab: &Ab) -> String {
     }
 }
 
-/// Why no further pair is made, and what may keep it from stopping for the same reason.
+/// Why the comparison stopped, and how to avoid that it stops for the same reason.
 pub(super) fn why_stopped(ab: &Ab) -> Option<String> {
     let turns = match ab.stop == Some(Stop::OneSided) && !ab.by_turns {
         true => "; by turns (--interleave, for loads that run for a time) it meets both",

@@ -1,4 +1,4 @@
-//! What an answer rests on: how the trials were compared, and how many of them.
+//! A sentence on the basis of an answer: how the trials were compared, and how many of them.
 
 use tare_findings::collect;
 use tare_findings::figures::count;
@@ -9,7 +9,7 @@ use tare_stats::blocks::Spread;
 /// "Compared by block over all 24 trials; spreads are not shown to differ (p 0.34) and are pooled."
 pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
     let analysis = summary.answer.verdict.tested()?.analysis;
-    // Those that failed for good are missing as those that were left out are.
+    // Trials that failed for good are missing in the same way as those that were left out.
     let of = analysis.of + collect::missing_trials(results);
     let trials = match analysis.trials == of {
         true => format!("all {of} trials"),

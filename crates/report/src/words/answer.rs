@@ -1,4 +1,4 @@
-//! The answer: its first sentence, and what stands below that.
+//! The answer: its first sentence, and the sentences below it.
 
 use super::details::details;
 use super::headline::headline;
@@ -8,15 +8,16 @@ use tare_findings::verdict::{Answer, Disturbed, Selected, Verdict, Without};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerJson {
-    /// One sentence of at most 25 words; of clean trials alone where some were disturbed and enough are left.
+    /// One sentence of at most 25 words. If some trials were disturbed and enough are left, it is about the clean
+    /// trials only.
     pub text: String,
-    /// Intervals, exceptions and what is not distinguishable, a sentence or two each.
+    /// Intervals, exceptions and conditions that are not distinguishable, in a sentence or two each.
     pub details: Vec<String>,
-    /// Whether it says something that was tested: all that one study says together, see `confidence`.
+    /// Whether the answer was tested, together with all other claims of the study, see `confidence`.
     pub tested: bool,
     /// Whether trials that count were disturbed.
     pub disturbed: bool,
-    /// What the first sentence was made from; a second one is of all trials, the disturbed ones with them.
+    /// The findings behind the first sentence; a second finding includes the disturbed trials.
     pub findings: Vec<Verdict>,
 }
 
@@ -28,7 +29,7 @@ impl AnswerJson {
             Some(disturbed) => with_disturbed(all, disturbed),
         };
         let is_open = answer.decides().is_none();
-        // What is only described was disturbed then, all of it.
+        // Without a test of the clean trials, all trials were disturbed.
         let all_disturbed = |found: &Disturbed| found.without == Without::Untested && found.trials == found.of;
         let kind = match (is_open, answer.disturbed.as_ref().is_some_and(all_disturbed), answer.is_rehearsal) {
             (true, _, false) => "Inconclusive: ",
@@ -49,7 +50,7 @@ impl AnswerJson {
     }
 }
 
-/// What the study asked for and this run has not.
+/// Levels that the study requests and this run did not measure.
 fn not_measured(answer: &Answer) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     for out in &answer.left_out {
@@ -76,7 +77,7 @@ fn not_measured(answer: &Answer) -> Vec<String> {
     sentences
 }
 
-/// What rests on disturbed trials is told apart from what clean ones say, and never mixed with it.
+/// Results that include disturbed trials are stated separately from those of clean trials.
 fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Vec<String>, Vec<&'v Verdict>) {
     let (were, them) = if disturbed.trials == 1 { ("was", "it") } else { ("were", "them") };
     let lead = format!("{} of {} {were} disturbed", disturbed.trials, count(disturbed.of, "trial"));
@@ -108,7 +109,7 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
     }
 }
 
-/// The first sentence where clean trials are no basis for one, and what of the disturbed ones it rests on.
+/// The first sentence when clean trials cannot support one, and how the result depends on disturbed trials.
 fn selected(why: Selected) -> (&'static str, &'static str) {
     let slow = "slow trials were disturbed, and are slower than that explains, so clean ones are a selection; repeat this \
                 on a quieter machine.";

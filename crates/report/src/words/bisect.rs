@@ -1,4 +1,4 @@
-//! What a bisection says: its first sentence, a line after each step, and its table.
+//! Sentences of a bisection: the answer, a line after each step, and its table.
 
 use super::ab::{TURNS, one_sided, slower_by};
 use super::ab_rows::why_stopped;
@@ -7,10 +7,10 @@ use tare_results::pairs::Stop;
 use tare_text::{count, duration, percent};
 
 const NAMED: usize = 5;
-/// Digits of a hash that people read.
+/// Number of printed digits of a commit hash.
 const HASH: usize = 12;
 
-/// How a build of the line is called: the first digits of a hash, or the last part of a path.
+/// The name of a build: the first digits of its hash, or the last part of its path.
 pub fn name(found: &Bisection, place: usize) -> String {
     let Some(commit) = found.line.get(place) else { return String::new() };
     match commit.subject {
@@ -19,7 +19,7 @@ pub fn name(found: &Bisection, place: usize) -> String {
     }
 }
 
-/// A chance as people say it: never quite all, never quite nothing.
+/// A probability in words; never exactly 0 or 1.
 pub fn chance(chance: f64) -> String {
     match chance {
         all if all > 0.999 => "over 99.9%".to_owned(),
@@ -28,7 +28,7 @@ pub fn chance(chance: f64) -> String {
     }
 }
 
-/// The answer, or how far it is, in one sentence with its numbers.
+/// The answer, or the progress so far, in one sentence with figures.
 pub fn sentence(found: &Bisection) -> String {
     let last = found.line.len().saturating_sub(1);
     let (good, bad) = (name(found, 0), name(found, last));
@@ -78,7 +78,6 @@ fn first_slower(found: &Bisection, cell: &Cell, spent: &str) -> String {
     format!("With {} {which}{size}; {spent}.", chance(cell.chance))
 }
 
-/// What is known after a step, in one line.
 pub fn line(found: &Bisection, a: usize, b: usize) -> String {
     let likely = found.likely();
     let best = likely.first().map_or(String::new(), |(at, of)| format!("{} with {}", name(found, *at), chance(*of)));
@@ -94,7 +93,6 @@ pub fn line(found: &Bisection, a: usize, b: usize) -> String {
     )
 }
 
-/// Rows of what is known: a name and its value.
 pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     let last = found.line.len().saturating_sub(1);
     let mut rows = vec![("good", told(found, 0)), ("bad", told(found, last))];

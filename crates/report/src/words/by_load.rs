@@ -1,11 +1,11 @@
-//! What differs under each of several loads, in words.
+//! Sentences on what differs under each of several loads.
 
 use super::terms::{measured, small_change};
 use tare_findings::figures::{count, list, times};
 use tare_findings::verdict::{OfLoad, Verdict};
 
-/// First sentences, the fullest first: which loads are moved, each with its own figure, and that the others are not
-/// shown to be; of many how many are, and the one that is moved most.
+/// Candidates for the first sentence, the longest first: the loads with a difference, each with its figure, and that
+/// none is shown for the others. The shorter ones give only the number of such loads and the largest difference.
 pub(super) fn headlines(loads: &[OfLoad]) -> Vec<String> {
     let (shown, others): (Vec<&OfLoad>, Vec<&OfLoad>) = loads.iter().partition(|own| own.shown);
     let moved: Vec<MovedLoad<'_>> = shown.iter().filter_map(|own| MovedLoad::of(own)).collect();
@@ -25,13 +25,12 @@ pub(super) fn headlines(loads: &[OfLoad]) -> Vec<String> {
     ]
 }
 
-/// What one load says of all that differs under it.
 struct MovedLoad<'v> {
     /// "build moved throughput".
     lead: String,
     load: &'v str,
     ratio: f64,
-    /// Whether it is that of a second level to a first one, and not of the best to the worst of many.
+    /// Whether the ratio is that of a second level to a first one, and not of the best to the worst of many.
     of_second: bool,
 }
 

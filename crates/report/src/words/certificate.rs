@@ -1,4 +1,4 @@
-//! What one side against itself says of a machine, in words.
+//! Sentences on a machine's certificate, which is measured by comparing one side with itself.
 
 use tare_findings::certificate::{Against, Alarms, Certificate, Certified, Decides, Ratio, Twin};
 use tare_stats::sequential::Rule;
@@ -21,7 +21,6 @@ fn times(alarms: Alarms) -> String {
     }
 }
 
-/// Rows of what was measured: a name and its value.
 pub fn rows(certificate: &Certificate) -> Vec<(&'static str, String)> {
     let mut rows = vec![("measured", load(certificate)), ("metric", certificate.metric.clone())];
     rows.extend(certificate.against.iter().map(|own| (twin(own.twin), against(own))));
@@ -42,7 +41,7 @@ fn but(change: f64) -> String {
     )
 }
 
-/// What is said of it alongside a verdict.
+/// The sentence about the certificate next to a verdict.
 pub fn alongside(certified: Option<&Certified>) -> String {
     let Some(certified) = certified else {
         return "not measured on this machine; measure it with: tare ab --certify".to_owned();

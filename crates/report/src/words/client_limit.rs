@@ -1,5 +1,5 @@
-//! Whether the client was the limit of a sample, and when nothing went on: what has to be known before a figure is
-//! taken for the server's.
+//! Sentences on whether the client was the limit of a sample, and on standstills: a reader must know this before
+//! attributing a figure to the server.
 
 use std::collections::BTreeMap;
 use tare_findings::client_limit::{ClientFindings, LongestStall};
@@ -7,7 +7,7 @@ use tare_findings::figures::{count, percent};
 use tare_results::Results;
 use tare_results::client_limit::ClientLimit;
 
-/// Why the client was the limit, in words; none where it was not. `elapsed_s` is the length of the sample.
+/// Why the client was the limit; `None` if it was not. `elapsed_s` is the length of the sample.
 pub fn reason(covariates: &BTreeMap<String, f64>, elapsed_s: f64) -> Option<String> {
     ClientLimit::of(covariates, elapsed_s).map(|found| limit_words(found, elapsed_s))
 }
@@ -20,7 +20,7 @@ fn limit_words(found: ClientLimit, elapsed_s: f64) -> String {
     format!("{found}{of}")
 }
 
-/// The words for a standstill, and whose it was as far as is known.
+/// A standstill, and whether the client or the server caused it, as far as known.
 pub fn stall_words(LongestStall { from_s, length_s, is_clients }: &LongestStall) -> String {
     let whose = match is_clients {
         true => "the client itself stood still",
@@ -29,7 +29,6 @@ pub fn stall_words(LongestStall { from_s, length_s, is_clients }: &LongestStall)
     format!("nothing was completed for {length_s:.2} s from second {from_s:.1} on: {whose}")
 }
 
-/// Notes on all trials that are analysed.
 pub(super) fn notes(results: &Results) -> Vec<String> {
     let found = ClientFindings::of(results);
     let limited = found.limited.iter().map(|found| {

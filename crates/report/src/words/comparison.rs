@@ -9,7 +9,7 @@ use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
 
-/// Both sides are the same thing, by the SHA-1 of their server programs.
+/// Both sides are identical, by the SHA-1 of their server programs.
 pub fn identical(programs: &[String]) -> String {
     let digits: Vec<&str> = programs.iter().map(|sha1| sha1.get(..12).unwrap_or(sha1)).collect();
     format!(
@@ -19,7 +19,7 @@ pub fn identical(programs: &[String]) -> String {
     )
 }
 
-/// The largest change of a judged metric, or that none is shown, in at most 25 words; none where nothing is judged.
+/// The largest change of a judged metric, or that none is shown, in at most 25 words; `None` if no metric is judged.
 pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String> {
     let judged = || found.metrics.iter().filter(|metric| metric.judged);
     let size = |metric: &MetricComparison| metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
@@ -43,19 +43,19 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     Some(format!("{what}{at}{}.", figures.unwrap_or_default()))
 }
 
-/// The factor that has both sides in one study: servers that ran already are told apart by where they listen.
+/// The factor that puts both sides into one study: servers that were already running are distinguished by where they
+/// listen.
 pub fn sides_of(notes: &[Note]) -> &'static str {
     let ran_already =
         |note: &Note| matches!(note, Note::Sessions { running: true, .. } | Note::OfSessions { running: true, .. });
     if notes.iter().any(ran_already) { "factors.socket" } else { "factors.binary" }
 }
 
-/// What to know before believing it, one sentence each.
 pub fn notes(notes: &[Note]) -> Vec<String> {
     notes.iter().map(note).collect()
 }
 
-/// A note as a sentence without its full stop.
+/// A note as a sentence without full stop.
 pub fn note(found: &Note) -> String {
     match found {
         Note::Identical { side, first } => format!("{side} is the same program, settings and data as {first}"),
@@ -136,7 +136,7 @@ fn of_sessions(found: &Sessions) -> String {
     format!("{how}: each is one observation, the mean of its trials (n counts sessions); {end}")
 }
 
-/// What is left of a judged metric that is slower by more than what disturbed it could explain; none of any other.
+/// The part of a slowdown of a judged metric that disturbance cannot explain; `None` for other metrics.
 pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
     let beyond = metric.beyond.filter(|_| metric.judged && metric.verdict == Verdict::Slower)?;
     let left = |ratio: f64| change(ratio - 1.0);
@@ -150,7 +150,6 @@ pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
     ))
 }
 
-/// How often the trials of two sides failed.
 pub fn failures(losses: &Losses) -> String {
     let (a, b) = (losses.a, losses.b);
     format!(
@@ -164,7 +163,7 @@ pub fn failures(losses: &Losses) -> String {
     )
 }
 
-/// A difference of means as it stands in tables: the value and its interval, with the metric's unit.
+/// A difference of means for tables: the value and its interval, in the metric's unit.
 pub fn difference(found: &Change, unit: &str) -> (String, Option<String>) {
     let ends = found.ci.map_or(0.0, |ci| ci.low.abs().max(ci.high.abs()));
     let scale = Scale::new(unit, found.value.abs().max(ends), 3);
@@ -177,7 +176,6 @@ fn times(ratio: f64) -> String {
     format!("{:.1}%", 100.0 * ratio)
 }
 
-/// A build against the first one.
 pub fn build_verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
@@ -186,7 +184,7 @@ pub fn build_verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The verdict; what rests on disturbed trials says so first.
+/// The verdict, preceded by "disturbed" if it includes disturbed trials.
 pub fn verdict(metric: &MetricComparison) -> String {
     let disturbed = if metric.disturbed { "disturbed: " } else { "" };
     format!("{disturbed}{}", word(metric.verdict))
@@ -209,7 +207,7 @@ pub(super) fn refusal(why: &Refusal) -> String {
     )
 }
 
-/// How a build was compiled that is not one for production.
+/// How a build was compiled that is not a production build.
 pub fn compiled(level: LowOptimisation) -> &'static str {
     match level {
         LowOptimisation::None => "without optimisation (-O0)",

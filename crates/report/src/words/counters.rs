@@ -1,10 +1,10 @@
-//! Runs of global counters, in words.
+//! Sentences on runs of global counters.
 
 use tare_findings::counters::CounterTable;
 use tare_findings::figures::{count, percent};
 use tare_findings::level_words::words_of;
 
-/// A count as people read it: `20,480,000`.
+/// A count with separators: `20,480,000`.
 pub fn counted(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -17,8 +17,8 @@ pub fn counted(number: u64) -> String {
     out
 }
 
-/// What was lost, one line for each strategy and number of threads that lost any: "fuzzy on 1 thread: 20,480,000
-/// increments expected, 20,479,994 counted, 6 lost"; one line where none was.
+/// Lost counts, one line for each strategy and number of threads that lost any: "fuzzy on 1 thread: 20,480,000
+/// increments expected, 20,479,994 counted, 6 lost"; one line if none was lost.
 pub fn losses(table: &CounterTable) -> Vec<String> {
     let mut lines = Vec::new();
     let mut expected = 0;
@@ -46,7 +46,7 @@ pub fn losses(table: &CounterTable) -> Vec<String> {
     lines
 }
 
-/// What the random generator takes; none where each thread has its own.
+/// The share of the random number generator; `None` when each thread has its own.
 pub fn generator(table: &CounterTable) -> Option<String> {
     let mut found: Vec<(f64, u64)> = Vec::new();
     for (threads, row) in table.threads.iter().zip(&table.cells) {
@@ -74,7 +74,8 @@ mod tests {
     use super::*;
     use tare_findings::counters::CounterCell;
 
-    /// The article's own figures of fuzzy counters.
+    /// The figures of ["NUMA Smart Global Counter"](https://mysqlonarm.github.io/NUMA-Smart-Global-Counter/) for fuzzy
+    /// counters.
     #[test]
     fn losses_are_counts_as_in_the_article() {
         let cell = |seconds, expected, counted| {

@@ -1,10 +1,10 @@
-//! Sentences on where more gives less, and on what grows: which lock is to blame.
+//! Sentences on retrograde scaling, and on the locks and functions whose share grows.
 
 use tare_findings::figures::{count, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{GrowthRanking, Profiled, Scaling, Step, Summary};
 
-/// Sentences of one kind; the rest are counted.
+/// Maximum sentences of one kind; the rest are counted.
 const LISTED: usize = 3;
 
 /// Retrograde steps of a metric, then the fastest growing lock and function.
@@ -33,11 +33,11 @@ fn retrograde(summary: &Summary, metric: &str) -> Option<String> {
     (!steps.is_empty()).then(|| format!("More gave less: {}{more}.", listed.join("; ")))
 }
 
-/// The first of the ranking in which growth is shown; none where nothing is shown to grow.
+/// The first of the ranking for which growth is shown; `None` if no growth is shown.
 fn growing(summary: &Summary, what: Profiled) -> Option<String> {
     let shown = |ranking: &&GrowthRanking| ranking.grown.first().is_some_and(|first| first.shown);
     let rankings = summary.growth.iter().filter(|ranking| ranking.what == what).filter(shown);
-    // Of several ladders the one on which something grows most.
+    // With several ladders, the one with the fastest growth.
     let growth = |ranking: &&GrowthRanking| ranking.grown.first().map_or(0.0, |first| first.per_doubling);
     let ranking = rankings.max_by(|a, b| growth(a).total_cmp(&growth(b)))?;
     let first = ranking.grown.first()?;

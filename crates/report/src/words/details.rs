@@ -1,4 +1,4 @@
-//! What stands below the first sentence: intervals, exceptions, and what is not distinguishable.
+//! The sentences below the first one: intervals, exceptions, and conditions that are not distinguishable.
 
 use super::find;
 use super::headline::headline;
@@ -12,14 +12,14 @@ use tare_findings::verdict::{
 };
 use tare_results::schema::Levels;
 
-/// The fewest trials of a condition from which anything is said without a caution.
+/// With fewer trials of a condition a caution is added.
 const ENOUGH_TRIALS: usize = 5;
-/// Names of a list that are written out; of one more than these there is no "1 more".
+/// Maximum names of a list; if only one more would follow, it is printed too.
 const LISTED_NAMES: usize = 4;
-/// Steps that are written out; the rest are counted.
+/// Maximum steps that are printed; the rest are counted.
 const LISTED_STEPS: usize = 3;
 
-/// Sentences that add to [`headline`] and repeat none of it.
+/// Sentences that add to [`headline`] without repeating it.
 pub(super) fn details(verdict: &Verdict) -> Vec<String> {
     match verdict {
         Verdict::Untested(why) => nothing_tested(why),
@@ -37,11 +37,11 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
         Verdict::SpreadFrom(from) if from.sources.is_empty() => Vec::new(),
         Verdict::SpreadFrom(from) => vec![sources(from)],
         Verdict::Steps { less, pooled, .. } => {
-            // What all ladders show is not told again of each.
+            // A result that all ladders share is not repeated for each.
             let alone = if pooled.iter().any(|step| step.less) { None } else { steps(less) };
             super::pooled::details(pooled).into_iter().chain(alone).collect()
         }
-        // Of the others nothing is shown: the first sentence says so.
+        // The first sentence says that nothing is shown for the other loads.
         Verdict::ByLoad(loads) => {
             let shown = loads.iter().filter(|own| own.shown);
             shown.map(|own| format!("{}: {}", own.load, headline(&own.verdict))).collect()
@@ -125,7 +125,7 @@ fn single_ones(alone: &[MovedAlone]) -> Option<String> {
     (!alone.is_empty()).then(|| format!("{}.", listed(alone.iter().map(words).collect())))
 }
 
-/// Where the spread between trials comes from, as a sentence of its own.
+/// The sources of the spread between trials, as a separate sentence.
 pub(super) fn spread<'l>(sources_of: &SpreadSources, levels: impl Iterator<Item = &'l Levels> + Clone) -> String {
     sources(&spread_source(sources_of, levels))
 }
@@ -138,7 +138,7 @@ fn sources(from: &SpreadFrom) -> String {
         .iter()
         .enumerate()
         .map(|(place, source)| {
-            // Of many levels the share is that of the trials at these two.
+            // With more than two levels, the share is that of the trials at these two.
             let of = if source.levels > 2 { "of these two, " } else { "" };
             let who = format!("{} ({of}{} rather than {})", source.factor, source.noisy_level, source.quiet_level);
             let share = percent(source.share);
@@ -176,7 +176,7 @@ fn few(trials: usize) -> Option<String> {
     (trials < ENOUGH_TRIALS).then(few)
 }
 
-/// The first few of a long list and how many more, for the table has them all.
+/// The first few names of a long list and the number of the others; the table has all.
 fn listed(mut names: Vec<String>) -> String {
     let more = names.len().saturating_sub(LISTED_NAMES);
     if more > 1 {

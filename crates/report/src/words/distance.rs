@@ -1,4 +1,4 @@
-//! What distance costs, in words.
+//! A sentence on the cost of distance.
 
 use tare_findings::distance::{Cost, DistanceCost, PER_NS};
 use tare_findings::figures::{change, changes, count, percent};

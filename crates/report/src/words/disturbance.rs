@@ -1,4 +1,4 @@
-//! Who disturbed a run, program by program.
+//! Sentences on what disturbed a run, by program.
 
 use tare_findings::collect::is_usable;
 use tare_findings::figures::{count, percent};
@@ -7,11 +7,11 @@ use tare_results::Results;
 use tare_results::disturbed::{Disturbing, by_program};
 use tare_results::schema::TrialRecord;
 
-/// Disturbed attempts up to which each stands for itself.
+/// Up to this many disturbed attempts are listed individually.
 const FEW: usize = 2;
 const PROGRAMS: usize = 4;
 
-/// How many trials were disturbed, then a line for each program; none where the few attempts stand for themselves.
+/// How many trials were disturbed, then one line per program; `None` if the attempts are listed individually.
 pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     let disturbed: Vec<&TrialRecord> =
         results.trials.iter().filter(|trial| matches!(state::of(trial), State::Disturbed(_))).collect();
@@ -45,7 +45,7 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     };
     let others = (programs.len() > PROGRAMS)
         .then(|| format!("{} took less, or in fewer attempts", count(programs.len() - PROGRAMS, "other program")));
-    // What no program did, and what was recorded before programs were.
+    // Disturbances without a known program, and those recorded before programs were.
     let unnamed = disturbed.iter().filter(|trial| trial.disturbed_by.is_empty());
     let first = unnamed.clone().next().map(|trial| {
         let reason = trial.reason.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a race says: its first sentence, the line after each block, and why it stopped.
+//! Sentences of a race: the answer, the line after each block, and why it stopped.
 
 use tare_findings::figures::{list, times};
 use tare_findings::find::{Candidate, Fate, Find, Knob, Open, TAIL};
@@ -6,7 +6,7 @@ use tare_results::laps::RaceStop;
 use tare_stats::{Estimate, Interval};
 use tare_text::{count, duration, percent};
 
-/// One sentence of at most 25 words, where the name of a candidate is one.
+/// One sentence of at most 25 words, where the name of a candidate counts as one.
 pub fn sentence(find: &Find) -> String {
     let (trials, within) = (count(find.trials, "trial"), duration(find.elapsed_s));
     let all = find.candidates.len();
@@ -52,7 +52,7 @@ pub fn sentence(find: &Find) -> String {
     }
 }
 
-/// A ratio above 1 as what it is more.
+/// By how much a ratio exceeds 1, in percent.
 fn over(ratio: f64) -> String {
     percent((ratio - 1.0).max(0.0))
 }
@@ -68,7 +68,6 @@ fn to_go(find: &Find) -> String {
     }
 }
 
-/// What is known after a block, in one line.
 pub fn line(find: &Find) -> String {
     let left = find.left().count();
     let head = format!("block {}: {left} of {} remain", find.blocks, find.candidates.len());
@@ -99,7 +98,7 @@ pub fn fate(candidate: &Candidate, find: &Find) -> String {
     }
 }
 
-/// Who left the race and when, the last first, and why it stopped undecided: what adds to [`sentence`].
+/// Which candidates left the race and when, the last first, and why it stopped undecided; adds to [`sentence`].
 pub fn ended(find: &Find) -> Vec<String> {
     const LISTED: usize = 4;
     let mut gone: Vec<&Candidate> = find.candidates.iter().filter(|candidate| candidate.after.is_some()).collect();
@@ -113,7 +112,7 @@ pub fn ended(find: &Find) -> Vec<String> {
     dropped.into_iter().chain(stopped).chain(disturbed(find).map(|what| format!("Disturbed: {what}."))).collect()
 }
 
-/// Who could not be dropped for what something else did to it alone; none where that holds up no decision.
+/// The candidates that could not be dropped because they were disturbed alone; `None` if that prevents no decision.
 pub fn disturbed(find: &Find) -> Option<String> {
     let names = named_as_disturbed(find);
     (!names.is_empty()).then(|| {
@@ -125,18 +124,18 @@ pub fn disturbed(find: &Find) -> Option<String> {
     })
 }
 
-/// Those that are left although something disturbed them alone.
+/// The remaining candidates that were disturbed alone.
 fn open_and_disturbed(find: &Find) -> impl Iterator<Item = &Candidate> {
     find.disturbed_alone().filter(|of| of.fate == Fate::Left)
 }
 
-/// Their names with how often.
+/// Their names, with the number of disturbed trials.
 fn named_as_disturbed(find: &Find) -> Vec<String> {
     let often = |of: &Candidate| format!("{} ({} of {})", of.name, of.disturbed, count(of.trials, "trial"));
     open_and_disturbed(find).map(often).collect()
 }
 
-/// Throughput against the tail of latency: who is at either end.
+/// The trade-off between throughput and tail latency: the best candidate of each.
 pub fn trade(find: &Find) -> Option<String> {
     let ahead = find.ahead()?;
     ahead.p99_ms?;
@@ -151,12 +150,13 @@ pub fn trade(find: &Find) -> Option<String> {
     Some(format!("{TAIL}: lowest with {}, {low} of that of {}{sure}; its {metric} is {paid}", other.name, ahead.name))
 }
 
-/// What a level costs against the one that is named.
+/// The cost of a level compared with the named one.
 pub fn knob(knob: &Knob) -> String {
     format!("{}: {} in place of {} is {}", knob.factor, knob.level, knob.best, ratio(knob.ratio))
 }
 
-/// An interval that says something: one that holds 1 and is wider than a hundredfold does not, as after two blocks.
+/// The interval, unless it is too wide to be useful: if it contains 1 and is wider than a hundredfold, as after two
+/// blocks.
 pub fn told(ci: Option<Interval>) -> Option<Interval> {
     ci.filter(|ci| !ci.contains(1.0) || ci.high < 100.0 * ci.low)
 }
@@ -168,7 +168,7 @@ fn ratio(of: Estimate) -> String {
     }
 }
 
-/// Why it stopped although nothing is decided; none where it is, or goes on.
+/// Why it stopped undecided; `None` if it is decided or still running.
 pub fn stopped(find: &Find) -> Option<String> {
     let why = match find.stop? {
         RaceStop::Decided => return None,
@@ -179,7 +179,6 @@ pub fn stopped(find: &Find) -> Option<String> {
     Some(why.to_owned())
 }
 
-/// What would have decided it.
 fn last_look(find: &Find) -> String {
     let ended = "the last of its looks is over";
     match (find.open(), find.cov) {
@@ -201,7 +200,8 @@ mod tests {
     use tare_results::schema::{Levels, Race};
     use tare_stats::racing::Question;
 
-    /// Candidates with their fates and how many of their 8 trials were disturbed, which from 3 on was alone.
+    /// Candidates with their fates and the number of their 8 trials that were disturbed; from 3 on they count as
+    /// disturbed alone.
     fn made_up(of: &[(&str, Fate, usize)], rule: Race) -> Find {
         let candidate = |(name, fate, disturbed): &(&str, Fate, usize)| Candidate {
             name: (*name).to_owned(),
@@ -256,7 +256,7 @@ mod tests {
         let said = disturbed(&find).unwrap();
         assert!(said.starts_with("b (5 of 8 trials), more often than the one ahead"), "{said}");
         assert!(ended(&find).last().is_some_and(|last| last.contains(&said)), "{:?}", ended(&find));
-        // Another is left that nothing disturbs.
+        // Another candidate remains that was not disturbed.
         let text = sentence(&Find { behind: Some(1.048), ..find.clone() });
         assert!(
             text.contains("3 of 4 remain, 1 was disturbed alone; a is ahead of the others, at most 4.8%"),
@@ -289,14 +289,14 @@ mod tests {
         assert!(line(&find).contains("at most 9.4% behind the best; not decided by the last look"), "{}", line(&find));
         let why = stopped(&find).unwrap();
         assert!(why.contains("a --minimum-effect of about 9.4%") && why.contains("for 2.0% quieten"), "{why}");
-        // A bound that says nothing is none.
+        // A limit that is too large to be useful is not printed.
         let unknown = Find { behind: Some(2.6e8), ..find.clone() };
         assert!(
             sentence(&unknown).ends_with("a is ahead; how long it would take is not known."),
             "{}",
             sentence(&unknown)
         );
-        // What is known to be decided in time says that.
+        // If it is expected to be decided in time, the sentence says so.
         let sure = Find { trials_to_go: Some(6), to_go_s: Some(40.0), ..find };
         assert!(sentence(&sure).ends_with("a is ahead; about 6 trials (40 s) to go."), "{}", sentence(&sure));
     }

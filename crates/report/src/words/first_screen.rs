@@ -1,4 +1,4 @@
-//! The first screen of a report: what was run, on what, what came out, how sure.
+//! The first screen of a report: what was run, the machine, the answer, and its certainty.
 
 use super::ab;
 use super::answer::AnswerJson;
@@ -11,17 +11,16 @@ use tare_findings::summary::{MetricSummary, Summary};
 use tare_results::schema::TrialRecord;
 use tare_results::{Results, Source};
 
-/// The first screen of a report: one sentence a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstScreen {
     pub run: String,
     pub machine: String,
-    /// What came out of it: one sentence of at most 25 words.
+    /// The answer: one sentence of at most 25 words.
     pub out: String,
-    /// Its intervals and exceptions, then more of what came out.
+    /// Its intervals and exceptions, then further results.
     pub further: Vec<String>,
     pub sure: String,
-    /// What to know before believing it, most serious first.
+    /// What a reader must know first, the most serious first.
     pub warnings: Vec<String>,
 }
 
@@ -37,7 +36,8 @@ pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
     }
 }
 
-/// The first sentence and those that belong to it: what pairs were made for goes before what all their trials say.
+/// The first sentence and its details. For paired comparisons, the answer from the pairs comes before that from all
+/// trials.
 pub fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
     let AnswerJson { text, mut details, .. } = AnswerJson::of(&summary.answer);
     let Some(pairs) = results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials)) else {
@@ -70,7 +70,7 @@ fn what_was_run(summary: &Summary, results: &Results) -> String {
     )
 }
 
-/// Its product and version, where both are known.
+/// The product and version of the server, as far as known.
 fn server(trial: &TrialRecord) -> Option<String> {
     let version = trial.server_version.as_deref()?;
     let product = trial.server.as_ref().map_or("", |server| server.product.as_str());
@@ -95,7 +95,7 @@ fn on_what(results: &Results) -> String {
     };
     let guest = match environment.hypervisor.as_deref() {
         None => String::new(),
-        // The CPU tells only that there is some hypervisor.
+        // The CPU only reports that there is a hypervisor.
         Some("virtual machine") => ", a virtual machine".to_owned(),
         Some(name) => format!(", a virtual machine under {name}"),
     };
@@ -115,7 +115,7 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
     let unit = unit(results);
     let widest = measured
         .iter()
-        // A mean that describes no trial has no interval that says anything.
+        // A mean that describes no trial has no useful interval.
         .filter_map(|(name, metric)| Some((name, metric.interval()?.width() / 2.0 / metric.mean.abs(), metric.trials)))
         .filter(|(_, half, _)| half.is_finite())
         .max_by(|a, b| a.1.total_cmp(&b.1));
@@ -137,12 +137,12 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
     format!("{per} per condition{unit}; {widest}.{order}")
 }
 
-/// What a trial is: the unit over which intervals are taken.
+/// What a trial is, the unit over which intervals are computed.
 fn unit(results: &Results) -> &'static str {
     let trials = &results.trials;
     match results.source {
         Source::Csv => "",
-        // Counters have no server: what is fresh is the process that counts.
+        // Counters have no server: each trial is a new process that counts.
         Source::Directory if trials.iter().all(|trial| trial.server_version.is_none()) => ", each a fresh process",
         Source::Directory if trials.iter().any(|trial| trial.uncontrolled.contains_key("server lifetime")) => {
             ", each a reconnection to a server that went on running"

@@ -1,4 +1,4 @@
-//! Sentences after the answer: true, careful, and with a unit on every number.
+//! Sentences after the answer, with a unit on every number.
 
 use super::comparison::refusal;
 use super::terms::{mode_cause, modes, phrase};
@@ -12,9 +12,8 @@ use tare_findings::warm_up_by::by_level;
 use tare_results::Results;
 use tare_results::metric;
 
-/// Further sentences: modes and their cause, where the spread comes from.
 pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
-    // First: a reader of one sentence reads this one.
+    // First, so that a reader of one sentence reads this one.
     let mut all: Vec<String> =
         summary.metrics.iter().filter_map(|name| metric::caveat(name)).map(str::to_owned).collect();
     if let Some(metric) = &summary.headline_metric {
@@ -34,13 +33,13 @@ pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     all.extend(decision.map(|decision| decision.reason.clone()));
     all.extend(summary.not_adjusted.as_ref().map(refusal));
     all.extend(two_hosts::sentences(&collect::conditions(results)));
-    // A rehearsal is too short for modes anyway, which is said.
+    // A rehearsal is too short for modes, which is stated elsewhere.
     let tested = summary.modes_tested.as_ref().filter(|_| !summary.answer.is_rehearsal);
     all.extend(tested.and_then(modes_tested));
     all
 }
 
-/// What silence about modes is worth; nothing where a condition has them, for that is said.
+/// The power of the test for modes, if it found none; `None` when a condition has modes, which is stated elsewhere.
 fn modes_tested(found: &ModesTested) -> Option<String> {
     let metric = phrase(&found.metric);
     if !found.together.is_empty() {
@@ -86,7 +85,8 @@ fn of_headline(summary: &Summary, metric: &str) -> Vec<String> {
     all.into_iter().flatten().chain(culprits::sentences(summary, metric)).collect()
 }
 
-/// Conditions of which a range stands in the table: trials that lie far apart, and that their mean does not describe.
+/// Conditions for which the table prints a range, because their trials are far apart and their mean does not describe
+/// them.
 fn far_sentence(summary: &Summary, metric: &str) -> Option<String> {
     let far = |condition: &&ConditionSummary| condition.metrics.iter().any(|m| m.name == metric && m.far_from_mean);
     let names: Vec<String> = summary.conditions.iter().filter(far).map(|condition| condition.name.clone()).collect();

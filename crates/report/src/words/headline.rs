@@ -1,4 +1,4 @@
-//! The first sentence: at most 25 words, without the intervals, exceptions and ties that stand below it.
+//! The first sentence: at most 25 words, without the intervals, exceptions and ties, which follow below it.
 
 use super::find;
 use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, query, small_change};
@@ -9,9 +9,9 @@ use tare_findings::verdict::{
 };
 use tare_stats::Interval;
 
-/// As many as a reader takes in at once.
+/// As many as can be read at a glance.
 pub(super) const MOST_WORDS: usize = 25;
-/// Two lines of a terminal: a single word may be a whole command line.
+/// Two lines of a terminal, because one word may be a whole command line.
 const MOST_LETTERS: usize = 160;
 
 pub(super) fn headline(verdict: &Verdict) -> String {
@@ -64,7 +64,7 @@ pub(super) fn headline(verdict: &Verdict) -> String {
         Verdict::Steps { less, ladders, pooled } => first_that_fits(
             super::pooled::headlines(pooled, *ladders)
                 .into_iter()
-                // A step of one ladder counts where no step of all is shown.
+                // A step of one ladder is mentioned only if no step of all ladders is shown.
                 .filter(|_| less.is_empty() || pooled.iter().any(|step| step.less))
                 .chain([steps(less, *ladders)]),
         ),
@@ -72,7 +72,8 @@ pub(super) fn headline(verdict: &Verdict) -> String {
     }
 }
 
-/// What is denied, and the single metrics of which it is not: "; single ones move: Q1 2.0x and Q2 0.50x".
+/// A sentence that no change is shown, with the single metrics that are exceptions: "; single ones move: Q1 2.0x and Q2
+/// 0.50x".
 fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
     let named: Vec<String> = alone.iter().map(|one| format!("{} {}", query(&one.metric), times(one.ratio))).collect();
     let ends = match alone.len() {
@@ -82,7 +83,7 @@ fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
     first_that_fits(ends.iter().flat_map(|end| sentences.iter().map(move |sentence| format!("{sentence}{end}"))))
 }
 
-/// The first sentence that is short enough; else the last, which holds no name.
+/// The first sentence that is short enough; otherwise the last, which contains no names.
 fn first_that_fits(sentences: impl IntoIterator<Item = String>) -> String {
     let mut last = String::new();
     for sentence in sentences {
@@ -184,7 +185,7 @@ fn moved(what: &Measured, first: &Moved, others: usize) -> String {
     ])
 }
 
-/// A change near 1, from the first level to the second: as a ratio of two digits it would be lost.
+/// A change near 1 in percent, from the first level to the second: as a ratio with two digits it would be lost.
 fn changed(who: &str, what: &str, by: &str, (from, to): (&str, &str), ci: Option<Interval>, more: &str) -> String {
     let interval = ci.map_or_else(String::new, |ci| format!(", {}", interval_of_change(ci)));
     first_that_fits([
@@ -216,7 +217,7 @@ fn ranked(what: &Measured, factors: &[String], ranking: &Ranked, range: Option<&
         let (of_best, of_worst) = (value(&ranking.best)?, value(&ranking.worst)?);
         Some(format!("{} at {best}, {} at {worst}", figure(of_best, range.unit), figure(of_worst, range.unit)))
     });
-    // Extreme means that are not shown to differ say nothing of what does.
+    // Extreme means that are not shown to differ do not say which conditions differ.
     let ends = match &ranking.apart {
         Some(apart) => format!("{} against {}", level_of(&apart.high, factors), level_of(&apart.low, factors)),
         None => ends.unwrap_or_else(|| format!("{best} is best, {worst} worst")),
@@ -232,7 +233,7 @@ fn ranked(what: &Measured, factors: &[String], ranking: &Ranked, range: Option<&
 fn ranked_levels(what: &Measured, of: &LevelsOf, ranking: &Ranked) -> String {
     let (what, ratio) = (measured(what), times(ranking.ratio));
     let (best, worst) = (&ranking.best, &ranking.worst);
-    // What the best is not told from is not beaten.
+    // A condition is not the only best one if it is not distinguishable from others.
     let is_best = if ranking.best_ties.is_empty() { "is the best" } else { "is among the best" };
     let full = at_most(of, |_| {
         format!("{best} {is_best} {} of {}, {worst} the worst: {what} differs {ratio}.", of.factor, of.levels)
@@ -244,7 +245,7 @@ fn ranked_levels(what: &Measured, of: &LevelsOf, ranking: &Ranked) -> String {
     ])
 }
 
-/// What is said at the largest number of threads or nodes; `rest` is told whether it begins the sentence.
+/// The result at the largest number of threads or nodes; the argument of `rest` says whether it begins the sentence.
 fn at_most(of: &LevelsOf, rest: impl Fn(bool) -> String) -> String {
     match of.at {
         Some((over, most)) => format!("At {most} {over}, {}", rest(false)),
@@ -272,14 +273,14 @@ fn steps(less: &[LessStep], ladders: usize) -> String {
     ])
 }
 
-/// With and without the name of the condition.
+/// The sentence with and without the name of the condition.
 fn by_chance(found: &ByChance) -> (String, String) {
     let what = joined(&found.means, if found.are_modes { "or" } else { "to" }, found.unit);
     let short = format!("Unchanged settings gave {what} by chance");
     (format!("{short} at {}", found.condition), short)
 }
 
-/// "13.0 or 65.4 k/s", on one scale: three digits, or as many more as it takes until the first and the last differ.
+/// "13.0 or 65.4 k/s", on one scale: three digits, or as many more as are needed until the first and the last differ.
 fn joined(means: &[f64], word: &str, unit: &str) -> String {
     let largest = means.iter().map(|mean| mean.abs()).fold(0.0, f64::max);
     let written = |digits: usize| {
@@ -298,11 +299,11 @@ fn interval(ci: Option<Interval>) -> String {
     ci.map_or_else(String::new, |ci| format!(", {}", interval_of_ratio(ci)))
 }
 
-/// A condition that one factor tells from the others by its level alone, where the level is a word.
+/// The name of a condition, or only its level if one factor distinguishes it and the level is a word.
 fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
     let [factor] = factors else { return name };
     let of = |text: &'n str| text.strip_prefix(factor.as_str()).and_then(|rest| rest.strip_prefix('='));
-    // What all conditions have in common comes before or behind it, a word each.
+    // Words that all conditions share precede or follow the level.
     let level = of(name).or_else(|| name.split(' ').find_map(of));
     level.filter(|level| !level.contains(' ') && level.starts_with(char::is_alphabetic)).unwrap_or(name)
 }

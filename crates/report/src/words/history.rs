@@ -6,7 +6,7 @@ use tare_findings::history::{Change, ERROR_RATE, History, MetricHistory, NotTest
 use tare_results::metric::Better;
 use tare_stats::Estimate;
 
-/// Differences that a sentence names; `--json` has all.
+/// Maximum differences named in a sentence; `--json` has all.
 const NAMED: usize = 4;
 
 /// A ratio as a change with its interval, `-2.1% (95% interval -2.6% to -1.5%)`.
@@ -15,12 +15,12 @@ fn changed(ratio: Estimate) -> String {
     format!("{} ({interval})", change(ratio.value - 1.0))
 }
 
-/// As many digits of a commit as people read.
+/// The digits of a commit hash that are printed.
 pub fn hash(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 
-/// The largest change of all lines, or that none is shown, in at most 25 words.
+/// The largest change over all metrics, or that none is shown, in at most 25 words.
 pub fn history_sentence(found: &History) -> String {
     let runs = runs(found);
     let changes = || found.lines.iter().flat_map(|line| line.changes.iter().map(move |change| (line, change)));
@@ -63,7 +63,7 @@ fn direction(line: &MetricHistory, ratio: f64) -> &'static str {
     }
 }
 
-/// A step, the runs around it, and what else changed there.
+/// A step, the runs before and after it, and what else changed there.
 pub fn step(line: &MetricHistory, found: &Change) -> String {
     let name = |place: usize| line.points.get(place).map_or("", |point| point.run.as_str());
     let at = found.first_after;
@@ -94,7 +94,7 @@ fn named(all: &[Difference]) -> String {
     list(&words)
 }
 
-/// What there is to say of a line apart from its table, a sentence each.
+/// The sentences about one metric, in addition to its table.
 pub fn line(line: &MetricHistory) -> Vec<String> {
     let mut said: Vec<String> = line.changes.iter().map(|found| step(line, found)).collect();
     said.extend(line.drift.map(|drift| {
@@ -123,7 +123,7 @@ pub fn line(line: &MetricHistory) -> Vec<String> {
     said
 }
 
-/// What a reader has to know of all lines together.
+/// The sentences about all metrics together.
 pub fn history(found: &History) -> Vec<String> {
     let order = match found.by_time {
         true => "in the order of their first trials",

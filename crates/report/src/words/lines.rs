@@ -1,4 +1,4 @@
-//! Words for cache lines that cores take from each other.
+//! Sentences on cache lines that cores take from each other.
 
 use tare_findings::figures::{list, percent};
 use tare_findings::lines::{LineSummary, LineUse, LinesSummary};
@@ -17,7 +17,7 @@ pub(crate) fn about(found: &LinesSummary) -> String {
     )
 }
 
-/// The first line in one sentence; none where none was found elsewhere.
+/// The first line in one sentence; `None` if no line was found in another cache.
 pub(crate) fn first(found: &LinesSummary) -> Option<String> {
     let line = found.lines.first()?;
     let by = |what: &str, uses: &[LineUse]| {
@@ -44,7 +44,7 @@ pub(crate) fn sharing(line: &LineSummary) -> &'static str {
     }
 }
 
-/// Who does it, from which byte of the line and on which node.
+/// The functions that use a line, with the byte of the line and the node.
 pub(crate) fn uses(uses: &[LineUse]) -> String {
     let one = |use_: &LineUse| format!("{} (byte {}, node {})", use_.function, use_.offset, use_.node);
     uses.iter().map(one).collect::<Vec<String>>().join(", ")

@@ -1,9 +1,8 @@
-//! Sentences on the machines of a study that several ran.
+//! Sentences on the machines of a study that ran on several.
 
 use tare_findings::figures::percent;
 use tare_findings::hosts::{HostRow, Hosts};
 
-/// What a reader must know of the machines, one sentence each.
 pub(super) fn sentences(hosts: &Hosts) -> Vec<String> {
     let mut said: Vec<String> = hosts.rows.iter().filter(|row| row.odd_level).filter_map(level_sentence).collect();
     said.extend(hosts.rows.iter().filter(|row| row.odd_spread).map(|row| {

@@ -1,4 +1,4 @@
-//! The first sentence on several sides against the first.
+//! The first sentence of a comparison of several sides with the first.
 
 use super::find::told;
 use super::terms::{interval_of_change, phrase};
@@ -6,7 +6,7 @@ use tare_findings::compare::rows::word;
 use tare_findings::compare::{AgainstFirst, ManyComparison, Verdict};
 use tare_findings::figures::change;
 
-/// The largest change of a judged metric against the first side, or that none is shown, in at most 25 words.
+/// The largest change of a judged metric compared with the first side, or that none is shown, in at most 25 words.
 pub fn many_sentence(found: &ManyComparison) -> String {
     let base = found.sides.first().map_or("", String::as_str);
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();

@@ -1,5 +1,5 @@
-//! Sentences: the one place where findings become words, for terminal, page, exports and `--json` alike. Nothing is
-//! decided from what is made here.
+//! Sentences: findings become words only here, for terminal, page, exports and `--json` alike. No decision depends on
+//! these texts.
 
 pub mod ab;
 pub mod ab_rows;

@@ -1,20 +1,20 @@
-//! The lines that put a server where a condition had it: numactl, a unit of systemd, the engine's option file.
+//! The lines that configure a server like a condition: numactl, a systemd unit, the engine's option file.
 
 use std::collections::BTreeMap;
 use tare_findings::used::Used;
 use tare_results::schema::PlannedCondition;
 use tare_topology::MemoryPolicy;
 
-/// Lines for one place.
+/// Lines for one destination.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Paste {
-    /// Where they belong: a shell or a file.
+    /// The destination: a shell or a file.
     pub into: String,
-    /// Each as it is to stand there.
+    /// The lines, ready to be pasted.
     pub lines: Vec<String>,
 }
 
-/// What an engine's files are called: program, service, option file, its head.
+/// Names of an engine: program, service, option file, section of that file.
 fn files(engine: &str) -> (&'static str, &'static str, &'static str, Option<&'static str>) {
     match engine {
         "mariadb" => ("mariadbd", "mariadb", "my.cnf", Some("[mariadbd]")),
@@ -24,7 +24,7 @@ fn files(engine: &str) -> (&'static str, &'static str, &'static str, Option<&'st
     }
 }
 
-/// What a condition says beyond the defaults of machine and engine; empty where that is nothing.
+/// The settings of a condition that differ from the defaults of machine and engine; empty if there are none.
 pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
     let word = |key: &str| condition.settings.get(key).map(ToString::to_string).unwrap_or_default();
     let engine = word("engine.name");
@@ -67,14 +67,13 @@ fn add(all: &mut Vec<Paste>, into: &str, lines: Vec<String>) {
     }
 }
 
-/// Every engine option that the condition sets.
 fn options(condition: &PlannedCondition) -> BTreeMap<&str, String> {
     let named =
         condition.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix("engine.options.")?, value)));
     named.map(|(name, value)| (name, value.to_string())).collect()
 }
 
-/// The options of numactl; none where it would say nothing.
+/// The options of numactl; `None` if none is needed.
 fn numactl(cpus: &str, policy: &MemoryPolicy) -> Option<String> {
     let bound = (!cpus.is_empty()).then(|| format!("--physcpubind={cpus}"));
     let memory = match policy {
@@ -89,7 +88,7 @@ fn numactl(cpus: &str, policy: &MemoryPolicy) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// The keys of a unit, see systemd.exec(5).
+/// The keys of a systemd unit, see systemd.exec(5).
 fn systemd(cpus: &str, policy: &MemoryPolicy) -> Vec<String> {
     let mut lines = Vec::new();
     if !cpus.is_empty() {
@@ -100,7 +99,7 @@ fn systemd(cpus: &str, policy: &MemoryPolicy) -> Vec<String> {
         MemoryPolicy::Interleave(nodes) => ("interleave", Some(nodes.to_string())),
         MemoryPolicy::Preferred(node) => ("preferred", Some(node.to_string())),
         MemoryPolicy::Local => ("local", None),
-        // systemd knows no weights: start the program with numactl there.
+        // systemd has no weighted interleaving: start the program with numactl instead.
         _ => return lines,
     };
     lines.push(format!("NUMAPolicy={kind}"));

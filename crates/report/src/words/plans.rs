@@ -5,10 +5,10 @@ use tare_findings::figures::{count, figure, list};
 use tare_findings::plans::{PlanTrials, PlanUse, QueryPlans};
 use tare_results::metric;
 
-/// Sentences about single queries; the page has the rest.
+/// Maximum sentences about single queries; the page has the rest.
 const LISTED: usize = 5;
 
-/// A plan that changed between trials of one condition: odd, and named as a cause.
+/// A warning for each plan that changed between trials of one condition, as a cause of differences.
 pub(super) fn changed(found: &[QueryPlans]) -> Vec<String> {
     let all = found.iter().flat_map(|query| query.changed_within.iter().map(move |condition| (query, condition)));
     let mut lines: Vec<String> =
@@ -52,7 +52,7 @@ fn differs(a: &str, b: &str) -> String {
     first.map_or(String::new(), |at| format!("; the first has `{}` where the other has `{}`", line(a, at), line(b, at)))
 }
 
-/// Queries whose plan differs between conditions: their comparison is one of plans too.
+/// Queries whose plan differs between conditions: comparing these conditions also compares plans.
 pub(super) fn between(found: &[QueryPlans]) -> Option<String> {
     let steady: Vec<String> =
         found.iter().filter(|query| query.changed_within.is_empty()).map(|found| query(&found.metric)).collect();
@@ -68,7 +68,7 @@ pub(super) fn between(found: &[QueryPlans]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Q12 with two plans, each with the trials of one condition and their mean.
+    /// Q12 with two plans, each with the number of trials of one condition and their mean.
     fn found(uses: [(&str, usize, f64); 2], changed_within: &[&str]) -> QueryPlans {
         let texts = ["orders | ALL\nlineitem | ref", "orders | ALL\nlineitem | range"];
         let plan = |((condition, trials, mean), text): ((&str, usize, f64), &str)| PlanUse {

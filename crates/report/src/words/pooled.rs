@@ -1,14 +1,14 @@
-//! Steps over many ladders, in words.
+//! Sentences on steps pooled over many ladders.
 
 use super::terms::interval_of_ratio;
 use tare_findings::figures::{count, list, times};
 use tare_findings::level_words::words_of;
 use tare_findings::pooled::{PooledStep, StepExceptions};
 
-/// Loads that a first sentence names.
+/// Maximum loads named in the first sentence.
 const NAMED: usize = 3;
 
-/// First sentences, the fullest first; none where nothing was pooled.
+/// Candidates for the first sentence, the longest first; empty if nothing was pooled.
 pub(super) fn headlines(pooled: &[PooledStep], ladders: usize) -> Vec<String> {
     let mut less: Vec<&PooledStep> = pooled.iter().filter(|step| step.less).collect();
     less.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
@@ -30,7 +30,7 @@ pub(super) fn headlines(pooled: &[PooledStep], ladders: usize) -> Vec<String> {
     ]
 }
 
-/// What the last step gave, where no step is shown to give less on all ladders.
+/// The gain of the last step, if no step is shown to reduce throughput on all ladders.
 fn without_less(pooled: &[PooledStep], ladders: usize) -> Vec<String> {
     let none = format!("On no step of {} is more shown to give less", count(ladders, "ladder"));
     let last = pooled.iter().filter(|step| step.ci.is_some() && step.possible().is_some());
@@ -39,7 +39,7 @@ fn without_less(pooled: &[PooledStep], ladders: usize) -> Vec<String> {
     gain.into_iter().collect()
 }
 
-/// Every step with its interval, and its exceptions.
+/// Every step with its interval and its exceptions.
 pub(super) fn details(pooled: &[PooledStep]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     for step in pooled.iter().filter(|step| step.over != "threads" || step.is_claim()) {

@@ -1,16 +1,16 @@
-//! Sentences on experiments that try suspects.
+//! Sentences on experiments that test suspects.
 
 use super::suspects::suspect;
 use tare_findings::figures::{count, list, percent};
 use tare_findings::why::{Change, Expected, Proof, ProofVerdict, Trial};
 
-/// What is changed, as a study is told it.
+/// The changed settings, in the notation of a study.
 pub fn changes(changes: &[Change]) -> String {
     let words = |change: &Change| format!("{}={}", change.key, change.shown());
     changes.iter().map(words).collect::<Vec<_>>().join(" ")
 }
 
-/// What an experiment will do, and when the suspect stands.
+/// What an experiment will do, and which result confirms the suspect.
 pub fn plan(trial: &Trial) -> String {
     let must = match trial.expected {
         Expected::Faster => format!("falls by {} or more", percent(trial.effect)),

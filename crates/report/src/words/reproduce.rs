@@ -1,4 +1,4 @@
-//! What became of a published claim: a line a claim.
+//! The outcome of published claims, one line each.
 
 use super::comparison::compiled;
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why};
@@ -17,7 +17,7 @@ pub fn verdict(found: Option<&Reproduced>) -> &'static str {
     }
 }
 
-/// How many claims came to what: `2 of 5 claims hold here, 1 does not hold, 2 are not decided.`
+/// How many claims have which verdict: `2 of 5 claims hold here, 1 does not hold, 2 are not decided.`
 pub fn sentence<'r>(found: impl Iterator<Item = Option<&'r Reproduced>>) -> String {
     let (mut hold, mut not, mut open, mut cannot) = (0, 0, 0, 0);
     for verdict in found {
@@ -55,7 +55,7 @@ pub fn line(claim: &Claim, found: &Reproduced) -> String {
     }
 }
 
-/// What stands behind verdict and published figure where these have columns of their own.
+/// The text after verdict and published figure, when these have their own columns.
 pub fn behind_verdict(claim: &Claim, found: &Reproduced) -> String {
     match found {
         Reproduced::Holds(figure) | Reproduced::DoesNotHold(figure) => {
@@ -128,7 +128,7 @@ pub fn because(cannot: &Cannot) -> String {
     }
 }
 
-/// The published figure, as it is shown next to ours.
+/// The published figure, as printed next to the measured one.
 pub fn published(claim: &Claim) -> String {
     match &claim.published {
         Published::Ratio(figure) | Published::Value(figure) => number(claim.measure, *figure),
@@ -136,7 +136,7 @@ pub fn published(claim: &Claim) -> String {
     }
 }
 
-/// What a machine must have, in words; `builds` are names of server builds.
+/// The requirements on a machine; `builds` are names of server builds.
 pub fn needs<'b>(needs: &Needs, builds: impl Iterator<Item = &'b String>) -> String {
     let nodes = needs.nodes.map(|nodes| count(nodes, "NUMA node"));
     let pus = needs.pus.map(|pus| count(pus, "logical CPU"));
@@ -146,7 +146,7 @@ pub fn needs<'b>(needs: &Needs, builds: impl Iterator<Item = &'b String>) -> Str
     if all.is_empty() { "nothing special".to_owned() } else { all.join(", ") }
 }
 
-/// Ratios near 1 need their third digit; CoVs are shares.
+/// Ratios near 1 have a third digit; CoVs are percentages.
 fn number(measure: Measure, value: f64) -> String {
     match measure {
         Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio if (0.9..1.1).contains(&value) => {

@@ -1,9 +1,8 @@
-//! Sentences on searches for the highest rate under an objective.
+//! Sentences on searches for the highest rate under a service-level objective.
 
 use tare_findings::figures::{count, figure};
 use tare_findings::searches::{FEWEST_BEYOND, SearchNotes};
 
-/// What a reader must know before believing a rate.
 pub(super) fn notes(found: &[SearchNotes]) -> Vec<String> {
     found.iter().flat_map(|notes| scarce(notes).into_iter().chain(without_end(notes))).collect()
 }

@@ -1,4 +1,4 @@
-//! Sentences about how steady results are: where their spread comes from, and what goes with what is left of it.
+//! Sentences on the spread of results: its sources, and covariates that are associated with the rest of it.
 
 use tare_findings::figures::{count, list, percent};
 use tare_findings::summary::{ConditionSummary, Spread, Summary};
@@ -19,7 +19,7 @@ pub(super) fn residuals(summary: &Summary) -> Option<String> {
     })
 }
 
-/// "22 queries", where that is what the metrics are.
+/// "22 queries", if the metrics are queries.
 pub(super) fn many(metrics: usize, one: &str) -> String {
     match metric::query(one).is_some() {
         true if metrics != 1 => format!("{metrics} queries"),
@@ -28,7 +28,7 @@ pub(super) fn many(metrics: usize, one: &str) -> String {
     }
 }
 
-/// The article's table in one sentence, where there are several queries.
+/// The table of spreads in one sentence, if there are several queries.
 pub(super) fn spread(summary: &Summary) -> Option<String> {
     let spreads: Vec<(&ConditionSummary, &Spread)> = summary
         .conditions

@@ -1,12 +1,12 @@
-//! Sentences on suspects: what each is called, its number, and what would decide about it.
+//! Sentences on suspects: the name of each, its figure, and the experiment that would decide.
 
 use super::why::{last_word, signed};
 use tare_findings::figures::percent;
 use tare_findings::why::{Cause, Expected, SUSPECTS_SHOWN, Suspect, Why};
 
-/// Microseconds have one decimal.
+/// Smaller times would be printed as 0, because microseconds have one decimal.
 const LEAST_US: f64 = 0.05;
-/// Where too few trials show nothing.
+/// Factor on the number of trials that is recommended when they were too few.
 const TIMES_AS_MANY: u32 = 2;
 
 pub fn suspect(suspect: &Suspect) -> String {
@@ -36,7 +36,7 @@ pub fn suspect(suspect: &Suspect) -> String {
     }
 }
 
-/// A suspect's number: its time, and what is counted of it.
+/// The figures of a suspect: its time, and related counts.
 pub fn evidence(cause: &Cause) -> String {
     let share = cause.share.map_or(String::new(), |share| format!(" ({} of the difference)", signed(share)));
     let counts = cause.counts.map_or(String::new(), |[a, b]| match cause.suspect {
@@ -62,7 +62,7 @@ pub fn command(cause: &Cause) -> String {
     format!("tare run {}", words.join(" "))
 }
 
-/// What is to be seen then.
+/// The expected result of that command.
 pub fn expected(cause: &Cause) -> &'static str {
     match (&cause.suspect, cause.prove.expected) {
         (Suspect::GlobalLock(_), Expected::Unchanged) => {
@@ -86,8 +86,8 @@ pub fn expected(cause: &Cause) -> &'static str {
     }
 }
 
-/// What would decide, with its minutes: about the largest suspect whose experiment changes anything; where no
-/// difference is shown, about that. A sentence and its command.
+/// The experiment that would decide, with its minutes: about the largest suspect whose experiment changes a setting, or
+/// about the whole difference if that is not shown. A sentence and its command.
 pub fn decides(found: &Why) -> Option<[String; 2]> {
     let minutes = |cause: &Cause, times: u32| {
         let s = cause.prove.estimated_s.map(|s| s.saturating_mul(times));
@@ -107,7 +107,7 @@ pub fn decides(found: &Why) -> Option<[String; 2]> {
     Some([sentence, command(first)])
 }
 
-/// Suspects that are listed: the largest, without those that are nothing when rounded.
+/// The suspects that are listed: the largest, without those that round to 0.
 pub fn listed(found: &Why) -> impl Iterator<Item = &Cause> {
     found.causes.iter().filter(|cause| cause.us.abs() >= LEAST_US).take(SUSPECTS_SHOWN)
 }

@@ -1,4 +1,4 @@
-//! Words that several sentences and tables share.
+//! Phrases that several sentences and tables share.
 
 use super::steadiness::many;
 use tare_findings::figures::{change, changes_of, figure, list, percent, times_between};
@@ -9,7 +9,7 @@ use tare_results::metric::Better;
 pub(super) use tare_results::metric::short as query;
 use tare_stats::Interval;
 
-/// Both ends of an interval, `0.98x to 1.03x`, or what stands for none.
+/// Both limits of an interval, `0.98x to 1.03x`, or `none`.
 pub(crate) fn between(ci: Option<Interval>, none: &str, end: impl Fn(f64) -> String) -> String {
     ci.map_or_else(|| none.to_owned(), |ci| format!("{} to {}", end(ci.low), end(ci.high)))
 }
@@ -18,7 +18,7 @@ pub(super) fn interval_of_ratio(ci: Interval) -> String {
     format!("95% interval {}", times_between(ci))
 }
 
-/// A ratio near 1 as a change in percent, `-2.9%`; none where two digits of a ratio say it.
+/// A ratio near 1 as a change in percent, `-2.9%`; `None` if two digits of a ratio are enough.
 pub(super) fn small_change(ratio: f64) -> Option<String> {
     (0.92..1.09).contains(&ratio).then(|| change(ratio - 1.0))
 }
@@ -55,7 +55,7 @@ pub fn modes(modes: &[Mode], unit: &str) -> String {
     list(&words)
 }
 
-/// The short name of the condition at a place: A, B ... Z, AA ... ZZ, AAA ...
+/// The short name of a condition by index: A, B ... Z, AA ... ZZ, AAA ...
 pub fn letter(index: usize) -> String {
     let last = char::from(b'A' + (index % 26) as u8);
     match (index / 26).checked_sub(1) {
@@ -64,12 +64,10 @@ pub fn letter(index: usize) -> String {
     }
 }
 
-/// How conditions are ordered.
 pub fn best_first(several_loads: bool) -> &'static str {
     if several_loads { "best first of each number of threads" } else { "best first" }
 }
 
-/// Which of two values is the better one, in words.
 pub fn better_word(better: Better) -> &'static str {
     match better {
         Better::Higher => "higher is better",

@@ -1,5 +1,4 @@
-//! Sentences on the trials themselves: drift, shared servers, what was left out, a trial far from the others, and
-//! another load alongside.
+//! Sentences on the trials: drift, shared servers, left-out samples, outliers, and conditions with another load.
 
 use super::terms::phrase;
 use tare_findings::dropped::Dropped;
@@ -11,7 +10,7 @@ use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_findings::verdict::Verdict;
 use tare_results::{covariate, metric};
 
-/// One sentence; none where nothing is shown.
+/// One sentence; `None` if no drift is shown.
 pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {
     let without_blocks = answer.tested().is_some_and(|tested| !tested.analysis.by_block);
     let within = match without_blocks {
@@ -51,7 +50,7 @@ pub(super) fn lifetimes(found: &Lifetimes) -> String {
     )
 }
 
-/// How far the dropped samples lie from the ones that count, on average over all trials.
+/// How far the left-out samples are from the others, on average over all trials.
 pub(super) fn dropped(found: &Dropped) -> String {
     format!(
         "Left out, as the study asks: the first {} of each trial, whose {} was {} against the others.",
@@ -61,7 +60,7 @@ pub(super) fn dropped(found: &Dropped) -> String {
     )
 }
 
-/// Names it, its log and the result without it.
+/// Names the outlier, its log and the result without it.
 pub(super) fn outlier(found: &Outlier) -> String {
     let unit = metric::describe(&found.metric).unit;
     let differing: Vec<String> = found
@@ -92,7 +91,7 @@ pub(super) fn outlier(found: &Outlier) -> String {
     )
 }
 
-/// What the conditions alongside the main ones came to: how far their trials lie apart.
+/// The result of conditions with another load: how far apart their trials are.
 pub(super) fn aside(summary: &Summary) -> Option<String> {
     let metric = summary.headline_metric.as_deref()?;
     let others: Vec<(&ConditionSummary, &MetricSummary)> = summary

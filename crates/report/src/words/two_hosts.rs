@@ -1,18 +1,19 @@
-//! Clients on another host than their server: which it was, how its clock stood, and which CPUs of either host worked
-//! for the network.
+//! Sentences on clients on another host than their server: the host, the offset of its clock, and which CPUs of either
+//! host handled the network.
 
 use std::collections::BTreeMap;
 use tare_findings::collect::ConditionTrials;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::schema::ClientHost;
 
-/// Beginnings of the names of covariates, and what they count.
+/// Prefixes of names of covariates, and what they count.
 const COUNTS: [(&str, &str); 2] =
     [("network_receiving_cpu", "packets received on"), ("network_interrupts_cpu", "interrupts of network devices on")];
-/// CPUs that a sentence names.
+/// Maximum CPUs named in a sentence.
 const NAMED: usize = 4;
 
-/// A sentence for each clients' host, and one for the network of both; none where clients were alongside their server.
+/// A sentence for each host of clients, and one for the network of both; empty if clients were on the host of their
+/// server.
 pub(super) fn sentences(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
     let trials: Vec<_> = conditions.iter().flat_map(|c| &c.ok).filter(|trial| trial.client_host.is_some()).collect();
     let mut hosts: BTreeMap<&str, Vec<&ClientHost>> = BTreeMap::new();
@@ -39,7 +40,7 @@ pub(super) fn sentences(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
 }
 
 fn of_host(name: &str, all: &[&ClientHost]) -> Option<String> {
-    // The best comparison says most of how the clocks stood.
+    // The measurement with the smallest uncertainty gives the best estimate of the offset.
     let best = all.iter().min_by(|a, b| a.clock_uncertainty_s.total_cmp(&b.clock_uncertainty_s))?;
     let (offset_ms, known_ms) = (1e3 * best.clock_offset_s, 1e3 * best.clock_uncertainty_s);
     let ahead = if offset_ms < 0.0 { "behind" } else { "ahead of" };
@@ -50,7 +51,7 @@ fn of_host(name: &str, all: &[&ClientHost]) -> Option<String> {
     ))
 }
 
-/// `CPU 3 (98%), CPU 0 (2%)`: those that did most first; none where nothing was counted.
+/// `CPU 3 (98%), CPU 0 (2%)`, the largest shares first; `None` if nothing was counted.
 fn cpus<'a>(counts: impl Iterator<Item = (&'a str, f64)>) -> Option<String> {
     let mut by_cpu: BTreeMap<&str, f64> = BTreeMap::new();
     for (cpu, count) in counts {

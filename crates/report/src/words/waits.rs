@@ -1,4 +1,4 @@
-//! Words for where the threads of a server spend time, and the sentence on what they sleep in most.
+//! Phrases for where the threads of a server spend time, and the sentence on what they sleep in most.
 
 use tare_findings::figures::{figure, percent, times};
 use tare_findings::summary::{CaptureSummary, Summary, Unnamed};
@@ -6,10 +6,10 @@ use tare_findings::waits::{TimeSummary, WaitsSummary};
 use tare_results::waits::{FutexOperation, TimeUse};
 use tare_text::ending;
 
-/// A share of the connections' time that is worth a sentence.
+/// Smallest share of the connections' time that is worth a sentence.
 const LEAST: f64 = 0.05;
 
-/// Letters of a function that a row has room for: its own name comes last.
+/// Maximum characters of a function in a row; the end of the name is kept.
 const CALLER: usize = 40;
 
 /// What the threads did, for a row of a table.
@@ -45,12 +45,12 @@ fn of_time(part: &TimeSummary) -> String {
     }
 }
 
-/// `0.152 ms`, of all connections together for each transaction.
+/// `0.152 ms` per transaction, summed over all connections.
 pub(crate) fn per_transaction(part: &TimeSummary) -> Option<String> {
     Some(figure(part.per_transaction_ms? / 1000.0, "s"))
 }
 
-/// What looking cost, and what it is to be held against.
+/// The cost of the capture, and the figures to compare it with.
 pub(crate) fn cost(capture: &CaptureSummary, waits: &WaitsSummary) -> String {
     let throughput = capture.tps_ratio.map_or(String::new(), |ratio| {
         format!("; throughput in that sample was {} of the measured one, with all captures", times(ratio))
@@ -96,7 +96,7 @@ pub(super) fn sentence(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// Profiles of which much has no names, and the command that says what brings them.
+/// The profile with the largest share of functions without names, and the command that explains how to get them.
 pub(super) fn unnamed(summary: &Summary) -> Option<String> {
     let with = summary.captures.iter().filter_map(|capture| Some((capture, capture.unnamed.as_ref()?)));
     let all = with.clone().count();
@@ -105,7 +105,7 @@ pub(super) fn unnamed(summary: &Summary) -> Option<String> {
     Some(unnamed_of(unnamed, &format!("the profile of {}{more}", capture.condition)))
 }
 
-/// A profile, as it is called, of which much has no names.
+/// The same for one profile, with its name.
 pub(super) fn unnamed_of(unnamed: &Unnamed, profile: &str) -> String {
     format!(
         "{} of {profile} are functions without a name, most of them of {}: `tare setup symbols` says what brings the names",

@@ -1,10 +1,9 @@
-//! Words for who keeps the threads that serve connections asleep.
+//! Phrases for the threads that connection threads sleep for.
 
 use tare_findings::figures::percent;
 use tare_findings::wakes::WakesSummary;
 use tare_results::waits::Doing;
 
-/// What a thread did while others waited for it.
 pub(crate) fn doing(doing: Doing) -> &'static str {
     match doing {
         Doing::Ran => "ran",
@@ -13,10 +12,10 @@ pub(crate) fn doing(doing: Doing) -> &'static str {
     }
 }
 
-/// Callers that a table names.
+/// Maximum callers named in a table.
 const CALLERS: usize = 6;
 
-/// Who called what is slept in, the nearest first; what has no name once, however deep it is.
+/// The callers of the function that sleeps, the nearest first; successive functions without a name count once.
 pub(crate) fn callers(chain: &str) -> String {
     let mut names: Vec<&str> = chain.rsplit(';').collect();
     names.dedup();
@@ -24,7 +23,7 @@ pub(crate) fn callers(chain: &str) -> String {
     names.join(" < ")
 }
 
-/// How much of the time it is, and who ended the sleeps.
+/// The share of time asleep, and which threads ended the sleeps.
 pub(crate) fn about(found: &WakesSummary) -> String {
     let by = found.woken_by.iter().take(3).map(|(who, share)| format!("{who} {}", percent(*share)));
     let by: Vec<String> = by.collect();

@@ -1,4 +1,4 @@
-//! Sentences on the warm-up of queries, and on what a warm-up left to do.
+//! Sentences on the warm-up of queries, and on server work left over from a warm-up.
 
 use super::terms::query;
 use std::collections::BTreeMap;
@@ -10,10 +10,9 @@ use tare_findings::warm_up_by::WarmUpBy;
 use tare_results::Results;
 use tare_results::settled::SettledRecord;
 
-/// Conditions named one by one.
+/// Maximum conditions named.
 const LISTED: usize = 3;
 
-/// How long it took, in one sentence.
 pub(super) fn sentence(found: &[WarmUp]) -> Option<String> {
     let first = |warm: &&WarmUp| warm.ratios.first().copied().unwrap_or(1.0);
     let worst = found.iter().max_by(|a, b| first(a).total_cmp(&first(b)))?;
@@ -37,8 +36,8 @@ pub(super) fn sentence(found: &[WarmUp]) -> Option<String> {
     ))
 }
 
-/// What decides how long it took: "With ahi=ON it took 7 to 8 executions until all queries were warm, with ahi=OFF 0 to
-/// 1."
+/// The factor on which the warm-up depends: "With ahi=ON it took 7 to 8 executions until all queries were warm, with
+/// ahi=OFF 0 to 1."
 pub(super) fn by_level(WarmUpBy { factor, levels: [long, short] }: &WarmUpBy) -> String {
     let runs = |runs: &RangeInclusive<usize>| match runs.start() == runs.end() {
         true => runs.end().to_string(),
@@ -77,7 +76,7 @@ pub(super) fn cold(found: &[WarmUp]) -> Vec<String> {
     lines
 }
 
-/// Trials that were measured although their server had work left over from the warm-up: a line for each condition.
+/// Trials that were measured although their server still had work left over from the warm-up, one line per condition.
 pub(super) fn unsettled(results: &Results) -> Vec<String> {
     let mut all: BTreeMap<&str, Vec<&SettledRecord>> = BTreeMap::new();
     for trial in results.trials.iter().filter(|trial| is_usable(trial)) {

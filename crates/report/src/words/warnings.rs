@@ -1,4 +1,4 @@
-//! What a reader must know before believing a figure, most serious first.
+//! Warnings that a reader must know before trusting a figure, the most serious first.
 
 use super::terms::{self, mode_cause};
 use super::which::not_realizable;
@@ -11,15 +11,15 @@ use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
 
-/// Reasons listed one by one; the rest are counted.
+/// Maximum reasons listed; the rest are counted.
 const LISTED: usize = 5;
 
-/// Warnings, one sentence each: many disturbed attempts as the programs that disturbed them.
+/// Warnings, one sentence each; many disturbed attempts are summarised by program.
 pub fn warnings(summary: &Summary, results: &Results) -> Vec<String> {
     all(summary, results, disturbance::in_short(results).unwrap_or_else(|| disturbed(results)))
 }
 
-/// The same with every disturbed attempt by itself, as far as they are listed.
+/// The same, with disturbed attempts listed individually, up to the maximum.
 pub fn warnings_in_full(summary: &Summary, results: &Results) -> Vec<String> {
     all(summary, results, disturbed(results))
 }
@@ -54,7 +54,7 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
 enum Bad {
     /// No result.
     Failed,
-    /// Disturbed, and another attempt was left.
+    /// Disturbed, and repeated by another attempt.
     PutAside,
 }
 
@@ -90,7 +90,7 @@ fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
     lines
 }
 
-/// Trials that are analysed although disturbed: no attempt was clean.
+/// Trials that are analysed although disturbed, because no attempt was clean.
 fn disturbed_trials(results: &Results) -> Option<String> {
     let usable: Vec<&TrialRecord> = results.trials.iter().filter(|trial| is_usable(trial)).collect();
     let disturbed: Vec<&&TrialRecord> =
@@ -108,7 +108,7 @@ fn disturbed_trials(results: &Results) -> Option<String> {
     ))
 }
 
-/// Trials of the schedule that have no usable record yet.
+/// Planned trials without a usable record yet.
 fn missing_words(results: &Results) -> Option<String> {
     let missing = collect::missing_trials(results);
     let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
@@ -136,7 +136,7 @@ fn modes(summary: &Summary) -> Vec<String> {
         .iter()
         .filter_map(|condition| Some((condition, condition.metrics.iter().find(|metric| metric.name == *name)?)))
         .filter(|(_, metric)| !metric.modes.is_empty())
-        // What is read first names the modes of the first one, and counts the others.
+        // The first screen names the modes of the first condition and counts the others.
         .skip(1)
         .map(|(condition, metric)| {
             let (modes, number) = (terms::modes(&metric.modes, &metric.unit), metric.modes.len());
@@ -166,7 +166,7 @@ fn single_trials(summary: &Summary) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What was to be captured and could not be, with its reason: one line for each reason.
+/// Captures that failed, with the reason: one line per reason.
 fn missing_captures(results: &Results) -> Vec<String> {
     let mut missing: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (name, reason) in results.trials.iter().flat_map(|trial| &trial.captures_missing) {
@@ -178,11 +178,11 @@ fn missing_captures(results: &Results) -> Vec<String> {
     missing.into_iter().map(line).collect()
 }
 
-/// Helpers that servers left running, by their names: they ran alongside what was measured.
+/// Helpers that servers left running, by name, because they ran next to the measured server.
 fn outliving(results: &Results) -> Vec<String> {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for trial in &results.trials {
-        // "process 123 (name)": the number is another one in every trial.
+        // "process 123 (name)": the number differs in every trial.
         let own = trial.outlived.iter().map(|left| match left.split_once(" (") {
             Some((_, name)) => name.trim_end_matches(')'),
             None => left,
@@ -195,8 +195,8 @@ fn outliving(results: &Results) -> Vec<String> {
     names.into_iter().map(line).collect()
 }
 
-/// Conditions whose trials ran on more than one program: what two conditions have of their own may be what is compared.
-/// Another version of the server is told as that, and not as another program too.
+/// Conditions whose trials ran with more than one program; if every condition has its own program, that may be the
+/// purpose. A change of the server's version is reported as such, and not also as another program.
 fn exchanged(results: &Results) -> impl Iterator<Item = String> {
     let digest = |sha1: &String| sha1.chars().take(DIGITS).collect::<String>();
     let version = |trial: &TrialRecord| trial.server_version.clone();
@@ -209,9 +209,9 @@ fn exchanged(results: &Results) -> impl Iterator<Item = String> {
     server.into_iter().chain(mixed(results, "client program", client))
 }
 
-/// Programs of a client that are shown: a script, and what it becomes.
+/// Maximum programs of a client that are printed, for instance a script and the program that it executes.
 const SHOWN_PROGRAMS: usize = 2;
-/// Digits of a program's SHA-1 that are shown.
+/// Printed digits of a program's SHA-1.
 const DIGITS: usize = 12;
 
 fn mixed(results: &Results, what: &str, of: impl Fn(&TrialRecord) -> Option<String>) -> Option<String> {

@@ -1,10 +1,10 @@
-//! Sentences on the reference weight.
+//! Sentences on the probes (`sampling.probe`).
 
 use tare_findings::figures::{count, percent};
 use tare_findings::weight::{OfProbe, Weight};
 use tare_stats::worth::Advice;
 
-/// What was measured: how much it varied, and what each probe leaves of that.
+/// The measurement: how much the metric varied, and how much of that remains with each probe.
 pub fn measured(found: &Weight) -> String {
     let what = match found.metrics {
         1 => found.metric.clone(),
@@ -24,7 +24,7 @@ fn of_probe(found: &OfProbe) -> String {
     format!("the probe {} leaves {:.2} of it ({ends})", found.probe.word(), found.left)
 }
 
-/// What `sampling.probe = "auto"` comes to, as a note of the plan; none found: nothing a probe could go with.
+/// The outcome of `sampling.probe = "auto"`, as a note of the plan; with `None` the samples do not vary.
 pub fn chosen(found: Option<&Weight>) -> String {
     let used = found.and_then(|found| found.probes.iter().find(|of| Some(of.probe) == found.probe));
     let why = match (used, found.map(|found| found.advice)) {

@@ -1,16 +1,16 @@
-//! Conditions that something holds for, named by the levels that only they have.
+//! Names groups of conditions by the levels that only they have.
 
 use std::collections::HashMap;
 use tare_findings::figures::{count, list};
 use tare_findings::level_words::words_of;
 use tare_results::schema::{Levels, Plan};
 
-/// Conditions that are listed by name where no levels stand for them.
+/// Maximum conditions listed by name when no levels describe them.
 const NAMED: usize = 3;
 
 pub type Named<'p> = (&'p str, &'p Levels);
 
-/// Some of all conditions, by their places, in words: levels that they have and no other has, else their names.
+/// Describes some of all conditions, given by index: by levels that only they have, else by their names.
 pub fn which(all: &[Named<'_>], places: &[usize]) -> String {
     let chosen: Vec<Named<'_>> = places.iter().filter_map(|place| all.get(*place).copied()).collect();
     let names = |n: usize| chosen.iter().take(n).map(|(name, _)| (*name).to_owned()).collect::<Vec<String>>();
@@ -38,7 +38,7 @@ pub fn which(all: &[Named<'_>], places: &[usize]) -> String {
     format!("{} and {}", names(NAMED - 1).join(", "), count(more, "more condition"))
 }
 
-/// Conditions of a plan that this machine cannot do: which, and why, those of one reason together.
+/// The conditions of a plan that are not possible on this machine, with the reason, grouped by reason.
 pub fn not_realizable(plan: &Plan) -> Vec<(String, &str)> {
     let reasons = plan.conditions.iter().map(|condition| condition.reason.as_deref().filter(|_| !condition.realizable));
     let all = named(plan);
@@ -49,7 +49,7 @@ pub fn named(plan: &Plan) -> Vec<Named<'_>> {
     plan.conditions.iter().map(|condition| (condition.name.as_str(), &condition.levels)).collect()
 }
 
-/// Places of the conditions that share a text, in the order in which each text is met first; those without are left
+/// Indexes of the conditions with the same text, in the order of first occurrence; conditions without a text are left
 /// out.
 pub fn grouped<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Vec<(Vec<usize>, &'t str)> {
     let mut groups: Vec<(Vec<usize>, &str)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Sentences on where the time of a transaction goes, and on what makes up a difference.
+//! Sentences on where the time of a transaction goes, and on the parts of a difference.
 
 use super::wakes;
 use std::collections::BTreeMap;
@@ -12,21 +12,21 @@ use tare_results::events::EVENTS;
 use tare_results::hardware::Hardware;
 
 const DIVIDE: [&str; 7] = [WAITS, WAKES, CALLERS, LOCKS, STATUS, PROFILE, EVENTS];
-/// Parts that the first sentence names.
+/// Maximum parts named in the first sentence.
 const NAMED: usize = 2;
-/// So much of the time may be in two parts before it is said: readings of two sides are not taken at one moment.
+/// Time counted in two parts is mentioned from this share on; smaller overlaps arise because the two sources are not
+/// read at the same moment.
 const TWICE: f64 = 0.005;
-/// Conditions that are named with so much of it.
+/// Maximum conditions named for such an overlap.
 const LABELLED: usize = 3;
 /// A part below this share of the difference does not explain it.
 const EXPLAINS: f64 = 0.05;
 
-/// Properties of two machines that are named.
+/// Maximum properties named in which two machines differ.
 const APART: usize = 3;
-/// A time below this is less than any recording can see, microseconds.
+/// A time below this is too short for any recording, in microseconds.
 const SEEN_US: f64 = 0.01;
 
-/// A part in a sentence or a table.
 pub fn part(part: &Part) -> String {
     match part {
         Part::ClientUser => "client user time".to_owned(),
@@ -49,12 +49,12 @@ pub fn part(part: &Part) -> String {
     }
 }
 
-/// Names of instruments are paths; the last word is the lock.
+/// Names of instruments are paths whose last word is the lock.
 pub(super) fn last_word(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// What A and B are where the fastest and the slowest condition were chosen.
+/// What A and B are when the fastest and the slowest condition were chosen.
 pub fn extremes(chosen: &Extremes<'_>) -> String {
     let Extremes { fastest, slowest, of, alike } = chosen;
     let with = match (alike, fastest.clients) {
@@ -64,14 +64,14 @@ pub fn extremes(chosen: &Extremes<'_>) -> String {
     format!("A is {}, the fastest{with}, B {}, the slowest.", fastest.name, slowest.name)
 }
 
-/// What divides the difference of these two, whose results are named so: a sentence and its command.
+/// The command that analyses the difference of these two conditions of `results`: a sentence and its command.
 pub fn next(chosen: &Extremes<'_>, results: &str) -> [String; 2] {
     let side = |time: &ConditionTime| tare_text::quoted(&format!("{results}:{}", time.name));
     let command = format!("tare why {} {}", side(chosen.fastest), side(chosen.slowest));
     ["What makes up the difference between the fastest and the slowest condition:".to_owned(), command]
 }
 
-/// The answer: the whole, then what explains most of it, then what is not explained.
+/// The answer: the whole difference, then what explains most of it, then the unexplained part.
 pub fn why(found: &Why) -> String {
     let whole = found.own();
     let size = figure(whole.us.abs(), "us");
@@ -101,7 +101,7 @@ pub fn why(found: &Why) -> String {
     }
 }
 
-/// The largest part, of which the trials do not show that it differs.
+/// The largest part, which is not shown to differ.
 fn largest(found: &Why) -> String {
     let own = found.parts.iter().filter(|change| is_own(change));
     let largest = own.max_by(|a, b| share(a).total_cmp(&share(b)));
@@ -115,29 +115,28 @@ fn is_own(change: &PartChange) -> bool {
     change.part != Part::Strangers
 }
 
-/// Share of what A and B differ in themselves; other programs have none.
+/// The part's share of the difference between A and B themselves; other programs have none.
 fn share(change: &PartChange) -> f64 {
     change.share.unwrap_or(0.0)
 }
 
-/// What is shown although the whole is not.
+/// A function that is shown to differ although the whole is not.
 fn but(function: &NamedChange) -> String {
     let way = if function.us < 0.0 { "less" } else { "longer" };
     format!("; but {} takes {} {way}", function.name, figure(function.us.abs(), "us"))
 }
 
-/// A share that may be below zero.
+/// A share that may be negative.
 pub fn signed(share: f64) -> String {
-    // Rounding is nothing.
+    // Values that round to 0 have no sign.
     if share < -5e-5 { format!("-{}", percent(-share)) } else { percent(share.max(0.0)) }
 }
 
-/// A time that is an estimate; of one that is too short to be seen only that.
+/// An estimated time; a limit if it is too short to be recorded.
 fn about(us: f64) -> String {
     if us < SEEN_US { format!("less than {SEEN_US} µs") } else { format!("about {}", figure(us, "us")) }
 }
 
-/// What to know before the parts are believed, one sentence each.
 pub fn cautions(found: &Why) -> Vec<String> {
     let [a, b] = &found.sides;
     let mut cautions = times_cautions(&[("A", a), ("B", b)]);
@@ -168,7 +167,7 @@ pub fn cautions(found: &Why) -> Vec<String> {
     cautions
 }
 
-/// In what two machines, or servers, differ: the first few.
+/// The first few differences between two machines or servers.
 fn apart(found: &[Difference]) -> String {
     let named = found.iter().take(APART).map(|one| format!("{} ({} and {})", one.what, value(&one.a), value(&one.b)));
     let named: Vec<String> = named.collect();
@@ -180,14 +179,14 @@ fn value(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
 }
 
-/// What to know of conditions that are compared with none.
+/// The same for conditions that are not compared.
 pub fn cautions_of(found: &Times) -> Vec<String> {
     let labelled: Vec<_> = found.conditions.iter().map(|time| (time.name.as_str(), time)).collect();
     let missing = found.captures.iter().flat_map(|captured| captured.missing.clone()).collect();
     times_cautions(&labelled).into_iter().chain(not_captured(&missing)).collect()
 }
 
-/// What to know of the times of conditions, each with its label; what all lack is said once.
+/// Cautions about the times of conditions, each with its label; what is missing for all is said once.
 fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     let lacks = |time: &ConditionTime| {
         list(&time.missing.iter().map(|missing| missing_words(*missing).to_owned()).collect::<Vec<_>>())
@@ -205,14 +204,14 @@ fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     cautions
 }
 
-/// Captures that were to be made and could not, each with its reason: those that divide the time. What the machine does
-/// not have is said by [`hardware`].
+/// Captures that failed, with the reason, if they would have divided the time. [`hardware`] reports what the machine
+/// does not support.
 fn not_captured(missing: &BTreeMap<String, String>) -> Vec<String> {
     let divide = missing.iter().filter(|(name, _)| DIVIDE.contains(&name.as_str()));
     divide.map(|(name, reason)| format!("not captured: {name}: {reason}")).collect()
 }
 
-/// Time that would be in two parts, each kind of it in one sentence over all of these.
+/// Time that is counted in two parts, one sentence per kind of overlap.
 fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     let said = |what: &str, us: fn(&ConditionTime) -> f64| {
         let worth = times.iter().filter(|(_, time)| us(time) > TWICE * time.us_per_transaction);
@@ -255,8 +254,8 @@ fn missing_words(missing: Missing) -> &'static str {
     }
 }
 
-/// The differences that are not distinguishable: how many, and the largest that may have been missed; or, with `all`,
-/// each with the smallest that would have been seen.
+/// The differences that are not distinguishable: their number, and the largest that may have been missed; with `all`,
+/// each with its smallest detectable difference.
 pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
     let missed = |name: String, smallest_us: Option<f64>, shown: bool| {
         smallest_us.filter(|us| !shown && *us >= SEEN_US).map(|us| (name, us))
@@ -280,14 +279,14 @@ pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
     ))
 }
 
-/// The largest of those that are not distinguishable, with the smallest difference that would have been seen.
+/// The largest of those that are not distinguishable, with the smallest detectable difference.
 pub fn not_shown(changes: &Changes, what: &str) -> Option<String> {
     let words = |change: &NamedChange| Some(format!("{} ({})", change.name, figure(change.smallest_us?, "us")));
     let named: Vec<String> = changes.not_shown.iter().filter_map(words).collect();
     (!named.is_empty()).then(|| format!("Not distinguishable among {what}, the largest: {}.", list(&named)))
 }
 
-/// What no part is divided by, since it was not recorded, and why.
+/// Hardware events by which no part was divided, because they were not recorded, and why.
 pub fn hardware(found: &Why) -> Option<String> {
     let Hardware { counters, accesses, resctrl } = found.hardware?;
     let uncounted = !found.events.iter().any(|change| change.event.what.is_of_hardware());
@@ -315,7 +314,7 @@ pub fn side(side: EventSide) -> &'static str {
     }
 }
 
-/// An event by perf's name, as a table and a sentence have it.
+/// The name of an event in tables and sentences, which is perf's name.
 pub fn counted(what: &Counted) -> &str {
     match what {
         Counted::InstructionsPerCycle => "instructions per cycle",
@@ -323,7 +322,7 @@ pub fn counted(what: &Counted) -> &str {
     }
 }
 
-/// What was counted on each side, a line each.
+/// The events counted on each side, one line per side.
 pub fn events(means: &[EventMean]) -> Vec<String> {
     let of = |which: EventSide| {
         let counted: Vec<String> = means
@@ -336,7 +335,7 @@ pub fn events(means: &[EventMean]) -> Vec<String> {
     [EventSide::Client, EventSide::Server].into_iter().filter_map(of).collect()
 }
 
-/// A call chain that is slept in, with its time in A and in B and the difference.
+/// A call chain that sleeps, with its time in A and in B and the difference.
 pub fn slept(change: &NamedChange) -> String {
     let [a, b] = [change.a_us, change.b_us].map(|us| figure(us, "us"));
     let sign = if change.us < 0.0 { "-" } else { "+" };
@@ -345,7 +344,7 @@ pub fn slept(change: &NamedChange) -> String {
     format!("{sign}{us}{ends}, A {a}, B {b}: {}", wakes::callers(&change.name))
 }
 
-/// Who calls a function, the nearest first.
+/// The callers of a function, the nearest first.
 pub fn callers(chain: &str) -> String {
     format!("from {}", chain.rsplit(';').collect::<Vec<_>>().join(" < "))
 }

@@ -1,30 +1,30 @@
-//! Another program, which takes CPU time of trials in bursts of three attempts on average.
+//! Simulates another program that takes CPU time of trials in bursts of three attempts on average.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-/// What is taken above this marks a trial, as `sampling.foreign_cpu_limit` has it.
+/// A trial is marked as disturbed when more than this share is taken, as with `sampling.foreign_cpu_limit`.
 const FOREIGN_LIMIT: f64 = 0.05;
-/// What a burst takes of a trial's time at most, which is all that it lasts.
+/// The maximum share of a trial's time that a burst takes; it takes this when it lasts for the whole trial.
 const MOST_TAKEN: std::ops::Range<f64> = 0.1..0.6;
-/// Repeats in a row that were disturbed, after which a disturbed trial counts at once.
+/// After this many successive disturbed repeats, a disturbed trial counts without a repeat.
 const IN_VAIN: usize = 5;
 
-/// Where it takes CPU time, by the measured side and not only by the clock.
+/// When the other program takes CPU time.
 #[derive(Debug, Clone, Copy)]
 pub enum Runs {
-    /// In this part of all attempts, whatever these measure.
+    /// In this share of all attempts, whatever they measure.
     Anywhere(f64),
-    /// In this part of the blocks, and then during all attempts at one side alone.
+    /// In this share of the blocks, during all attempts at one side only.
     AtOne(f64),
-    /// The same, and it takes as much of every attempt.
+    /// The same, and it takes the same share of every attempt.
     Steadily { blocks: f64, takes: f64 },
 }
 
-/// It, as it goes on from attempt to attempt.
+/// The state of the other program from attempt to attempt.
 pub struct Bursts {
     runs: Runs,
-    /// The share of a trial's time that this burst takes at most; 0 between two.
+    /// The maximum share of a trial's time that this burst takes; 0 between bursts.
     takes: f64,
     in_vain: usize,
 }
@@ -32,12 +32,12 @@ pub struct Bursts {
 impl Bursts {
     pub fn new(runs: Runs, rng: &mut StdRng) -> Self {
         let mut bursts = Self { runs, takes: 0.0, in_vain: 0 };
-        // Long enough for any start to be forgotten.
+        // Enough steps to be independent of the initial state.
         (0..30).for_each(|_| bursts.go_on(rng));
         bursts
     }
 
-    /// Whether it is at its side in the block that begins.
+    /// Whether it disturbs its side in the block that begins.
     pub fn is_at_one(&self, rng: &mut StdRng) -> bool {
         match self.runs {
             Runs::Anywhere(_) => false,
@@ -45,7 +45,8 @@ impl Bursts {
         }
     }
 
-    /// What is added to the log of a trial's value, and whether the trial is disturbed. `hit`: it is at this side now.
+    /// The change of the log of a trial's value, and whether the trial is disturbed. `hit` says whether the program
+    /// disturbs this side now.
     pub fn attempt(&mut self, hit: bool, rng: &mut StdRng) -> (f64, bool) {
         self.go_on(rng);
         let takes = match self.runs {
@@ -64,12 +65,12 @@ impl Bursts {
         ((1.0 - taken).ln(), taken > FOREIGN_LIMIT)
     }
 
-    /// Whether a disturbed trial runs once more.
+    /// Whether a disturbed trial is repeated once more.
     pub fn repeats(&self) -> bool {
         self.in_vain < IN_VAIN
     }
 
-    /// Tells it what came of a repeat.
+    /// Records the outcome of a repeat.
     pub fn repeated(&mut self, is_disturbed: bool) {
         self.in_vain += usize::from(is_disturbed);
     }

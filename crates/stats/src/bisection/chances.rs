@@ -1,35 +1,36 @@
-//! The chance of every commit, given all pairs so far.
+//! The probability of every commit, given all pairs so far.
 
 use crate::error::{Error, all_finite};
 use crate::sequential::Pair;
 
-/// Information on the effect of the place in a pair before the first one, in pairs: next to none, and enough that one
-/// side first in all pairs of a build divides by nothing.
+/// Prior information on the order effect (whether a build ran first or second in a pair), in units of pairs.
+/// Negligible, but it keeps the equations regular when the same side ran first in all pairs of a build.
 const OF_PLACE: f64 = 0.01;
-/// Least sum of squares that is left, as a share of all: values that agree to the last digit have no likelihood.
+/// Lower limit of the residual sum of squares, as a share of the total: with residuals of 0 the likelihood would be
+/// infinite.
 const NOTHING: f64 = 1e-18;
 
-/// A pair of two builds of the line.
+/// A pair of two builds of the range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BuildPair {
-    /// Place of the build that is A.
+    /// Position of build A.
     pub a: usize,
-    /// Place of the build that is B.
+    /// Position of build B.
     pub b: usize,
-    /// ln(B / A) of how long they take, so that above 0 is slower, and which ran first.
+    /// ln(B / A) of their run times, so that above 0 means that B is slower, and which ran first.
     pub pair: Pair,
 }
 
-/// The chance of each commit 1..=`last` to be the first slower one, in this order; together 1. Before the first pair
-/// all are alike.
+/// The probability of each commit 1..=`last` to be the first slower one, in this order; they sum to 1. Before the first
+/// pair all are equal.
 ///
-/// With s = \[b >= k\] - \[a >= k\] and x = +1/2 where B ran second, -1/2 where it ran first, commit k says
-/// y = delta s + phi x + error of unknown normal spread. With flat priors on delta and ln spread and
-/// phi ~ N(0, spread^2 / 0.01) the likelihood of k is |X'X + L|^(-1/2) RSS^(-(n - 1) / 2), L the information on phi and
-/// RSS = y'y - y'X (X'X + L)^-1 X'y.
+/// With s = \[b >= k\] - \[a >= k\] and x = +1/2 where B ran second, -1/2 where it ran first, the model of commit k is
+/// y = delta s + phi x + a normal error of unknown standard deviation sigma. With flat priors on delta and ln sigma,
+/// and phi ~ N(0, sigma^2 / 0.01), the likelihood of k is |X'X + L|^(-1/2) RSS^(-(n - 1) / 2), where L is the prior
+/// information on phi and RSS = y'y - y'X (X'X + L)^-1 X'y.
 ///
 /// # Errors
-/// [`Error::NotFinite`] for a log ratio that is not.
+/// [`Error::NotFinite`] for a log ratio that is not finite.
 pub fn chances(last: usize, seen: &[BuildPair]) -> Result<Vec<f64>, Error> {
     let values: Vec<f64> = seen.iter().map(|seen| seen.pair.log_ratio).collect();
     all_finite("log ratios of pairs", &values)?;
@@ -40,7 +41,8 @@ pub fn chances(last: usize, seen: &[BuildPair]) -> Result<Vec<f64>, Error> {
     Ok(weights.into_iter().map(|weight| weight / all).collect())
 }
 
-/// The logarithm of the likelihood that `commit` is the first slower one; 0 where no pair is a step apart.
+/// The logarithm of the likelihood that `commit` is the first slower one; 0 with fewer than two pairs, or when no pair
+/// has this commit between its builds.
 fn likelihood(commit: usize, seen: &[BuildPair]) -> f64 {
     let (mut ss, mut sx, mut xx, mut sy, mut xy, mut yy) = (0.0, 0.0, OF_PLACE, 0.0, 0.0, 0.0);
     for BuildPair { a, b, pair } in seen {
@@ -67,7 +69,7 @@ mod tests {
         BuildPair { a, b, pair: Pair { log_ratio, b_first } }
     }
 
-    /// The closed form against the integral over delta, phi and the spread that it is of.
+    /// Compares the closed form with the integral over delta, phi and sigma that it solves.
     #[test]
     fn the_likelihood_is_that_of_the_model() {
         let all = [
@@ -81,7 +83,7 @@ mod tests {
             let mut sum = 0.0;
             for step in 0..90 {
                 let sd = (-7.5 + 0.06 * f64::from(step)).exp();
-                // Both in units of the spread, wide enough for all of the mass.
+                // Both in units of sigma, wide enough for all of the probability mass.
                 for i in -120..=240 {
                     for j in -120..=120 {
                         let (delta, phi) = (0.1 * f64::from(i) * sd, 0.1 * f64::from(j) * sd);
@@ -94,7 +96,7 @@ mod tests {
                             })
                             .sum();
                         let n = all.len() as f64;
-                        // d delta and the density of phi, both with the spread in them; d ln spread.
+                        // d delta and the density of phi, both of which contain sigma; d ln sigma.
                         let log = -n * sd.ln() - (squares + OF_PLACE * phi * phi) / (2.0 * sd * sd) + sd.ln();
                         sum += log.exp();
                     }
@@ -116,7 +118,7 @@ mod tests {
         let found = chances(4, &ends).unwrap();
         assert!(found[1] > 0.999_999, "{found:?}");
         assert!(chances(4, &[seen(0, 1, f64::NAN, true)]).is_err());
-        // An effect of the place alone is no step.
+        // An order effect alone is not a step.
         let place = |b: usize| [seen(0, b, 0.1, false), seen(0, b, -0.1, true)];
         let both = [place(2), place(2), place(1)].concat();
         assert!(chances(2, &both).unwrap().iter().all(|chance| (0.2..0.8).contains(chance)));

@@ -1,18 +1,20 @@
-//! Which commit of a line is the first slower one, from noisy pairs: probabilistic bisection.
+//! Finds the first slower commit of a range from noisy pairs, by probabilistic bisection.
 //!
-//! Builds stand in places 0 (good) to `last` (bad). One of the commits 1..=`last` made every build from it on slower by
-//! the same unknown ratio. Plain bisection halves what is left by each answer, and one wrong answer loses the commit.
-//! Here every pair of trials moves the chance of every commit ([`chances()`]), the next pair is the one that splits
-//! them most evenly (Horstein, IEEE Trans. Inf. Theory 9, 1963; Waeber, Frazier & Henderson, SIAM J. Control Optim.
-//! 51, 2013), and it ends when one commit has the chance that was requested ([`next()`]).
+//! Builds have positions 0 (good) to `last` (bad). One of the commits 1..=`last` made all builds from its position on
+//! slower by the same unknown ratio. Plain bisection halves the remaining range with each answer, so that one wrong
+//! answer loses the commit. Here each pair of trials updates the probability of every commit ([`chances()`]). The next
+//! pair is the one that splits the probabilities most evenly (Horstein, IEEE Trans. Inf. Theory 9, 1963; Waeber,
+//! Frazier & Henderson, SIAM J. Control Optim. 51, 2013). The search ends when one commit has the requested probability
+//! ([`next()`]).
 //!
-//! Horstein's answers are right with a known probability. Pairs say more than such answers do: their likelihood under
-//! each commit, with the size of the step, the spread and the effect of the place in a pair unknown, is a closed form,
-//! so that what an unsettled build showed is kept and nothing has to be assumed of how often an answer is wrong.
+//! Horstein's method assumes answers that are correct with a known probability. Pairs carry more information than that:
+//! their likelihood under each commit has a closed form in which the size of the step, the standard deviation and the
+//! order effect within a pair are unknown. So the evidence from a build without a clear result is used, and no error
+//! rate of answers has to be assumed.
 //!
-//! Mostly a build is paired with the good one: that splits the line anywhere, and all pairs estimate one step. Two
-//! neighbours say something only if the step lies between them, so they are paired once one commit has about half of
-//! all chance. That comes out of the same rule.
+//! Most pairs compare a build with the good one: such a pair can split the range anywhere, and all of them estimate the
+//! same step. A pair of neighbouring builds is informative only if the step lies between them, so neighbours are paired
+//! once one commit has about half of the probability. This follows from the same rule.
 
 mod chances;
 mod next;

@@ -1,35 +1,35 @@
-//! What to measure next, and when one commit has enough of the chance.
+//! The pair to measure next, and the end of the search.
 
 use std::ops::RangeInclusive;
 
-/// How much worse than the best split one may be of which all builds are there.
+/// A split of builds that both exist is preferred if it is worse than the best split by at most this much.
 const AS_GOOD: f64 = 0.05;
 
-/// Commits that no build tells apart, for those between cannot be built; mostly one.
+/// Commits that cannot be distinguished, because those between cannot be built; mostly one commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Places of its commits; the build before the first and that of the last can be measured.
+    /// Positions of its commits; the build before the first and the build of the last can be measured.
     pub commits: RangeInclusive<usize>,
-    /// The chance that the first slower one is among them.
+    /// The probability that the first slower commit is in the cell.
     pub chance: f64,
 }
 
-/// What to do now.
+/// The next action of the search.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
     /// Measure pairs of these two builds.
     Pairs {
-        /// Place of A.
+        /// Position of build A.
         a: usize,
-        /// Place of B.
+        /// Position of build B.
         b: usize,
     },
-    /// One cell has the chance that was requested.
+    /// One cell has the requested probability.
     Found(Cell),
 }
 
-/// The commits as far as builds tell them apart; `usable` says for each place from 0 whether it has a build, or may
-/// have one. Both ends are taken to have one.
+/// Groups the commits into cells that builds can distinguish. `usable` says for each position from 0 whether it has a
+/// build, or may have one; both ends are taken to have one.
 pub fn cells(chances: &[f64], usable: &[bool]) -> Vec<Cell> {
     let mut all = Vec::new();
     let mut from = 1;
@@ -43,8 +43,8 @@ pub fn cells(chances: &[f64], usable: &[bool]) -> Vec<Cell> {
     all
 }
 
-/// The pair of builds that splits the chances most evenly: one with the good build, or the two around a cell. Where
-/// others split nearly as well, one of which both builds are there (`built`) comes first.
+/// The pair of builds that splits the probabilities most evenly: a build with the good one, or the two builds around a
+/// cell. Among splits that are nearly as good as the best, one whose two builds exist (`built`) comes first.
 pub fn next(chances: &[f64], usable: &[bool], built: &[bool], confidence: f64) -> Next {
     let cells = cells(chances, usable);
     let best = cells.iter().max_by(|a, b| a.chance.total_cmp(&b.chance));
@@ -56,7 +56,7 @@ pub fn next(chances: &[f64], usable: &[bool], built: &[bool], confidence: f64) -
     for cell in &cells {
         before += cell.chance;
         let (a, b) = (cell.commits.start() - 1, *cell.commits.end());
-        // The line from its good end to here; all of it says nothing.
+        // Splits the range between its good end and this build; a split after the last build says nothing.
         if b < chances.len() {
             splits.push(((before - 0.5).abs(), 0, b));
         }
@@ -85,7 +85,7 @@ mod tests {
         let mut sure = [0.05; 8];
         sure[5] = 0.65;
         assert_eq!(next(&sure, &[true; 9], &none, 0.95), Next::Pairs { a: 5, b: 6 });
-        // A build that is there and splits nearly as well.
+        // A build that exists and splits nearly as well.
         let mut built = none;
         (built[0], built[4]) = (true, true);
         let uneven = [0.15, 0.1, 0.12, 0.1, 0.13, 0.2, 0.1, 0.1];
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(cell.commits, 2..=3);
         assert!((cell.chance - 0.9).abs() < 1e-12);
         assert_eq!(next(&chances, &usable, &[true; 6], 0.95), Next::Pairs { a: 1, b: 3 });
-        // Nothing between the ends can be built.
+        // No commit between the ends can be built.
         let Next::Found(all) = next(&[0.5, 0.5], &[true, false, true], &[true; 3], 0.95) else { panic!() };
         assert_eq!((all.commits, all.chance), (1..=2, 1.0));
         assert_eq!(next(&[1.0], &[true; 2], &[true; 2], 0.95), Next::Found(Cell { commits: 1..=1, chance: 1.0 }));

@@ -1,4 +1,4 @@
-//! What a bisection takes, before it begins: the same rules on simulated pairs.
+//! The effort of a bisection before it begins, from the same rules on simulated pairs.
 
 use super::chances::{BuildPair, chances};
 use super::next::{Cell, Next, next};
@@ -8,43 +8,43 @@ use crate::quantiles::normal;
 use crate::sequential::{Pair, Question, Verdict, decide};
 use rand_xoshiro::rand_core::Rng;
 
-/// Pairs of two builds that are made before the chances are looked at again: fewer need more builds, more need more
-/// pairs.
+/// Pairs of two builds that are measured before the probabilities are updated: a smaller number needs more builds, a
+/// larger one more pairs.
 pub const BATCH: usize = 3;
-/// Pairs after which simulated ends that are not told apart stay so.
+/// Pairs of the two ends after which a simulation without a decision takes them as not different.
 const MOST_OF_ENDS: usize = 200;
-/// Pairs after which a simulated search is given up.
+/// Pairs after which a simulated search stops without a result.
 const MOST: usize = 2000;
 
-/// A line on which nothing is measured yet, and how it is gone about.
+/// The parameters of a bisection that is simulated.
 #[derive(Debug, Clone)]
 pub struct Planned {
-    /// Whether each place from 0 can be built.
+    /// Whether each position from 0 can be built.
     pub usable: Vec<bool>,
     /// Size of the step, ln(slower / faster).
     pub step: f64,
     /// Standard deviation of the log ratio of a pair.
     pub sd: f64,
-    /// What decides whether the ends differ.
+    /// The question and the rule that decide whether the ends differ.
     pub question: Question,
-    /// Pairs made at a time.
+    /// Number of pairs per batch.
     pub batch: usize,
-    /// The chance at which it ends.
+    /// The probability at which the search ends.
     pub confidence: f64,
 }
 
-/// What a bisection took, and came to.
+/// The effort and the result of a bisection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effort {
-    /// Pairs of trials, those of the two ends among them.
+    /// Pairs of trials, including those of the two ends.
     pub pairs: usize,
-    /// Builds, both ends and those that failed among them.
+    /// Builds, including both ends and those that failed.
     pub builds: usize,
-    /// What was found; none where the ends were not shown to differ.
+    /// The cell that was found; `None` when the ends were not shown to differ, or the search was given up.
     pub found: Option<Cell>,
 }
 
-/// One bisection on pairs with a normal spread, the step at commit `first`.
+/// Simulates one bisection on pairs with normal errors, with the step at commit `first`.
 ///
 /// # Errors
 /// As [`decide`].

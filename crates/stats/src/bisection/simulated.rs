@@ -1,6 +1,6 @@
-//! How often the commit that is found is the planted one, and in how many pairs. The pairs made at a time were chosen
-//! with seeds 1000 to 1299 (1 to 6 of them; right in 286, 290, 296, 290 and 297 of 300 at 1, 2, 3, 4, 6, in a mean of
-//! 57, 60, 62, 67, 77 pairs); none of them is used here.
+//! How often the planted commit is found, and in how many pairs. The batch size was chosen with seeds 1000 to 1299 (1
+//! to 6 pairs; correct in 286, 290, 296, 290 and 297 of 300 at 1, 2, 3, 4, 6, in a mean of 57, 60, 62, 67, 77 pairs);
+//! none of these seeds is used here.
 
 use super::next::Cell;
 use super::planned::{BATCH, Effort, Planned, effort};
@@ -10,7 +10,7 @@ use crate::sequential::{Question, Rule};
 
 const COMMITS: usize = 60;
 const RUNS: u64 = 200;
-/// +3% at a CoV of 2% of a trial.
+/// +3%, with a coefficient of variation of 2% between trials.
 const STEP: f64 = 0.03;
 const SD: f64 = 0.02 * std::f64::consts::SQRT_2;
 
@@ -25,7 +25,7 @@ fn planned(step: f64) -> Planned {
     }
 }
 
-/// Every run with the planted commit.
+/// Every run, with the planted commit.
 fn runs(planned: &Planned, from: u64) -> Vec<(usize, Effort)> {
     let one = |run: u64| {
         let first = 1 + (run as usize * 37) % COMMITS;
@@ -47,8 +47,8 @@ fn the_planted_commit_is_found_in_19_of_20_and_in_half_the_pairs_of_plain_bisect
     let builds = mean(&all.iter().map(|(_, effort)| effort.builds as f64).collect::<Vec<_>>()).unwrap();
     println!("right in {right} of {RUNS}, {:.0} pairs, {builds:.1} builds", mean_pairs(&all));
     assert!(right >= 190, "{right}");
-    // Plain bisection with the size of the step known: six answers, each right with the sixth root of what is right
-    // here, the threshold half-way.
+    // The pairs that plain bisection needs when the size of the step is known: six answers, each correct with the sixth
+    // root of the probability that was reached here, with the threshold at half the step.
     let each = (right as f64 / RUNS as f64).min(0.99).powf(1.0 / (COMMITS as f64).log2().ceil());
     let plain = 6.0 * (normal(each) * SD / (STEP.ln_1p() / 2.0)).powi(2).ceil();
     println!("plain bisection: {plain} pairs");
@@ -62,7 +62,7 @@ fn commits_that_cannot_be_built_are_found_together_with_their_neighbour() {
     let all = runs(&planned, 60_000);
     let right = |(first, effort): &&(usize, Effort)| {
         let cell = |found: &Cell| {
-            // No more than what cannot be told apart.
+            // The cell holds only commits that cannot be distinguished.
             let between = *found.commits.start()..*found.commits.end();
             found.commits.contains(first) && between.clone().all(|place| !planned.usable[place])
         };

@@ -1,43 +1,43 @@
-//! Which analysis a comparison rests on.
+//! Describes the analysis on which a comparison is based.
 
 #[cfg(feature = "serde")]
 use serde::Serialize;
 
-/// How conditions were compared, decided by the trials and not by the result.
+/// How conditions were compared, decided by the design of the trials and their variances, not by the result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Analysis {
-    /// Whether what blocks differ by was taken out.
+    /// Whether block effects were removed.
     pub by_block: bool,
-    /// Whose spread stands for that of a condition.
+    /// Which variance is used for a condition.
     pub spread: Spread,
-    /// Trials that the comparison rests on.
+    /// Number of trials used by the comparison.
     pub trials: usize,
-    /// Trials that were given.
+    /// Number of all trials given.
     pub of: usize,
 }
 
-/// Whose spread stands for that of a condition.
+/// Which variance is used for a condition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(Serialize), serde(tag = "kind", rename_all = "snake_case"))]
 pub enum Spread {
-    /// One for all: no condition is shown to vary more than the others.
+    /// One pooled variance for all: no condition is shown to have a larger variance than the others.
     Pooled {
-        /// Chance of such a spread of the noisiest condition where all vary alike.
+        /// p-value of the noisiest condition's variance under equal variances.
         p_value: f64,
     },
-    /// One for all but the conditions that are shown to vary more: those have their own.
+    /// One pooled variance for all conditions except those that are shown to have a larger one, which use their own.
     SomeOwn {
-        /// Chance of such a spread of the noisiest condition where all vary alike.
+        /// p-value of the noisiest condition's variance under equal variances.
         p_value: f64,
-        /// Conditions that have their own.
+        /// Number of conditions that use their own variance.
         conditions: usize,
     },
-    /// Each its own: too many are shown to vary more than the others.
+    /// Each condition its own variance: too many are shown to have a larger one than the others.
     Unequal {
-        /// Chance of such a spread of the noisiest condition where all vary alike.
+        /// p-value of the noisiest condition's variance under equal variances.
         p_value: f64,
     },
-    /// Each its own: too few trials to test, two conditions, or no blocks.
+    /// Each condition its own variance: too few trials for a test, two conditions, or no blocks.
     Own,
 }

@@ -1,45 +1,45 @@
-//! value = condition + block + the rest, by least squares.
+//! Least-squares fit of value = condition + block + error.
 
 use super::table::Table;
 use crate::linear::inverse_spd;
 
-/// Conditions beyond which only complete blocks are fitted: those need no matrix.
+/// With more conditions than this only complete blocks are fitted, which need no matrix.
 pub(super) const MOST_CONDITIONS: usize = 300;
 
-/// Effect of each condition; none for a condition without trials. Only their differences mean something.
+/// Effect of each condition; `None` for a condition without trials. Only differences between effects have a meaning.
 pub(super) type Effects = Vec<Option<f64>>;
 
 pub(super) fn value_of(effects: &Effects, weights: &[(usize, f64)]) -> Option<f64> {
     weights.iter().map(|(c, w)| Some(w * effects[*c]?)).sum()
 }
 
-/// Least squares of conditions and blocks together.
+/// Least-squares fit of conditions and blocks.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub effects: Effects,
-    /// What the model leaves of each entry of the table.
+    /// Residual of each entry of the table.
     pub residuals: Vec<f64>,
     /// Degrees of freedom of the residuals.
     pub df: f64,
     unscaled: Unscaled,
 }
 
-/// What the variances of contrasts come from.
+/// The part of the fit from which variances of contrasts are computed.
 #[derive(Debug, Clone)]
 enum Unscaled {
-    /// Every block holds each condition once: this many blocks.
+    /// Every block holds each condition once; the number of blocks.
     Complete(f64),
     Matrix(Matrix),
 }
 
-/// The normal equations of the conditions, blocks eliminated.
+/// The normal equations of the conditions after elimination of the blocks.
 #[derive(Debug, Clone)]
 struct Matrix {
-    /// A generalised inverse of them.
+    /// A generalised inverse of the equations.
     inverse: Vec<Vec<f64>>,
-    /// The conditions of its rows.
+    /// The condition of each row.
     present: Vec<usize>,
-    /// The rows of each block's trials.
+    /// The rows of the trials in each block.
     members: Vec<Vec<usize>>,
 }
 
@@ -48,7 +48,8 @@ impl Matrix {
         self.present.iter().position(|present| *present == condition)
     }
 
-    /// A trial counts in a contrast with what its condition does, less the mean of that over its block.
+    /// The sum of squared trial coefficients of a contrast, by condition. The coefficient of a trial is that of its
+    /// condition, minus the mean of these over the trials of its block.
     fn squares(&self, weights: &[(usize, f64)]) -> Option<Vec<(usize, f64)>> {
         let weights: Vec<(usize, f64)> =
             weights.iter().map(|(c, w)| Some((self.row(*c)?, *w))).collect::<Option<_>>()?;
@@ -64,7 +65,7 @@ impl Matrix {
 }
 
 impl Fit {
-    /// None where conditions are not connected through blocks.
+    /// `None` when the conditions are not connected through blocks.
     pub fn of(table: &Table) -> Option<Self> {
         let (of_conditions, of_blocks) = (table.of_conditions(), table.of_blocks());
         let count = table.entries.len() as f64;
@@ -99,12 +100,13 @@ impl Fit {
         Some(Self { effects, residuals, df, unscaled })
     }
 
-    /// The contrast of the effects.
+    /// The value of a contrast of the effects.
     pub fn value(&self, weights: &[(usize, f64)]) -> Option<f64> {
         value_of(&self.effects, weights)
     }
 
-    /// The variance of a contrast by condition, in units of that of its trials. None where a condition has no trial.
+    /// The variance of a contrast, by condition, in units of the variance of a trial. `None` when a condition has no
+    /// trial.
     pub fn unscaled(&self, weights: &[(usize, f64)]) -> Option<Vec<(usize, f64)>> {
         match &self.unscaled {
             Unscaled::Complete(n) => Some(weights.iter().map(|(c, w)| (*c, w * w / n)).collect()),
@@ -119,7 +121,7 @@ fn sums(table: &Table, centre: f64, of: impl Fn(&super::table::Entry) -> usize, 
     sums
 }
 
-/// Whether no condition stands twice in a block.
+/// Whether each block holds each condition at most once.
 fn is_once(table: &Table) -> bool {
     let mut seen = vec![false; table.conditions * table.blocks];
     table
@@ -128,8 +130,8 @@ fn is_once(table: &Table) -> bool {
         .all(|entry| !std::mem::replace(&mut seen[entry.block * table.conditions + entry.condition], true))
 }
 
-/// The normal equations of the conditions, blocks eliminated; ones added to the matrix make it regular and change no
-/// contrast.
+/// The normal equations of the conditions after elimination of the blocks. A matrix of ones is added, which makes them
+/// regular and changes no contrast.
 fn reduced(
     table: &Table,
     present: &[usize],

@@ -1,5 +1,5 @@
-//! Conditions that ran in blocks, compared by least squares with an effect of each block: blocks that lost a trial take
-//! part with the rest.
+//! Compares conditions that ran in blocks, by least squares with a block effect. Blocks that lost a trial contribute
+//! their remaining trials.
 
 mod analysis;
 mod fit;

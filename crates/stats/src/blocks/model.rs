@@ -1,4 +1,4 @@
-//! Contrasts of conditions with their standard errors.
+//! Contrasts of conditions, with their standard errors.
 
 use super::analysis::{Analysis, Spread};
 use super::fit::{Effects, Fit, MOST_CONDITIONS, value_of};
@@ -8,17 +8,17 @@ use crate::descriptive::{mean, std_dev};
 use crate::quantiles::t_upper_tail;
 use crate::welch;
 
-/// Blocks below which nothing is pooled: no test shows with four that one condition varies ten times as much.
+/// With fewer blocks no variances are pooled: with four, no test detects that one condition varies ten times as much.
 const FEWEST_BLOCKS: usize = 5;
-/// Trials of each condition below which nothing is pooled.
+/// With fewer trials of a condition no variances are pooled.
 const FEWEST_TRIALS: usize = 3;
-/// Blocks that the jackknife leaves out one by one. More are left out in so many groups: each is a fit of all the rest,
-/// and more of them say nothing more of a standard error.
+/// Largest number of jackknife groups. With at most this many blocks each group is one block. Each group is a fit of
+/// all other trials, and a larger number makes a standard error hardly more precise.
 const MOST_LEFT_OUT: usize = 500;
-/// Differences below rounding are none, in units of the largest value.
+/// Differences below this rounding error count as 0, in units of the largest value.
 const ROUNDING: f64 = 1e-13;
 
-/// A sum of conditions with weights that add up to 0.
+/// A contrast: a weighted sum of conditions whose weights sum to 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contrast {
     /// Its value, in the unit of the trials.
@@ -45,7 +45,7 @@ impl Contrast {
     }
 }
 
-/// Conditions compared, by block where they ran in blocks.
+/// Compares conditions, within blocks where they ran in blocks.
 #[derive(Debug, Clone)]
 pub struct Model {
     analysis: Analysis,
@@ -55,10 +55,10 @@ pub struct Model {
 
 #[derive(Debug, Clone)]
 enum Errors {
-    /// One variance for all trials but those of conditions that have their own.
+    /// One pooled variance for all trials, except those of conditions with their own.
     Pooled { fit: Fit, spreads: Spreads },
-    /// The effects without each block in turn, or without each of [`MOST_LEFT_OUT`] groups of them: the jackknife over
-    /// blocks, which in complete blocks is the standard error of the contrasts of each block.
+    /// The effects without each block in turn, or without each of [`MOST_LEFT_OUT`] groups of blocks: the jackknife
+    /// over blocks. With complete blocks its standard error is that of the mean of the contrasts within each block.
     Jackknife { fit: Fit, without: Vec<Effects>, trials: Vec<usize> },
     /// No blocks: mean, variance of the mean and degrees of freedom of each condition (Welch).
     Each(Vec<Option<Own>>),
@@ -67,14 +67,14 @@ enum Errors {
 #[derive(Debug, Clone, Copy)]
 struct Own {
     mean: f64,
-    /// Variance of the mean and its degrees of freedom; none with a single trial.
+    /// Variance of the mean and its degrees of freedom; `None` with a single trial.
     error: Option<(f64, f64)>,
 }
 
 impl Model {
-    /// The model of these conditions; `blocks` says that trials with one number ran in one block. Blocks are taken out
-    /// where conditions are connected through them. The residuals are pooled, but for those of conditions that are
-    /// shown to vary more than the others.
+    /// Fits the conditions. With `blocks`, trials of the same block number ran in one block. Block effects are removed
+    /// when the conditions are connected through blocks. Residual variances are pooled, except those of conditions that
+    /// are shown to have a larger variance than the others.
     pub fn of(conditions: &[Condition], blocks: bool) -> Self {
         let of = conditions.iter().map(Vec::len).sum();
         let values = conditions.iter().flatten().map(|(_, value)| value.abs());
@@ -87,12 +87,12 @@ impl Model {
         Self { analysis, errors, rounding }
     }
 
-    /// What its contrasts rest on.
+    /// The analysis on which the contrasts are based.
     pub fn analysis(&self) -> Analysis {
         self.analysis
     }
 
-    /// The weighted sum of conditions, by their places; weights add up to 0. None where a condition has too few trials
+    /// The weighted sum of conditions, given by index; the weights sum to 0. `None` when a condition has too few trials
     /// for a standard error.
     pub fn contrast(&self, weights: &[(usize, f64)]) -> Option<Contrast> {
         let weights: Vec<(usize, f64)> = weights.iter().copied().filter(|(_, w)| *w != 0.0).collect();
@@ -111,7 +111,7 @@ impl Model {
         (found.se.is_finite() && found.df >= 1.0).then_some(found)
     }
 
-    /// The weighted sum of conditions without its error; none where a condition has no trial.
+    /// The weighted sum of conditions without its error; `None` when a condition has no trial.
     pub fn value(&self, weights: &[(usize, f64)]) -> Option<f64> {
         match &self.errors {
             Errors::Pooled { fit, .. } | Errors::Jackknife { fit, .. } => fit.value(weights),
@@ -120,14 +120,15 @@ impl Model {
     }
 }
 
-/// The model with blocks, over all of them; over the complete ones where conditions are too many for a matrix. None
-/// where blocks cannot be taken out.
+/// The model with blocks: of all blocks, or only of the complete ones when there are too many conditions for a matrix.
+/// `None` when block effects cannot be removed.
 fn by_block(conditions: &[Condition], of: usize) -> Option<(Analysis, Errors)> {
     let table = Table::of(conditions);
     let table = if conditions.len() > MOST_CONDITIONS { table.complete() } else { table };
     let enough = table.blocks >= 2 && 3 * table.entries.len() >= 2 * of;
     let fit = Fit::of(&table).filter(|fit| enough && fit.df >= 1.0)?;
-    // What shares no block with the others has its mean at least where blocks are left in.
+    // A condition that shares no block with others has no effect in this model, but has its mean in the one without
+    // blocks.
     if conditions.iter().zip(&fit.effects).any(|(condition, effect)| effect.is_none() && !condition.is_empty()) {
         return None;
     }
@@ -206,7 +207,7 @@ mod tests {
         assert!(matches!(model.analysis().spread, Spread::Pooled { .. }), "{:?}", model.analysis());
         let found = model.contrast(&[(0, -1.0), (2, 1.0)]).unwrap();
         assert!((found.value - 2.02).abs() < 1e-12 && found.df == 8.0, "{found:?}");
-        // By hand: residual squares are those of all trials less those of conditions and blocks.
+        // By hand: the residual sum of squares is the total minus those of conditions and blocks.
         let rows = complete();
         let all: f64 = rows.iter().flatten().map(|(_, v)| v * v).sum();
         let sum = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>();
@@ -217,7 +218,7 @@ mod tests {
         assert!((found.se - (squares / 8.0 * 2.0 / 5.0).sqrt()).abs() < 1e-9, "{found:?}, {squares}");
     }
 
-    /// The others are compared as if it were not there, and it with them by Welch.
+    /// The other conditions are compared as if it were absent, and it is compared with them by Welch's method.
     #[test]
     fn a_noisy_condition_keeps_its_own_spread_and_the_rest_pool_theirs() {
         let noise = [4.0, -7.0, 1.0, 8.0, -6.0];
@@ -229,12 +230,12 @@ mod tests {
         assert!((found.value - without.value).abs() < 1e-12 && (found.df - 8.0).abs() < 1e-9, "{found:?}");
         assert!((found.se - without.se).abs() < 1e-12, "{found:?} {without:?}");
         let with_noisy = model.contrast(&[(0, -1.0), (3, 1.0)]).unwrap();
-        // Of the five noises the variance is 42.5; what the others vary by is hardly anything next to it.
+        // The variance of the five noises is 42.5; that of the other conditions is negligible next to it.
         assert!((with_noisy.se - (42.5_f64 / 5.0).sqrt()).abs() < 0.05, "{with_noisy:?}");
         assert!(with_noisy.df < 4.1, "{with_noisy:?}");
     }
 
-    /// Whether the variance of a contrast is taken in closed form or through the trials of each block.
+    /// The closed form of the variance of a contrast agrees with the sum over the trials of each block.
     #[test]
     fn a_block_without_a_difference_changes_no_standard_error_but_by_what_it_holds() {
         let mut all = complete();
@@ -243,7 +244,7 @@ mod tests {
         let fit = Fit::of(&table).unwrap();
         let weights = [(1, -1.0), (2, 1.0)];
         let unscaled: f64 = fit.unscaled(&weights).unwrap().iter().map(|(_, scale)| scale).sum();
-        // The two are compared in all five blocks, whatever the third did.
+        // The two are compared in all five blocks, whatever happened to the third condition.
         assert!((unscaled - 2.0 / 5.0).abs() < 1e-12, "{unscaled}");
         let with_lost: f64 = fit.unscaled(&[(0, -1.0), (2, 1.0)]).unwrap().iter().map(|(_, scale)| scale).sum();
         assert!(with_lost > 2.0 / 5.0 && with_lost < 2.0 / 4.0, "{with_lost}");
@@ -258,7 +259,7 @@ mod tests {
         assert!((found.value - 1.08).abs() < 1e-12 && (found.se - se).abs() < 1e-12 && found.df == 4.0, "{found:?}");
     }
 
-    /// Each left out by itself would take the square of their number, in time and in memory.
+    /// Leaving out each block separately would take time and memory proportional to the square of their number.
     #[test]
     fn very_many_blocks_are_left_out_in_groups() {
         let blocks = 3 * MOST_LEFT_OUT;

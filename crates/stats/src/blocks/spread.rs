@@ -1,4 +1,4 @@
-//! Do all conditions vary alike: each condition's share of the residuals against that of the others.
+//! Tests whether all conditions have equal variances, from each condition's share of the residuals.
 
 use super::fit::Fit;
 use super::table::Table;
@@ -7,23 +7,23 @@ use crate::quantiles::f_upper_tail;
 /// A variance and its degrees of freedom.
 pub(super) type Variance = (f64, f64);
 
-/// Chance of being shown to vary more than the others where all vary alike.
+/// Significance level of the test for a larger variance.
 const UNEQUAL: f64 = 0.05;
-/// Fewest conditions whose residuals are pooled: of two the one varies as much as the other.
+/// Fewest conditions whose residuals are pooled: with two the residuals of both are the same in size.
 const FEWEST: usize = 3;
 
-/// Whose spread stands for which condition's.
+/// The variance of each condition.
 #[derive(Debug, Clone)]
 pub(super) struct Spreads {
-    /// That of all conditions but those that have their own.
+    /// The pooled variance of all conditions except those with their own.
     pub common: Variance,
-    /// By condition: its own, where it is shown to vary more than the others.
+    /// By condition: its own variance, where it is shown to be larger than that of the others.
     pub own: Vec<Option<Variance>>,
 }
 
 impl Spreads {
-    /// The noisiest condition is set aside as long as it is shown to be noisier than the rest. None where these are no
-    /// majority.
+    /// Removes the noisiest condition as long as it is shown to be noisier than the rest. `None` when the rest is no
+    /// longer a majority.
     pub fn of(table: &Table, fit: &Fit) -> Option<Self> {
         let mut own = vec![None; table.conditions];
         let mut rest: Vec<usize> = (0..table.conditions).collect();
@@ -46,20 +46,20 @@ impl Spreads {
         }
     }
 
-    /// Conditions that have their own.
+    /// Number of conditions with their own variance.
     pub fn apart(&self) -> usize {
         self.own.iter().flatten().count()
     }
 }
 
-/// The condition that varies most, and the chance that one varies so much more than the others where all vary alike,
-/// over all conditions (Bonferroni). Russell & Bradley, "One-way variances in a two-way classification", Biometrika 45,
-/// 1958: what leaving a condition out takes from the residuals, against what is left, is F with n - 1 degrees of
-/// freedom. Exact in complete blocks; where trials are missing the weights are those of the blocks that are left. None
-/// where nothing is left to compare with.
+/// The condition with the largest variance, and the p-value that it is larger than that of the others,
+/// Bonferroni-corrected over all conditions. Russell & Bradley, "One-way variances in a two-way classification",
+/// Biometrika 45, 1958: the ratio of the residual sum of squares that leaving a condition out removes to what remains
+/// has an F distribution with n - 1 degrees of freedom. Exact in complete blocks; when trials are missing, the weights
+/// are those of the remaining trials of each block. `None` when nothing remains to compare with.
 ///
-/// Why not Brown & Forsythe's test: one condition ten times as noisy at five trials passes it in 15 to 60% of studies,
-/// this one in 4 to 7%.
+/// Why not Brown & Forsythe's test: it misses one condition that is ten times as noisy, with five trials, in 15 to 60%
+/// of studies, this test in 4 to 7%.
 pub(super) fn noisiest(table: &Table, fit: &Fit) -> Option<(usize, f64)> {
     let all: f64 = fit.residuals.iter().map(|r| r * r).sum();
     let of_conditions = table.of_conditions();
@@ -75,13 +75,13 @@ pub(super) fn noisiest(table: &Table, fit: &Fit) -> Option<(usize, f64)> {
     Some((place, (smallest * tested.len() as f64).min(1.0)))
 }
 
-/// How much a condition varies about the others of its block: what these vary by, over their number, is in it.
+/// The variance of a condition about the mean of the others in its block; it includes the variance of that mean.
 fn own_variance(table: &Table, fit: &Fit, condition: usize) -> Variance {
     let df = table.of_conditions()[condition] as f64 - 1.0;
     (squares(table, fit, |size| (size / (size - 1.0)).powi(2))[condition] / df, df)
 }
 
-/// The squares of each condition's residuals, each times `weight` of the size of its block.
+/// The sum of squared residuals of each condition, each times `weight` of the size of its block.
 fn squares(table: &Table, fit: &Fit, weight: impl Fn(f64) -> f64) -> Vec<f64> {
     let of_blocks = table.of_blocks();
     let mut own = vec![0.0; table.conditions];

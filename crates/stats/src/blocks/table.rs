@@ -1,11 +1,11 @@
-//! Trials by condition and block.
+//! The trials, by condition and block.
 
 use std::collections::BTreeMap;
 
-/// One condition: its trials as (block, value). Logarithms make differences ratios.
+/// The trials of one condition as (block, value). With logarithms as values, differences are ratios.
 pub type Condition = Vec<(usize, f64)>;
 
-/// One trial by its places.
+/// One trial with the indexes of its condition and block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub condition: usize,
@@ -13,12 +13,12 @@ pub(super) struct Entry {
     pub value: f64,
 }
 
-/// The trials of the blocks that hold more than one condition: others say nothing of a difference.
+/// The trials of the blocks that hold more than one condition; others carry no information about differences.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     pub entries: Vec<Entry>,
     pub conditions: usize,
-    /// Blocks, numbered from 0.
+    /// Number of blocks; they are numbered from 0.
     pub blocks: usize,
 }
 
@@ -38,13 +38,13 @@ impl Table {
         }
     }
 
-    /// The trials of all blocks but those of one group of so many; as many groups as blocks are one block each.
+    /// The trials of all blocks except those of one group. With as many groups as blocks each group is one block.
     pub fn without(&self, group: usize, groups: usize) -> Self {
         let others: Vec<bool> = (0..self.blocks).map(|own| own % groups != group).collect();
         self.of_chosen(&others)
     }
 
-    /// The trials of some conditions, which are numbered anew.
+    /// The trials of the given conditions, which are renumbered.
     pub fn among(&self, members: &[usize]) -> Self {
         let own = |member: &usize| -> Condition {
             self.entries.iter().filter(|entry| entry.condition == *member).map(|e| (e.block, e.value)).collect()
@@ -60,7 +60,7 @@ impl Table {
         self.of_chosen(&whole)
     }
 
-    /// The trials of some blocks, which are numbered anew; `chosen` has one value a block.
+    /// The trials of some blocks, which are renumbered; `chosen` has one value per block.
     fn of_chosen(&self, chosen: &[bool]) -> Self {
         let mut blocks = 0;
         let numbers: Vec<usize> = chosen

@@ -1,28 +1,30 @@
-//! E-divisive: where a line splits into two distributions (Matteson & James, "A nonparametric approach for multiple
-//! change point analysis of multivariate data", JASA 109, 2014), with the distance |x - y|.
+//! E-divisive: splits a series into segments with different distributions (Matteson & James, "A nonparametric approach
+//! for multiple change point analysis of multivariate data", JASA 109, 2014), with the distance |x - y|.
 //!
 //! Q(X, Y) = 2/(m+n) sum |X_i - Y_j| - 2m/((m+n)(n-1)) sum_{i<k} |X_i - X_k| - 2n/((m+n)(m-1)) sum_{j<k} |Y_j - Y_k|,
-//! n and m the runs of X and Y, at its largest over all splits. A t test on the chosen split would pass a nominal
-//! 0.1% in 2.5% of lines without a change, for the place was chosen; so the maximum itself is permuted.
+//! where n and m are the numbers of runs in X and Y, at its largest over all splits. A t test of the chosen split at a
+//! nominal 0.1% would be significant in 2.5% of series without a change, because the split was chosen from the data.
+//! The maximum itself is therefore tested by permutation.
 
 use super::split::{SHORTEST, Split, places, segments};
 use super::{outliers, resemblance};
 use crate::order::{generator, shuffle};
 
-/// Permutations of a test, and what more the rate needs: at least this many times 1 / rate.
+/// Permutations per test: at least this many, and at least [`OVER_RATE`] / rate.
 const PERMUTATIONS: usize = 999;
 const OVER_RATE: f64 = 10.0;
-/// Two Q of the same runs in another order differ by no more, as a fraction.
+/// Relative difference by which two Q of the same runs in another order may differ from rounding.
 const ROUNDING: f64 = 1e-9;
-/// Runs that all permutations look at together, of a history whose lines have one test each: long lines, and many of
-/// them, are permuted less often, but as often as it takes to say anything at their rate.
+/// Limit of the work for one history: runs times permutations, summed over its series with one test each. Long series,
+/// and many of them, get fewer permutations, but always as many as their rate needs.
 const LOOKS: f64 = 2e10;
 
-/// The splits in the order of time: those found as if runs were independent, less those that the resemblance of runs
-/// explains.
+/// The splits in order of time: those found as if runs were independent, without those that the autocorrelation of the
+/// runs explains.
 ///
-/// What resemblance costs is held against the distance of means in units of what segments leave. Held against Q, which
-/// grows with the step as the Q of runs that have changed places does, it hid steps of any size in short lines.
+/// The allowance for autocorrelation is applied to the distance of the means in units of the residual variance within
+/// segments. Applied to Q, which grows with the step just as the Q of permuted runs does, it hid steps of any size in
+/// short series.
 pub(super) fn splits(values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
     let (held, _) = outliers::held(values, outliers::reach(values));
     let mut found = divided(&held, values, rate, seed);
@@ -40,10 +42,10 @@ pub(super) fn splits(values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
     }
 }
 
-/// Splits added one by one as long as the next one is significant at `rate`: the best of all segments, against the best
-/// of all segments when runs change places inside theirs.
+/// Adds splits one by one as long as the next one is significant at `rate`: the best split of all segments is compared
+/// with the best when runs are permuted within their segments.
 fn divided(held: &[f64], values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
-    // A step whose runs have changed places is no series of outliers.
+    // The permuted runs of a large step must not count as outliers.
     let at_random_reach = outliers::reach(values).max(outliers::reach_in_any_order(values));
     let mut found: Vec<Split> = Vec::new();
     loop {
@@ -70,7 +72,7 @@ fn divided(held: &[f64], values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
     settled(held, found)
 }
 
-/// p = (1 + k) / (1 + P) where it is at most `rate`; as soon as it can no longer be, nothing more is drawn.
+/// Returns p = (1 + k) / (1 + P) if it is at most `rate`; stops drawing as soon as that is no longer possible.
 fn significant(q: f64, rate: f64, runs: usize, mut next: impl FnMut() -> f64) -> Option<f64> {
     let wanted = PERMUTATIONS.max((OVER_RATE / rate).ceil() as usize);
     let affordable = (LOOKS * rate / runs as f64) as usize;
@@ -87,7 +89,7 @@ fn significant(q: f64, rate: f64, runs: usize, mut next: impl FnMut() -> f64) ->
     (p_value <= rate).then_some(p_value)
 }
 
-/// Every split again where it is best between its neighbours: the first were placed while others were still in the way.
+/// Moves each split to the best place between its neighbours: the first ones were placed before the others were found.
 fn settled(values: &[f64], mut found: Vec<Split>) -> Vec<Split> {
     for turn in 0..found.len() {
         let from = if turn == 0 { 0 } else { found[turn - 1].place };
@@ -99,13 +101,14 @@ fn settled(values: &[f64], mut found: Vec<Split>) -> Vec<Split> {
     found
 }
 
-/// First run after the best split, and its Q; none below two shortest segments or where no run differs.
+/// Index of the first run after the best split, and its Q; `None` with fewer runs than two shortest segments, or when
+/// all runs are equal.
 fn best(values: &[f64]) -> Option<(usize, f64)> {
     let all = values.len();
     if all < 2 * SHORTEST {
         return None;
     }
-    // Left of the split nothing, right of it everything; then one run after the other goes over.
+    // All runs start on the right of the split and move to the left one by one.
     let (ranks, to_all) = distances(values);
     let (mut left, mut between, mut right) = (0.0, 0.0, to_all.iter().sum::<f64>() / 2.0);
     let (mut before, mut best) = (Before::of(all), None::<(usize, f64)>);
@@ -127,7 +130,7 @@ fn best(values: &[f64]) -> Option<(usize, f64)> {
     best.filter(|(_, q)| *q > 0.0)
 }
 
-/// The rank of each value, from 1, and how far it is from all of them together.
+/// The rank of each value, from 1, and the sum of its distances to all values.
 fn distances(values: &[f64]) -> (Vec<usize>, Vec<f64>) {
     let mut order: Vec<(f64, usize)> = values.iter().enumerate().map(|(at, value)| (value - values[0], at)).collect();
     order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -142,8 +145,8 @@ fn distances(values: &[f64]) -> (Vec<usize>, Vec<f64>) {
     (ranks, to_all)
 }
 
-/// The runs before a place by their rank, in a tree of sums (Fenwick, "A new data structure for cumulative frequency
-/// tables", 1994): how far a value is from all of them takes the logarithm of their number and not each of them.
+/// The runs before a split by rank, in a tree of sums (Fenwick, "A new data structure for cumulative frequency tables",
+/// 1994): the distance of a value to all of them takes time logarithmic in their number.
 struct Before {
     /// Number and sum.
     tree: Vec<(f64, f64)>,
@@ -178,7 +181,7 @@ impl Before {
 mod tests {
     use super::*;
 
-    /// Q as the formula stands, pair by pair.
+    /// Q by its definition, pair by pair.
     fn q(x: &[f64], y: &[f64]) -> f64 {
         let (n, m) = (x.len() as f64, y.len() as f64);
         let within = |of: &[f64]| -> f64 {
@@ -214,7 +217,7 @@ mod tests {
         assert_eq!(significant(1.0, 0.05, 20, || 0.0), Some(0.001));
     }
 
-    /// 500 lines.
+    /// With the rate of a history of 500 series.
     #[test]
     fn many_long_lines_are_permuted_as_often_as_it_takes_and_no_more() {
         for (runs, most) in [(10, 125_000), (20, 80_000), (180, 12_501), (2_000, 12_501)] {

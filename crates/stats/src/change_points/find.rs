@@ -1,4 +1,4 @@
-//! Steps, drift and outliers of one line, from end to end.
+//! Finds steps, drift and outliers in one series.
 
 use super::split::{FEWEST, Split, places, segments};
 use super::trend::{self, Drift, Model};
@@ -7,50 +7,50 @@ use crate::error::{Error, all_positive};
 use crate::interval::{Estimate, Interval};
 use crate::{ratio, serial};
 
-/// Share of the error rate that a drift may use; steps have the rest.
+/// Share of the error rate that is spent on drift; steps have the rest.
 const OF_DRIFT: f64 = 0.2;
 
-/// What a search may claim.
+/// Parameters of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// Chance in (0, 1) that anything is claimed of a line in which nothing changes: steps have 4/5 of it, a drift the
-    /// rest.
+    /// Probability in (0, 1) of a false report in a series without change (type I error): 4/5 of it for steps, the rest
+    /// for drift.
     pub error_rate: f64,
-    /// Smallest change of interest as a fraction: a step, or a drift from the first run to the last, that is estimated
-    /// to be smaller is none.
+    /// Smallest change of interest as a fraction. A step, or a drift from the first run to the last, that is estimated
+    /// to be smaller is not reported.
     pub minimum_effect: f64,
-    /// Confidence of the intervals in (0, 1).
+    /// Confidence level of the intervals, in (0, 1).
     pub confidence: f64,
     /// Seed of the permutations.
     pub seed: u64,
 }
 
-/// A step between two neighbouring segments.
+/// A step between two adjacent segments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangePoint {
-    /// Place of the first run after it, from 0.
+    /// Index of the first run after it, from 0.
     pub first_after: usize,
-    /// Mean of the segment after over that of the segment before, outliers left out ([`ratio::fieller`]); the place was
-    /// chosen by the data, which the interval does not know.
+    /// Mean of the segment after it divided by that of the segment before it, without outliers ([`ratio::fieller`]).
+    /// The interval does not account for the position having been chosen from the data.
     pub ratio: Estimate,
-    /// Chance that so large a statistic comes from runs without order, by permutation: (1 + k) / (1 + P). Where the
-    /// step stands in place of a drift that it explains better, that of the drift.
+    /// The larger of two p-values: that of the permutation test, (1 + k) / (1 + P), and that of a t test that allows
+    /// for autocorrelation between neighbouring runs.
     pub p_value: f64,
 }
 
-/// What a line of runs says.
+/// The changes found in a series of runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Found {
-    /// The steps, in the order of time.
+    /// The steps, in order of time.
     pub changes: Vec<ChangePoint>,
-    /// A trend that no step explains.
+    /// A trend that the steps do not explain.
     pub drift: Option<Drift>,
-    /// Places of single runs far from their neighbourhood: no change points, and in no ratio.
+    /// Indexes of single runs far from their neighbourhood. They are not change points, and are left out of all ratios.
     pub outliers: Vec<usize>,
 }
 
 impl Found {
-    /// Places of the segments as half-open ranges, in the order of time.
+    /// The segments as half-open ranges of indexes, in order of time.
     pub fn segments(&self, runs: usize) -> Vec<std::ops::Range<usize>> {
         segments(&self.changes.iter().map(|change| change.first_after).collect::<Vec<_>>(), runs)
     }
@@ -61,11 +61,12 @@ impl Found {
     }
 }
 
-/// Looks for steps and for a drift in `values`, one a run, in the order of time. Below [`FEWEST`] runs nothing is
-/// found, which is not the same as nothing there.
+/// Looks for steps and for drift in `values`, one per run, in order of time. With fewer than [`FEWEST`] runs the result
+/// is empty, which does not mean that nothing changed.
 ///
 /// # Errors
-/// [`Error::NotPositive`] for a value that is none, [`Error::OutOfRange`] for a rate, an effect or a confidence.
+/// [`Error::NotPositive`] for a value that is not positive, [`Error::OutOfRange`] for the error rate, the minimum
+/// effect or the confidence.
 pub fn find(values: &[f64], options: &Options) -> Result<Found, Error> {
     all_positive("values of the runs", values)?;
     valid(options)?;
@@ -77,7 +78,7 @@ pub fn find(values: &[f64], options: &Options) -> Result<Found, Error> {
     let smallest = options.minimum_effect.ln_1p();
     let rate = (1.0 - OF_DRIFT) * options.error_rate;
     let steps = divisive::splits(&logs, rate, options.seed);
-    // The same again without the straight line, which a drift is.
+    // The same search after subtracting a straight line, which is the form of a drift.
     let straight = trend::slope_alone(&held);
     let level: Vec<f64> = logs.iter().enumerate().map(|(place, log)| log - straight * place as f64).collect();
     let on_slope = divisive::splits(&level, rate, options.seed);
@@ -106,7 +107,8 @@ fn valid(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes out the smallest step as long as it is below what is of interest: the segments around it become one.
+/// Removes the smallest step as long as it is below the smallest effect of interest, which merges the segments around
+/// it.
 fn drop_small(splits: &mut Vec<Split>, logs: &[f64], outliers: &[usize], smallest: f64) {
     loop {
         let means: Vec<f64> = segments(&places(splits), logs.len())
@@ -124,7 +126,7 @@ fn drop_small(splits: &mut Vec<Split>, logs: &[f64], outliers: &[usize], smalles
     }
 }
 
-/// Each step with its ratio, widened where runs resemble their neighbours.
+/// Each step with its ratio; the interval is widened for autocorrelation.
 fn changes(values: &[f64], splits: &[Split], found: &Found, confidence: f64) -> Result<Vec<ChangePoint>, Error> {
     let segments = segments(&places(splits), values.len());
     let kept: Vec<Vec<f64>> = segments.into_iter().map(|segment| found.kept(values, segment)).collect();
@@ -137,8 +139,8 @@ fn changes(values: &[f64], splits: &[Split], found: &Found, confidence: f64) -> 
         .collect()
 }
 
-/// Mean of one segment over that of an earlier one, with Fieller's interval, wider by what the resemblance of
-/// neighbouring runs costs a mean.
+/// Mean of one segment divided by that of an earlier one, with Fieller's interval, widened by the effect of
+/// autocorrelation on the variance of a mean.
 ///
 /// # Errors
 /// As [`ratio::fieller`].
@@ -159,7 +161,7 @@ mod tests {
 
     const OPTIONS: Options = Options { error_rate: 0.05, minimum_effect: 0.01, confidence: 0.95, seed: 7 };
 
-    /// Runs around 100 with fixed noise of about 1%.
+    /// Runs around `level`, with fixed noise of about 1%.
     fn noisy(n: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
         let noise = |i: usize| ((i * 7919 + 13) % 101) as f64 / 50.0 - 1.0;
         (0..n).map(|i| level(i) * (1.0 + 0.01 * noise(i))).collect()
@@ -178,7 +180,7 @@ mod tests {
         assert!(find(&values, &large).unwrap().changes.is_empty());
     }
 
-    /// A step far beyond the noise: values that change places are no outliers of each other.
+    /// With a step far beyond the noise, permuted values must not count as outliers of each other.
     #[test]
     fn the_largest_step_is_the_surest() {
         for to in [94.0, 60.0, 10.0] {

@@ -1,11 +1,12 @@
-//! Change points over a history of results: one value a run, in the order of time.
+//! Change points in a history of results: one value per run, in order of time.
 //!
 //! The **run** (one session: a results directory, a line of a CI job) is the observation. Trials of one run share host,
-//! boot, file system and hour, so they move together and enter as their mean.
+//! boot, file system and hour, so they are correlated and enter as their mean.
 //!
-//! - [`find()`] splits the line by the energy statistic of E-divisive (`divisive`), its maximum tested by permutation;
-//! - single outlying runs are replaced by the median of their neighbourhood first (`outliers`);
-//! - neighbours that resemble each other make the test harder by what that costs a mean (`resemblance`);
+//! - [`find()`] splits the series by the energy statistic of E-divisive (`divisive`), whose maximum is tested by
+//!   permutation;
+//! - single outlying runs are first replaced by the median of their neighbourhood (`outliers`);
+//! - autocorrelation between runs makes the test stricter, by its effect on the variance of a mean (`resemblance`);
 //! - a straight line that explains the runs better than steps is a [`Drift`] (`trend`).
 
 mod divisive;

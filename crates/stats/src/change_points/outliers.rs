@@ -1,31 +1,32 @@
-//! Single runs far from their neighbourhood, held to it: a Hampel filter whose scale no step can widen.
+//! Replaces single runs far from their neighbourhood by its median: a Hampel filter whose scale is not affected by
+//! steps.
 
 use crate::descriptive::{median, quantile};
 
-/// Runs of a neighbourhood, the run itself in the middle or, at an end, inside. Three of one segment are its median, so
-/// that a segment of `SHORTEST` runs is never an outlier as a whole.
+/// Runs in a neighbourhood, with the run itself in the middle or, near an end, off-centre. Three runs of one segment
+/// determine the median, so a segment of `SHORTEST` runs is never replaced as a whole.
 const NEIGHBOURHOOD: usize = 5;
-/// Standard deviations from its median from which on a run is an outlier.
+/// A run is an outlier from this many standard deviations from the median on.
 const FAR: f64 = 4.0;
-/// Standard deviation of normal values over the median of their absolute differences: 1 / (0.6745 sqrt 2).
+/// Standard deviation of normal values divided by the median absolute difference of two: 1 / (0.6745 sqrt 2).
 const OF_DIFFERENCES: f64 = 1.048;
-/// Standard deviation of normal values over the distance of their quartiles: 1 / 1.349.
+/// Standard deviation of normal values divided by their interquartile range: 1 / 1.349.
 const OF_QUARTILES: f64 = 0.7413;
 
-/// How far from the median of its neighbourhood a run may lie. The scale is that of differences between neighbours:
-/// steps and drifts are in few of them.
+/// Maximum distance of a run from the median of its neighbourhood. The scale is that of differences between neighbours,
+/// of which steps and drift affect few.
 pub(super) fn reach(values: &[f64]) -> f64 {
     let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     FAR * OF_DIFFERENCES * median(&differences).unwrap_or(0.0)
 }
 
-/// The same by the spread of all values, which steps do widen: of normal values without a step it is equal.
+/// The same from the spread of all values, which steps do increase. For normal values without a step both are equal.
 pub(super) fn reach_in_any_order(values: &[f64]) -> f64 {
     let quartile = |p: f64| quantile(values, p).unwrap_or(0.0);
     FAR * OF_QUARTILES * (quartile(0.75) - quartile(0.25))
 }
 
-/// The values with outliers replaced by the median of their neighbourhood, and which were.
+/// The values with outliers replaced by the median of their neighbourhood, and the indexes of the outliers.
 pub(super) fn held(values: &[f64], reach: f64) -> (Vec<f64>, Vec<usize>) {
     if values.len() < NEIGHBOURHOOD || reach <= 0.0 {
         return (values.to_vec(), Vec::new());

@@ -1,26 +1,27 @@
-//! What neighbouring runs that resemble each other cost a test.
+//! The effect of autocorrelation between neighbouring runs on a test.
 
 use super::split::{SHORTEST, segments};
 use crate::descriptive::{lag1_autocorrelation, mean};
 use crate::quantiles::t_upper_tail;
 use crate::serial::RunOrder;
 
-/// What is added to the correlation r of n residuals, times (1 + r) / n for each mean that they are of. Their own bias,
-/// with the places of splits chosen, is about two fifths of it; the rest is for how little few runs say of a
-/// correlation. Chosen with [`APART`] by simulation among 3, 4 and 5: at a correlation of 0.4 something is said in 9.2,
-/// 7.0 and 4.8% of lines of 14 runs without a change, and in 4.5, 3.5 and 1.8% of 40.
+/// Bias correction of the autocorrelation r of n residuals: this, times (1 + r) / n, is added for each mean that was
+/// fitted. About two fifths of it is the bias of r, with the split positions chosen from the data; the rest allows for
+/// the large uncertainty of r with few runs. Chosen together with [`APART`] by simulation among 3, 4 and 5: at an
+/// autocorrelation of 0.4 a change is reported in 9.2, 7.0 and 4.8% of series of 14 runs without a change, and in 4.5,
+/// 3.5 and 1.8% of series of 40.
 const ADDED: f64 = 5.0;
-/// A place chosen among m counts as one of m to this power: those next to each other share most runs.
+/// A position chosen among m counts as one of m to this power, because neighbouring positions share most of the runs.
 const APART: f64 = 0.75;
-/// Correlation beyond which nothing is claimed of its size.
+/// Upper limit of the estimated autocorrelation.
 const LARGEST: f64 = 0.9;
 
-/// Chance of each step of a line that is split at `places`, the place chosen among all that are possible: t of the
-/// means on its sides, in units of what the segments leave, the variance greater by what the resemblance of
-/// neighbouring runs costs. 0 where the segments leave nothing.
+/// p-value of each step of a series that is split at `places`, with the position chosen among all possible ones: a t
+/// test of the means on both sides, with the pooled residual variance of the segments, inflated for autocorrelation. 0
+/// when there are no residuals.
 ///
-/// Without a test of the correlation first, for it has no power where it matters: at a correlation of 0.4 such a gate
-/// let 15% of lines of 40 runs without a change through in place of 5%.
+/// The autocorrelation is not tested first, because such a test has no power where it matters: at an autocorrelation of
+/// 0.4 it let 15% of series of 40 runs without a change pass, instead of 5%.
 pub(super) fn p_values(values: &[f64], places: &[usize]) -> Vec<f64> {
     let all = segments(places, values.len());
     let means: Vec<f64> = all.iter().map(|segment| mean(&values[segment.clone()]).unwrap_or(0.0)).collect();
@@ -39,9 +40,9 @@ pub(super) fn p_values(values: &[f64], places: &[usize]) -> Vec<f64> {
     (0..places.len()).map(chance).collect()
 }
 
-/// By how much runs that resemble their neighbours widen the variance of a mean over `over` of them:
-/// [`RunOrder::inflation`] of an AR(1) process at the correlation of the residuals of a model with so many means,
-/// corrected upwards. 1 where nothing is left that could be correlated.
+/// Factor by which autocorrelation increases the variance of a mean of `over` runs: [`RunOrder::inflation`] of an AR(1)
+/// process, with the bias-corrected autocorrelation of the residuals of a model with `means` fitted means. 1 when the
+/// residuals have no autocorrelation.
 pub(super) fn of_residuals(residuals: &[f64], means: usize, over: usize) -> f64 {
     let n = residuals.len() as f64;
     let Some(found) = lag1_autocorrelation(residuals) else { return 1.0 };
@@ -63,7 +64,8 @@ mod tests {
         assert_eq!(p_values(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0], &[3]), [0.0]);
     }
 
-    /// What each half leaves has a correlation of 0.6, and few runs: the variance of a mean counts as 16 times as much.
+    /// The residuals of each half have an autocorrelation of 0.6, with few runs: the variance of a mean is inflated 16
+    /// times.
     #[test]
     fn a_step_of_many_deviations_is_one_however_much_short_halves_resemble_themselves() {
         let half = [0.0, 0.4, 1.0, 0.8, 0.2, -0.6, -1.0];

@@ -1,8 +1,8 @@
-//! Where a line is split, and the segments that makes.
+//! Splits of a series, and the segments between them.
 
-/// Runs that a segment has at least: two that agree may be one bad hour.
+/// Minimum number of runs in a segment: two similar runs may be one bad hour.
 pub const SHORTEST: usize = 3;
-/// Fewest runs in which anything is looked for: two segments.
+/// Minimum number of runs in a series that is searched: two segments.
 pub const FEWEST: usize = 2 * SHORTEST;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Split {
@@ -11,7 +11,7 @@ pub(super) struct Split {
     pub p_value: f64,
 }
 
-/// The first runs after the splits.
+/// The index of the first run after each split.
 pub(super) fn places(splits: &[Split]) -> Vec<usize> {
     splits.iter().map(|split| split.place).collect()
 }

@@ -1,23 +1,23 @@
-//! A straight line through the logarithms of the runs, with or without steps: a drift that stays under every step.
+//! A straight line through the logarithms of the runs, with or without steps: detects a drift too slow to be a step.
 
 use super::resemblance;
 use crate::interval::{Estimate, Interval};
 use crate::linear::{dot, gram, independent_columns, inverse_spd, moment};
 use crate::quantiles::{t_two_sided, t_upper_tail};
 
-/// A trend that no step explains.
+/// A trend that steps do not explain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
-    /// What the trend makes of the last run over the first one: exp of slope times runs less one.
+    /// The last run divided by the first one, according to the trend: exp(slope x (runs - 1)).
     pub ratio: Estimate,
-    /// Two-sided chance of so steep a slope where there is none: t test of least squares on logarithms, its variance
-    /// greater by what the resemblance of neighbouring runs costs.
+    /// Two-sided p-value of the slope: t test of least squares on logarithms, with the variance inflated for
+    /// autocorrelation between neighbouring runs.
     pub p_value: f64,
 }
 
-/// Least squares with a level a segment and, where asked for, one slope.
+/// Least-squares fit of one level per segment and, if `sloped`, one slope.
 pub(super) struct Model {
-    /// n ln(RSS / n) + k ln n, k the levels, the places of steps (Yao 1988) and the slope.
+    /// n ln(RSS / n) + k ln n, where k counts the levels, the positions of steps (Yao 1988) and the slope.
     pub bic: f64,
     runs: usize,
     slope: Option<Slope>,
@@ -25,17 +25,17 @@ pub(super) struct Model {
 
 struct Slope {
     value: f64,
-    /// Its standard error if runs were independent.
+    /// Its standard error under independence of the runs.
     error: f64,
     freedom: f64,
     residuals: Vec<f64>,
 }
 
-/// Floor of the mean square that is left: values that agree to the last digit have no BIC otherwise.
+/// Lower limit of the residual mean square: values that agree to the last digit would have no BIC.
 const NOTHING: f64 = 1e-24;
 
 impl Model {
-    /// Of `values` with steps at `places`, the first run after each.
+    /// Fits `values` with steps at `places`, the first run after each.
     pub fn of(values: &[f64], places: &[usize], sloped: bool) -> Self {
         let runs = values.len();
         let row = |place: usize| {
@@ -66,7 +66,8 @@ impl Model {
         Self { bic, runs, slope }
     }
 
-    /// The slope as what it makes of the whole line; none without a slope or where nothing is left to judge it by.
+    /// The slope as the change over the whole series; `None` without a slope, or without residuals for its standard
+    /// error.
     pub fn drift(&self, confidence: f64) -> Option<Drift> {
         let slope = self.slope.as_ref()?;
         let means = self.runs.saturating_sub(slope.freedom as usize);
@@ -74,7 +75,7 @@ impl Model {
         if error.is_nan() || error <= NOTHING.sqrt() {
             return None;
         }
-        // The column of the slope goes from -1 to 1.
+        // The slope's regressor goes from -1 to 1.
         let (whole, error) = (2.0 * slope.value, 2.0 * error);
         let reach = t_two_sided(confidence, slope.freedom) * error;
         let p_value = (2.0 * t_upper_tail((whole / error).abs(), slope.freedom)).min(1.0);
@@ -84,7 +85,7 @@ impl Model {
     }
 }
 
-/// Least-squares slope a run, without steps.
+/// Least-squares slope per run, without steps.
 pub(super) fn slope_alone(values: &[f64]) -> f64 {
     let middle = (values.len() - 1) as f64 / 2.0;
     let model = Model::of(values, &[], true);
@@ -95,7 +96,7 @@ pub(super) fn slope_alone(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// The slope's t test against the textbook's sums.
+    /// Compares the t test of the slope with the textbook formulas.
     #[test]
     fn the_slope_is_that_of_least_squares() {
         let values = [1.0, 1.4, 1.1, 1.9, 1.6, 2.3, 2.0, 2.2];

@@ -1,30 +1,31 @@
-//! Does a factor change the spread, where blocks move all trials of theirs: what a block does to all conditions at one
-//! level is taken out of these, so that it neither hides a spread nor passes from one level to the other.
+//! Tests whether a factor changes the variance when block effects move all trials of a block. The mean of a block over
+//! all conditions at one level is removed from these conditions, so that block effects neither hide a difference in
+//! variance nor carry over from one level to the other.
 
 use super::design::Cell;
 use crate::descriptive::{mean, median, std_dev, variance};
 use crate::quantiles::{f_upper_tail, t_upper_tail};
 use std::collections::HashMap;
 
-/// Blocks are taken out of the test where they are shown to differ at this chance: it costs half of what two conditions
-/// a level tell, and where they do not differ there is nothing to take out.
+/// Block effects are removed for the test when they are significant at this level: removing them takes half of the
+/// information of two conditions per level, and is not needed when blocks do not differ.
 pub(super) const DIFFER: f64 = 0.1;
-/// Out of the ratio and its interval already at this one: blocks that are left in draw the ratio towards 1.
+/// Level for the ratio and its interval: block effects that are not removed bias the ratio towards 1.
 pub(super) const MAY_DIFFER: f64 = 0.5;
-/// Fewest whole blocks of which anything is said.
+/// Fewest complete blocks from which a conclusion is drawn.
 const FEWEST: usize = 3;
 
-/// What blocks tell of one factor.
+/// The result of the analysis by blocks for one factor.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BlockSpread {
-    /// Logarithm of the ratio of the variances, high level over low one, of each metric, with its variance and the
-    /// degrees of freedom of that: jackknifed over blocks.
+    /// For each metric: logarithm of the ratio of the variances, high level divided by low level, the variance of this
+    /// logarithm and the degrees of freedom of that variance, from a jackknife over blocks.
     pub ratios: Vec<(f64, f64, f64)>,
-    /// Chance of such a difference where the spread is one, by blocks; not adjusted.
+    /// p-value of equal variances, by blocks; not adjusted.
     pub p_value: f64,
 }
 
-/// Values of the cells in whole blocks, `[block][cell]`; `blocks` are those of each cell's trials.
+/// Values of the cells in complete blocks, `[block][cell]`; `blocks` holds the blocks of each cell's trials.
 fn whole(cells: &[&Cell], blocks: &[&[usize]]) -> Vec<Vec<f64>> {
     let places: Vec<HashMap<usize, usize>> =
         blocks.iter().map(|own| own.iter().enumerate().rev().map(|(place, block)| (*block, place)).collect()).collect();
@@ -35,9 +36,9 @@ fn whole(cells: &[&Cell], blocks: &[&[usize]]) -> Vec<Vec<f64>> {
     blocks.first().map_or(Vec::new(), |first| first.iter().filter_map(of_block).collect())
 }
 
-/// Chance of blocks that move all conditions together so much where none does, in the metrics' average: the F test of
-/// the additive model, each condition in units of its own spread, for a noisy one would hide what the others have in
-/// common. 1 where nothing can be said.
+/// p-value of no block effects, averaged over the metrics: the F test of the additive model. Each condition is divided
+/// by its standard deviation, because a noisy condition would hide effects that the others share. 1 when there are too
+/// few values.
 pub(super) fn blocks_differ(metrics: &[Vec<Cell>], blocks: &[Vec<usize>]) -> f64 {
     let blocks: Vec<&[usize]> = blocks.iter().map(Vec::as_slice).collect();
     let mut sum: Vec<Vec<f64>> = Vec::new();
@@ -61,27 +62,27 @@ pub(super) fn blocks_differ(metrics: &[Vec<Cell>], blocks: &[Vec<usize>]) -> f64
     if rest > 0.0 { f_upper_tail(of_blocks / (b - 1.0) / rest, b - 1.0, (b - 1.0) * (k - 1.0)) } else { 0.0 }
 }
 
-/// One figure of each cell, from its values in all blocks.
+/// One statistic per cell, of its values in all blocks.
 fn of_cells(values: &[Vec<f64>], figure: impl Fn(&[f64]) -> Option<f64>) -> Option<Vec<f64>> {
     let column = |cell: usize| values.iter().map(|block| block[cell]).collect::<Vec<_>>();
     (0..values.first()?.len()).map(|cell| figure(&column(cell))).collect()
 }
 
-/// Each cell's mean taken out.
+/// Subtracts each cell's mean.
 fn without_cells(values: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let means = of_cells(values, mean)?;
     Some(values.iter().map(|block| block.iter().zip(&means).map(|(v, mean)| v - mean).collect()).collect())
 }
 
-/// [`without_cells`], each cell over its standard deviation.
+/// [`without_cells`], with each cell divided by its standard deviation.
 fn in_deviations(values: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let spread = of_cells(values, |cell| std_dev(cell).filter(|s| *s > 0.0))?;
     let left = without_cells(values)?;
     Some(left.iter().map(|block| block.iter().zip(&spread).map(|(v, s)| v / s).collect()).collect())
 }
 
-/// One factor, from the conditions that differ in it alone; None where there are fewer than two pairs of them, or too
-/// few whole blocks.
+/// Analyses one factor, from the conditions that differ only in it. `None` with fewer than two pairs of such
+/// conditions, or too few complete blocks.
 pub(super) fn of_factor(metrics: &[Vec<Cell>], blocks: &[Vec<usize>], factor: usize) -> Option<BlockSpread> {
     let first = metrics.first()?;
     let partner = |cell: &Cell| {
@@ -116,9 +117,8 @@ pub(super) fn of_factor(metrics: &[Vec<Cell>], blocks: &[Vec<usize>], factor: us
     (!ratios.is_empty()).then_some(BlockSpread { ratios, p_value })
 }
 
-/// Chance that the distances of two levels differ as much: Brown & Forsythe's test. Of an odd number of blocks the
-/// least distance is left out where it is 0 by construction (see
-/// [`super::spread_test`]).
+/// p-value of Brown & Forsythe's test of the distances of two levels. With an odd number of blocks the smallest
+/// distance is left out where it is 0 by construction (see [`super::spread_test`]).
 fn differ(mut distances: [Vec<f64>; 2], has_zeros: bool) -> Option<f64> {
     for own in &mut distances {
         own.sort_by(f64::total_cmp);
@@ -133,19 +133,19 @@ fn differ(mut distances: [Vec<f64>; 2], has_zeros: bool) -> Option<f64> {
     (high.len() + 1 >= FEWEST && error > 0.0).then(|| (2.0 * t_upper_tail(t, 2.0 * n - 2.0)).min(1.0))
 }
 
-/// The trials of one level in a block, less their mean.
+/// The trials of one level in a block, minus their mean.
 fn own(values: &[f64]) -> Vec<f64> {
     let centre = values.iter().sum::<f64>() / values.len() as f64;
     values.iter().map(|v| v - centre).collect()
 }
 
-/// Mean distance of each block's trials from their cells' medians.
+/// Mean distance of each block's trials from the medians of their cells.
 fn distances(values: &[Vec<f64>]) -> Option<Vec<f64>> {
     let medians = of_cells(values, median)?;
     values.iter().map(|b| mean(&b.iter().zip(&medians).map(|(v, m)| (v - m).abs()).collect::<Vec<_>>())).collect()
 }
 
-/// ln of the ratio of the variances that are left, its variance, and the degrees of freedom of that.
+/// ln of the ratio of the residual variances, its variance, and the degrees of freedom of that variance.
 fn ratio(high: &[Vec<f64>], low: &[Vec<f64>], pairs: usize) -> Option<(f64, f64, f64)> {
     let blocks = high.len();
     let ln = ln_ratio(high, low).filter(|_| pairs >= 2 && blocks >= FEWEST)?;
@@ -159,7 +159,7 @@ fn ratio(high: &[Vec<f64>], low: &[Vec<f64>], pairs: usize) -> Option<(f64, f64,
     Some((ln, error, n - 1.0))
 }
 
-/// ln of the ratio of what is left of two levels, squared.
+/// ln of the ratio of the residual sums of squares of two levels.
 fn ln_ratio(high: &[Vec<f64>], low: &[Vec<f64>]) -> Option<f64> {
     let squares = |level: &[Vec<f64>]| Some(without_cells(level)?.iter().flatten().map(|v| v * v).sum::<f64>());
     let ln = (squares(high)? / squares(low)?).ln();

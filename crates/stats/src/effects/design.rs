@@ -7,23 +7,23 @@ use crate::linear::independent_columns;
 /// One condition of one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// A level a factor: `false` the first (low, off), `true` the second (high, on).
+    /// One level per factor: `false` for the first (low, off), `true` for the second (high, on).
     pub levels: Vec<bool>,
-    /// Trial means, positive (logarithms are taken). May differ in number from cell to cell.
+    /// Trial means, positive because logarithms are taken. Cells may differ in number of trials.
     pub trials: Vec<f64>,
 }
 
-/// Terms and the rows of the cells that take part, +1 for the high and -1 for the low level.
+/// The terms of the model and the rows of the cells that are used, with +1 for the high and -1 for the low level.
 pub(super) struct Design {
     /// Factor indexes of each column; the first is the grand mean, without factors.
     pub terms: Vec<Vec<usize>>,
-    /// One row a cell.
+    /// One row per cell.
     pub x: Vec<Vec<f64>>,
 }
 
 impl Design {
-    /// All terms of up to `max_order` factors that these cells can tell apart, lower orders first: a term that is
-    /// aliased with those before it (missing cells, a factor that never varies) is left out.
+    /// All terms of up to `max_order` factors that these cells can estimate, lower orders first. A term that is aliased
+    /// with earlier ones (missing cells, a factor that never varies) is left out.
     pub fn new(cells: &[&Cell], factors: usize, max_order: usize) -> Self {
         let mut all: Vec<Vec<usize>> = vec![vec![]];
         let mut last = all.clone();
@@ -47,10 +47,10 @@ impl Design {
     }
 }
 
-/// The cells with trials, their values as logarithms.
+/// The cells that have trials, with their values as logarithms.
 ///
 /// # Errors
-/// [`Error::Mismatch`] when a cell has another number of levels than there are factors, [`Error::NotPositive`],
+/// [`Error::Mismatch`] when the number of levels of a cell differs from the number of factors, [`Error::NotPositive`],
 /// [`Error::TooFew`] when fewer than two cells have trials.
 pub(super) fn log_cells(factors: usize, cells: &[Cell]) -> Result<Vec<Cell>, Error> {
     let mut logs = Vec::with_capacity(cells.len());
@@ -70,9 +70,9 @@ pub(super) fn log_cells(factors: usize, cells: &[Cell]) -> Result<Vec<Cell>, Err
     Ok(logs)
 }
 
-/// What the conditions leave unexplained: ln of each trial mean less its cell's average, with the index of its cell,
-/// cell by cell. Test covariates against them with [`crate::covariates::explain`]; residuals of several queries of the
-/// same trials may be averaged first.
+/// Residuals of the conditions: ln of each trial mean minus the average of its cell, with the index of the cell, cell
+/// by cell. Test covariates against them with [`crate::covariates::explain`]; residuals of several queries of the same
+/// trials may be averaged first.
 ///
 /// # Errors
 /// [`Error::NotPositive`] for values without a logarithm.

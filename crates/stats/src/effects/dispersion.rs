@@ -1,4 +1,4 @@
-//! Effects on the spread between trials.
+//! Effects on the variance between trials.
 
 use super::design::{Cell, Design};
 use crate::descriptive::{mean, variance};
@@ -6,28 +6,29 @@ use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::trigamma;
 use crate::welch;
 
-/// Log-linear model of the between-trial variance of ln(value), which is the squared CoV for small spreads.
+/// Log-linear model of the between-trial variance of ln(value), which for small variances is the squared coefficient of
+/// variation (CoV).
 pub(super) struct Dispersion {
     pub design: Design,
-    /// Coefficients of the logarithm of the variance between trials.
+    /// Coefficients for the logarithm of the variance between trials.
     pub values: Vec<f64>,
-    /// Their variances, with the degrees of freedom of these.
+    /// Variances of the coefficients, with their degrees of freedom.
     errors: Vec<(f64, f64)>,
-    /// Residuals of each cell's trials over their fitted standard deviation, in the order of the cells; cells with a
-    /// single trial are left out.
+    /// Residuals of each cell's trials divided by their fitted standard deviation, in the order of the cells; cells
+    /// with a single trial are left out.
     pub standardized: Vec<Vec<f64>>,
 }
 
 /// Fits ln(variance) of the cells with two or more trials. s_c^2 is sigma_c^2 chi^2_v / v, so this is a gamma
 /// regression with log link and weights v / 2, solved by Fisher scoring; with all interactions it equals the contrasts
-/// of ln(s^2). The variance of a coefficient is that of ln(s^2), psi'(v / 2), carried through the weights. `None` when
-/// no cell has spread.
+/// of ln(s^2). The variance of a coefficient is that of ln(s^2), psi'(v / 2), propagated through the weights. `None`
+/// when no cell has any variance.
 ///
-/// From four trials a cell on, the variance of ln(s^2) is instead jackknifed over the cell's trials (Miller,
-/// "Jackknifing variances", Annals of Mathematical Statistics 39, 1968), with t: in four cells of 5, 10 and 20 trials
-/// the 95% interval of a factor's ratio then covers 98, 96, 95% for normal trials, 97, 94, 94 for t3 and 96, 94, 94 for
-/// lognormal ones, where psi' widened by the pooled kurtosis covered 95, 95, 95, then 85, 80, 81 and 87, 83, 86.
-/// Bonett's variance (2006) covered 86 to 91 of t3.
+/// With at least four trials in every cell, the variance of ln(s^2) is instead jackknifed over the cell's trials
+/// (Miller, "Jackknifing variances", Annals of Mathematical Statistics 39, 1968) and t is used. With four cells of 5,
+/// 10 and 20 trials the coverage of the 95% interval of a factor's ratio is then 98, 96, 95% for normal trials, 97, 94,
+/// 94% for t3 and 96, 94, 94% for lognormal ones. With psi' inflated by the pooled kurtosis it was 95, 95, 95%, then
+/// 85, 80, 81% and 87, 83, 86%. Bonett's variance (2006) covered 86 to 91% for t3.
 pub(super) fn fit(cells: &[&Cell], factors: usize, max_order: usize) -> Option<Dispersion> {
     let cells: Vec<&Cell> = cells.iter().copied().filter(|c| c.trials.len() > 1).collect();
     let raw: Vec<f64> = cells.iter().filter_map(|c| variance(&c.trials)).collect();
@@ -35,7 +36,8 @@ pub(super) fn fit(cells: &[&Cell], factors: usize, max_order: usize) -> Option<D
     if raw.len() < 2 || raw.len() != cells.len() || largest <= 0.0 {
         return None;
     }
-    // A cell whose trials agree to the last digit has no logarithm; a billionth of the largest stands in.
+    // A cell whose trials agree to the last digit has no logarithm; a billionth of the largest variance is used
+    // instead.
     let s2: Vec<f64> = raw.iter().map(|v| v.max(1e-9 * largest)).collect();
     let design = Design::new(&cells, factors, max_order);
     let weights: Vec<f64> = cells.iter().map(|c| (c.trials.len() as f64 - 1.0) / 2.0).collect();
@@ -58,8 +60,8 @@ pub(super) fn fit(cells: &[&Cell], factors: usize, max_order: usize) -> Option<D
 }
 
 impl Dispersion {
-    /// Variance of a coefficient and the degrees of freedom of that: infinite where it rests on normal theory, then
-    /// widened by `inflation`.
+    /// Variance of a coefficient and its degrees of freedom. These are infinite when the variance comes from normal
+    /// theory; it is then multiplied by `inflation`.
     pub fn error(&self, coefficient: usize, inflation: f64) -> (f64, f64) {
         let (variance, df) = self.errors[coefficient];
         (if df.is_finite() { variance } else { variance * inflation }, df)
@@ -69,7 +71,8 @@ impl Dispersion {
 /// Fewest trials whose variance is jackknifed.
 const FEWEST_JACKKNIFED: usize = 4;
 
-/// Variance of ln(s^2) of these trials by the jackknife; none of too few. A variance below `least` counts as that.
+/// Variance of ln(s^2) of these trials by the jackknife; `None` with too few trials. A variance below `least` is
+/// replaced by it.
 fn jackknifed(trials: &[f64], least: f64) -> Option<f64> {
     let n = trials.len() as f64;
     let without = |left_out: usize| {
@@ -82,7 +85,7 @@ fn jackknifed(trials: &[f64], least: f64) -> Option<f64> {
     (trials.len() >= FEWEST_JACKKNIFED && found > 0.0).then_some(found)
 }
 
-/// Fisher scoring from least squares on ln(s^2), halving steps that do not raise the likelihood.
+/// Fisher scoring, starting from least squares on ln(s^2); steps that do not increase the likelihood are halved.
 fn scoring(x: &[Vec<f64>], weights: &[f64], s2: &[f64], inverse: &[Vec<f64>]) -> Vec<f64> {
     let deviance = |b: &[f64]| -> f64 {
         let cell = |((row, w), s2): ((&Vec<f64>, &f64), &f64)| {
@@ -125,9 +128,9 @@ fn standardize(trials: &[f64], s2: f64) -> Vec<f64> {
     trials.iter().map(|v| (v - centre) / scale).collect()
 }
 
-/// How much more a variance estimate varies than under normality, 1 + kurtosis v / (2 n), from the kurtosis pooled over
-/// cells (Layard, "Robust large-sample tests for homogeneity of variances", 1973). At least 1: short tails and two
-/// modes are not taken to sharpen it.
+/// Factor by which a variance estimate varies more than under normality, 1 + kurtosis v / (2 n), with the kurtosis
+/// pooled over cells (Layard, "Robust large-sample tests for homogeneity of variances", 1973). At least 1: light tails
+/// and two modes are not assumed to make it more precise.
 pub(super) fn inflation(standardized: &[Vec<f64>]) -> f64 {
     let fourth: Vec<f64> = standardized.iter().flatten().map(|z| z.powi(4)).collect();
     let squares: f64 = standardized.iter().flatten().map(|z| z * z).sum::<f64>() / fourth.len() as f64;

@@ -7,7 +7,7 @@ use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::t_upper_tail;
 use crate::welch;
 
-/// A coefficient of the model of ln(value), its standard error and degrees of freedom where trials are replicated.
+/// A coefficient of the model of ln(value), with standard error and degrees of freedom where trials are replicated.
 pub(super) struct Coefficient {
     pub value: f64,
     /// Standard error and Welch-Satterthwaite degrees of freedom.
@@ -29,8 +29,8 @@ impl Coefficient {
     }
 }
 
-/// The coefficients as contrasts of the cells' means, blocks taken out of them. None where blocks cannot be, or a cell
-/// has too few trials for it.
+/// The coefficients as contrasts of the cell means, with block effects removed. `None` when these cannot be removed, or
+/// a cell has too few trials for it.
 pub(super) fn fit_blocks(
     cells: &[&Cell],
     blocks: &[&[usize]],
@@ -45,7 +45,7 @@ pub(super) fn fit_blocks(
     let coefficient = |j: usize| {
         let weights: Vec<(usize, f64)> = design.x.iter().map(|row| dot(&inverse[j], row)).enumerate().collect();
         if design.terms[j].is_empty() {
-            // The grand mean is no contrast, and no effect.
+            // The grand mean is neither a contrast nor an effect.
             return Some(Coefficient { value: 0.0, error: None });
         }
         let found = model.contrast(&weights)?;
@@ -55,9 +55,9 @@ pub(super) fn fit_blocks(
     model.analysis().by_block.then_some((found, model.analysis()))
 }
 
-/// Least squares on the cell means. Each cell's own variance makes the standard errors, because the factors are
-/// expected to change the spread: var(b_j) = sum a_jc^2 s_c^2 / n_c with Welch-Satterthwaite degrees of freedom. A cell
-/// with a single trial borrows the pooled variance.
+/// Least squares on the cell means. The standard errors use each cell's own variance, because factors are expected to
+/// change the variance: var(b_j) = sum a_jc^2 s_c^2 / n_c with Welch-Satterthwaite degrees of freedom. A cell with a
+/// single trial uses the pooled variance.
 pub(super) fn fit(cells: &[&Cell], design: &Design) -> Option<Vec<Coefficient>> {
     let ones = vec![1.0; cells.len()];
     let inverse = inverse_spd(&gram(&design.x, &ones))?;

@@ -1,4 +1,4 @@
-//! Two-level factors: what each does to the mean and to the spread between trials, and which one the spread comes from.
+//! Two-level factors: their effects on the mean and on the variance between trials, and their shares in that variance.
 
 mod block_spread;
 mod design;

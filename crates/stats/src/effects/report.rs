@@ -8,41 +8,41 @@ use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::t_two_sided;
 
-/// What one term does to one metric. All ratios compare the high level with the low one; for an interaction they are
-/// half the difference (on the log scale) between the effect of a factor at the high and at the low level of the other,
-/// the usual convention for two-level designs (Montgomery, "Design and Analysis of Experiments").
+/// The effect of one term on one metric. All ratios compare the high level with the low one. For an interaction they
+/// are half the difference (on the log scale) between the effects of a factor at the high and at the low level of the
+/// other one, the usual convention for two-level designs (Montgomery, "Design and Analysis of Experiments").
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// Indexes of the factors of the term, ascending: one for a main effect, more for an interaction.
     pub factors: Vec<usize>,
-    /// Ratio of the (geometric) means. The interval is absent when no condition has two trials.
+    /// Ratio of the geometric means. The interval is absent when no condition has two trials.
     pub mean_ratio: Estimate,
     /// p-value of no effect on the mean, not adjusted for the number of terms.
     pub mean_p: Option<f64>,
-    /// Ratio of the between-trial **variances** of ln(value), that is, of squared CoVs; its square root is the ratio of
-    /// CoVs. `None` where too few conditions are replicated to tell.
+    /// Ratio of the between-trial **variances** of ln(value), which are squared CoVs; its square root is the ratio of
+    /// CoVs. `None` when too few conditions are replicated.
     pub spread_ratio: Option<Estimate>,
-    /// p-value of a main effect having none on the spread, by Brown & Forsythe's test, which tails and skew do not
-    /// mislead; not adjusted for the number of terms. `None` for interactions, which it does not test.
+    /// p-value of no effect of a main effect on the variance, by Brown & Forsythe's test, which is robust against heavy
+    /// tails and skew; not adjusted for the number of terms. `None` for interactions, which are not tested.
     pub spread_p: Option<f64>,
-    /// What the ratio of the means rests on.
+    /// The analysis on which the ratio of the means is based.
     pub analysis: Analysis,
 }
 
-/// Main effects and interactions of up to `max_order` factors on mean and spread, lower orders first. Conditions may be
-/// missing or have unequal numbers of trials; a term that the conditions cannot tell from one before it is left out.
-/// `factors` is the number of them.
+/// Main effects and interactions of up to `max_order` factors on mean and variance, lower orders first. Conditions may
+/// be missing or differ in number of trials; a term that is aliased with an earlier one is left out. `factors` is the
+/// number of factors.
 ///
-/// `blocks` are the blocks of each cell's trials, or empty where there are none: effects on the mean are then taken
-/// from least squares with an effect of each block over all trials (see [`crate::blocks`]), so that drift between
-/// blocks widens nothing and a lost trial loses no other.
+/// `blocks` are the blocks of each cell's trials, or empty if there are none. With blocks, effects on the mean come
+/// from least squares with block effects over all trials (see [`crate::blocks`]), so that drift between blocks does not
+/// widen intervals and a lost trial does not discard others.
 ///
-/// Spread intervals are jackknifed over trials, from four trials a condition on; with fewer they assume near-normal
-/// ln(trial means) within a condition, widened when their tails are pooled heavier.
+/// Intervals of variance ratios are jackknifed over trials, with at least four trials per condition; with fewer they
+/// assume that ln(trial means) within a condition is nearly normal, and are widened when the pooled tails are heavier.
 ///
 /// # Errors
-/// [`Error::Mismatch`], [`Error::NotPositive`] and [`Error::TooFew`] for cells of another width than the factors,
-/// values without a logarithm, or fewer than two conditions with trials.
+/// [`Error::Mismatch`] for cells whose number of levels differs from `factors`, [`Error::NotPositive`] for values
+/// without a logarithm, [`Error::TooFew`] for fewer than two conditions with trials.
 pub fn effects(
     factors: usize,
     cells: &[Cell],
@@ -62,7 +62,7 @@ pub fn effects(
         .or_else(|| Some((location::fit(&cells, &design)?, without)))
         .ok_or_else(|| Error::NotFinite { what: "least squares on the trial means".into() })?;
     let spread = dispersion::fit(&cells, factors, max_order);
-    // Tails are judged by the model of main effects: the full one fits each cell's own variance and hides them.
+    // Tails are estimated from the model of main effects: the full model fits each cell's own variance and hides them.
     let inflation = dispersion::fit(&cells, factors, 1).map_or(1.0, |d| dispersion::inflation(&d.standardized));
 
     let on_spreads = brown_forsythe(std::slice::from_ref(&logs), factors);
@@ -95,7 +95,7 @@ pub fn effects(
     }
 }
 
-/// exp of a log effect and of its bounds.
+/// exp of a log effect and of its limits.
 pub(super) fn log_estimate(effect: f64, half: Option<f64>) -> Estimate {
     let ci = half.and_then(|h| Interval::finite((effect - h).exp(), (effect + h).exp()));
     Estimate { value: effect.exp(), ci }
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
 
     /// Plasma etching, 2^3 with two replicates: Montgomery, "Design and Analysis of Experiments", example 6.1. Its
-    /// effects are -101.625, 7.375, 306.125, -24.875, -153.625, -2.125 and 5.625, the error mean square 2252.56 with 8
-    /// degrees of freedom. Fed as exp(rate / 1000), so that ln gives the rate back.
+    /// effects are -101.625, 7.375, 306.125, -24.875, -153.625, -2.125 and 5.625, the error mean square is 2252.56 with
+    /// 8 degrees of freedom. The values are exp(rate / 1000), so that ln returns the rate.
     fn plasma() -> Vec<Cell> {
         let rates = [
             (550., 604.),
@@ -152,7 +152,7 @@ mod tests {
         assert!(found[0].mean_p.unwrap() < 0.05 && found[1].mean_p.unwrap() > 0.5);
     }
 
-    /// The full model's spread effects are the plain contrasts of ln(s^2).
+    /// The variance effects of the full model are the plain contrasts of ln(s^2).
     #[test]
     fn spread_effects_are_contrasts_of_ln_variance() {
         let cells = plasma();
@@ -162,7 +162,7 @@ mod tests {
         assert!((found[0].spread_ratio.unwrap().value.ln() - contrast).abs() < 1e-6);
     }
 
-    /// Two blocks a day apart: the second 20% higher in every cell. Block by block the effect is exact.
+    /// Two blocks a day apart: the second is 20% higher in every cell. With blocks the effect is exact.
     #[test]
     fn drift_between_blocks_leaves_effects_alone() {
         let cell = |level: bool, scale: f64| Cell {

@@ -1,4 +1,4 @@
-//! Where the spread between restarts comes from: factors ranked over all queries of a study.
+//! Sources of the variance between restarts: factors ranked over all queries of a study.
 
 use super::block_spread::{BlockSpread, DIFFER, MAY_DIFFER, blocks_differ, of_factor};
 use super::design::{Cell, log_cells};
@@ -10,61 +10,64 @@ use crate::interval::Estimate;
 use crate::multiple::holm;
 use crate::quantiles::t_two_sided;
 
-/// One factor as a source of spread.
+/// One factor as a source of variance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactorSpread {
-    /// The factor whose levels differ in spread.
+    /// The factor whose levels differ in variance.
     pub factor: String,
-    /// The level under which trials vary more: `true` the high one.
+    /// The level with the larger variance between trials: `true` for the high one.
     pub noisy_level: bool,
-    /// Ratio of the between-trial variances, high over low level, averaged (on the log scale) over the metrics.
+    /// Ratio of the between-trial variances, high level divided by low level, averaged (on the log scale) over the
+    /// metrics.
     pub spread_ratio: Estimate,
-    /// p-value of no effect on the spread by Brown & Forsythe's test, Holm-adjusted over the factors.
+    /// p-value of no effect on the variance by Brown & Forsythe's test, Holm-adjusted over the factors.
     pub p_value: f64,
-    /// Whether the p-value is within the error rate: the factor may be named as a cause.
+    /// Whether the p-value is within the error rate, so that the factor may be reported as a cause.
     pub shown: bool,
-    /// Share of the between-trial variance, with every factor at its noisy level, that goes when this one is held at
-    /// its quiet level. 0 unless shown.
+    /// Share of the between-trial variance, with every factor at its noisy level, that is removed when this one is held
+    /// at its quiet level. 0 unless `shown`.
     pub share: f64,
 }
 
-/// Where the between-trial variance comes from.
+/// The sources of the between-trial variance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpreadRanking {
-    /// The factors, the strongest effect on the spread first. If the first is not shown, the study does not tell.
+    /// The factors, the strongest effect on the variance first. If the first is not `shown`, the study does not
+    /// identify a source.
     pub ranking: Vec<FactorSpread>,
-    /// The share that stays with every shown factor at its quiet level. Shares and this add up to 1.
+    /// The share that remains with every shown factor at its quiet level. The shares and this one sum to 1.
     pub unexplained: f64,
-    /// Metrics with enough replicated spread to take part.
+    /// Number of metrics with enough replicated variance to be used.
     pub metrics: usize,
 }
 
-/// Ranks the factors as sources of the between-trial variance, combining all `metrics` (queries): each an own slice of
-/// cells, in which cell c and trial t are the same trial in every metric.
+/// Ranks the factors as sources of the between-trial variance, combining all `metrics` (queries). Each has its own
+/// slice of cells, in which cell c and trial t are the same trial in every metric.
 ///
-/// For each metric a model of main effects on ln(variance) is fitted; coefficients are averaged. Queries of one trial
-/// share its luck, so they are not counted as independent: the variance of the average is that of one metric times sum
-/// rho_ab^2 / Q^2 with rho the correlation of standardised residuals (the correlation of two sample variances is the
-/// square of that of their values), less what chance correlation adds.
+/// For each metric a model of main effects on ln(variance) is fitted; the coefficients are averaged. Queries of one
+/// trial are not independent, because they share its random effects. So the variance of the average is that of one
+/// metric times sum rho_ab^2 / Q^2, with rho the correlation of standardised residuals (the correlation of two sample
+/// variances is the square of that of their values), minus what chance correlation adds.
 ///
-/// That estimates; what is shown is decided by Brown & Forsythe's test on the distances from the medians, which heavy
-/// tails and skew do not mislead.
+/// This gives the estimates. Significance is decided by Brown & Forsythe's test on the distances from the medians,
+/// which is robust against heavy tails and skew.
 ///
-/// Where blocks are shown to move all conditions, both are done on what they leave: trials of conditions that differ in
-/// the factor alone, less their block's mean at that level. Without that, blocks that vary more than trials hide every
-/// source.
+/// When blocks are shown to differ, both use the residuals within blocks: trials of conditions that differ only in the
+/// factor, minus the mean of their block at that level. Otherwise, if blocks vary more than trials, no source would be
+/// found.
 ///
-/// Shares: with shown factors S at their quiet level the variance is v(S) = prod 1 / ratio; a factor's share is its
-/// Shapley value in 1 - v, the average drop over all orders of quieting, so that shares add up.
+/// Shares: with the shown factors S at their quiet level the variance is v(S) = prod 1 / ratio. The share of a factor
+/// is its Shapley value in 1 - v, the average reduction over all orders in which factors are set to their quiet level,
+/// so that the shares sum to the total.
 ///
 /// # Errors
-/// As [`super::effects`], and [`Error::TooFew`] when no metric has two conditions with replicated spread.
+/// As [`super::effects`], and [`Error::TooFew`] when no metric has two conditions with replicated variance.
 pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Result<SpreadRanking, Error> {
     sources_at(factors, metrics, &[], confidence, 1.0 - confidence)
 }
 
-/// [`sources`] in `blocks`, those of each cell's trials, or none; with a chance of naming a factor that is none which
-/// is not that of the intervals.
+/// [`sources`] with `blocks`, those of each cell's trials (empty if there are none), and with an `error_rate` (the
+/// probability of naming a factor without effect) that is independent of the confidence of the intervals.
 ///
 /// # Errors
 /// As [`sources`].
@@ -125,7 +128,8 @@ pub fn sources_at(
     Ok(SpreadRanking { ranking, unexplained: drops.iter().product(), metrics: fits.len() })
 }
 
-/// Log ratio of the variances at a factor's levels, averaged over the metrics, and the half-width of its interval.
+/// Log ratio of the variances at the two levels of a factor, averaged over the metrics, and the half-width of its
+/// interval.
 fn combine(fits: &[Dispersion], factor: usize, shared: f64, confidence: f64) -> Option<(f64, f64)> {
     let own = fits.iter().filter_map(|d| {
         let j = d.design.terms.iter().position(|t| *t == [factor])?;
@@ -135,8 +139,8 @@ fn combine(fits: &[Dispersion], factor: usize, shared: f64, confidence: f64) -> 
     average(own, shared, confidence)
 }
 
-/// The average of effects with their variances and degrees of freedom, and the half-width of its interval. Metrics of
-/// the same trials add no degrees of freedom to each other.
+/// The average of effects with given variances and degrees of freedom, and the half-width of its interval. Metrics of
+/// the same trials do not add degrees of freedom.
 fn average(own: impl Iterator<Item = (f64, f64, f64)>, shared: f64, confidence: f64) -> Option<(f64, f64)> {
     let own: Vec<(f64, f64, f64)> = own.collect();
     let n = own.len() as f64;
@@ -146,8 +150,8 @@ fn average(own: impl Iterator<Item = (f64, f64, f64)>, shared: f64, confidence: 
     (effect.is_finite() && variance > 0.0).then(|| (effect, variance.sqrt() * t_two_sided(confidence, df)))
 }
 
-/// Variance of an average of ln(s^2) over the metrics as a fraction of that of one of them: 1 / Q when they are
-/// independent, 1 when they move as one.
+/// Variance of the average of ln(s^2) over the metrics, as a fraction of that of one metric: 1 / Q for independent
+/// metrics, 1 for perfectly correlated ones.
 fn shared_luck(fits: &[Dispersion]) -> f64 {
     let q = fits.len() as f64;
     let mut sum = q;
@@ -159,8 +163,9 @@ fn shared_luck(fits: &[Dispersion]) -> f64 {
     (sum / (q * q)).clamp(1.0 / q, 1.0)
 }
 
-/// Squared correlation of the residuals of the same trials, less what chance adds (1 / degrees of freedom on average,
-/// and so below 0 as often as above for independent metrics). 1, the cautious end, for metrics of other trials.
+/// Squared correlation of the residuals of the same trials, minus what chance adds (1 / degrees of freedom on average,
+/// so the result is below 0 as often as above for independent metrics). 1, the conservative value, for metrics of
+/// different trials.
 fn squared_correlation(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     if a.len() != b.len() || a.iter().zip(b).any(|(a, b)| a.len() != b.len()) {
         return 1.0;
@@ -177,10 +182,10 @@ fn squared_correlation(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
 }
 
 /// Shapley values of the game 1 - product of the members' factors. With multiplicative factors the average over orders
-/// is an integral: a member entering at "time" t meets every other with probability t, so its value is the integral
+/// is an integral: a member that enters at "time" t meets every other with probability t, so its value is the integral
 /// over t in (0, 1) of (1 - v_i) prod_{j != i} (1 - t + t v_j).
 fn shapley(v: &[f64]) -> Vec<f64> {
-    // The integrand is a polynomial of degree n - 1 in t; expand it and integrate term by term.
+    // The integrand is a polynomial of degree n - 1 in t, expanded and integrated term by term.
     (0..v.len())
         .map(|i| {
             let mut polynomial = vec![1.0];
@@ -208,7 +213,7 @@ mod tests {
     fn shapley_shares_add_up_and_match_the_two_player_definition() {
         let (a, b) = (0.3, 0.6);
         let shares = shapley(&[a, b]);
-        // Average of quieting first and quieting second.
+        // The average of being set to the quiet level first and second.
         assert!((shares[0] - ((1.0 - a) + (b - a * b)) / 2.0).abs() < 1e-12);
         assert!((shares.iter().sum::<f64>() - (1.0 - a * b)).abs() < 1e-12);
         let three = shapley(&[0.5, 0.5, 0.9]);

@@ -1,18 +1,18 @@
-//! Does a factor change the spread: Brown & Forsythe's test ("Robust tests for the equality of variances", Journal of
-//! the American Statistical Association 69, 1974), for several factors and metrics at once.
+//! Tests whether a factor changes the variance: Brown & Forsythe's test ("Robust tests for the equality of variances",
+//! Journal of the American Statistical Association 69, 1974), for several factors and metrics at once.
 
 use super::design::{Cell, Design};
 use crate::descriptive::{mean, median};
 use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::t_upper_tail;
 
-/// p-value of each factor having no effect on the spread, 1 where that cannot be tested. `metrics` hold logarithms;
-/// cell c and trial t are the same trial in each.
+/// p-value of no effect on the variance for each factor; 1 when that cannot be tested. `metrics` hold logarithms; cell
+/// c and trial t are the same trial in each.
 ///
-/// A trial's distance from its cell's median, in units of the metric's mean distance, is averaged over the metrics:
-/// what trials of all queries share is then counted once. A model of main effects with one common variance is fitted to
-/// these distances. Of an odd number of trials of a single metric the smallest distance is left out: it is 0 by
-/// construction (Hines & O'Hara Hines, Biometrics 56, 2000).
+/// A trial's distance from its cell's median, in units of the metric's mean distance, is averaged over the metrics, so
+/// that effects that all queries of a trial share count once. A model of main effects with one common variance is
+/// fitted to these distances. With a single metric and an odd number of trials the smallest distance is left out: it is
+/// 0 by construction (Hines & O'Hara Hines, Biometrics 56, 2000).
 pub(super) fn brown_forsythe(metrics: &[Vec<Cell>], factors: usize) -> Vec<f64> {
     tested(metrics, factors).unwrap_or_else(|| vec![1.0; factors])
 }
@@ -52,9 +52,9 @@ fn distances(metrics: &[Vec<Cell>]) -> Option<Vec<Vec<f64>>> {
             sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own / scale);
         }
     }
-    // Both of two trials are equally far from their median: one distance, said twice.
+    // Two trials have the same distance from their median, so they count once.
     sums.iter_mut().filter(|cell| cell.len() == 2).for_each(|cell| cell.truncate(1));
-    // The medians of several metrics are different trials, and no average of their distances is 0 by construction.
+    // With several metrics the medians are different trials, and no average distance is 0 by construction.
     let single = metrics.len() == 1;
     sums.iter_mut().filter(|cell| single && cell.len() % 2 == 1 && cell.len() > 1).for_each(|cell| {
         let least = (0..cell.len()).min_by(|&i, &j| cell[i].total_cmp(&cell[j]));
@@ -85,7 +85,7 @@ mod tests {
         let p = brown_forsythe(&metrics, 1)[0];
         let t = 1.5 / (5.0f64 / 6.0 * 0.5).sqrt();
         assert!((p - 2.0 * t_upper_tail(t, 6.0)).abs() < 1e-12, "{p}");
-        // The same query twice says nothing new.
+        // The same query twice adds no information.
         let twice = [metrics[0].clone(), metrics[0].clone()];
         assert!((brown_forsythe(&twice, 1)[0] - p).abs() < 1e-12);
     }
@@ -94,7 +94,7 @@ mod tests {
     fn the_structural_zero_of_odd_cells_is_left_out() {
         let odd = [vec![cell(false, &[-2.0, 0.0, 2.1]), cell(true, &[-4.0, 0.0, 4.1])]];
         assert!(brown_forsythe(&odd, 1)[0] < 0.01);
-        // Two trials a cell are one distance a cell, from which nothing follows.
+        // Two trials per cell are one distance per cell, which leaves no residuals.
         let two = [vec![cell(false, &[-2.0, 2.0]), cell(true, &[-4.0, 4.1])]];
         assert_eq!(brown_forsythe(&two, 1), [1.0]);
         assert_eq!(brown_forsythe(&[vec![cell(false, &[1.0]), cell(true, &[2.0])]], 1), [1.0]);

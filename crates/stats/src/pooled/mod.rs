@@ -1,4 +1,4 @@
-//! One step measured on many ladders: its mean over all of them, and the ladders that are an exception to it.
+//! One step measured on many ladders: its mean over all of them, and the ladders that are exceptions.
 
 mod step;
 mod variances;

@@ -1,4 +1,4 @@
-//! The mean of a step over ladders, block by block, and the ladders at which it is another.
+//! The mean of a step over ladders, block by block, and the ladders whose step differs from it.
 
 use super::variances::{Variance, alike, pooled};
 use crate::descriptive::{mean, std_dev};
@@ -9,52 +9,54 @@ use crate::welch;
 /// A step on one ladder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LadderStep {
-    /// ln(after / before) with the block that both ran in.
+    /// ln(after / before), with the block in which both ran.
     pub blocks: Vec<(usize, f64)>,
 }
 
-/// A ladder whose step is another than that of the rest.
+/// A ladder whose step differs from that of the rest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exception {
-    /// Its place among the ladders that were given.
+    /// Its index among the given ladders.
     pub ladder: usize,
-    /// after / before on it, with its interval.
+    /// after / before on this ladder, with its interval.
     pub ratio: Estimate,
 }
 
 /// A step over many ladders.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PooledStep {
-    /// The geometric mean of after / before over the ladders that are no exception, with its interval.
+    /// The geometric mean of after / before over the ladders that are not exceptions, with its interval.
     pub ratio: Estimate,
-    /// One-sided p-value of a mean of 1 or more: small where more gives less.
+    /// One-sided p-value of a mean of 1 or more: small when throughput drops.
     pub p_less: f64,
-    /// P-value of the same step on all ladders: small where the farthest is another.
+    /// p-value of the same step on all ladders: small when the most distant one differs.
     pub p_alike: f64,
-    /// Ladders that the mean is of.
+    /// Number of ladders in the mean.
     pub ladders: usize,
-    /// Ladders at which it is shown to be another, the farthest first.
+    /// Ladders whose step is shown to differ, the most distant first.
     pub exceptions: Vec<Exception>,
 }
 
-/// Chance that ladders which vary alike are judged not to, over all steps.
+/// Probability that ladders with equal variances are judged unequal, over all steps.
 const UNLIKE: f64 = 0.02;
 
-/// Many ladders with the same step.
+/// The same step on many ladders.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepOfLadders {
-    /// Each ladder's own differences.
+    /// The differences of each ladder.
     pub ladders: Vec<LadderStep>,
-    /// Whether ladders of a block ran on one server, whose luck they share: then a block is the unit, else every
-    /// difference is.
+    /// Whether the ladders of a block ran on one server and so share its random effects: then the unit is the block,
+    /// otherwise each difference.
     pub shared: bool,
 }
 
-/// Each of these steps over its ladders, in their order; none where fewer than two ladders have two blocks.
+/// The mean of each of these steps over its ladders, in the same order; `None` when fewer than two ladders have two
+/// blocks.
 ///
-/// `rate` is the chance that any ladder of any step is called an exception where none is. An exception is taken out of
-/// the mean, and fewer than half of the ladders are. A ladder borrows the variance of its step's ladders where those of
-/// all steps are shown to vary alike; else it has the largest of them, and only what is far off is an exception.
+/// `rate` is the probability that any ladder of any step is reported as an exception when there is none. Exceptions are
+/// left out of the mean; they are always fewer than half of the ladders. A ladder uses the pooled variance of its
+/// step's ladders if the ladders of no step are shown to have unequal variances; otherwise it uses the largest of them,
+/// so that only very distant ladders are exceptions.
 pub fn pooled_steps(steps: &[StepOfLadders], confidence: f64, rate: f64) -> Vec<Option<PooledStep>> {
     let own: Vec<Vec<Option<Own>>> = steps.iter().map(freed).collect();
     let chance = UNLIKE / steps.len().max(1) as f64;
@@ -63,7 +65,8 @@ pub fn pooled_steps(steps: &[StepOfLadders], confidence: f64, rate: f64) -> Vec<
     steps.iter().zip(own).map(|(step, own)| pooled_step(step, &own, are_alike, confidence, each)).collect()
 }
 
-/// The differences of every ladder of a step; without what all of a block share, where that tells none from the others.
+/// The differences of every ladder of a step. With shared servers the block effects are subtracted, because they do not
+/// distinguish ladders.
 fn freed(step: &StepOfLadders) -> Vec<Option<Own>> {
     let usable: Vec<usize> = (0..step.ladders.len()).filter(|ladder| step.ladders[*ladder].blocks.len() >= 2).collect();
     match step.shared {
@@ -92,7 +95,7 @@ fn pooled_step(
     let p_alike = farthest(own, &rest, common).map_or(1.0, |(_, p_value)| p_value);
     while exceptions.len() < (all - 1) / 2 {
         let Some((ladder, p_value)) = farthest(own, &rest, common) else { break };
-        // With two left, neither is the exception to the other.
+        // Of two remaining ladders, neither is the exception.
         if rest.len() < 3 || p_value > rate {
             break;
         }
@@ -114,10 +117,10 @@ fn pooled_step(
     Some(PooledStep { ratio: estimate(value, se, df, confidence), p_less, p_alike, ladders: rest.len(), exceptions })
 }
 
-/// What ladders of a step borrow.
+/// The variance that the ladders of a step share.
 #[derive(Debug, Clone, Copy)]
 struct Common {
-    /// At least this, where all vary alike; else this.
+    /// The pooled variance if variances are equal, otherwise the largest; a ladder whose own is larger uses its own.
     variance: f64,
     df: f64,
 }
@@ -152,8 +155,7 @@ impl Own {
     }
 }
 
-/// The ladder that is least like the rest, with the p-value of its being like them; of two it is one test, of more as
-/// many as there are ladders.
+/// The ladder that differs most from the rest, with its p-value; two ladders need one test, more need one per ladder.
 fn farthest(own: &[Option<Own>], rest: &[usize], common: Common) -> Option<(usize, f64)> {
     let tests = rest.iter().filter_map(|ladder| Some((*ladder, apart(own, rest, *ladder, common)?)));
     let (ladder, p_value) = tests.min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -161,7 +163,7 @@ fn farthest(own: &[Option<Own>], rest: &[usize], common: Common) -> Option<(usiz
     Some((ladder, (p_value * count).min(1.0)))
 }
 
-/// Two-sided p-value of a ladder's being like the rest of them.
+/// Two-sided p-value of a ladder being like the rest.
 fn apart(own: &[Option<Own>], rest: &[usize], ladder: usize, common: Common) -> Option<f64> {
     let of = |ladder: usize| own[ladder].map(|own| (own.mean, common.of_ladder(own) / own.n));
     let (value, variance) = of(ladder)?;
@@ -174,7 +176,8 @@ fn apart(own: &[Option<Own>], rest: &[usize], ladder: usize, common: Common) -> 
     Some((2.0 * t_upper_tail(statistic, common.df)).min(1.0))
 }
 
-/// Ladders are independent: the variance of their mean is that of each, with Satterthwaite's degrees of freedom.
+/// For independent ladders: the variance of their mean follows from that of each, with Satterthwaite's degrees of
+/// freedom.
 fn by_ladder(own: &[Option<Own>], rest: &[usize]) -> Option<(f64, f64, f64)> {
     let all: Vec<Own> = rest.iter().filter_map(|ladder| own[*ladder]).collect();
     let m = all.len() as f64;
@@ -183,7 +186,7 @@ fn by_ladder(own: &[Option<Own>], rest: &[usize]) -> Option<(f64, f64, f64)> {
     Some((value, variance.sqrt() / m, df))
 }
 
-/// The same ladders without what their blocks differ by.
+/// The same ladders after subtracting block effects.
 fn without_blocks(ladders: &[LadderStep], rest: &[usize]) -> Vec<LadderStep> {
     let values = |wanted: Option<usize>| {
         let all = rest.iter().flat_map(|ladder| &ladders[*ladder].blocks);
@@ -195,7 +198,7 @@ fn without_blocks(ladders: &[LadderStep], rest: &[usize]) -> Vec<LadderStep> {
     ladders.iter().map(|step| LadderStep { blocks: freed(step) }).collect()
 }
 
-/// Ladders of a block share its luck: the block's mean is one value.
+/// For ladders that share the random effects of their block: the block's mean is one value.
 fn by_block(ladders: &[LadderStep], rest: &[usize]) -> Option<(f64, f64, f64)> {
     let mut blocks: Vec<usize> = rest.iter().flat_map(|l| ladders[*l].blocks.iter().map(|(block, _)| *block)).collect();
     blocks.sort_unstable();
@@ -215,8 +218,8 @@ fn estimate(value: f64, se: f64, df: f64, confidence: f64) -> Estimate {
     Estimate { value: value.exp(), ci }
 }
 
-/// The smallest change, as a part of the whole, that a contrast with this standard error (of logarithms) and these
-/// degrees of freedom shows with this `power` in a two-sided test at `alpha`.
+/// The smallest change, as a fraction, that a contrast with this standard error (of logarithms) and these degrees of
+/// freedom detects with this `power` in a two-sided test at `alpha`.
 pub fn smallest_shown(se: f64, df: f64, alpha: f64, power: f64) -> f64 {
     ((t(1.0 - alpha / 2.0, df) + t(power, df)) * se).exp_m1()
 }

@@ -1,4 +1,4 @@
-//! Whether many small samples vary alike, so that one may borrow the variance of all.
+//! Tests whether many small samples have equal variances, so that they may be pooled.
 
 use crate::descriptive::mean;
 use crate::quantiles::{f_upper_tail, normal, trigamma};
@@ -6,15 +6,15 @@ use crate::quantiles::{f_upper_tail, normal, trigamma};
 /// A variance with its degrees of freedom.
 pub(super) type Variance = (f64, f64);
 
-/// What all together vary by.
+/// The pooled variance of all samples.
 pub(super) fn pooled(samples: &[Variance]) -> Variance {
     let df: f64 = samples.iter().map(|(_, df)| df).sum();
     (samples.iter().map(|(variance, df)| variance * df).sum::<f64>() / df, df)
 }
 
-/// Whether none varies more than the rest (the largest against all others, Bonferroni), and their logarithms scatter
-/// no more than luck makes them (the variance of ln of a chi-square is a trigamma). `chance` is that of being judged
-/// unlike where all vary alike, for each of the two looks.
+/// Whether no sample varies more than the rest (the largest against all others, Bonferroni), and the logarithms of the
+/// variances scatter no more than expected by chance (the variance of ln of a chi-squared is a trigamma). `chance` is
+/// the probability of rejecting equal variances when they are equal, for each of the two tests.
 pub(super) fn alike(samples: &[Variance], chance: f64) -> bool {
     let n = samples.len() as f64;
     if samples.len() < 2 || samples.iter().any(|(variance, df)| *variance <= 0.0 || *df < 1.0) {
@@ -31,7 +31,7 @@ pub(super) fn alike(samples: &[Variance], chance: f64) -> bool {
     let Some(centre) = mean(&logs) else { return false };
     let spread = logs.iter().map(|log| (log - centre).powi(2)).sum::<f64>() / (n - 1.0);
     let expected = samples.iter().map(|(_, df)| trigamma(df / 2.0)).sum::<f64>() / n;
-    // The kurtosis of ln of a chi-square less 1: 6 at one degree of freedom, 3.6 at three, 2 at many.
+    // Approximates the kurtosis of ln of a chi-squared minus 1: 6 at one degree of freedom, 3.6 at three, 2 at many.
     let heavy = 2.0 + 4.0 / pooled(samples).1 * n;
     spread <= expected * (1.0 + normal(1.0 - chance) * (heavy / n).sqrt())
 }

@@ -1,4 +1,4 @@
-//! What two candidates differ by where nothing disturbed one of them alone.
+//! Differences between two candidates, without the trials in which a disturbance affected one of them alone.
 
 use super::fit::{Difference, Fit};
 use super::rows::{Blocks, Rows};
@@ -6,10 +6,10 @@ use crate::interval::{Estimate, Interval};
 use crate::quantiles::t;
 use crate::sequential::is_one_sided;
 
-/// Chance of an end of the interval by which the parts are compared.
+/// One-sided error of the intervals by which the two parts are compared.
 const TAIL: f64 = 0.01;
 
-/// Blocks taken apart: the trials that nothing disturbed, and those that something did. Each part has its own spread.
+/// The blocks split into two parts: trials without and trials with a disturbance. Each part has its own variance.
 pub(super) struct Even<'a> {
     all: Blocks<'a>,
     parts: Vec<Part>,
@@ -20,29 +20,29 @@ struct Part {
     fit: Fit,
 }
 
-/// y_i - y_j, from the part that says more of it.
+/// y_i - y_j, from the part with the narrower interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Compared {
     pub mean: f64,
     pub standard_error: f64,
     pub df: f64,
-    /// Of i and of j, whether something disturbed it alone more often than the other alone: it may have taken some time
-    /// of it unseen too, in any of its trials.
+    /// For i and for j: whether it was disturbed alone more often than the other alone. It may then have lost time to
+    /// unnoticed disturbances too, in any of its trials.
     pub one_sided: [bool; 2],
 }
 
-/// What pairs of candidates differ by on average.
+/// The average difference of pairs of candidates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct MeanDifference {
     pub mean: f64,
-    /// Infinite where nothing can be claimed.
+    /// Infinite when no conclusion is possible.
     pub standard_error: f64,
     pub df: f64,
     pub pairs: usize,
 }
 
 impl Compared {
-    /// The ends of an interval, each of which fails with chance `share`; infinite where nothing can be claimed.
+    /// The limits of an interval, each with the one-sided error `share`; infinite when no conclusion is possible.
     pub fn ends(&self, share: f64) -> (f64, f64) {
         let half = self.half_width(share);
         let [i_is_worse_off, j_is_worse_off] = self.one_sided;
@@ -56,7 +56,7 @@ impl Compared {
 }
 
 impl<'a> Even<'a> {
-    /// A part without a degree of freedom says nothing.
+    /// A part without degrees of freedom is not used.
     pub fn of(all: Blocks<'a>, candidates: usize) -> Self {
         let part = |disturbed: bool| {
             let kept = |block: usize, i: usize, y: Option<f64>| y.filter(|_| all.is_disturbed(block, i) == disturbed);
@@ -70,7 +70,7 @@ impl<'a> Even<'a> {
         Self { all, parts }
     }
 
-    /// None where the two share no such block.
+    /// `None` when the two share no usable block.
     pub fn difference(&self, i: usize, j: usize) -> Option<Compared> {
         let one_sided = [self.is_one_sided(i, j), self.is_one_sided(j, i)];
         let of = |part: &Part| {
@@ -84,7 +84,7 @@ impl<'a> Even<'a> {
         Some(second.filter(is_narrower).unwrap_or(first))
     }
 
-    /// Over those of the pairs that share a block; none without one.
+    /// Over the pairs that share a block; `None` without one.
     pub fn mean_of(&self, pairs: &[(usize, usize)]) -> Option<MeanDifference> {
         let known = pairs.iter().filter_map(|(i, j)| Some((*i, *j, self.difference(*i, *j)?)));
         let known: Vec<(usize, usize, Compared)> = known.collect();
@@ -100,7 +100,8 @@ impl<'a> Even<'a> {
                 });
                 part.fit.error_of(&weights, self.rows(part))?
             }
-            // What pairs have in common by their servers is not known where their parts differ: at most all of it.
+            // With several parts, the covariance of the pairs through their servers is not known: the pairs are taken
+            // as fully correlated.
             parts => {
                 let of_all = match parts.iter().any(|part| part.fit.knows_servers()) {
                     true => known.iter().map(|(.., of)| of.standard_error).sum::<f64>(),
@@ -116,17 +117,17 @@ impl<'a> Even<'a> {
         Rows { values: &part.values, servers: self.all.servers }
     }
 
-    /// Blocks that both of two ran in.
+    /// Number of blocks in which both ran.
     pub fn ran(&self, i: usize, j: usize) -> usize {
         self.both(i, j).count()
     }
 
-    /// Variance of one trial around the model.
+    /// Residual variance of one trial.
     pub fn variance(&self) -> Option<f64> {
         self.parts.first().and_then(|part| part.fit.variance())
     }
 
-    /// Whether something disturbed i alone more often than j alone.
+    /// Whether i was disturbed alone more often than j alone.
     pub fn is_one_sided(&self, i: usize, j: usize) -> bool {
         is_one_sided(self.alone(i, j), self.alone(j, i))
     }
@@ -141,7 +142,7 @@ impl<'a> Even<'a> {
     }
 }
 
-/// exp(y_i - y_j) with its interval; without one, over all blocks, where none can be used.
+/// exp(y_i - y_j) with its interval. When no block is usable, the estimate from all blocks, without an interval.
 pub(super) fn ratio(even: &Even<'_>, [i, j]: [usize; 2], share: f64) -> Option<Estimate> {
     let Some(found) = even.difference(i, j) else {
         return Difference::of(even.all.rows(), i, j).map(|of| Estimate { value: of.mean.exp(), ci: None });

@@ -1,32 +1,32 @@
-//! The additive model of blocks and candidates, by least squares; where candidates of a block shared servers, with what
-//! servers differ by as a variance of its own: a split-plot design, whose whole plots are servers.
+//! The additive model of blocks and candidates, by least squares. When candidates of a block shared servers, servers
+//! have a variance of their own: a split-plot design whose whole plots are servers.
 //!
 //! ```text
-//! y = block + candidate + server + error      server: variance S, error: variance E, per trial
-//! within a server    E = squares around server and candidate / their degrees of freedom
-//! between servers    M = what the squares around block and candidate have more / its degrees of freedom,
-//!                    whose expectation is E + c S, c the trials that a server counts as (Searle's n0)
-//! of one trial       S + E = M / c + (1 - 1 / c) E, with Satterthwaite's degrees of freedom
+//! y = block + candidate + server + error    variance of a server: S, variance of the error of a trial: E
+//! within a server:  E = residual squares after server and candidate / their degrees of freedom
+//! between servers:  M = additional residual squares after block and candidate / additional degrees of freedom;
+//!                   its expectation is E + c S, with c the effective number of trials per server (Searle's n0)
+//! one trial:        S + E = M / c + (1 - 1 / c) E, with Satterthwaite's degrees of freedom
 //! ```
 //!
-//! Two candidates of one server differ by the error alone, those of two by both.
+//! The difference of two candidates contains only the error if they shared a server, otherwise also the server effects.
 
 use super::rows::Rows;
 use super::stratum::Stratum;
 use crate::welch;
 
-/// The spread of trials around the model.
+/// The residual variances of trials.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fit {
-    /// Of a trial next to those of other servers; none without a degree of freedom.
+    /// Of a trial compared with trials of other servers; `None` without degrees of freedom.
     apart: Option<Stratum>,
-    /// Of a trial next to those of its own server; none where no two candidates shared one.
+    /// Of a trial compared with trials of its own server; `None` when no two candidates shared one.
     within: Option<Stratum>,
-    /// Of a server; none where none is shared.
+    /// Of servers; `None` when none was shared.
     servers: Option<Servers>,
 }
 
-/// Mean squares between servers, their degrees of freedom, and the trials that a server counts as.
+/// Mean square between servers, its degrees of freedom, and the effective number of trials per server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Servers {
     squares: f64,
@@ -34,19 +34,19 @@ struct Servers {
     trials: f64,
 }
 
-/// What two candidates differ by.
+/// The difference of two candidates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Difference {
-    /// Mean of y_i - y_j over the blocks that have both.
+    /// Mean of y_i - y_j over the blocks with both.
     pub mean: f64,
-    /// Blocks that have both, on two servers.
+    /// Number of blocks with both, on two servers.
     pub apart: usize,
-    /// Blocks that have both, on one server.
+    /// Number of blocks with both, on one server.
     pub within: usize,
 }
 
 impl Difference {
-    /// None without a block that has both.
+    /// `None` without a block with both.
     pub fn of(rows: Rows<'_>, i: usize, j: usize) -> Option<Self> {
         let (mut sum, mut apart, mut within) = (0.0, 0, 0);
         for row in rows.iter() {
@@ -60,7 +60,7 @@ impl Difference {
 }
 
 impl Fit {
-    /// None without a degree of freedom.
+    /// `None` without degrees of freedom.
     pub fn of(rows: Rows<'_>, candidates: usize) -> Option<Self> {
         let all = Stratum::of(rows.values, candidates)?;
         let shared = rows.by_server();
@@ -84,12 +84,12 @@ impl Fit {
         self.within.is_some()
     }
 
-    /// Variance of one trial around block and candidate.
+    /// Residual variance of one trial after block and candidate.
     pub fn variance(&self) -> Option<f64> {
         self.apart.as_ref().or(self.within.as_ref()).map(|stratum| stratum.variance)
     }
 
-    /// Standard error of the difference of i and j, and its degrees of freedom; none where these are not known.
+    /// Standard error of the difference of i and j, and its degrees of freedom; `None` when these are not known.
     pub fn standard_error(&self, i: usize, j: usize, of: Difference) -> Option<(f64, f64)> {
         let (mut sum, mut least_df) = (0.0, f64::INFINITY);
         for (stratum, blocks) in [(&self.apart, of.apart), (&self.within, of.within)] {
@@ -103,8 +103,8 @@ impl Fit {
         Some((sum.sqrt() / (of.apart + of.within) as f64, least_df))
     }
 
-    /// Standard error and degrees of freedom of a sum over candidates with these weights, which add up to 0, of their
-    /// means over these blocks.
+    /// Standard error and degrees of freedom of a weighted sum of the candidates' means over these blocks; the weights
+    /// sum to 0.
     pub fn error_of(&self, weights: &[f64], rows: Rows<'_>) -> Option<(f64, f64)> {
         let own: f64 = weights.iter().map(|weight| weight * weight).sum();
         let blocks = rows.values.len() as f64;

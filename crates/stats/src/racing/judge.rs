@@ -1,4 +1,4 @@
-//! What the blocks so far say.
+//! The standing of a race after the blocks so far.
 
 use super::even::{Even, ratio};
 use super::fit::Difference;
@@ -7,55 +7,54 @@ use super::share::{LOOKS, share};
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::Estimate;
 
-/// Blocks in which a candidate that is left may have no value before it is given up, where it has no more values.
+/// Missing values after which a remaining candidate is lost, unless it has more values than missing ones.
 const MOST_MISSING: usize = 2;
 
-/// What is asked of a race.
+/// The question that a race answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Question {
     /// The smallest difference of interest, as a fraction.
     pub minimum_effect: f64,
-    /// Chance that the named candidate is not within it of the best.
+    /// Probability that the named candidate is not within the minimum effect of the best (type I error).
     pub alpha: f64,
 }
 
-/// How a candidate's race ended before the others'.
+/// Why a candidate left the race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It was shown to be worse than another, after so many blocks.
+    /// It was shown to be worse than another one, after this many blocks.
     Worse(usize),
-    /// After so many blocks it was shown to be better than the one ahead by less than the minimum effect, if at all.
+    /// After this many blocks it was shown to be at most the minimum effect better than the leader.
     Close(usize),
-    /// It gave no value too often, after so many blocks.
+    /// Too many of its values were missing, after this many blocks.
     Lost(usize),
 }
 
-/// What the blocks so far say.
+/// The standing of a race after the blocks so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
-    /// By candidate: how its race ended; none where it is left.
+    /// By candidate: why it left the race; `None` while it remains.
     pub ended: Vec<Option<End>>,
-    /// The candidate that was ahead at the last look; none without a value.
+    /// The leader at the last look; `None` without values.
     pub leader: Option<usize>,
-    /// Whether it is the one to be named.
+    /// Whether the race is decided and the leader is its result.
     pub decided: bool,
-    /// By candidate: candidate / leader of the metric turned so that above 1 is better, over the blocks that they
-    /// share, with the interval that holds for all looks and candidates together.
+    /// By candidate: candidate / leader of the metric, oriented so that above 1 is better, over the blocks that they
+    /// share, with an interval that is simultaneous over all looks and candidates.
     pub ratios: Vec<Option<Estimate>>,
-    /// By candidate: whether something disturbed it alone more often than the leader alone.
+    /// By candidate: whether it was disturbed alone more often than the leader alone.
     pub disturbed_alone: Vec<bool>,
-    /// The ratio at most of the best to the leader, where the best is none of those that something disturbed alone or
-    /// that gave no value: shown with the confidence of the race. None where one of the others has no bound.
+    /// Upper limit, at the confidence of the race, of the ratio of the best candidate to the leader. Candidates that
+    /// were disturbed alone or are lost are not considered. `None` when one of the others has no limit.
     pub behind: Option<f64>,
-    /// Standard deviation of one trial around the model, in log units: of those that nothing disturbed, where it is
-    /// known.
+    /// Residual standard deviation of one trial, in log units, from undisturbed trials where possible.
     pub sd: Option<f64>,
-    /// Blocks that were judged.
+    /// Number of blocks that were judged.
     pub blocks: usize,
 }
 
 impl Standing {
-    /// Candidates that are left.
+    /// The candidates that remain.
     pub fn left(&self) -> Vec<usize> {
         (0..self.ended.len()).filter(|i| self.ended[*i].is_none()).collect()
     }
@@ -73,24 +72,25 @@ impl<'a> Look<'a> {
         even.variance().map(|_| Self { even, blocks: so_far.values.len(), alpha: question.alpha })
     }
 
-    /// How much better than j candidate i may be: one of the bounds of so many candidates.
+    /// Upper limit of how much better candidate i is than j, as one of the limits of this many candidates.
     fn bound(&self, i: usize, j: usize, candidates: usize) -> f64 {
         let share = share(candidates, self.blocks, self.alpha);
         if i == j { 0.0 } else { self.even.difference(i, j).map_or(f64::INFINITY, |found| found.ends(share).1) }
     }
 }
 
-/// Whether a look is taken after so many blocks.
+/// Whether there is a look after this many blocks.
 fn is_looked_at(blocks: usize, last: bool) -> bool {
     LOOKS.contains(&blocks) || (last && (LOOKS[0]..LOOKS[LOOKS.len() - 1]).contains(&blocks))
 }
 
-/// What blocks in their order say. `last`: no further block will follow, so that one of the looks that are left is
-/// taken now.
+/// Judges a race from its blocks, in order. `last` says that no further block will follow, so that one of the remaining
+/// looks is taken now.
 ///
 /// # Errors
-/// [`Error::NotFinite`] for a value that is not, [`Error::Mismatch`] for a block of another number of candidates,
-/// [`Error::NotPositive`] for a minimum effect that is not, [`Error::OutOfRange`] for an alpha outside (0, 1).
+/// [`Error::NotFinite`] for a value that is not finite, [`Error::Mismatch`] for a block with another number of
+/// candidates, [`Error::NotPositive`] for a minimum effect that is not positive, [`Error::OutOfRange`] for an alpha
+/// outside (0, 1).
 pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool) -> Result<Standing, Error> {
     let blocks = all.values;
     all_positive("minimum effect", &[question.minimum_effect])?;
@@ -121,7 +121,7 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
         lose(&mut standing, &blocks[count - 1], &mut missing, count);
         let looked = is_looked_at(count, last && count == blocks.len());
         let Some(look) = looked.then(|| Look::of(so_far, candidates, question)).flatten() else { continue };
-        // What was close to another that was ahead is compared with the one that is ahead now.
+        // Candidates that were close to an earlier leader are compared with the current one.
         let back = |end: &mut Option<End>| *end = end.filter(|end| !matches!(end, End::Close(_)));
         standing.ended.iter_mut().for_each(back);
         drop_worse(&mut standing, &look);
@@ -134,7 +134,7 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
     Ok(standing)
 }
 
-/// Gives up those that have no value too often.
+/// Removes candidates with too many missing values.
 fn lose(standing: &mut Standing, block: &[Option<f64>], seen: &mut [[usize; 2]], count: usize) {
     for i in standing.left() {
         seen[i][usize::from(block[i].is_some())] += 1;
@@ -156,7 +156,7 @@ fn drop_worse(standing: &mut Standing, look: &Look<'_>) {
 
 fn drop_close(standing: &mut Standing, look: &Look<'_>, effect: f64) {
     let Some(leader) = standing.leader else { return };
-    // What is shown to be worse cannot be named: only the others' bounds can fail.
+    // A candidate that is shown to be worse cannot be named, so only the limits of the others can fail.
     let left = standing.left();
     for i in left.iter().copied() {
         if i != leader && look.bound(i, leader, left.len()) <= effect {
@@ -165,7 +165,7 @@ fn drop_close(standing: &mut Standing, look: &Look<'_>, effect: f64) {
     }
 }
 
-/// The candidate that is left and behind no other by more than any other is.
+/// The remaining candidate whose largest deficit to any other is the smallest.
 fn ahead(standing: &Standing, blocks: Blocks<'_>, even: Option<&Even<'_>>) -> Option<usize> {
     let left = standing.left();
     let of_even = |i: usize, j: usize| even?.difference(i, j).map(|found| found.mean);
@@ -189,8 +189,8 @@ fn compare_with_leader(standing: &mut Standing, blocks: Blocks<'_>, question: &Q
     standing.behind = behind(standing, &look, leader);
 }
 
-/// How far at most the leader is behind the best of those that nothing disturbed alone. One that is shown to be worse
-/// than another of them is not the best of them.
+/// Upper limit of how far the leader is behind the best of the candidates that were not disturbed alone. A candidate
+/// that is shown to be worse than another of these is not the best.
 fn behind(standing: &Standing, look: &Look<'_>, leader: usize) -> Option<f64> {
     let candidates = standing.ended.len();
     let is_even = |i: &usize| !standing.disturbed_alone[*i] && !matches!(standing.ended[*i], Some(End::Lost(_)));

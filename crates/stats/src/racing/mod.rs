@@ -1,43 +1,46 @@
-//! Which of many candidates is the best, by racing: all run once in every block, and those that are shown to be worse
-//! than another are dropped, until one is left or the rest lies within the minimum effect of it.
+//! Finds the best of many candidates by racing: in every block all remaining candidates run once, and those that are
+//! shown to be worse than another are dropped, until one remains or the rest is within the minimum effect of it.
 //!
 //! Elimination after Paulson (Annals of Mathematical Statistics 35, 1964) and Kim & Nelson (ACM TOMACS 11, 2001), with
-//! their triangular boundary replaced by looks. The value of a trial is y = ln(metric), turned so that larger is
+//! looks in place of their triangular boundary. The value of a trial is y = ln(metric), oriented so that larger is
 //! better:
 //!
 //! ```text
-//! y = block + candidate + error       one variance for all candidates, of all residuals so far
+//! y = block + candidate + error    one variance for all candidates, from all residuals so far
 //! U(i, j) = mean(y_i - y_j) + t(1 - w(n) alpha / M(k), df) * sqrt((v_i + v_j) / n)
 //! ```
 //!
-//! with n blocks ([`LOOKS`]), k candidates, w(n) = min(n, 5) / 5, and v the common variance; M(k) is as many
-//! independent bounds as all of them count: among k equals the best is dropped at any look with chance alpha. A
-//! candidate is worse than another by the k at the start; for being close only those count that are not shown to be
-//! worse by then: no other can be named. A candidate whose spread is shown to be larger (F, p < 0.01) has its own, with
-//! its own degrees of freedom. At a look a candidate i is dropped when U(i, j) < 0 for some j (worse), for good, or
-//! U(i, w) is at most the minimum effect (close), where w is the one that is ahead then; where another is ahead at a
-//! later look, i is compared with that one again. The race is decided when w alone is left. Unless one of the bounds of
-//! the best candidate fails, which equals make most likely, it is never worse, so it is w or close to w: the named one
-//! is more than the minimum effect behind the best with a chance of at most alpha.
+//! with n blocks ([`LOOKS`]), k candidates, w(n) = min(n, 5) / 5, and v the common variance. M(k) is the effective
+//! number of independent limits: among k equal candidates the best is dropped at any look with probability alpha. A
+//! candidate whose variance is shown to be larger (F, p < 0.01) uses its own, with its own degrees of freedom.
 //!
-//! Where candidates of a block shared a server, y has the luck of the server too, and v is that of trials of one server
-//! or of several, by what i and j had (`fit`).
+//! At a look a candidate i is dropped for good when U(i, j) < 0 for some j (worse). It is dropped as close when U(i, w)
+//! is at most the minimum effect, where w is the leader at that look; if another candidate leads at a later look, i is
+//! compared with that one again. For "worse", k is the number of candidates at the start; for "close", only candidates
+//! that are not yet shown to be worse count, because no other can be named. The race is decided when only w remains.
 //!
-//! U is taken of the trials that nothing disturbed and of those that something did, apart and each with its own v:
-//! what something else does to one candidate alone is in neither, and bursts that meet any of them do not widen the
-//! first. The narrower one counts. Where a sign test shows that i was disturbed alone more often than j, as
-//! `sequential` asks it of two sides, U is infinite: its other trials may have lost some time too.
+//! Unless one of the limits of the best candidate fails, which is most likely among equal candidates, the best one is
+//! never worse, so it is w or close to w. The named candidate is therefore more than the minimum effect behind the best
+//! with a probability of at most alpha.
+//!
+//! When candidates of a block shared a server, y also contains the random effect of the server, and v is that of trials
+//! of one server or of several, according to the blocks of i and j (`fit`).
+//!
+//! U is computed separately from undisturbed and from disturbed trials, each with its own v. Disturbances of one
+//! candidate alone are in neither, and bursts that affect any candidate do not widen the first. The smaller U is used.
+//! If a sign test shows that i was disturbed alone more often than j, as in `sequential` for two sides, U is infinite:
+//! the other trials of i may have lost time too.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `rows` | the blocks, with the servers that served them |
-//! | `even` | what two candidates differ by where nothing disturbed one of them alone |
+//! | `rows` | the blocks, and the servers of their trials |
+//! | `even` | differences of two candidates without one-sided disturbances |
 //! | `fit` | the model and its variances |
-//! | `stratum` | the variance around rows and candidates |
-//! | `judge` | what the blocks so far say |
-//! | `share` | the looks, and the share of the error that each bound has |
-//! | `outlook` | how many more blocks and trials it takes |
-//! | `worth` | what each factor is worth, from the blocks that every candidate ran in |
+//! | `stratum` | the residual variance after rows and candidates |
+//! | `judge` | the standing after the blocks so far |
+//! | `share` | the looks, and the share of the error that each limit has |
+//! | `outlook` | the blocks and trials still needed |
+//! | `worth` | the effect of each factor, from the blocks in which every candidate ran |
 
 mod even;
 mod fit;

@@ -1,21 +1,21 @@
-//! How many more blocks and trials a race takes, if means and spread stay as they are.
+//! The blocks and trials that a race still needs, if means and variances stay as they are.
 
 use super::even::{Compared, Even};
 use super::judge::{End, Question, Standing};
 use super::rows::Blocks;
 use super::share::{LOOKS, share};
 
-/// What it would take to decide a race.
+/// The effort to decide a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
-    /// Blocks to go, each of the candidates that are left by then.
+    /// Blocks to go, in which only the remaining candidates run.
     pub blocks: usize,
-    /// Trials in them, of fewer candidates each time.
+    /// Trials in these blocks; the number of candidates falls from look to look.
     pub trials: usize,
 }
 
-/// What it would take; nothing more where it is decided, none where the looks that are left do not decide it, or
-/// nothing is known of the spread yet.
+/// The expected effort: 0 if the race is decided, `None` if the remaining looks will not decide it or the variance is
+/// not known yet.
 pub fn outlook(so_far: Blocks<'_>, question: &Question, standing: &Standing) -> Option<Outlook> {
     if standing.decided {
         return Some(Outlook { blocks: 0, trials: 0 });
@@ -34,7 +34,7 @@ pub fn outlook(so_far: Blocks<'_>, question: &Question, standing: &Standing) -> 
         }
         let bound = |i: usize, j: usize, of: usize| {
             let Some(known) = even.difference(i, j) else { return f64::INFINITY };
-            // As many of the blocks to come can be used as of those that were.
+            // Assumes that the same share of the coming blocks is usable as of those in which both ran so far.
             let more = (count - blocks) as f64 / even.ran(i, j).max(1) as f64;
             let then = Compared { standard_error: known.standard_error / (1.0 + more).sqrt(), ..known };
             then.ends(share(of, count, question.alpha)).1

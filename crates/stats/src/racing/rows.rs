@@ -1,18 +1,19 @@
-//! The values of a race, block by block, with the servers that they come from.
+//! The values of a race, block by block, with the servers of the trials.
 
-/// What ran so far: by block and candidate.
+/// The trials so far, by block and candidate.
 #[derive(Debug, Clone, Copy)]
 pub struct Blocks<'a> {
-    /// y = ln(metric), turned so that larger is better; none where a candidate was not in it or gave no value.
+    /// y = ln(metric), oriented so that larger is better; `None` when a candidate did not run in the block or gave no
+    /// value.
     pub values: &'a [Vec<Option<f64>>],
-    /// Whether the trial was disturbed; of the blocks that are missing here none was.
+    /// Whether the trial was disturbed; in blocks that are missing here no trial was.
     pub disturbed: &'a [Vec<bool>],
-    /// The server that served the trial, by any number; of the blocks that are missing here each trial had its own.
+    /// A number that identifies the server of the trial; in blocks that are missing here each trial had its own.
     pub servers: &'a [Vec<usize>],
 }
 
 impl<'a> Blocks<'a> {
-    /// Blocks in which every trial had a server of its own, and none was disturbed.
+    /// Blocks in which every trial had a server of its own and was not disturbed.
     pub fn of(values: &'a [Vec<Option<f64>>]) -> Self {
         Self { values, disturbed: &[], servers: &[] }
     }
@@ -30,7 +31,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Values by block, with their servers.
+/// Values by block, with the servers of the trials.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub values: &'a [Vec<Option<f64>>],
@@ -53,13 +54,13 @@ impl<'a> Rows<'a> {
         self.values.iter().enumerate().map(row)
     }
 
-    /// The values by block and server; none where no two candidates of a block shared one.
+    /// The values by block and server; `None` when no two candidates of a block shared a server.
     pub fn by_server(self) -> Option<Vec<Vec<Option<f64>>>> {
         let all: Vec<Vec<Option<f64>>> = self.iter().flat_map(Row::servers).collect();
         all.iter().any(|own| own.iter().flatten().count() > 1).then_some(all)
     }
 
-    /// As how many trials of its own a server counts, on average (Searle's n0, each block by itself).
+    /// The effective number of trials per server, on average (Searle's n0, for each block separately).
     pub fn trials_of_a_server(self) -> f64 {
         let (mut trials, mut servers) = (0.0, 0.0);
         for row in self.iter() {
@@ -93,7 +94,7 @@ impl Row<'_> {
         known.into_iter().map(own).collect()
     }
 
-    /// The squares of what the weights of each server's candidates add up to.
+    /// The sum over servers of the squared sum of their candidates' weights.
     pub fn by_server(&self, weights: &[f64]) -> f64 {
         let Some(servers) = self.servers else { return weights.iter().map(|weight| weight * weight).sum() };
         let mut sums: std::collections::BTreeMap<usize, f64> = std::collections::BTreeMap::new();

@@ -1,15 +1,15 @@
-//! The share of the error of a race that one bound of one look may fail with.
+//! The share of a race's error that one limit of one look has.
 
-/// Blocks after which is looked.
+/// Numbers of blocks after which there is a look.
 pub const LOOKS: [usize; 18] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 18, 21, 25, 30, 35, 41];
-/// Blocks from which on every look has the full share: those before it have as much less as they have fewer blocks, for
-/// what is decided there is far apart.
+/// From this many blocks on a look has the full share. Earlier looks have a share in proportion to their blocks,
+/// because only large differences are decided there.
 const FULL: usize = 5;
-/// The error at which [`TESTS`] was found.
+/// The error for which [`TESTS`] was computed.
 const ALPHA: f64 = 0.05;
-/// Candidates, and as how many independent bounds all of theirs count: with the error over so many, the
-/// best of that many equals is dropped at any of the looks in 5% of races (`benches/find shares`, 12,000 races each; 4%
-/// added for what these leave open).
+/// Numbers of candidates, and the effective number of independent limits for each. With the error divided by that
+/// number, the best of that many equal candidates is dropped at any look in 5% of races (`benches/find shares`, 12,000
+/// races each; 4% are added for the simulation error).
 const TESTS: [(usize, f64); 13] = [
     (2, 6.8),
     (3, 12.5),
@@ -26,18 +26,18 @@ const TESTS: [(usize, f64); 13] = [
     (128, 563.0),
 ];
 
-/// How much of the full share a look has, by the blocks that it comes after.
+/// The fraction of the full share that the look after this many blocks has.
 pub fn weight(blocks: usize) -> f64 {
     blocks.min(FULL) as f64 / FULL as f64
 }
 
-/// The chance that one bound of the look after so many blocks may fail with.
+/// The error that one limit of the look after this many blocks may have.
 pub(super) fn share(candidates: usize, blocks: usize, alpha: f64) -> f64 {
     alpha / tests(candidates, alpha) * weight(blocks)
 }
 
-/// Between two numbers of candidates that of the larger one counts. Errors below 5% and more candidates than were
-/// simulated have their bounds added up; for errors above, the number at 5% is too large, if anything.
+/// The effective number for the next larger number of candidates in the table. For errors below 5%, and for more
+/// candidates than were simulated, the Bonferroni bound; for errors above 5% the value at 5% is conservative.
 fn tests(candidates: usize, alpha: f64) -> f64 {
     let simulated = TESTS.iter().find(|(known, _)| *known >= candidates).filter(|_| alpha >= ALPHA);
     let all: f64 = LOOKS.iter().map(|blocks| weight(*blocks)).sum();

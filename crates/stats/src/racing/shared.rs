@@ -1,4 +1,4 @@
-//! Candidates that share servers: how often intervals and names are wrong, by simulation.
+//! Simulates candidates that share servers: error rates of intervals and of named candidates.
 
 use super::fit::{Difference, Fit};
 use super::*;
@@ -7,13 +7,13 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal, StudentT};
 
-/// Candidates of each server of a block.
+/// The server of each candidate in a block.
 const SERVERS: [usize; 8] = [0, 0, 0, 0, 1, 1, 1, 2];
-/// 5% of 1,000 and three standard errors of it.
+/// 5% of 1,000 plus three standard errors.
 const MOST: usize = 71;
 const QUESTION: Question = Question { minimum_effect: 0.02, alpha: 0.05 };
 
-/// How servers and trials scatter, in log units.
+/// The variation of servers and trials, in log units.
 struct Ground {
     servers: f64,
     trials: f64,
@@ -56,8 +56,8 @@ fn misses(mean: f64, (error, df): (f64, f64)) -> bool {
     mean.abs() > crate::quantiles::t(0.975, df) * error
 }
 
-/// Intervals of 1,000 that miss 0: of two candidates of one server, of those of two (twice), and of one server's mean
-/// against another's.
+/// How many of 1,000 intervals miss 0: of two candidates of one server, of candidates of two servers (twice), and of
+/// the mean of one server against that of another.
 fn missed(ground: &Ground, servers: &[Vec<usize>]) -> [usize; 4] {
     let mut rng = StdRng::seed_from_u64(20_261_125);
     let weights = [0.25, 0.25, 0.25, 0.25, -1.0 / 3.0, -1.0 / 3.0, -1.0 / 3.0, 0.0];
@@ -85,12 +85,13 @@ fn intervals_between_servers_within_one_and_over_all_of_them_cover_as_stated() {
         let missed = missed(ground, &servers);
         assert!(missed.iter().all(|missed| *missed <= MOST), "{missed:?}");
     }
-    // As if each trial had a server of its own they are too wide within a server and too narrow elsewhere.
+    // If each trial is taken to have a server of its own, intervals are too wide within a server and too narrow
+    // otherwise.
     let [within, apart, _, servers] = missed(&GROUNDS[1], &[]);
     assert!(within == 0 && apart > MOST && servers > 2 * MOST, "{within} {apart} {servers}");
 }
 
-/// Shares of wrong names and of right ones, and the mean number of trials.
+/// Shares of wrongly and of correctly named candidates, and the mean number of trials.
 fn races(ground: &Ground, planted: &[f64], runs: usize) -> (f64, f64, f64) {
     let mut rng = StdRng::seed_from_u64(20_261_126);
     let best = planted.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,5 +1,5 @@
-//! How often the named candidate is right, and in how many trials, by simulation. Looks and shares were chosen on seed
-//! 1000; the seeds here were not used for that.
+//! How often the named candidate is correct, and in how many trials, by simulation. Looks and shares were chosen with
+//! seed 1000; the seeds here were not used for that.
 
 use super::*;
 use rand::rngs::StdRng;
@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Normal, StudentT};
 
 const QUESTION: Question = Question { minimum_effect: 0.02, alpha: 0.05 };
 
-/// ln throughputs that are planted, and how trials scatter around them, as a fraction.
+/// The planted ln throughputs, and the variation of trials around them, as a fraction.
 struct Ground {
     planted: Vec<f64>,
     cov: f64,
@@ -16,30 +16,30 @@ struct Ground {
     next_to: NextTo,
 }
 
-/// Another program that takes CPU time of trials, which are marked then.
+/// Another program that takes CPU time of some trials, which are then marked as disturbed.
 #[derive(Clone, Copy)]
 enum NextTo {
     Nothing,
-    /// 10 to 60% of this part of all trials.
+    /// 10 to 60% of the time of this share of all trials.
     Anything(f64),
-    /// As much each time of the best candidate alone, in this part of the blocks.
+    /// `takes` of the time of the best candidate alone, in this share of the blocks.
     TheBest {
         blocks: f64,
         takes: f64,
     },
 }
 
-/// What a race came to.
+/// The result of a race.
 struct Ran {
-    /// How much is lost with the named one, ln; none where none was named.
+    /// How far the named candidate is behind the best, as ln; `None` when none was named.
     lost: Option<f64>,
     trials: usize,
-    /// Whether the best of those that nothing disturbed alone is further ahead of the leader than is said; none where
-    /// nothing is.
+    /// Whether the best of the candidates that were not disturbed alone is further ahead of the leader than the
+    /// reported limit; `None` without a limit.
     further: Option<bool>,
 }
 
-/// A drift that wanders by 0.5% from trial to trial and returns with 0.95 is added to all.
+/// A drift is added to all: an AR(1) process with steps of 0.5% and a coefficient of 0.95.
 fn race(ground: &Ground, rng: &mut StdRng) -> Ran {
     let candidates = ground.planted.len();
     let best = ground.planted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -87,7 +87,7 @@ fn race(ground: &Ground, rng: &mut StdRng) -> Ran {
     }
 }
 
-/// Shares of wrong names and of right ones, and the mean number of trials.
+/// Shares of wrongly and of correctly named candidates, and the mean number of trials.
 fn races(runs: usize, seed: u64, mut ground: impl FnMut(&mut StdRng) -> Ground) -> (f64, f64, f64) {
     let mut rng = StdRng::seed_from_u64(seed);
     let (mut wrong, mut right, mut trials) = (0, 0, 0);
@@ -103,7 +103,7 @@ fn races(runs: usize, seed: u64, mut ground: impl FnMut(&mut StdRng) -> Ground) 
     (share(wrong), share(right), share(trials))
 }
 
-/// The grid is ten trials each.
+/// The full grid is ten trials of each candidate.
 #[test]
 fn of_24_placements_the_named_one_is_right_in_a_third_of_the_grid() {
     let (_, right, trials) = races(100, 20_261_123, |rng| {
@@ -118,7 +118,7 @@ fn of_24_placements_the_named_one_is_right_in_a_third_of_the_grid() {
     assert!(right >= 0.95 && trials <= 80.0, "{right} {trials}");
 }
 
-/// Each is 0 to 2% behind the one before: several lie within the minimum effect of the best.
+/// Each is 0 to 2% behind the one before: several are within the minimum effect of the best.
 #[test]
 fn of_24_placements_close_together_the_named_one_is_right_in_a_third_of_the_grid() {
     let (wrong, right, trials) = races(100, 20_261_126, |rng| {
@@ -156,7 +156,7 @@ fn equals_are_named_without_waiting_for_a_difference() {
     assert!(wrong == 0.0 && right >= 0.95, "{wrong} {right}");
 }
 
-/// One of six is just ahead of equals.
+/// One of six is just ahead of five equal ones.
 fn just_ahead(next_to: NextTo) -> Ground {
     Ground { planted: vec![0.0, 0.0, 0.0, 0.0, 0.021, 0.0], cov: 0.015, heavy_tails: false, next_to }
 }
@@ -193,7 +193,7 @@ fn next_to_bursts_the_best_is_found_from_what_they_leave() {
     assert!(wrong <= 0.05 && right >= 0.9 && trials <= 100.0, "{wrong} {right} {trials}");
 }
 
-/// Eight blocks of two candidates, of which the first is 5% better, and slowed down by a quarter in some of them.
+/// Eight blocks of two candidates; the first is 5% better, but slowed down by a quarter in some of the blocks.
 fn slowed(taken: impl Fn(usize) -> bool) -> Vec<Vec<Option<f64>>> {
     let off = |block: usize, by: usize| 0.002 * ((block * by % 5) as f64 - 2.0);
     let of = |block: usize| {
@@ -221,7 +221,7 @@ fn a_candidate_is_not_dropped_for_what_something_else_did_to_it_alone() {
     let alone: Vec<Vec<bool>> = (0..8).map(|block| vec![block != 5, false]).collect();
     let (standing, to_go) = of(&alone);
     assert_eq!((standing.ended[0], standing.leader, to_go), (None, Some(1), None));
-    // Neither its interval nor what is to go claims anything that the rule does not.
+    // Neither the interval nor the outlook may contradict the rule.
     assert!(standing.disturbed_alone[0] && standing.ratios[0].is_some_and(|ratio| ratio.ci.is_none()));
 }
 

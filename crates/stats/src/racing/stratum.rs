@@ -1,29 +1,29 @@
-//! The spread of values around rows and candidates, by least squares.
+//! The residual variance after rows and candidates, by least squares.
 
 use crate::quantiles::f_upper_tail;
 
-/// Sweeps of the alternating fit at most; each makes the error smaller by a constant factor.
+/// Maximum iterations of the alternating fit; each reduces the error by a constant factor.
 const SWEEPS: usize = 500;
-/// Change of a candidate's mean, in log units, below which the fit has come to its end.
+/// The fit has converged when the mean of no candidate changes by more than this, in log units.
 const CLOSE: f64 = 1e-10;
-/// p below which a candidate's spread is shown to be larger than that of the others.
+/// p-value below which the variance of a candidate is taken to be larger than that of the others.
 const LARGER: f64 = 0.01;
 
-/// Of rows: blocks, or what one server had of a block.
+/// The fit of rows, which are blocks, or the part of a block on one server.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stratum {
-    /// Variance of one trial around the model, all candidates together.
+    /// Residual variance of one trial, all candidates together.
     pub variance: f64,
     /// Degrees of freedom of it.
     pub df: f64,
-    /// Squares around rows and candidates, and their degrees of freedom.
+    /// Residual sum of squares, and its degrees of freedom.
     squares: (f64, f64),
-    /// A candidate's own variance and its degrees of freedom; none where it ran in fewer than two rows.
+    /// A candidate's own variance and its degrees of freedom; `None` when it ran in fewer than two rows.
     own: Vec<Option<(f64, f64)>>,
 }
 
 impl Stratum {
-    /// Of rows, each a value or none a candidate. None without a degree of freedom.
+    /// Fits rows with one optional value per candidate. `None` without degrees of freedom.
     pub fn of(rows: &[Vec<Option<f64>>], candidates: usize) -> Option<Self> {
         let used: Vec<&[Option<f64>]> =
             rows.iter().map(Vec::as_slice).filter(|row| row.iter().flatten().count() > 1).collect();
@@ -42,7 +42,7 @@ impl Stratum {
             for (i, y) in of(row) {
                 let square = (y - means[i] - level).powi(2);
                 left += square;
-                // A row's mean takes its share out of each residual.
+                // Corrects for the row's mean, which is computed from the residual's own value too.
                 squares[i] += square * size / (size - 1.0);
             }
         }
@@ -54,13 +54,13 @@ impl Stratum {
         Some(Self { variance: left / df, df, squares: (left, df), own })
     }
 
-    /// The same with this variance in common.
+    /// Replaces the common variance.
     pub fn with(self, variance: f64, df: f64) -> Self {
         Self { variance, df, ..self }
     }
 
-    /// Variance and degrees of freedom that a candidate is held to: the common ones, or its own where its spread is
-    /// shown to be larger than that of the others.
+    /// Variance and degrees of freedom for a candidate: the common ones, or its own if its variance is shown to be
+    /// larger than that of the others.
     pub fn spread_of(&self, candidate: usize) -> (f64, f64) {
         let common = (self.variance, self.df);
         let Some((own, df)) = self.own[candidate] else { return common };
@@ -72,12 +72,12 @@ impl Stratum {
     }
 }
 
-/// The values of a row with their candidates.
+/// The values of a row with the indexes of their candidates.
 fn of<'a>(row: &'a [Option<f64>]) -> impl Iterator<Item = (usize, f64)> + 'a {
     row.iter().enumerate().filter_map(|(i, y)| Some((i, (*y)?)))
 }
 
-/// Into how many sets candidates fall of which no row has two.
+/// The number of sets of candidates that are not connected by any row.
 fn apart(rows: &[&[Option<f64>]], counts: &[usize]) -> usize {
     let mut first: Vec<usize> = (0..counts.len()).collect();
     for row in rows {
@@ -91,7 +91,7 @@ fn apart(rows: &[&[Option<f64>]], counts: &[usize]) -> usize {
     sets.len()
 }
 
-/// Least-squares means of the candidates, up to a constant: alternating between rows and candidates.
+/// Least-squares means of the candidates, up to a constant, alternating between rows and candidates.
 fn means(rows: &[&[Option<f64>]], counts: &[usize]) -> Vec<f64> {
     let mut means = vec![0.0; counts.len()];
     for _ in 0..SWEEPS {

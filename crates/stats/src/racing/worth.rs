@@ -1,4 +1,4 @@
-//! What each factor is worth, averaged over the other factors.
+//! The effect of each factor, averaged over the other factors.
 
 use super::even::{Even, MeanDifference, ratio};
 use super::rows::Blocks;
@@ -6,22 +6,22 @@ use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::t_two_sided;
 
-/// A level of a factor against the level that the winner has.
+/// A level of a factor compared with the winner's level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Worth {
-    /// The factor, by its place.
+    /// The index of the factor.
     pub factor: usize,
-    /// The level, by the number that the candidates have for it.
+    /// The level, by its number in `levels`.
     pub level: usize,
-    /// Level / the winner's level, of the metric turned so that above 1 is better: the mean over all pairs of
-    /// candidates that differ in this factor alone. The interval holds for all levels of all factors together.
+    /// Level / the winner's level, of the metric oriented so that above 1 is better: the mean over all pairs of
+    /// candidates that differ only in this factor. The interval is simultaneous over all levels of all factors.
     pub ratio: Estimate,
-    /// How many such pairs there are.
+    /// The number of such pairs.
     pub pairs: usize,
 }
 
-/// What every other level of every factor is worth against the winner's, over `blocks`, in which every candidate ran.
-/// `levels` has the level of every factor for every candidate. A level without a pair is left out.
+/// Compares every other level of every factor with the winner's, over `blocks` in which every candidate ran. `levels`
+/// holds the level of every factor for every candidate. A level without a pair is left out.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for a confidence outside (0, 1).
@@ -35,7 +35,7 @@ pub fn worth(blocks: Blocks<'_>, levels: &[Vec<usize>], winner: usize, confidenc
         others.sort_unstable();
         others.dedup();
         for level in others {
-            // The same but for this factor, which is as the winner's.
+            // The candidate that differs only in this factor, for which it has the winner's level.
             let twin = |mine: &[usize]| {
                 let is_twin = |(f, level): (usize, &usize)| *level == if f == factor { *own } else { mine[f] };
                 levels.iter().position(|other| other.iter().enumerate().all(is_twin))
@@ -54,8 +54,8 @@ pub fn worth(blocks: Blocks<'_>, levels: &[Vec<usize>], winner: usize, confidenc
     Ok(found.into_iter().map(worth).collect())
 }
 
-/// By candidate: candidate / `reference` of the metric turned so that above 1 is better, over the blocks that they
-/// share, with an interval that holds for all candidates together at one look. None for the reference itself, and
+/// By candidate: candidate / `reference` of the metric, oriented so that above 1 is better, over the blocks that they
+/// share, with an interval that is simultaneous over all candidates at one look. `None` for the reference itself, and
 /// without a shared block.
 pub fn against(blocks: Blocks<'_>, reference: usize, confidence: f64) -> Vec<Option<Estimate>> {
     let candidates = blocks.values.first().map_or(0, Vec::len);

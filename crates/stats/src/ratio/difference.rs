@@ -1,4 +1,4 @@
-//! The difference of two means that are not both positive, where a ratio says nothing of the direction.
+//! The difference of two means that are not both positive, whose ratio would not show the direction.
 
 use super::fieller::Tested;
 use crate::descriptive::{mean, std_dev, variance};
@@ -7,22 +7,22 @@ use crate::interval::Interval;
 use crate::quantiles::{t_two_sided, t_upper_tail};
 use crate::welch;
 
-/// How the trials of two arms came about, which says what they share.
+/// The design of the trials of two arms, which determines what they share.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Design<'a> {
-    /// Nothing in common, and no order known.
+    /// Independent arms in unknown order.
     #[default]
     Independent,
-    /// Trial i of A and trial i of B ran in the same block: what the block did to both is taken out.
+    /// Trial i of A and trial i of B ran in the same block: block effects are removed.
     Blocks,
-    /// Two runs, one after the other. The variance of each arm's mean is this much larger than its spread says, for the
-    /// trials of a run resemble each other; see [`crate::serial::RunOrder::inflation`].
+    /// Two runs, one after the other. The variance of each arm's mean is multiplied by this factor, because the trials
+    /// of a run are autocorrelated; see [`crate::serial::RunOrder::inflation`].
     Apart([f64; 2]),
-    /// A probe stood alongside each trial, and what it explains is taken out: see [`crate::control`].
+    /// A probe was measured with each trial, and what it explains is removed: see [`crate::control`].
     Probed {
-        /// Of A and of B, one for each trial.
+        /// Probes of A and of B, one for each trial.
         probes: [&'a [f64]; 2],
-        /// What they share besides.
+        /// The design apart from the probe.
         trials: &'a Design<'a>,
     },
 }
@@ -32,24 +32,24 @@ pub enum Design<'a> {
 pub struct Shift {
     /// mean(B) - mean(A), in the unit of the values.
     pub value: f64,
-    /// Its interval; none with a single trial on a side.
+    /// Its interval; `None` with a single trial on a side.
     pub ci: Option<Interval>,
-    /// Two-sided chance of such a difference where there is none; 1 where no interval exists.
+    /// Two-sided p-value of no difference; 1 without an interval.
     pub p_value: f64,
-    /// The smallest difference that four of five such sets of trials would have shown; none where no interval exists.
+    /// The smallest difference that such trials detect with 80% power; `None` without an interval.
     pub smallest: Option<f64>,
 }
 
-/// Share of the sets of trials that would show a difference of [`Shift::smallest`].
+/// The power at which [`Shift::smallest`] is detected.
 const POWER: f64 = 0.8;
 
-/// The difference of two means, by the t-test of the blocks' differences, or by Welch's test without blocks. The
-/// smallest that would have been seen is (t_{1 - alpha / 2} + t_power) standard errors (Kutner et al., Applied Linear
-/// Statistical Models, 2005). Of a design with a probe the probe is left out.
+/// The difference of two means, by the t-test of the block differences, or by Welch's test without blocks. The smallest
+/// detectable difference is (t_{1 - alpha / 2} + t_power) standard errors (Kutner et al., Applied Linear Statistical
+/// Models, 2005). In a design with a probe, the probe is ignored.
 ///
 /// # Errors
-/// [`Error::NotFinite`] for values that are not finite, [`Error::Mismatch`] for blocks of which one side has more, and
-/// [`Error::TooFew`] without a trial.
+/// [`Error::NotFinite`] for values that are not finite, [`Error::Mismatch`] when the sides have different numbers of
+/// blocks, and [`Error::TooFew`] without a trial.
 pub fn shift(a: &[f64], b: &[f64], design: Design<'_>, confidence: f64) -> Result<Shift, Error> {
     let inflation = match design {
         Design::Probed { trials, .. } => return shift(a, b, *trials, confidence),
@@ -69,17 +69,17 @@ pub fn shift(a: &[f64], b: &[f64], design: Design<'_>, confidence: f64) -> Resul
     Ok(Shift { value: found.value(), ci, p_value, smallest: Some(smallest) })
 }
 
-/// Both arms in one unit, so that squares neither overflow nor vanish.
+/// Both arms in one unit, so that squares neither overflow nor underflow.
 pub(super) struct Difference {
     arms: [Vec<f64>; 2],
     mean: [f64; 2],
     unit: f64,
-    /// By how much the variance of each arm's mean exceeds that of independent trials; none of trials that are matched
-    /// by position.
+    /// Factors by which the variance of each arm's mean exceeds that of independent trials; `None` for trials that are
+    /// paired by position.
     inflation: Option<[f64; 2]>,
 }
 
-/// A difference of means with what it is tested by.
+/// A difference of means with its standard error and degrees of freedom.
 struct Contrast {
     value: f64,
     se: f64,
@@ -87,7 +87,7 @@ struct Contrast {
 }
 
 impl Difference {
-    /// Of arms that have nothing in common (`inflation` as in [`super::Design::Apart`]), or of blocks without one.
+    /// For independent arms (`inflation` as in [`super::Design::Apart`]), or for blocks without one.
     pub fn of(a: &[f64], b: &[f64], inflation: Option<[f64; 2]>) -> Result<Self, Error> {
         all_finite("trial means", a)?;
         all_finite("trial means", b)?;
@@ -122,7 +122,7 @@ impl Difference {
         Contrast { value, se: total.sqrt(), df }
     }
 
-    /// The mean of A times this is what a ratio of `theta` would come to from there.
+    /// The factor on the mean of A that corresponds to a ratio of `theta`, whatever the sign of the mean.
     fn times(&self, theta: f64) -> f64 {
         let sign = if self.mean[0] == 0.0 { 0.0 } else { self.mean[0].signum() };
         1.0 + (theta - 1.0) * sign

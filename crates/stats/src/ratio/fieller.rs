@@ -1,4 +1,4 @@
-//! The ratio of two means and its interval.
+//! The ratio of two means with its interval.
 
 use crate::descriptive::{mean, variance};
 use crate::error::{Error, all_finite, all_positive, valid_confidence};
@@ -7,15 +7,15 @@ use crate::quantiles::{t_two_sided, t_upper_tail};
 use crate::trials::signed_mean_interval;
 use crate::welch;
 
-/// A ratio that can be tested against any value.
+/// An effect (ratio or difference) that can be tested against any value.
 pub(super) trait Tested {
     /// The point estimate: B / A, or B - A.
     fn value(&self) -> f64;
-    /// Both arms have a variance.
+    /// Whether both arms have a variance.
     fn replicated(&self) -> bool;
-    /// The two-sided interval, where there is one.
+    /// The two-sided interval, if it exists.
     fn interval(&self, confidence: f64) -> Option<Interval>;
-    /// P(way T > way t) for the hypothesis ratio = theta, against a larger ratio (`way` 1) or a smaller one (-1).
+    /// One-sided p-value of the hypothesis ratio = theta against a larger ratio (`way` 1) or a smaller one (-1).
     fn p_beyond(&self, theta: f64, way: f64) -> f64;
     fn p_above(&self, theta: f64) -> f64 {
         self.p_beyond(theta, 1.0)
@@ -25,20 +25,21 @@ pub(super) trait Tested {
     }
 }
 
-/// Means, their squared standard errors and the degrees of freedom of an arm.
+/// Means, squared standard errors and degrees of freedom of both arms.
 pub(super) struct Moments {
     mean: [f64; 2],
     se2: [f64; 2],
     df: [f64; 2],
-    /// The unit of B over that of A: each arm is held in units of its own magnitude, so that squares neither overflow
-    /// nor vanish whatever the metric's unit.
+    /// The unit of B divided by that of A. Each arm is stored in units of its own magnitude, so that squares neither
+    /// overflow nor underflow whatever the metric's unit.
     unit: f64,
-    /// Whether no value is below 0, and with them the ratio.
+    /// Whether no value is negative, and so the ratio is not.
     positive: bool,
 }
 
 impl Moments {
-    /// `inflation` is by how much the variance of each arm's mean exceeds that of independent trials; 1 for those.
+    /// `inflation` holds the factors by which the variance of each arm's mean exceeds that of independent trials; 1 if
+    /// they are independent.
     pub fn of(a: &[f64], b: &[f64], inflation: [f64; 2]) -> Result<Self, Error> {
         let few = |arm: &str| Error::TooFew { what: format!("trials of {arm}"), needed: 1, got: 0 };
         all_finite("trial means", a)?;
@@ -60,13 +61,13 @@ impl Moments {
         }
     }
 
-    /// Of the means as held; times `unit` it is that of the metric.
+    /// The ratio of the stored means; times `unit` it is the ratio of the metric.
     fn held_ratio(&self) -> f64 {
         self.mean[1] / self.mean[0]
     }
 
-    /// On the logarithm of the ratio (the delta method), for values that are not negative and so spread that Fieller's
-    /// interval has no end, or one below 0, where no ratio of them can be.
+    /// Interval on the logarithm of the ratio (the delta method), for values that are not negative but so variable that
+    /// Fieller's interval is unbounded or has a limit below 0, which their ratio cannot have.
     fn log_interval(&self, confidence: f64) -> Option<Interval> {
         if !(self.positive && self.mean[1] > 0.0 && self.replicated()) {
             return None;
@@ -77,7 +78,7 @@ impl Moments {
         Interval::finite((self.held_ratio().ln() - half).exp(), (self.held_ratio().ln() + half).exp())
     }
 
-    /// Standard error and Welch-Satterthwaite degrees of freedom of mean(B) - theta mean(A), theta in held units.
+    /// Standard error and Welch-Satterthwaite degrees of freedom of mean(B) - theta mean(A), theta in stored units.
     fn contrast(&self, theta: f64) -> (f64, f64) {
         let parts = [theta * theta * self.se2[0], self.se2[1]];
         let (total, df) = welch::sum(parts.into_iter().zip(self.df));
@@ -85,8 +86,8 @@ impl Moments {
     }
 }
 
-/// Trials that resemble each other count as fewer, but for two degrees of freedom: one alone would make every interval
-/// a factor of 12.7 wide, which no estimate of a correlation is good enough for.
+/// Autocorrelated trials have fewer degrees of freedom, but at least two if there were two: with one, every interval
+/// would be 12.7 standard errors wide, for which no estimate of a correlation is precise enough.
 pub(crate) fn fewer(df: f64, inflation: f64) -> f64 {
     if df >= 1.0 { (df / inflation).max(df.min(2.0)) } else { df }
 }
@@ -125,9 +126,10 @@ fn magnitude(values: &[f64]) -> f64 {
 
 /// Ratio of the means of B and A with Fieller's interval: all theta for which mean(B) - theta mean(A) is not
 /// significantly different from 0, [Y Y' +- sqrt((Y Y')^2 - (Y^2 - h^2)(Y'^2 - h'^2))] / (Y^2 - h^2) with h^2 = t^2 S^2
-/// / n of each arm. Kalibera & Jones take t from each arm's own n - 1, which overcovers (98% with 3 trials an arm);
-/// here both arms share the t of the Welch-Satterthwaite degrees of freedom at the point estimate. The interval is
-/// absent when an arm has a single trial or A's mean is not significantly different from 0.
+/// / n of each arm. Kalibera & Jones take t from each arm's own n - 1, whose coverage is too high (98% with 3 trials
+/// per arm); here both arms use the t of the Welch-Satterthwaite degrees of freedom at the point estimate. For values
+/// that are not negative, the interval on the logarithm of the ratio is used where Fieller's is unbounded or reaches
+/// below 0. The interval is absent when an arm has a single trial, or no such interval exists.
 ///
 /// # Errors
 /// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], and [`Error::NotPositive`] when A's mean is 0.
@@ -161,12 +163,12 @@ fn fieller_interval(m: &Moments, confidence: f64) -> Option<Interval> {
     Interval::finite((r - root) / (1.0 - g), (r + root) / (1.0 - g))
 }
 
-/// Ratio of pairs run side by side or one after the other: exp of the mean of ln(B_j / A_j) with its t interval. It is
-/// the ratio of geometric means, free of whatever both sides of a pair share.
+/// Ratio of paired trials, run side by side or one after the other: exp of the mean of ln(B_j / A_j) with its t
+/// interval. It is the ratio of geometric means, without the effects that both sides of a pair share.
 ///
 /// # Errors
 /// [`Error::Mismatch`] for arms of different length, [`Error::TooFew`] without pairs, [`Error::NotPositive`] for values
-/// that are not.
+/// that are not positive.
 pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Error> {
     valid_confidence(confidence)?;
     if a.len() != b.len() {
@@ -190,7 +192,7 @@ mod tests {
     const A: [f64; 5] = [10.1, 9.8, 10.3, 9.9, 10.0];
     const B: [f64; 4] = [11.9, 12.4, 12.1, 12.0];
 
-    /// Fieller's defining property: at each bound the t statistic of mean(B) - theta mean(A) is the critical value.
+    /// Fieller's defining property: at each limit the t statistic of mean(B) - theta mean(A) is the critical value.
     #[test]
     fn the_bounds_are_where_the_test_turns() {
         let ci = fieller(&A, &B, 0.95).unwrap().ci.unwrap();
@@ -201,7 +203,7 @@ mod tests {
             let statistic = (m.mean[1] - theta * m.mean[0]) / m.contrast(theta).0;
             assert!((statistic - sign * t).abs() < 1e-9);
         }
-        // The reference's closed form, term by term.
+        // The published closed form, term by term.
         let (y, y2, h2, hp2) = (m.mean[0], m.mean[1], t * t * m.se2[0], t * t * m.se2[1]);
         let root = ((y * y2).powi(2) - (y * y - h2) * (y2 * y2 - hp2)).sqrt();
         assert!((ci.low - (y * y2 - root) / (y * y - h2)).abs() < 1e-12);
@@ -229,10 +231,10 @@ mod tests {
         let (a, b) = ([22.0, 23.0, 24.0], [60.0, 90.0, 1380.0]);
         let ci = fieller(&a, &b, 0.95).unwrap().ci.unwrap();
         assert!(ci.low > 0.0 && ci.contains(510.0 / 23.0), "{ci:?}");
-        // Fieller's has no end here.
+        // Fieller's interval is unbounded here.
         let wide = fieller(&b, &a, 0.95).unwrap().ci.unwrap();
         assert!((wide.low * ci.high - 1.0).abs() < 1e-9 && (wide.high * ci.low - 1.0).abs() < 1e-9, "{wide:?}");
-        // Nor does a zero among times make the ratio negative.
+        // A zero among times does not make the ratio negative either.
         for (a, b) in [([1.0, 1.1, 0.9], [0.0, 1.0, 0.5]), ([0.0, 1.0, 0.5], [1.0, 1.1, 0.9])] {
             let ci = fieller(&a, &b, 0.95).unwrap().ci.unwrap();
             assert!(ci.low > 0.0 && ci.high.is_finite(), "{ci:?}");

@@ -1,7 +1,8 @@
-//! Is B faster than A: the ratio of two means with its interval, and a verdict against a minimum effect of interest.
+//! Whether B is faster than A: the ratio of two means with its interval, and a verdict against a minimum effect of
+//! interest.
 //!
-//! Arguments are trial means (see [`crate::Trials::means`]); ratios are B / A. Where the means are not both positive it
-//! is their difference, B - A: from -5.4 to -4.2 is up, and its ratio below 1.
+//! Arguments are trial means (see [`crate::Trials::means`]); ratios are B / A. When the means are not both positive,
+//! the difference B - A is used: a change from -5.4 to -4.2 is an increase, but its ratio is below 1.
 
 mod difference;
 mod fieller;

@@ -8,7 +8,7 @@ use crate::interval::Interval;
 use crate::quantiles::{t_two_sided, t_upper_tail};
 use std::collections::HashMap;
 
-/// ln(B / A) of the means and its standard error over blocks.
+/// ln(B / A) of the means, with its standard error over blocks.
 pub(super) struct Paired {
     log_ratio: f64,
     se: f64,
@@ -16,8 +16,8 @@ pub(super) struct Paired {
 }
 
 impl Paired {
-    /// Of trials paired by position. The ratio is that of the means; its standard error that of b_j / mean(B) - a_j /
-    /// mean(A) over the blocks (the delta method), from which whatever a block does to both sides has gone.
+    /// For trials paired by position. The ratio is that of the means; its standard error is that of b_j / mean(B) - a_j
+    /// / mean(A) over the blocks (the delta method), which cancels block effects on both sides.
     pub fn of(a: &[f64], b: &[f64]) -> Result<Self, Error> {
         if a.len() != b.len() {
             return Err(Error::Mismatch { what: "blocks of B".into(), expected: a.len(), got: b.len() });
@@ -41,7 +41,7 @@ impl Paired {
 
     fn statistic(&self, theta: f64) -> f64 {
         let difference = self.log_ratio - theta.ln();
-        // Differences below rounding are none.
+        // Differences below rounding error count as 0.
         match difference {
             d if d.abs() < 1e-14 => 0.0,
             d if self.se > 0.0 => d / self.se,
@@ -78,10 +78,10 @@ impl Tested for Paired {
     }
 }
 
-/// The values of two conditions that have a block in common, in the same order; each is (block, trial mean). `None`
-/// when fewer than two blocks are, or when more than a third of either side would be left out.
+/// The values of two conditions in the blocks that both have, in the same order; each input is (block, trial mean).
+/// `None` when they share fewer than two blocks, or when more than a third of either side would be left out.
 pub fn by_block(a: &[(usize, f64)], b: &[(usize, f64)]) -> Option<(Vec<f64>, Vec<f64>)> {
-    // The first trial of a block counts, should there be two.
+    // If a block has two trials, the first one counts.
     let of_b: HashMap<usize, f64> = b.iter().rev().copied().collect();
     let pairs: Vec<(f64, f64)> = a.iter().filter_map(|(block, v)| Some((*v, *of_b.get(block)?))).collect();
     let most = a.len().max(b.len());

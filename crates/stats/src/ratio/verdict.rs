@@ -11,7 +11,7 @@ use crate::multiple::holm;
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
-/// Which direction of a metric is the better one.
+/// The better direction of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "snake_case"))]
 pub enum Better {
@@ -21,7 +21,7 @@ pub enum Better {
     Lower,
 }
 
-/// What a comparison came to, from B's point of view.
+/// The verdict of a comparison, from B's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "snake_case"))]
 pub enum Verdict {
@@ -31,39 +31,40 @@ pub enum Verdict {
     Slower,
     /// The difference is smaller than the minimum effect.
     Equivalent,
-    /// The trials do not tell.
+    /// The trials allow no conclusion.
     Inconclusive,
 }
 
 /// One metric of B against A.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// What B is against A, with its interval for this comparison alone (not widened for the number of comparisons).
+    /// The effect of B compared with A, with its interval for this comparison alone (not widened for the number of
+    /// comparisons).
     pub effect: Effect,
-    /// p-value of the claim that the verdict makes, Holm-adjusted over the family. 1 where no interval exists.
+    /// p-value of the claim that the verdict makes, Holm-adjusted over the family. 1 without an interval.
     pub p_value: f64,
     /// The verdict at the family's confidence level.
     pub verdict: Verdict,
 }
 
-/// What one metric of B is against that of A.
+/// The effect of B compared with A on one metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effect {
     /// B / A of means that are both positive.
     Ratio(Estimate),
-    /// B - A of means that are not, in the metric's unit.
+    /// B - A of means that are not both positive, in the metric's unit.
     Difference(Estimate),
 }
 
 impl Effect {
-    /// Its value and interval.
+    /// The estimate with its interval.
     pub fn estimate(&self) -> Estimate {
         match self {
             Self::Ratio(found) | Self::Difference(found) => *found,
         }
     }
 
-    /// B / A; none of means that are not both positive.
+    /// B / A; `None` when the means are not both positive.
     pub fn ratio(&self) -> Option<Estimate> {
         match self {
             Self::Ratio(found) => Some(*found),
@@ -79,21 +80,21 @@ pub struct Arms<'a> {
     pub a: &'a [f64],
     /// Trial means of B.
     pub b: &'a [f64],
-    /// The metric's better direction.
+    /// The better direction of the metric.
     pub better: Better,
-    /// How the two came about.
+    /// The design of the trials.
     pub design: Design<'a>,
 }
 
 impl Arms<'_> {
-    /// Whether a ratio of the means says which of them is the larger.
+    /// Whether both means are positive, so that their ratio shows which is larger.
     fn has_ratio(&self) -> bool {
         [self.a, self.b].iter().all(|arm| mean(arm).is_some_and(|mean| mean > 0.0))
     }
 
     fn tested(&self) -> Result<Box<dyn Tested>, Error> {
         if !self.has_ratio() {
-            // No probe is taken out of a difference.
+            // A difference is not adjusted by a probe.
             let trials = if let Design::Probed { trials, .. } = self.design { *trials } else { self.design };
             let inflation = match trials {
                 Design::Blocks => None,
@@ -117,7 +118,7 @@ impl Arms<'_> {
         })
     }
 
-    /// What B is against A, with its interval for this comparison alone.
+    /// The effect of B compared with A, with its interval for this comparison alone.
     ///
     /// # Errors
     /// As [`compare`].
@@ -133,7 +134,7 @@ impl Arms<'_> {
     /// B / A with its interval for this comparison alone.
     ///
     /// # Errors
-    /// As [`compare`], and [`Error::NotPositive`] where the means are not both positive.
+    /// As [`compare`], and [`Error::NotPositive`] when the means are not both positive.
     pub fn ratio(&self, confidence: f64) -> Result<Estimate, Error> {
         let lower = || [self.a, self.b].iter().filter_map(|arm| mean(arm)).fold(f64::INFINITY, f64::min);
         let none = || Error::NotPositive { what: "means of a ratio".into(), value: lower() };
@@ -141,16 +142,17 @@ impl Arms<'_> {
     }
 }
 
-/// B against A for a family of metrics or queries, verdicts Holm-adjusted over the family.
+/// Compares B with A for a family of metrics or queries; the verdicts are Holm-adjusted over the family.
 ///
 /// `min_effect` is the smallest change of interest as a fraction, e.g. 0.01: ratios from 1 / (1 + e) to 1 + e count as
-/// equal; of means that are not both positive, differences that are as large against A's magnitude. The claim
-/// "changed" is tested against the nearer end of that range at both sides' error rate, "equivalent" against both ends
-/// by two one-sided tests, each at the full error rate (Schuirmann 1987), for only one of the two can be at its limit.
-/// With `min_effect` 0 nothing can be equivalent, and what has no interval has no verdict.
+/// equal. For means that are not both positive, so do differences of that size relative to the magnitude of A. The
+/// claim "changed" is tested against the nearer end of that range at the error rate of both sides. "Equivalent" is
+/// tested against both ends by two one-sided tests, each at the full error rate (Schuirmann 1987), because only one of
+/// the two can be at its limit. With `min_effect` 0 nothing can be equivalent, and without an interval there is no
+/// verdict.
 ///
 /// # Errors
-/// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], [`Error::Mismatch`] for blocks of unequal number, and
+/// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], [`Error::Mismatch`] for unequal numbers of blocks, and
 /// [`Error::OutOfRange`] for a negative minimum effect.
 pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<Comparison>, Error> {
     if !(min_effect >= 0.0 && min_effect.is_finite()) {
@@ -178,8 +180,8 @@ pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<
         .collect())
 }
 
-/// The claim that the data support best and its p-value. The claims exclude each other, so whichever is chosen is false
-/// with at most that probability.
+/// The claim with the strongest support, and its p-value. The claims exclude each other, so whichever is chosen is
+/// false with at most that probability.
 fn claim(m: &dyn Tested, low: f64, high: f64, better: Better) -> (f64, Verdict) {
     if !m.replicated() {
         return (1.0, Verdict::Inconclusive);
@@ -213,18 +215,18 @@ mod tests {
         assert_eq!(one(&A, &B, Better::Lower, 0.01), Verdict::Slower);
         assert_eq!(one(&B, &A, Better::Higher, 0.01), Verdict::Slower);
         assert_eq!(one(&A, &A, Better::Higher, 0.10), Verdict::Equivalent);
-        // One-sided at 5%: the 90% interval lies inside, the 95% interval need not.
+        // One-sided at 5%: the 90% interval is inside, the 95% interval need not be.
         let near = fieller_90(&A, &A);
         assert_eq!(one(&A, &A, Better::Higher, near * 1.05), Verdict::Equivalent);
         assert_eq!(one(&A, &A, Better::Higher, near * 0.9), Verdict::Inconclusive);
         assert_eq!(one(&A, &A, Better::Higher, 0.001), Verdict::Inconclusive);
         assert_eq!(one(&A, &B, Better::Higher, 0.20), Verdict::Inconclusive);
-        // No spread at all: the figures speak for themselves.
+        // Without any variance the values decide.
         assert_eq!(one(&[1.0, 1.0], &[2.0, 2.0], Better::Higher, 0.01), Verdict::Faster);
         assert_eq!(one(&[1.0, 1.0], &[1.0, 1.0], Better::Higher, 0.01), Verdict::Equivalent);
     }
 
-    /// By how much the wider end of the 90% interval of two equal arms exceeds 1.
+    /// By how much the further limit of the 90% interval of two equal arms exceeds 1.
     fn fieller_90(a: &[f64], b: &[f64]) -> f64 {
         let ci = crate::ratio::fieller(a, b, 0.90).unwrap().ci.unwrap();
         (ci.high - 1.0).max(1.0 / ci.low - 1.0)
@@ -253,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_has_no_interval_has_no_verdict() {
-        // A's mean is above 0 and not distinguishable from it.
+        // A's mean is above 0, but not significantly.
         let (a, b) = ([-0.9, 1.1, 0.2, -0.3], [9.0, 9.1, 8.9, 9.2]);
         let found = compare(&[Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent }], 0.01, 0.95);
         let found = found.unwrap()[0];

@@ -8,21 +8,21 @@ use crate::ladder::Rung;
 use crate::linear::{dot, times};
 use crate::quantiles::t_two_sided;
 
-/// The law as it was fitted, with intervals where they can be had.
+/// The fitted law, with intervals where they exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Law {
     /// Throughput of one thread or node.
     pub lambda: Estimate,
     /// Contention, the serial fraction.
     pub sigma: Estimate,
-    /// Coherency, the cost of keeping pairs in agreement.
+    /// Coherency, the cost of keeping pairs of threads or nodes consistent.
     pub kappa: Estimate,
     /// N* = sqrt((1 - sigma) / kappa), where throughput is largest; `None` when the law has no peak (kappa 0).
     pub peak: Option<f64>,
     /// Standard deviation of the points about the law, as a fraction. `None` when there are as many parameters as
     /// points.
     pub residual_cov: Option<f64>,
-    /// The fit without sign constraints, on which predictions rest.
+    /// The fit without sign constraints, on which predictions are based.
     open: Open,
 }
 
@@ -44,11 +44,11 @@ impl Law {
         self.lambda.value * (n / cost(n, self.sigma.value, self.kappa.value))
     }
 
-    /// Throughput of one more trial at `n` with its prediction interval: the uncertainty of the law and the spread of a
-    /// trial. It takes for granted that the law goes on to hold, so show it as a prediction.
+    /// Throughput of one more trial at `n`, with its prediction interval, which includes the uncertainty of the law and
+    /// the variance of a trial. It assumes that the law continues to hold, so present it as a prediction.
     ///
-    /// n / X is linear in 1 / lambda, sigma / lambda and kappa / lambda, so the t interval is taken on that scale,
-    /// where it holds far outside the ladder, and from the fit without sign constraints; it is then cut where
+    /// n / X is linear in 1 / lambda, sigma / lambda and kappa / lambda. The t interval is therefore computed on that
+    /// scale, where it is valid far outside the ladder, and from the fit without sign constraints; it is then cut where
     /// throughput would exceed linear scaling.
     pub fn predict(&self, n: f64, confidence: f64) -> Estimate {
         let value = self.at(n);
@@ -70,9 +70,9 @@ impl Law {
     }
 }
 
-/// One point a rung, the geometric mean of its trials, for [`fit`]. What belongs to a rung (its pages, its placement)
-/// moves all of its trials alike, so that trials as points would be taken for more evidence than they are. Rungs with a
-/// value that is not positive are left out.
+/// One point per rung, the geometric mean of its trials, for [`fit`]. Effects of a rung (its pages, its placement) move
+/// all of its trials together, so trials as separate points would overstate the evidence. Rungs with a value that is
+/// not positive are left out.
 pub fn rung_points(rungs: &[Rung]) -> Vec<Point> {
     let point = |rung: &Rung| {
         let usable = rung.trials.iter().all(|x| *x > 0.0);
@@ -82,13 +82,13 @@ pub fn rung_points(rungs: &[Rung]) -> Vec<Point> {
     rungs.iter().filter_map(point).collect()
 }
 
-/// Fits the law to one point a rung, see [`rung_points`].
+/// Fits the law to one point per rung, see [`rung_points`].
 ///
-/// Throughput varies in proportion to itself, so ln X is fitted by least squares: that is weighting by 1 / X^2, and
-/// errors are multiplicative. sigma and kappa are held at 0 where they would come out negative (superlinear scaling is
-/// not in the law). Intervals are profile likelihood: all values of a parameter for which the best fit with the others
-/// free has a sum of squares of at most RSS (1 + t^2 / (n - 3)); they are taken without the sign constraints, which
-/// keeps their coverage near the boundary, and then cut at 0. They are absent with fewer than four points.
+/// Errors of throughput are multiplicative, so ln X is fitted by least squares, which is equivalent to weighting by 1 /
+/// X^2. sigma and kappa are fixed at 0 where they would be negative (the law does not include superlinear scaling).
+/// Intervals are profile likelihood: all values of a parameter for which the best fit of the others has a sum of
+/// squares of at most RSS (1 + t^2 / (n - 3)). They are computed without the sign constraints, which preserves their
+/// coverage near the boundary, and then cut at 0. They are absent with fewer than four points.
 ///
 /// # Errors
 /// [`Error::NotPositive`], and [`Error::TooFew`] for fewer than three different N.
@@ -115,7 +115,7 @@ pub fn fit(points: &[Point], confidence: f64) -> Result<Law, Error> {
     let interval = |j: usize| if df > 0.0 { profile(points, &open, j, limit) } else { None };
     let estimate = |j: usize| {
         let value = best.theta[j];
-        // The point estimate belongs to the constrained fit and must not fall outside.
+        // The point estimate is from the constrained fit and must not fall outside.
         let ci = interval(j).map(|i| Interval { low: i.low.max(0.0).min(value), high: i.high.max(value) });
         Estimate { value, ci }
     };
@@ -173,7 +173,7 @@ mod tests {
     }
 
     /// An independent search: no point of a fine grid around the minimum has a smaller sum of squares, and the profile
-    /// bounds are where the best of the grid crosses the limit.
+    /// limits are where the best of the grid exceeds the limit.
     #[test]
     fn the_minimum_and_the_profile_agree_with_a_grid() {
         let noise = [1.03, 0.96, 1.01, 1.05, 0.97, 0.99, 1.02, 0.98];

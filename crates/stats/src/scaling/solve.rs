@@ -23,7 +23,7 @@ pub(super) fn cost(n: f64, sigma: f64, kappa: f64) -> f64 {
     1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0)
 }
 
-/// Derivatives of ln X by ln lambda, sigma and kappa.
+/// Derivatives of ln X with respect to ln lambda, sigma and kappa.
 pub(super) fn gradient(n: f64, sigma: f64, kappa: f64) -> [f64; 3] {
     let d = cost(n, sigma, kappa);
     [1.0, -(n - 1.0) / d, -n * (n - 1.0) / d]
@@ -39,7 +39,7 @@ pub(super) struct Minimum {
     pub rss: f64,
 }
 
-/// Residuals of ln X; `None` where the law is not positive.
+/// Residuals of ln X; `None` when the law is not positive at a point.
 pub(super) fn residuals(points: &[Point], theta: &[f64; 3]) -> Option<Vec<f64>> {
     let one = |p: &Point| {
         let d = cost(p.n, theta[1], theta[2]);
@@ -48,8 +48,8 @@ pub(super) fn residuals(points: &[Point], theta: &[f64; 3]) -> Option<Vec<f64>> 
     points.iter().map(one).collect()
 }
 
-/// Least squares in the parameters that are not held, by Levenberg-Marquardt with Marquardt's scaling. Written out:
-/// three parameters, and held ones, are less than any solver's interface.
+/// Least squares in the parameters that are not held, by Levenberg-Marquardt with Marquardt's scaling. Implemented
+/// here, because three parameters of which some are held take less code than the interface of a solver.
 pub(super) fn minimise(points: &[Point], held: [Option<f64>; 3]) -> Option<Minimum> {
     minimise_from(points, held, start(points, held)?)
 }
@@ -87,8 +87,8 @@ fn minimise_from(points: &[Point], held: [Option<f64>; 3], start: [f64; 3]) -> O
     (rss.is_finite() && theta.iter().all(|v| v.is_finite())).then_some(Minimum { theta, rss })
 }
 
-/// N / X is linear in 1 / lambda, sigma / lambda and kappa / lambda: weighted linear least squares gives a start, or
-/// the law without contention where that start is not positive everywhere.
+/// N / X is linear in 1 / lambda, sigma / lambda and kappa / lambda: weighted linear least squares gives the start, or
+/// the law without contention if that start is not positive everywhere.
 fn start(points: &[Point], held: [Option<f64>; 3]) -> Option<[f64; 3]> {
     let rows: Vec<Vec<f64>> = points.iter().map(|p| vec![1.0, p.n - 1.0, p.n * (p.n - 1.0)]).collect();
     // In units of the largest, so that no square overflows: only ratios of the solution are used.
@@ -109,7 +109,8 @@ fn start(points: &[Point], held: [Option<f64>; 3]) -> Option<[f64; 3]> {
     Some(theta)
 }
 
-/// The best fit with sigma and kappa at least 0: the open one if it is, else the best of those with one or both at 0.
+/// The best fit with sigma and kappa at least 0: the unconstrained one if it satisfies this, else the best of those
+/// with one or both at 0.
 pub(super) fn constrained(points: &[Point], open: &Minimum) -> Option<Minimum> {
     if open.theta[1] >= 0.0 && open.theta[2] >= 0.0 {
         return Some(Minimum { theta: open.theta, rss: open.rss });
@@ -122,7 +123,7 @@ pub(super) fn constrained(points: &[Point], open: &Minimum) -> Option<Minimum> {
 }
 
 /// The interval of parameter `j` within which the best fit stays within `limit`, by stepping out from the minimum and
-/// bisection. A side on which the limit is not reached before the law breaks down makes it absent.
+/// bisection. `None` when on one side the limit is not reached before the law breaks down.
 pub(super) fn profile(points: &[Point], open: &Minimum, j: usize, limit: f64) -> Option<Interval> {
     let covariance = covariance(points, &open.theta)?;
     let width = (covariance[j][j] * (limit - open.rss)).sqrt();
@@ -134,7 +135,7 @@ pub(super) fn profile(points: &[Point], open: &Minimum, j: usize, limit: f64) ->
         held[j] = Some(value);
         let mut near = open.theta;
         near[j] = value;
-        // From the open minimum where the law is positive there, else from a start of its own.
+        // Starts from the unconstrained minimum if the law is positive there, else from its own start.
         let found = minimise_from(points, held, near).or_else(|| minimise(points, held));
         found.is_some_and(|m| m.rss <= limit)
     };

@@ -1,4 +1,4 @@
-//! Pairs of one side against itself, cut into comparisons: how often the rules are wrong where nothing differs.
+//! Cuts pairs of one side against itself into comparisons, to measure the error rate of the rules when nothing differs.
 
 use super::fit::Pair;
 use super::rule::Question;
@@ -8,17 +8,17 @@ use crate::error::Error;
 /// Pairs after which a comparison by [`super::Rule::Anytime`] counts as undecided.
 const MOST_ANYTIME: usize = 60;
 
-/// A comparison that came out of a stream of pairs.
+/// One comparison from a series of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comparison {
-    /// Pairs that it took.
+    /// Number of pairs that it took.
     pub pairs: usize,
-    /// What its last look decided; undecided after the last look that there is.
+    /// The decision of its last look; undecided after the last possible look.
     pub verdict: Verdict,
 }
 
-/// The comparisons that a question's rule makes of pairs, one after the other: each begins with the pair after the last
-/// one of the comparison before, so that none shares a pair. One that the pairs leave open is none.
+/// The successive comparisons that a question's rule makes of pairs: each begins with the pair after the last one of
+/// the comparison before, so that no pair is shared. A last comparison without a decision is left out.
 ///
 /// # Errors
 /// As [`decide`].
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn comparisons_share_no_pair_and_an_open_one_is_none() {
         let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Looks };
-        // Equal within 2% at the first look, then 10% apart at a second look, then two pairs that decide nothing.
+        // Equal within 2% at the first look, then 10% apart at a second look, then two pairs without a decision.
         let values = [0.001, -0.001, 0.0005, -0.0005, 0.100, 0.101, 0.099, 0.1005, 0.1, 0.099, 0.0, 0.001];
         let pairs: Vec<Pair> =
             values.iter().enumerate().map(|(i, d)| Pair { log_ratio: *d, b_first: i % 2 == 0 }).collect();

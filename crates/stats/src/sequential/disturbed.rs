@@ -1,17 +1,17 @@
-//! Whether trials that something else disturbed may be what sets two sides apart.
+//! Tests whether disturbed trials may be the cause of a difference between two sides.
 
 use crate::counts::Count;
 
-/// Chance up to which the slower side counts as disturbed more often than by chance: three pairs against none, five
-/// against one, seven against two. Half of it lets two steady disturbances in five claim a change in 7%; double of it
-/// finds no more.
+/// Significance level at which the slower side counts as disturbed more often: three pairs against none, five against
+/// one, seven against two. At half this level two steady disturbances in five lead to a false change in 7%; at twice
+/// this level no more are found.
 const LIMIT: f64 = 1.0 / 8.0;
 
-/// Whether a side is shown to be disturbed more often than the other: the sign test, one-sided, of the pairs in which
-/// it alone was disturbed and of those in which the other alone was. What disturbs no matter of the side meets either
-/// as often, for the order is drawn.
+/// Whether a side was disturbed significantly more often than the other: the one-sided sign test of the pairs in which
+/// it alone was disturbed and of those in which the other alone was. A disturbance that does not depend on the side
+/// affects both equally often, because the order is random.
 pub fn is_one_sided(own: usize, other: usize) -> bool {
-    // What differs by rounding is equal.
+    // Values that differ by rounding are equal.
     Count { hits: own, of: own + other }.by_coin() <= LIMIT + 1e-9
 }
 

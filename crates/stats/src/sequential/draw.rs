@@ -1,18 +1,18 @@
-//! What the draw of the order alone makes of pairs: exact for trials of any shape, where a t of few pairs is not.
+//! Randomisation test of the order within pairs: exact for trials of any distribution, unlike a t test of few pairs.
 
 use super::fit::Pair;
 
-/// Pairs whose draws are counted one by one: 2^17 of them at most.
+/// Maximum number of pairs: all draws are enumerated, at most 2^17.
 const MOST: usize = 18;
-/// The share of draws up to which an order counts as more than a draw: one in 32, which takes six pairs.
+/// Significance level of the test: one in 32, which takes at least six pairs.
 pub(super) const LIMIT: f64 = 1.0 / 32.0;
 
-/// The share of all draws of the order that set the sides at least as far apart as the one that was made; none for
-/// more than 18 pairs, or for none.
+/// The share of all draws of the order in which the sides are at least as far apart as in the actual one; `None`
+/// without pairs, or with more than 18.
 ///
-/// Where B is A, second / first of a pair is what it is, whichever of them a fair draw calls B (Fisher's randomisation
-/// test). The sides are apart by |sum of s (g - mean g)|, g = ln(second / first), s = 1 where B ran second and else -1:
-/// the mean takes the effect of the place out, and is the same in all draws.
+/// If B is the same as A, second / first of a pair does not depend on which of them the draw calls B (Fisher's
+/// randomisation test). The distance of the sides is |sum of s (g - mean g)|, with g = ln(second / first), and s = 1
+/// where B ran second and else -1. The mean removes the order effect, and is the same in all draws.
 pub(super) fn share(pairs: &[Pair]) -> Option<f64> {
     if pairs.is_empty() || pairs.len() > MOST {
         return None;
@@ -22,13 +22,13 @@ pub(super) fn share(pairs: &[Pair]) -> Option<f64> {
     let mean = by_place.iter().sum::<f64>() / by_place.len() as f64;
     let mut sides: Vec<f64> = pairs.iter().zip(&by_place).map(|(pair, g)| sign(pair) * (g - mean)).collect();
     let mut apart: f64 = sides.iter().sum();
-    // What differs by rounding is equal.
+    // Values that differ by rounding are equal.
     let made = apart.abs() - 1e-9 * sides.iter().map(|side| side.abs()).sum::<f64>();
-    // The other half of the draws are these with the sides exchanged, which are as far apart.
+    // The other half of the draws are these with the sides exchanged, whose distances are the same.
     let draws = 1_u32 << (pairs.len() - 1);
     let mut as_far = u32::from(apart.abs() >= made);
     for draw in 1..draws {
-        // In the order of the Gray code a draw exchanges one pair of the draw before.
+        // In Gray code order, each draw exchanges one pair of the draw before.
         let exchanged = &mut sides[draw.trailing_zeros() as usize];
         apart -= 2.0 * *exchanged;
         *exchanged = -*exchanged;
@@ -55,8 +55,9 @@ mod tests {
         }
     }
 
-    /// By hand: g = 3, -1, -1, -1 less its mean of 0 with s = 1, -1, 1, 1 is 3 + 1 - 1 - 1 = 2 apart. Of the eight
-    /// draws up to an exchange of the sides (+++: 0, one of the last three exchanged: 2, two: 4, all: 6) seven are.
+    /// By hand: g = 3, -1, -1, -1 minus its mean of 0 with s = 1, -1, 1, 1 gives a distance of 3 + 1 - 1 - 1 = 2. Of
+    /// the eight draws up to an exchange of the sides (+++: 0, one of the last three exchanged: 2, two: 4, all: 6)
+    /// seven are at least as far.
     #[test]
     fn draws_are_those_counted_by_hand() {
         let found = pairs(&[(3.0, false), (1.0, true), (-1.0, false), (-1.0, false)]);

@@ -1,10 +1,10 @@
-//! Paired log ratios as a mean and an effect of the place within the pair.
+//! The model of paired log ratios: a mean and an order effect.
 
 use crate::error::{Error, all_finite};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::t_two_sided;
 
-/// Two neighbouring trials, one of each side.
+/// Two successive trials, one of each side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// ln(B / A) of the two values, without a unit.
@@ -13,32 +13,32 @@ pub struct Pair {
     pub b_first: bool,
 }
 
-/// What the pairs so far estimate.
+/// The estimates from the pairs so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
     /// Estimate of delta, the mean of ln(B / A).
     pub mean: f64,
-    /// Estimate of phi, ln(second place / first place); none where the place is no term.
+    /// Estimate of phi, ln(second / first), the order effect; `None` when the model has no such term.
     pub place: Option<f64>,
-    /// Standard deviation of one pair around the model, in log units.
+    /// Residual standard deviation of one pair, in log units.
     pub sd: f64,
-    /// Pairs that it rests on.
+    /// Number of pairs used.
     pub pairs: usize,
-    /// Pairs that delta's variance corresponds to: it is sd^2 / weight. At most `pairs`, less where one side was first
-    /// more often.
+    /// Effective number of pairs for the variance of delta, which is sd^2 / weight. At most `pairs`, less when one side
+    /// was first more often.
     pub weight: f64,
     /// Degrees of freedom of `sd`.
     pub df: f64,
 }
 
 impl Fit {
-    /// Least squares with the place as a term. With n1 pairs in which A ran first and n2 in which B did, and m1, m2
-    /// the means of these: delta = (m1 + m2) / 2 and, as B second reads delta + phi and B first delta - phi,
-    /// phi = (m1 - m2) / 2; weight = 4 n1 n2 / (n1 + n2), df = n1 + n2 - 2. None below three pairs, and as long as one
-    /// side was first in all of them: nothing separates it from its place.
+    /// Least squares with an order effect. With n1 pairs in which A ran first and n2 in which B did, and m1, m2 the
+    /// means of these: delta = (m1 + m2) / 2. The mean is delta + phi where B ran second and delta - phi where it ran
+    /// first, so phi = (m1 - m2) / 2; weight = 4 n1 n2 / (n1 + n2), df = n1 + n2 - 2. `None` with fewer than three
+    /// pairs, and as long as one side was first in all of them, because the order effect then cannot be separated.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for a log ratio that is not.
+    /// [`Error::NotFinite`] for a log ratio that is not finite.
     pub fn of(pairs: &[Pair]) -> Result<Option<Self>, Error> {
         let of_place = |b_first: bool| -> Vec<f64> {
             pairs.iter().filter(|pair| pair.b_first == b_first).map(|pair| pair.log_ratio).collect()
@@ -62,10 +62,10 @@ impl Fit {
         }))
     }
 
-    /// The plain mean of log ratios, without a term for the place. None below two.
+    /// The plain mean of log ratios, without an order effect. `None` with fewer than two.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for a log ratio that is not.
+    /// [`Error::NotFinite`] for a log ratio that is not finite.
     pub fn without_place(log_ratios: &[f64]) -> Result<Option<Self>, Error> {
         all_finite("log ratios of pairs", log_ratios)?;
         if log_ratios.len() < 2 {
@@ -82,23 +82,23 @@ impl Fit {
         self.sd / self.weight.sqrt()
     }
 
-    /// Half-width of the interval of delta for this one look (Student's t), in log units.
+    /// Half-width of the interval of delta for a single look (Student's t), in log units.
     pub fn half_width(&self, confidence: f64) -> f64 {
         t_two_sided(confidence, self.df) * self.standard_error()
     }
 
-    /// delta as a ratio, B / A, with the interval of this one look.
+    /// delta as a ratio, B / A, with the interval for a single look.
     pub fn ratio(&self, confidence: f64) -> Estimate {
         let half = self.half_width(confidence);
         let ci = Interval::finite((self.mean - half).exp(), (self.mean + half).exp());
         Estimate { value: self.mean.exp(), ci }
     }
 
-    /// The effect of the place as a ratio, second / first, with the interval of this one look (Student's t). None where
-    /// the place is no term.
+    /// The order effect as a ratio, second / first, with the interval for a single look (Student's t). `None` when the
+    /// model has no order effect.
     pub fn place_ratio(&self, confidence: f64) -> Option<Estimate> {
         let place = self.place?;
-        // phi's variance is that of delta, sd^2 (1/n1 + 1/n2) / 4.
+        // The variance of phi is that of delta, sd^2 (1/n1 + 1/n2) / 4.
         let half = self.half_width(confidence);
         let ci = Interval::finite((place - half).exp(), (place + half).exp());
         Some(Estimate { value: place.exp(), ci })
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_place_is_separated_from_the_side() {
-        // delta 0.02, phi 0.05, no noise: B second reads 0.07, B first -0.03.
+        // delta 0.02, phi 0.05, no noise: 0.07 with B second, -0.03 with B first.
         let pairs = [pair(0.07, false), pair(-0.03, true), pair(0.07, false), pair(0.07, false)];
         let fit = Fit::of(&pairs).unwrap().unwrap();
         assert!((fit.mean - 0.02).abs() < 1e-12 && (fit.place.unwrap() - 0.05).abs() < 1e-12, "{fit:?}");

@@ -1,28 +1,29 @@
-//! Is B different from A, asked after every pair: a paired comparison that stops when it is settled, with a stated
-//! chance of a false alarm.
+//! Whether B differs from A: a sequential paired comparison that stops when the question is decided, with a stated type
+//! I error.
 //!
-//! A pair is two neighbouring trials, one of each side, of which a fair draw says which runs first. Its value is
-//! d = ln(B / A). Three rules for when to stop are here, each fixed before the first pair ([`Rule`]):
+//! A pair is two successive trials, one of each side, in random order. Its value is d = ln(B / A). The stopping rule is
+//! one of three and is fixed before the first pair ([`Rule`]):
 //!
-//! - [`Rule::Looks`]: a paired t at 4, 6, 9, 13 and 18 pairs, each at a nominal p of 0.0136, which together are at most
-//!   5% (repeated significance tests at a constant nominal level after Pocock, Biometrika 64, 1977), and a change only
-//!   where the draw of the order does not explain it: of trials of any shape, in few pairs, t alone claims one in 9%.
-//! - [`Rule::Anytime`]: the t-process with a Gaussian mixture (Lai, Annals of Statistics 4, 1976; Wang & Ramdas,
-//!   arXiv 2310.03722), which may be looked at after every pair, without end.
-//! - [`Rule::Sessions`]: a t over sessions, one value each, once, after a number of them that was fixed.
+//! - [`Rule::Looks`]: a paired t test at 4, 6, 9, 13 and 18 pairs, each at a nominal p of 0.0136, which together have a
+//!   type I error of at most 5% (repeated significance tests at a constant nominal level after Pocock, Biometrika 64,
+//!   1977). A change also requires that the randomisation test of the order is significant: with few pairs and trials
+//!   of any distribution, the t test alone reports a false change in 9%.
+//! - [`Rule::Anytime`]: the t-process with a Gaussian mixture (Lai, Annals of Statistics 4, 1976; Wang & Ramdas, arXiv
+//!   2310.03722), which is valid after every pair, without limit.
+//! - [`Rule::Sessions`]: one t test over sessions, with one value each, after a fixed number of sessions.
 //!
-//! The place within a pair (first or second) moves figures by itself. It is a term of the model ([`Fit::of`]): with
-//! place x = +1/2 where B ran second and -1/2 where it ran first, d = delta + phi x + error.
+//! The position within a pair (first or second) itself affects values. This order effect is a term of the model
+//! ([`Fit::of`]): with x = +1/2 where B ran second and -1/2 where it ran first, d = delta + phi x + error.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `fit` | the model, its estimates and the interval of the place's effect |
-//! | `draw` | what the draw of the order alone makes of pairs |
+//! | `fit` | the model, its estimates and the interval of the order effect |
+//! | `draw` | the randomisation test of the order within pairs |
 //! | `rule` | the half-width of the interval of delta under each rule |
-//! | `verdict` | what the pairs so far say |
-//! | `comparisons` | how often a rule is wrong in pairs of one side against itself |
-//! | `disturbed` | whether trials that something else disturbed may be what sets the sides apart |
-//! | `outlook` | what could have been seen, and how many more pairs it takes |
+//! | `verdict` | the decision from the pairs so far |
+//! | `comparisons` | the error rate of a rule, from pairs of one side against itself |
+//! | `disturbed` | whether disturbed trials may be the cause of a difference |
+//! | `outlook` | the smallest detectable change, and the pairs still needed |
 
 mod comparisons;
 mod disturbed;

@@ -1,31 +1,31 @@
-//! What so many pairs could have shown, and how many more would settle the question.
+//! The smallest change that the pairs can detect, and the number of pairs still needed.
 
 use super::fit::Fit;
 use super::rule::{Question, Rule};
 use crate::quantiles::{chi_squared, normal, t};
 
-/// Power at which a change counts as one that would have been seen.
+/// Power with which the smallest detectable change is detected.
 const POWER: f64 = 0.8;
-/// One-sided confidence of the upper bound of the spread.
+/// One-sided confidence of the upper limit of the standard deviation.
 const CONFIDENCE: f64 = 0.95;
-/// Pairs beyond which no count is given.
+/// Maximum number of pairs that is reported.
 const MOST: usize = 1 << 20;
 
-/// What an undecided comparison can say for itself.
+/// The sensitivity of an undecided comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlook {
-    /// The smallest change, as a fraction, that these pairs show with 80% power at the spread that they have; none
-    /// where they are too few to show any.
+    /// The smallest change, as a fraction, that these pairs detect with 80% power at their standard deviation; `None`
+    /// when they are too few to detect any.
     pub smallest_detectable: Option<f64>,
-    /// More pairs until the interval, if spread and estimate stay as they are, excludes 1 or lies within the minimum
-    /// effect; none beyond a million.
+    /// More pairs until the interval, with the same standard deviation and estimate, excludes 1 or lies within the
+    /// minimum effect; `None` beyond a million.
     pub pairs_to_go: Option<usize>,
-    /// As many as it takes at most, at 95%: with the upper bound of the spread, an effect half-way between none and the
-    /// minimum effect, where the question is hardest, and 80% power.
+    /// Upper limit of the pairs needed, at 95% confidence: with the upper limit of the standard deviation, 80% power,
+    /// and an effect half-way between 0 and the minimum effect, where the question is hardest.
     pub pairs_to_go_at_most: Option<usize>,
 }
 
-/// What a fit can say of the pairs to come. None where the pairs do not differ at all.
+/// The outlook from a fit. `None` when the pairs do not vary at all.
 pub fn outlook(fit: &Fit, question: &Question) -> Option<Outlook> {
     if fit.sd.is_nan() || fit.sd <= 0.0 {
         return None;
@@ -33,7 +33,7 @@ pub fn outlook(fit: &Fit, question: &Question) -> Option<Outlook> {
     let half = |pairs: usize, sd: f64| question.rule.half_width(&expected(fit, pairs, sd), question.alpha);
     let seen = question.rule.half_width(fit, question.alpha) + t(POWER, fit.df) * fit.standard_error();
     let effect = question.minimum_effect.ln_1p();
-    // Shown to differ from none, or to be within the minimum effect: whichever is the nearer.
+    // To be decided, the change must be shown to differ from 0 or to be within the minimum effect, whichever is easier.
     let room = fit.mean.abs().max(effect - fit.mean.abs());
     let upper = fit.sd * (fit.df / chi_squared(1.0 - CONFIDENCE, fit.df)).sqrt();
     let is_shown = |pairs: usize| fit.mean.abs() < effect / 2.0 || pairs >= question.rule.fewest_pairs();
@@ -48,8 +48,9 @@ pub fn outlook(fit: &Fit, question: &Question) -> Option<Outlook> {
     })
 }
 
-/// The smallest change, as a fraction, that a comparison of so many pairs shows with 80% power at the spread of this
-/// fit, by its rule for that many at an overall error of `alpha`. None where so few pairs carry no interval.
+/// The smallest change, as a fraction, that a comparison of this many pairs detects with 80% power at the standard
+/// deviation of this fit, by the rule for that many pairs with an overall error of `alpha`. `None` when so few pairs
+/// have no interval.
 pub fn resolution(fit: &Fit, pairs: usize, alpha: f64) -> Option<f64> {
     let rule = Rule::within(Some(pairs as f64));
     let used = rule.most_pairs().map_or(pairs, |most| pairs.min(most));
@@ -62,13 +63,13 @@ pub fn resolution(fit: &Fit, pairs: usize, alpha: f64) -> Option<f64> {
     seen.is_finite().then(|| seen.exp_m1())
 }
 
-/// A fit of so many pairs, each side first in half of them.
+/// The expected fit of this many pairs, with each side first in half of them.
 fn expected(fit: &Fit, pairs: usize, sd: f64) -> Fit {
     let terms = fit.pairs as f64 - fit.df;
     Fit { sd, pairs, weight: pairs as f64, df: (pairs as f64 - terms).max(1.0), ..*fit }
 }
 
-/// The fewest pairs beyond those made for which something holds that keeps holding with more of them.
+/// The smallest number of pairs above `made` for which `holds` is true; it must stay true for larger numbers.
 fn fewest(made: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     let mut high = made + 1;
     while !holds(high) {
@@ -112,7 +113,7 @@ mod tests {
     fn the_smallest_change_is_seen_at_the_stated_power() {
         let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Looks };
         let found = outlook(&fit(0.0, 0.01, 400), &question).unwrap().smallest_detectable.unwrap();
-        // Many pairs: (2.468 + 0.842) sd / sqrt(n), the normal's quantiles at 0.9932 and 0.8.
+        // With many pairs: (2.468 + 0.842) sd / sqrt(n), the normal quantiles at 0.9932 and 0.8.
         assert!((found.ln_1p() - (2.468 + 0.842) * 0.01 / 20.0).abs() < 2e-5, "{found}");
         assert_eq!(outlook(&fit(0.0, 0.0, 9), &question), None);
     }
@@ -122,10 +123,10 @@ mod tests {
         let now = fit(0.0, 0.01, 200);
         let seen = |pairs: usize| resolution(&now, pairs, 0.05);
         assert_eq!(seen(5), None);
-        // No more than the last look: 18 pairs at p 0.0136 with 16 degrees of freedom, quantiles of t 2.772 and 0.865.
+        // At most the last look: 18 pairs at p 0.0136 with 16 degrees of freedom, t quantiles 2.772 and 0.865.
         assert!((seen(18).unwrap().ln_1p() - (2.772 + 0.865) * 0.01 / 18.0_f64.sqrt()).abs() < 1e-5);
         assert_eq!(seen(18), seen(24));
-        // More pairs never show less, and the rule changes where that begins.
+        // More pairs never detect less, and the rule changes where the other one becomes better.
         let process = |pairs: usize| {
             let then = fit(0.0, 0.01, pairs);
             Rule::Anytime.half_width(&then, 0.05) + t(POWER, then.df) * then.standard_error()

@@ -1,4 +1,4 @@
-//! Error rates and stops of both rules, by simulation, against the published and the measured figures.
+//! Error rates and stopping times of the rules, by simulation, compared with published and measured figures.
 
 use super::verdict::verdict;
 use super::{Fit, LOOKS, Pair, Question, Rule, Verdict, decide, decide_sessions, evidence};
@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, LogNormal, Normal, StudentT};
 
-/// Spread of one trial mean: a pair of normal ones has an sd of 1.
+/// Standard deviation of one trial mean: the difference of a normal pair then has a standard deviation of 1.
 const TRIAL_SD: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 #[derive(Debug, Clone, Copy)]
@@ -20,9 +20,9 @@ enum Shape {
     Exponential,
     Uniform,
     Bimodal,
-    /// 68 and 305 ms, each to 1%.
+    /// 68 or 305 ms, each with 1% noise.
     TwoTimes,
-    /// One in ten takes ten times as long, each to 1%.
+    /// One in ten takes ten times as long, each with 1% noise.
     Spike,
 }
 
@@ -38,13 +38,15 @@ const SHAPES: [Shape; 9] = [
     Shape::Spike,
 ];
 
-/// The log of a trial's mean, in sd of a pair where it has one; the last five as they are.
+/// The log of a trial's mean, in standard deviations of a pair where the distribution has one; the last five are not
+/// scaled.
 fn trial(shape: Shape, rng: &mut StdRng) -> f64 {
     match shape {
         Shape::Normal => Normal::new(0.0, TRIAL_SD).unwrap().sample(rng),
         Shape::T3 => TRIAL_SD * StudentT::new(3.0).unwrap().sample(rng) / 3.0_f64.sqrt(),
         Shape::T2 => StudentT::new(2.0).unwrap().sample(rng),
-        // ln of a lognormal on a base of 10: skewed by its spread of 0.5, as a throughput with a far tail.
+        // ln of a lognormal on a base of 10: its standard deviation of 0.5 makes it skewed, like a throughput with a
+        // long tail.
         Shape::Lognormal => (10.0 + LogNormal::<f64>::new(0.0, 0.5).unwrap().sample(rng)).ln(),
         Shape::Bimodal => {
             let mode = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
@@ -57,20 +59,20 @@ fn trial(shape: Shape, rng: &mut StdRng) -> f64 {
     }
 }
 
-/// The log of a value that is `times` as large with a chance of `upper`, to 1%.
+/// The log of a value that is `times` as large with probability `upper`, with 1% noise.
 fn modes(upper: f64, times: f64, rng: &mut StdRng) -> f64 {
     let mode = if rng.random_bool(upper) { times.ln() } else { 0.0 };
     mode + Normal::new(0.0, 0.01).unwrap().sample(rng)
 }
 
-/// A pair with an effect of B and of the second place, in its randomly drawn order.
+/// A pair in random order, with an effect of B and an order effect.
 fn pair(shape: Shape, effect: f64, place: f64, rng: &mut StdRng) -> Pair {
     let b_first = rng.random_bool(0.5);
     let moved = if b_first { -place } else { place };
     Pair { log_ratio: effect + moved + trial(shape, rng) - trial(shape, rng), b_first }
 }
 
-/// Where a comparison of at most 60 pairs stops, and with what.
+/// The number of pairs at which a comparison of at most 60 pairs stops, and its verdict.
 fn run(rule: Rule, effect: f64, mut pair: impl FnMut() -> Pair) -> (usize, Verdict) {
     let mut pairs = Vec::new();
     let most = rule.most_pairs().unwrap_or(60);
@@ -88,7 +90,8 @@ fn run(rule: Rule, effect: f64, mut pair: impl FnMut() -> Pair) -> (usize, Verdi
     (most, Verdict::Undecided)
 }
 
-/// Share of runs that call a change where none is. The minimum effect is so small that equivalence never stops one.
+/// Share of runs that report a change when there is none. The minimum effect is so small that equivalence never stops a
+/// run.
 fn alarms(shape: Shape, place: f64, rule: Rule, runs: u32) -> f64 {
     let mut rng = StdRng::seed_from_u64(27);
     let alarms = (0..runs).filter(|_| run(rule, 1e-9, || pair(shape, 0.0, place, &mut rng)).1 == Verdict::Changed);
@@ -101,7 +104,7 @@ fn false_alarms_stay_at_their_rate_for_every_shape_and_with_an_effect_of_the_pla
         for place in [0.0, 5.0] {
             let looks = alarms(shape, place, Rule::Looks, 2000);
             println!("{shape:?}, place {place}: looks {looks}");
-            // 5% and twice the standard error of 2,000 runs.
+            // 5% plus twice the standard error of 2,000 runs.
             assert!(looks <= 0.060, "{shape:?} looks, place {place}: {looks}");
             let anytime = alarms(shape, place, Rule::Anytime, 300);
             assert!(anytime <= 0.075, "{shape:?} anytime, place {place}: {anytime}");
@@ -109,7 +112,7 @@ fn false_alarms_stay_at_their_rate_for_every_shape_and_with_an_effect_of_the_pla
     }
 }
 
-/// What a pair takes is the sum of its trials, so what decides about the rule is known of the values as well.
+/// The time of a pair is the sum of its trials, so the choice of the rule depends on the values too.
 #[test]
 fn a_rule_chosen_by_the_time_of_the_first_pairs_keeps_the_rate_of_both() {
     for shape in SHAPES {
@@ -144,8 +147,8 @@ fn five_looks_use_the_error_that_they_may() {
     assert!((0.028..=0.045).contains(&normal), "{normal}");
 }
 
-/// The figures of the rule without a term for the place, at its own nominal p of 0.0136: at one sd 93% power in a mean
-/// of 10.9 pairs.
+/// The figures of the rule without an order effect, at its nominal p of 0.0136: 93% power at one standard deviation, in
+/// a mean of 10.9 pairs.
 #[test]
 fn five_looks_without_a_place_have_the_published_power() {
     let mut rng = StdRng::seed_from_u64(28);
@@ -164,7 +167,7 @@ fn five_looks_without_a_place_have_the_published_power() {
     assert!((power - 0.93).abs() < 0.02 && (mean - 10.9).abs() < 0.4, "{power} {mean}");
 }
 
-/// What the term for the place and the draws cost.
+/// The cost of the order effect and of the randomisation test.
 #[test]
 fn five_looks_with_a_place_have_the_stated_power() {
     let mut rng = StdRng::seed_from_u64(32);
@@ -176,7 +179,8 @@ fn five_looks_with_a_place_have_the_stated_power() {
     assert!((power - 0.905).abs() < 0.02 && (mean - 12.5).abs() < 0.4, "{power} {mean}");
 }
 
-/// At one sd 100% in a mean of 13.3 pairs, and 3.0% of false alarms looking after every pair up to 60.
+/// 100% power at one standard deviation in a mean of 13.3 pairs, and 3.0% of false alarms when looking after every pair
+/// up to 60.
 #[test]
 fn the_process_without_a_place_has_the_measured_figures() {
     let mut rng = StdRng::seed_from_u64(29);
@@ -195,8 +199,8 @@ fn the_process_without_a_place_has_the_measured_figures() {
     assert!(stops.len() as f64 >= 0.99 * f64::from(runs) && (mean - 13.3).abs() < 0.5, "{} {mean}", stops.len());
 }
 
-/// A true 2% at e = 2%: medians of 7, 12 and 36 pairs at a pair sd of 1, 2 and 4% without a place, which costs a
-/// pair.
+/// A true change of 2% with e = 2%: medians of 7, 12 and 36 pairs at a standard deviation of a pair of 1, 2 and 4%
+/// without an order effect, which costs one pair.
 #[test]
 fn medians_of_the_process_are_those_measured_and_a_pair_for_the_place() {
     for (sd, expected, equal) in [(0.01, 7.0, 7.0), (0.02, 12.0, 17.0)] {
@@ -217,7 +221,8 @@ fn medians_of_the_process_are_those_measured_and_a_pair_for_the_place() {
     }
 }
 
-/// Five sessions of six pairs; what a build does in one session alone has an sd of so many of a pair's.
+/// Five sessions of six pairs; the effect of a build in one session alone has the standard deviation `own`, in units of
+/// that of a pair.
 fn session_alarms(own: f64, runs: u32) -> f64 {
     let question = Question { minimum_effect: 1e-9, alpha: 0.05, rule: Rule::Sessions };
     let mut rng = StdRng::seed_from_u64(2705);
@@ -236,7 +241,7 @@ fn session_alarms(own: f64, runs: u32) -> f64 {
 fn what_a_session_does_by_itself_is_no_change() {
     for own in [0.25, 0.5, 1.0] {
         let found = session_alarms(own, 4000);
-        // 5% and twice the standard error of 4,000 runs; all pairs as independent give 5 to 42%.
+        // 5% plus twice the standard error of 4,000 runs; with all pairs taken as independent it would be 5 to 42%.
         assert!(found <= 0.057, "sd {own}: {found}");
     }
 }

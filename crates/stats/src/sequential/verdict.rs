@@ -1,4 +1,4 @@
-//! What the pairs so far say.
+//! The decision from the pairs so far.
 
 use super::draw;
 use super::fit::{Fit, Pair};
@@ -7,51 +7,53 @@ use super::rule::{Question, Rule};
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::Interval;
 
-/// Sessions that a verdict beyond them takes: with fewer, the spread between sessions is not known.
+/// Fewest sessions for a verdict that generalises to other sessions: with fewer, the variance between sessions is not
+/// known.
 pub const FEWEST_SESSIONS: usize = 5;
 
-/// What the pairs have come to.
+/// The decision from the pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The interval excludes 1, and reaches beyond the minimum effect.
+    /// The interval excludes 1, and is not within the minimum effect.
     Changed,
     /// The interval lies within the minimum effect.
     Equivalent,
-    /// Neither.
+    /// Neither of the two is shown.
     Undecided,
 }
 
-/// Pairs with what they say.
+/// The estimates and the decision from the pairs so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Finding {
-    /// What was estimated; none as long as nothing separates the sides from their places.
+    /// The estimates; `None` as long as sides and order effect cannot be separated.
     pub fit: Option<Fit>,
     /// B / A of the geometric means.
     pub ratio: Option<f64>,
-    /// Interval of B / A, valid over all looks; none where the pairs carry none yet.
+    /// Interval of B / A, valid over all looks; `None` when there are too few pairs for one.
     pub ci: Option<Interval>,
-    /// What this look decides. Between two looks of [`super::Rule::Looks`] nothing is decided.
+    /// The decision of this look. Between two looks of [`super::Rule::Looks`] nothing is decided.
     pub verdict: Verdict,
-    /// What could have been seen, and what it would take.
+    /// The smallest detectable change, and the pairs still needed.
     pub outlook: Option<Outlook>,
 }
 
-/// What pairs in the order of their making say. `last`: no further pair will follow.
+/// Judges the pairs, in the order in which they ran. `last` says that no further pair will follow.
 ///
 /// # Errors
-/// [`Error::NotFinite`] for a log ratio that is not, [`Error::NotPositive`] for a minimum effect that is not,
-/// [`Error::OutOfRange`] for an alpha outside (0, 1).
+/// [`Error::NotFinite`] for a log ratio that is not finite, [`Error::NotPositive`] for a minimum effect that is not
+/// positive, [`Error::OutOfRange`] for an alpha outside (0, 1).
 pub fn decide(pairs: &[Pair], question: &Question, last: bool) -> Result<Finding, Error> {
     let fit = Fit::of(pairs)?;
-    // A t-process keeps its error without: to exceed its limit, few pairs of any shape have to be too far apart.
+    // A t-process keeps its error without this test: to exceed its limit, few pairs of any distribution must be too far
+    // apart.
     let is_by_draw = || question.rule == Rule::Looks && draw::share(pairs).is_some_and(|share| share > draw::LIMIT);
     judge(fit, question, question.rule.looks_at(pairs.len(), last), is_by_draw)
 }
 
-/// What sessions say, each by its pairs. `last`: all sessions that were requested are over.
+/// Judges sessions, each by its pairs. `last` says that all planned sessions are over.
 ///
-/// The value of a session is the mean of its pairs with the place taken out, and what is shared by its pairs (boot,
-/// files, copy of the data) is in it once. One in which the same side was first in all pairs has none.
+/// The value of a session is the mean of its pairs without the order effect, so effects that its pairs share (boot,
+/// files, copy of the data) count once. A session in which the same side was first in all pairs has no value.
 ///
 /// # Errors
 /// As [`decide`].
@@ -62,7 +64,7 @@ pub fn decide_sessions(sessions: &[Vec<Pair>], question: &Question, last: bool) 
     judge(fit, question, question.rule.looks_at(values.len(), last) && values.len() >= FEWEST_SESSIONS, || false)
 }
 
-/// `is_by_draw`: whether the draw of the order alone explains a difference.
+/// `is_by_draw` says whether the randomisation test explains the difference by the order of the pairs.
 fn judge(
     fit: Option<Fit>,
     question: &Question,
@@ -75,7 +77,7 @@ fn judge(
         return Ok(Finding { fit: None, ratio: None, ci: None, verdict: Verdict::Undecided, outlook: None });
     };
     let own = question.rule.half_width(&fit, question.alpha);
-    // No difference belongs to the interval as long as a draw explains what there is.
+    // The interval includes no difference as long as the order of the pairs may explain it.
     let half = if fit.mean.abs() > own && is_by_draw() { fit.mean.abs() } else { own };
     let verdict = if looks { verdict(fit.mean, half, question.minimum_effect.ln_1p()) } else { Verdict::Undecided };
     Ok(Finding {
@@ -87,7 +89,7 @@ fn judge(
     })
 }
 
-/// A change that is shown to be smaller than the one of interest is none.
+/// A change that is shown to be smaller than the smallest of interest does not count as a change.
 pub(super) fn verdict(mean: f64, half: f64, effect: f64) -> Verdict {
     if mean.abs() + half <= effect {
         Verdict::Equivalent

@@ -1,4 +1,4 @@
-//! Intervals cover what they claim, over simulated studies.
+//! Coverage of intervals, over simulated studies.
 
 use crate::simulate::{assert_covers, generator, nested, normal, normals, share};
 use rand_distr::{Distribution, StudentT};
@@ -23,8 +23,8 @@ fn components_within_ten_percent_at_200_by_50() {
             sums[i] += c.levels[i].t2 / 40.0;
         }
     }
-    // The between-trial deviation of 200 trials has a standard error of 5%: 10% is two of them, and most studies hold
-    // it.
+    // The between-trial standard deviation of 200 trials has a standard error of 5%: 10% is two of these, which most
+    // studies keep.
     assert!(worst[0] < 0.10, "{worst:?}");
     let mut rng = generator(2);
     let held = share(400, || {
@@ -33,7 +33,7 @@ fn components_within_ten_percent_at_200_by_50() {
         (c.covs().unwrap()[1] / 0.05 - 1.0).abs() < 0.10
     });
     assert!(held > 0.93, "{held}");
-    // And neither estimate is biased.
+    // Neither estimate is biased.
     assert!((sums[0] / 4.0 - 1.0).abs() < 0.01 && (sums[1] / 25.0 - 1.0).abs() < 0.05, "{sums:?}");
 }
 
@@ -69,7 +69,7 @@ fn intervals_over_trials_cover_and_pooled_ones_would_not() {
     for truth in [0.02, 0.30] {
         let cov = share(2000, || {
             let s = summarize(Trials::new(&nested(&mut rng, 100.0, 100.0 * truth, 0.0, 10, 1)).unwrap(), 0.95).unwrap();
-            // Absent where the upper bound is infinite, which once in 2000 studies it is at 0.3.
+            // Absent when the upper limit is infinite, which at 0.3 happens in one of 2000 studies.
             s.between_cov_ci.is_none_or(|ci| ci.contains(truth))
         });
         assert_covers(&format!("between-trial CoV of {truth}"), cov);
@@ -85,7 +85,7 @@ fn fieller_covers_with_unequal_spread_and_counts() {
             fieller(&a, &b, 0.95).unwrap().ci.is_some_and(|ci| ci.contains(1.2))
         });
         if n == 3 {
-            // Welch at its smallest is conservative; it must not undercover.
+            // Welch's test is conservative with few trials; its coverage must not be too low.
             assert!((0.93..=0.985).contains(&covered), "{covered}");
         } else {
             assert_covers(&format!("Fieller {n} {m} {sd_a} {sd_b}"), covered);
@@ -112,7 +112,7 @@ fn false_verdicts_stay_within_the_family_error_rate() {
         compare(&family, 0.0, 0.95).unwrap().iter().any(|c| c.verdict != Verdict::Inconclusive)
     });
     assert!(false_alarm < 0.07, "{false_alarm}");
-    // At the very edge of the range, neither "faster" nor "equivalent" may be claimed more often than the error rate.
+    // At the edge of the range neither "faster" nor "equivalent" may be reported more often than the error rate.
     let edge = share(2000, || {
         let (a, b) = (normals(&mut rng, 100.0, 1.0, 10), normals(&mut rng, 102.0, 1.0, 10));
         compare(&[Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent }], 0.02, 0.95).unwrap()[0]
@@ -124,7 +124,7 @@ fn false_verdicts_stay_within_the_family_error_rate() {
     assert!(edge < 0.085, "{edge}");
 }
 
-/// 2^3 cells of ten trials; ln of the trial mean has effects on mean and on spread.
+/// 2^3 cells of ten trials; there are effects on the mean and the variance of ln of the trial mean.
 fn cells(rng: &mut crate::simulate::Generator, draw: impl Fn(&mut crate::simulate::Generator) -> f64) -> Vec<Cell> {
     (0..8)
         .map(|i| {
@@ -199,7 +199,7 @@ fn scalability_law_intervals_cover() {
                 let coverage = n as f64 / 1000.0;
                 let name = format!("{what} of {sigma}/{kappa} on {} x {trials}", ladder.len());
                 if *what == "next" {
-                    // Cut at linear scaling where sigma is small: never under, a little over.
+                    // Cut at linear scaling where sigma is small: coverage is never too low, and slightly too high.
                     println!("{name}: {coverage}");
                     assert!((0.93..=0.99).contains(&coverage), "{name} covers {coverage}");
                 } else {

@@ -1,5 +1,6 @@
-//! Change points of simulated histories: false alarms, steps, outliers, drifts. Nothing was tuned with these seeds; the
-//! bounds are what is promised, or what other lines gave (40 runs, -2%: 97% said something at a CoV of 1%, 48% at 2%).
+//! Change points of simulated histories: false alarms, steps, outliers, drifts. These seeds were not used for tuning.
+//! The limits are the documented ones, or results of other series (40 runs, -2%: a change was reported in 97% at a CoV
+//! of 1%, in 48% at 2%).
 
 use crate::simulate::{Generator, generator, normal, normals, share};
 use tare_stats::change_points::{Found, Options, find};
@@ -25,12 +26,12 @@ fn resembling(rng: &mut Generator, rho: f64, sd: f64, runs: usize) -> Vec<f64> {
     (0..runs).map(|_| next()).collect()
 }
 
-/// Of 300 lines 5% +- 2.5 are at most 23.
+/// 5% +- 2.5 of 300 series are at most 23.
 #[test]
 fn lines_without_a_change_say_something_in_at_most_what_is_promised() {
     let mut rng = generator(9011);
     let normal_runs = share(300, || says_something(&of(&normals(&mut rng, 100.0, 2.0, RUNS))));
-    // One run in ten is far off, to the slow side.
+    // One run in ten is far off, on the slow side.
     let tailed = share(300, || {
         let values = normals(&mut rng, 100.0, 2.0, RUNS);
         let off = |rng: &mut Generator| normal(rng, 0.0, 1.0) > 1.28;
@@ -43,7 +44,7 @@ fn lines_without_a_change_say_something_in_at_most_what_is_promised() {
     }
 }
 
-/// Neighbours that resemble each other: the rate is held all the same.
+/// The error rate also holds with autocorrelation.
 #[test]
 fn sessions_that_resemble_the_ones_before_are_seldom_changes() {
     let mut rng = generator(9012);
@@ -79,8 +80,8 @@ fn a_step_of_two_percent_is_found_near_its_place() {
     }
 }
 
-/// Twenty standard deviations, in the middle or near the end, whether neighbours resemble each other or not. Of 8 runs
-/// the halves alone are few enough orders of 70.
+/// A step of twenty standard deviations, in the middle or near the end, with or without autocorrelation. With 8 runs
+/// there are only 70 ways to split them into halves.
 #[test]
 fn a_plain_step_is_found_in_short_histories() {
     let mut rng = generator(9016);
@@ -116,7 +117,7 @@ fn two_steps_are_two_and_outliers_are_none() {
     assert!(right >= 0.8, "{right}");
 }
 
-/// 3% over 60 runs: a twentieth of a percent a run, below the noise of every pair.
+/// 3% over 60 runs: 0.05% per run, below the noise of every pair.
 #[test]
 fn a_drift_that_stays_under_every_step_is_a_drift() {
     let mut rng = generator(9015);
@@ -133,8 +134,8 @@ fn a_drift_that_stays_under_every_step_is_a_drift() {
     assert!(found >= 0.8 && covered >= 48, "{found} {covered}");
 }
 
-/// So short or so small that the search of steps alone leaves many open: what fits better, a step or a slope, says what
-/// a change is.
+/// Histories so short or changes so small that the search for steps alone is often ambiguous: the better fit, a step or
+/// a slope, decides how a change is reported.
 #[test]
 fn what_is_shown_to_change_is_called_a_step_or_a_drift_as_it_was_planted() {
     let mut rng = generator(9017);

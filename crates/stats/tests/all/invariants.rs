@@ -1,4 +1,4 @@
-//! Invariants over arbitrary input: order and unit do not matter, finite input never gives a NaN.
+//! Invariants over arbitrary input: order and unit do not matter, finite input never gives NaN.
 
 use proptest::prelude::*;
 use tare_stats::components::{Nested, components};
@@ -16,7 +16,7 @@ use tare_stats::scaling::{Point, fit};
 use tare_stats::trials::summarize;
 use tare_stats::{Estimate, Interval, Trials};
 
-/// Any finite value within what a metric may be, zero and repeats included.
+/// Any finite value that a metric may have, including zero and repeated values.
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![4 => -1e9..1e9, 1 => Just(0.0), 1 => Just(1.0), 1 => -1e-9..1e-9, 1 => any::<f64>().prop_filter("finite", |v| v.is_finite())]
 }

@@ -9,7 +9,7 @@ const MACHINES: usize = 4;
 const SLOW: usize = 1;
 const NOISY: usize = 2;
 const CONDITIONS: usize = 4;
-/// What the last condition does to every machine.
+/// The effect of the last condition on every machine.
 const EFFECT: f64 = 1.03;
 const NOISE: f64 = 0.01;
 
@@ -41,7 +41,7 @@ fn comparisons_within_blocks_cover_although_the_machines_differ() {
         paired(&a, &b, 0.95).unwrap().ci.unwrap().contains(EFFECT)
     });
     assert_covers("paired by blocks of four unlike machines", covered);
-    // The same machines, each given conditions of its own: what a shard of trials would have done.
+    // The same machines, each given its own conditions, as if the trials had been split between them.
     let mut rng = generator(2);
     let covered = share(500, || {
         let trials = study(&mut rng, 24);
@@ -55,7 +55,7 @@ fn comparisons_within_blocks_cover_although_the_machines_differ() {
     assert!(covered < 0.5, "{covered}");
 }
 
-/// Mean logarithm and logarithm of the spread of every block, by machine.
+/// Mean logarithm and logarithm of the standard deviation of every block, by machine.
 fn blocks(trials: &[Vec<f64>]) -> [Vec<Vec<f64>>; 2] {
     let centre: Vec<f64> = trials.iter().map(|v| v.iter().map(|x| x.ln()).sum::<f64>() / v.len() as f64).collect();
     let (mut levels, mut spreads) = (vec![Vec::new(); MACHINES], vec![Vec::new(); MACHINES]);
@@ -99,8 +99,8 @@ fn like_machines_have_no_variance_between_them() {
     assert!(between < 0.004, "{between}");
 }
 
-/// Ten machines of five blocks: with a spread of its own for each, 6.7% of normal studies named one, and 15% of
-/// lognormal ones.
+/// Ten machines of five blocks. With a separate standard deviation for each machine, an outlier was reported in 6.7% of
+/// normal studies and in 15% of lognormal ones.
 #[test]
 fn an_odd_machine_is_named_as_rarely_as_promised_whatever_the_shape_of_blocks() {
     let mut rng = generator(6);
@@ -115,21 +115,22 @@ fn an_odd_machine_is_named_as_rarely_as_promised_whatever_the_shape_of_blocks() 
                 !odd(Groups::new(&all).unwrap(), 0.025).is_empty()
             });
             println!("{machines} machines, {blocks} blocks, {shape}: {:.1}%", 100.0 * named);
-            // 2.5% and two and a half standard deviations of the simulation.
+            // 2.5% plus two and a half standard deviations of the simulation.
             assert!(named < 0.025 + 2.5 * 0.009, "{machines}, {blocks}, {shape}: {named}");
         }
     }
 }
 
-/// Values of spread 1 whose neighbours are correlated: AR(1).
+/// Values with standard deviation 1 and autocorrelation: AR(1).
 fn neighbours(rng: &mut crate::simulate::Generator, correlation: f64, n: usize) -> Vec<f64> {
     let own = (1.0 - correlation * correlation).sqrt();
     let first = normal(rng, 0.0, 1.0);
     std::iter::successors(Some(first), |last| Some(correlation * last + normal(rng, 0.0, own))).take(n).collect()
 }
 
-/// Machines are alike, but each of their blocks is nearly as the one before it: with blocks taken for independent ones
-/// nine in ten studies of ten machines named one. Five blocks tell hardly how much they resemble each other.
+/// The machines are alike, but each of their blocks is close to the one before. With blocks taken as independent, an
+/// outlier was reported in nine of ten studies of ten machines. Five blocks give a poor estimate of their
+/// autocorrelation.
 #[test]
 fn a_machine_whose_blocks_resemble_their_neighbours_is_seldom_named_for_it() {
     let mut rng = generator(7);

@@ -1,4 +1,4 @@
-//! Statistics held against simulations and published examples, in one test program.
+//! Compares the statistics with simulations and published examples, in one test program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! The right cause is named, and none where there is none.
+//! The correct cause is reported, and none when there is none.
 
 use crate::simulate::{Generator, generator, normal, normals, share};
 use tare_stats::covariates::{Covariate, Shape, Values, explain};
@@ -55,7 +55,7 @@ fn shares_add_up_to_one_and_approach_the_truth() {
     let s = study(&mut generator(3), Some(0), 22, 0.0);
     let total = s.unexplained + s.ranking.iter().map(|r| r.share).sum::<f64>();
     assert!((total - 1.0).abs() < 1e-12);
-    // Holding the factor still removes two thirds of the variance.
+    // Fixing the factor removes two thirds of the variance.
     assert!((s.ranking[0].share - 2.0 / 3.0).abs() < 0.1, "{:?}", s.ranking[0]);
 }
 
@@ -97,7 +97,8 @@ fn two_modes_are_found_where_there_are_two_and_not_where_there_is_one() {
         println!("{n} trials: false alarms {alarms}");
         assert!(alarms < 0.05, "{n}: {alarms}");
     }
-    // The placement article: 24K and 37K; 3% within a mode.
+    // ["Benchmarking? Mind your core."](https://mysqlonarm.github.io/Benchmarking-Mind-Your-Core/): 24K and
+    // 37K; 3% within a mode.
     for n in [9usize, 20] {
         let found = share(500, || {
             let means: Vec<f64> =
@@ -107,7 +108,7 @@ fn two_modes_are_found_where_there_are_two_and_not_where_there_is_one() {
         println!("{n} trials: found {found}");
         assert!(found > 0.98, "{n}: {found}");
     }
-    // What power is left in 30 trials, a third of them in the upper mode.
+    // The power with 30 trials, a third of them in the upper mode.
     for (apart, least) in [(6.0, 0.4), (8.0, 0.85), (10.0, 0.95)] {
         let found = share(300, || {
             let means: Vec<f64> =

@@ -1,5 +1,5 @@
-//! Nothing is claimed where there is nothing, whatever the shape of the trials and however the machine drifts; and what
-//! there is, is found. Simulated studies, a few hundred to a few thousand each.
+//! Type I error of all methods, whatever the distribution of the trials and the drift of the machine, and their power.
+//! Each figure is from a few hundred to a few thousand simulated studies.
 
 use crate::simulate::{Generator, assert_covers, generator, normal, normals, share};
 use rand_distr::{Distribution, Exp1, LogNormal, StudentT, Uniform};
@@ -15,7 +15,7 @@ use tare_stats::serial::of_runs;
 
 type Draw = fn(&mut Generator) -> f64;
 
-/// Shapes of standardised trial means.
+/// Distributions of standardised trial means.
 const SHAPES: [(&str, Draw); 6] = [
     ("normal", |rng| normal(rng, 0.0, 1.0)),
     ("t3", |rng| StudentT::new(3.0).unwrap().sample(rng)),
@@ -25,7 +25,7 @@ const SHAPES: [(&str, Draw); 6] = [
     ("lognormal 1", |rng| LogNormal::new(0.0, 1.0).unwrap().sample(rng)),
 ];
 
-/// Trials about 1: an independent part, and one that neighbours share.
+/// Trials around 1: an independent part, and one that neighbours share.
 fn drifting(rng: &mut Generator, n: usize, rho: f64, slope: f64) -> Vec<f64> {
     let mut state = normal(rng, 0.0, 1.0);
     (0..n)
@@ -43,13 +43,14 @@ fn modes_are_not_seen_in_any_shape_of_one_mode() {
         for n in [8usize, 12, 20, 50] {
             let alarms = share(2000, || detect(&(0..n).map(|_| draw(&mut rng)).collect::<Vec<_>>()).is_some());
             println!("{name}, {n} trials: {:.1}%", 100.0 * alarms);
-            // 2.5% and two standard deviations of the simulation.
+            // 2.5% plus two standard deviations of the simulation.
             assert!(alarms < 0.025 + 2.0 * 0.0035, "{name}, {n}: {alarms}");
         }
     }
 }
 
-/// A 2 x 2 study in blocks: their sd over that of a trial, and how much more the first factor's high level varies.
+/// A 2 x 2 study in blocks. `of_blocks` is their standard deviation in units of that of a trial, `times` the factor on
+/// the standard deviation at the first factor's high level.
 fn in_blocks(rng: &mut Generator, draw: Draw, n: usize, of_blocks: f64, times: f64) -> SpreadRanking {
     let moved = normals(rng, 0.0, of_blocks, n);
     let mut cell = |c: usize| {
@@ -62,8 +63,8 @@ fn in_blocks(rng: &mut Generator, draw: Draw, n: usize, of_blocks: f64, times: f
     sources_at(&["aslr".to_string(), "ahi".to_string()], &[cells], &blocks, 0.95, 0.05).unwrap()
 }
 
-/// 93% of sources were found without blocks, and 3% where blocks vary twice as much as trials. Two conditions a level
-/// tell half as much once their block is taken out, for what they have in common says nothing then.
+/// Without blocks 93% of sources were found, but 3% if blocks vary twice as much as trials. After subtracting their
+/// block, two conditions per level have half of the information, because their common part is lost.
 #[test]
 fn a_source_of_spread_is_found_although_blocks_vary_more_than_trials() {
     let mut rng = generator(34);
@@ -87,12 +88,13 @@ fn a_source_of_spread_is_found_although_blocks_vary_more_than_trials() {
     }
 }
 
-/// Cells whose adjusted chances are all small enough.
+/// Whether any p-value is at most `rate` after Holm's adjustment.
 fn any_at_most(p_values: Vec<f64>, rate: f64) -> bool {
     holm(&p_values).iter().any(|p| *p <= rate)
 }
 
-/// 7 conditions x 22 queries and 48 conditions named modes in 37% and 26% of studies, each cell at 2%.
+/// With each cell tested at 2%, modes were reported in 37% of studies with 7 conditions x 22 queries, and in 26% of
+/// studies with 48 conditions.
 #[test]
 fn modes_are_seen_in_no_more_studies_than_promised_however_many_cells_there_are() {
     let mut rng = generator(29);
@@ -110,7 +112,7 @@ fn modes_are_seen_in_no_more_studies_than_promised_however_many_cells_there_are(
     }
 }
 
-/// Values rounded to a digit of which their spread is 0.6 named modes in 6 to 100%.
+/// With values rounded to a digit such that their standard deviation is 0.6 digits, modes were reported in 6 to 100%.
 #[test]
 fn rounding_makes_no_modes() {
     let mut rng = generator(30);
@@ -127,7 +129,7 @@ fn rounding_makes_no_modes() {
     }
 }
 
-/// Conditions whose trials have unequal spreads and shapes: what they leave is one mode all the same.
+/// Conditions whose trials differ in variance and distribution: their pooled residuals still have one mode.
 #[test]
 fn conditions_together_have_no_modes_where_none_has() {
     let mut rng = generator(31);
@@ -145,7 +147,7 @@ fn conditions_together_have_no_modes_where_none_has() {
     }
 }
 
-/// Grubbs' test at 0.2% a cell named a trial in 36% of studies with t3 or lognormal trials, and in 56% of 7 x 22.
+/// Grubbs' test at 0.2% per cell reported a trial in 36% of studies with t3 or lognormal trials, and in 56% of 7 x 22.
 #[test]
 fn a_far_trial_is_named_in_no_more_studies_than_promised_whatever_the_tails() {
     let mut rng = generator(32);
@@ -165,7 +167,7 @@ fn a_far_trial_is_named_in_no_more_studies_than_promised_whatever_the_tails() {
     }
 }
 
-/// Modes that follow a slow state of the machine, and covariates that do too: causes were named in 4 to 18%.
+/// Modes that follow a slow state of the machine, and covariates that do too: causes were reported in 4 to 18%.
 #[test]
 fn what_follows_the_machine_s_states_is_no_cause_of_modes() {
     let mut rng = generator(33);
@@ -312,8 +314,8 @@ fn the_control_variate_covers_and_narrows() {
     }
 }
 
-/// How two runs of `n` trials each come out as comparisons are made: how often the interval covers, how much wider it
-/// is than that of independent trials in the median and in the upper tenth, and how often a drift is shown.
+/// Results of comparing two runs of `n` trials each: coverage of the interval, its width relative to that of
+/// independent trials (median and 90th percentile), and how often a drift is detected.
 fn two_runs(rng: &mut Generator, n: usize, rho: f64, studies: usize) -> [f64; 4] {
     let (mut widths, mut shown) = (Vec::new(), 0usize);
     let covered = share(studies, || {
@@ -349,12 +351,13 @@ fn intervals_of_two_independent_runs_are_not_widened_by_noise() {
     }
 }
 
-/// What docs/noise.md says of runs that drift: few trials do not show it, and their intervals are too narrow.
+/// The figures of docs/noise.md for runs that drift: with few trials the drift is not detected, and intervals are too
+/// narrow.
 #[test]
 fn two_runs_one_after_the_other_carry_the_drift_that_their_trials_show() {
     let mut rng = generator(29);
     const STUDIES: usize = 250;
-    // Of 2,000 studies each.
+    // From 2,000 studies each.
     for (rho, n, expected) in [
         (0.5, 3usize, 0.85),
         (0.5, 5, 0.83),
@@ -372,7 +375,7 @@ fn two_runs_one_after_the_other_carry_the_drift_that_their_trials_show() {
     }
 }
 
-/// Two runs whose drift the probe follows: what it leaves has none, and only that may widen the adjusted interval.
+/// Two runs whose drift the probe follows: the residuals have none, and only these may widen the adjusted interval.
 #[test]
 fn a_drift_that_the_probe_takes_out_widens_nothing() {
     let mut rng = generator(30);

@@ -1,5 +1,5 @@
-//! Every public entry with the smallest and largest numbers, zeros, equal values, one value and two: figures know no
-//! unit, or are refused. What is told is always a number, and the same in every unit; nothing panics.
+//! Calls every public function with the smallest and largest numbers, zeros, equal values, and one and two values:
+//! results do not depend on the unit, or the input is rejected. Every result is a finite number, and nothing panics.
 
 use std::collections::BTreeMap;
 use tare_stats::components::{Nested, components, of_trials};
@@ -15,7 +15,7 @@ use tare_stats::{
 };
 use tare_stats::{multiple, order, simultaneous};
 
-/// What an entry told: figures in the unit of the values, and figures that know no unit.
+/// The results of a function: figures in the unit of the values, and figures without a unit.
 #[derive(Default)]
 struct Told {
     in_unit: Vec<f64>,
@@ -42,7 +42,7 @@ fn of(estimate: Estimate) -> Vec<f64> {
     std::iter::once(estimate.value).chain(ends(estimate.ci)).collect()
 }
 
-/// An entry: two arms in, all its figures out; nothing where it refuses.
+/// A function: takes two arms, returns all its figures; `None` when it rejects the input.
 type Entry = fn(&[f64], &[f64]) -> Option<Told>;
 
 fn told() -> Told {
@@ -68,7 +68,7 @@ fn numbered(values: &[f64]) -> Vec<(usize, f64)> {
     values.iter().copied().enumerate().collect()
 }
 
-/// Much like the first arm, and no tie with it.
+/// Similar to the first arm, but not tied with it.
 fn third(a: &[f64]) -> Vec<f64> {
     a[usize::from(a.len() > 2)..].to_vec()
 }
@@ -123,7 +123,7 @@ const ENTRIES: &[(&str, Entry)] = &[
     ("mean_interval", |a, _| Some(told().in_unit(ends(trials::mean_interval(a, 0.95))))),
     ("cov_interval", |a, _| Some(told().free(ends(trials::cov_interval(descriptive::cov(a)?, a.len(), 0.95))))),
     ("cov_interval of the values", |a, _| {
-        // Its value has no meaning here; it must be none or a number.
+        // Its value has no meaning here; it must be absent or a number.
         let ends: Vec<f64> = a.iter().flat_map(|k| ends(trials::cov_interval(*k, 5, 0.95))).collect();
         assert!(ends.iter().all(|end| end.is_finite()));
         None
@@ -192,7 +192,7 @@ const ENTRIES: &[(&str, Entry)] = &[
     ("effects::residuals", |a, b| effects::residuals(&cells(a, b)).ok().map(|(left, _)| told().free(left))),
     ("effects::sources", |a, b| {
         let mut found = effects::sources(&["a".into(), "b".into()], &[cells(a, b)], 0.95).ok()?;
-        // Two that are as strong change places by rounding.
+        // Two factors of equal strength may swap places through rounding.
         found.ranking.sort_by(|a, b| a.factor.cmp(&b.factor));
         let each =
             found.ranking.iter().flat_map(|one| of(one.spread_ratio).into_iter().chain([one.p_value, one.share]));
@@ -229,7 +229,7 @@ const ENTRIES: &[(&str, Entry)] = &[
         let all = [a.to_vec(), b.to_vec(), third(a)];
         let all = Groups::new(&all).ok()?;
         let found = machines::compare(all, 0.95)?;
-        // Machines without enough blocks to judge have no interval.
+        // Machines with too few blocks have no interval.
         let differences = found.differences.into_iter().filter(|one| one.ci.is_some()).flat_map(of);
         Some(
             told()
@@ -255,7 +255,7 @@ const UNITS: [f64; 9] = [1e-300, 1e-200, 1e-150, 1e-100, 1.0, 1e100, 1e150, 1e20
 
 /// Arms of every kind, near 1.
 fn arms() -> Vec<(&'static str, Vec<f64>, Vec<f64>)> {
-    // Another wave for the other arm, or their differences would be rounding alone.
+    // A different wave for the other arm; otherwise their differences would be pure rounding errors.
     let wave = |n: usize, centre: f64| {
         let step = if centre == 1.0 { 7 } else { 5 };
         (0..n).map(|i| centre * (1.0 + 0.01 * ((i * i * step % 13) as f64 - 6.0))).collect::<Vec<_>>()
@@ -311,7 +311,7 @@ fn every_figure_is_a_number_and_the_same_in_every_unit() {
                     plain.in_unit
                 );
             }
-            // Refusing all but what everybody measures in would be no answer.
+            // Rejecting all but the common units would make the test pass without checking anything.
             assert!(plain.is_none() || answered >= 3, "{entry} of {kind} answers in {answered} units");
         }
     }

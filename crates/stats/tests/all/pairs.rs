@@ -1,5 +1,5 @@
-//! Conditions in blocks against each other: nothing is claimed more often than said, whatever the shape and however
-//! unlike their spreads; and what there is, is found. A trial varies by 2%, a state that neighbours share by 4%.
+//! Comparisons of conditions in blocks: type I error, whatever the distribution and however unequal the variances, and
+//! power. A trial varies by 2%, a state that neighbours share by 4%.
 
 use crate::simulate::{Generator, generator, normal, share};
 use rand_distr::{Distribution, LogNormal, StudentT};
@@ -9,7 +9,7 @@ use tare_stats::multiple::holm;
 use tare_stats::order::randomized_blocks;
 use tare_stats::simultaneous::rank;
 
-/// The chance of a false claim.
+/// Type I error.
 const ALPHA: f64 = 0.02;
 const COV: f64 = 0.02;
 
@@ -27,9 +27,9 @@ pub struct Study<'a> {
     pub k: usize,
     pub n: usize,
     pub draw: Draw,
-    /// Standard deviation of what neighbours share (AR 0.8), in those of a trial.
+    /// Standard deviation of the part that neighbours share (AR 0.8), in units of that of a trial.
     pub drift: f64,
-    /// Gain and spread of a condition, the one in logarithms, the other in standard deviations of a trial.
+    /// Gain (as a logarithm) and standard deviation (in units of that of a trial) of a condition.
     pub of: &'a dyn Fn(usize) -> (f64, f64),
 }
 
@@ -62,7 +62,7 @@ fn last_of_seven(condition: usize) -> (f64, f64) {
     (if condition == 6 { 0.05 } else { 0.0 }, 1.0)
 }
 
-/// Two percent promised; three standard errors of 1,200 studies are 1.2%.
+/// The documented 2%, plus three standard errors of 1,200 studies, which are 1.2%.
 const STUDIES: usize = 1200;
 const LIMIT: f64 = 0.02 + 0.012;
 
@@ -99,7 +99,7 @@ fn a_condition_ten_times_as_noisy_makes_no_pair_differ_and_hides_none() {
 #[test]
 fn five_percent_of_one_condition_are_found() {
     let mut rng = generator(33);
-    // By paired differences of each pair alone: 34 and 98; by the extreme pair alone 19 and 94.
+    // With paired differences of each pair alone: 34 and 98; with the extreme pair alone 19 and 94.
     for (n, least) in [(5, 0.72), (10, 0.97)] {
         let study = Study { k: 7, n, draw: SHAPES[0].1, drift: 0.0, of: &last_of_seven };
         let found = share(400, || claims(&study.run(&mut rng)));
@@ -113,15 +113,15 @@ fn five_percent_of_one_condition_are_found() {
     assert!(found > 0.90, "{found}");
 }
 
-/// Of two factors with two levels: those of a condition.
+/// The levels of a condition in a design of two factors with two levels.
 pub fn two_by_two(condition: usize) -> Vec<bool> {
     vec![condition & 1 == 1, condition & 2 == 2]
 }
 
-/// A factorial, levels as columns of two: whether any main effect is claimed, some trials lost.
+/// Whether any main effect is reported in a factorial design, with levels as pairs of columns and some trials lost.
 pub fn moved(rng: &mut Generator, study: &Study<'_>, levels: fn(usize) -> Vec<bool>, lost: usize) -> bool {
     let mut conditions = study.run(rng);
-    // Each in a block of its own, and of different conditions.
+    // Each in a block of its own, from different conditions.
     for place in 0..lost {
         conditions[place % study.k].retain(|(block, _)| *block != place);
     }
@@ -163,7 +163,7 @@ fn lost_trials_cost_what_they_are_worth() {
     let mut rng = generator(35);
     let fast = |condition: usize| (if condition & 1 == 1 { 0.06 } else { 0.0 }, 1.0);
     let study = Study { k: 4, n: 6, draw: SHAPES[0].1, drift: 2.0, of: &fast };
-    // Dropping blocks that lost a trial: 95, 88, 50, 20.
+    // When dropping blocks that lost a trial: 95, 88, 50, 20.
     for lost in 0..4 {
         let found = share(300, || moved(&mut rng, &study, two_by_two, lost));
         println!("+6%, {lost} of 24 lost: {:.1}%", 100.0 * found);

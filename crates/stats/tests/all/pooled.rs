@@ -1,16 +1,17 @@
-//! A step over many ladders: a small change on every one is found, none where there is none, one that differs named.
-//! The rule was tuned on seeds 1 to 9, 7301 and 7302; those here were used for nothing else.
+//! A step over many ladders: a small change on all of them is found, none is reported where there is none, and a ladder
+//! that differs is reported. The rule was tuned with seeds 1 to 9, 7301 and 7302; the seeds here were used for nothing
+//! else.
 
 use crate::simulate::{Generator, generator, normal, share};
 use tare_stats::pooled::{LadderStep, PooledStep, StepOfLadders, pooled_steps, smallest_shown};
 
 const STUDIES: usize = 500;
-/// What the answer of a study allows itself for steps and again for exceptions, over the two steps of five loads.
+/// The error that a study allows for steps, and again for exceptions, over the two steps of five loads.
 const RATE: f64 = 0.005;
 const STEPS: f64 = 10.0;
 
-/// 28 ladders of 4 blocks with a CoV of 2% a trial, `off` on the first of them; `luck` of the block's server; every
-/// seventh ladder `noisier` times as noisy.
+/// 28 ladders of 4 blocks with a CoV of 2% per trial. `off` is the step of the first ladder, `luck` the random effect
+/// of the block's server; every seventh ladder is `noisier` times as noisy.
 #[derive(Clone, Copy)]
 struct Grid {
     step: f64,
@@ -59,7 +60,7 @@ fn thirteen_percent_less_on_every_ladder_is_named_and_nothing_where_nothing_is()
             share(STUDIES, || study(&mut rng, lost).iter().all(|step| is_less(step) && step.exceptions.is_empty()));
         let nothing = share(STUDIES, || study(&mut rng, null).iter().any(claims));
         println!("luck {luck:?}, noisier {noisier}: named {named}, without a loss {nothing}");
-        // With four servers a side whose luck is 1%, the smallest loss that is shown is 18%.
+        // With four servers per side and a random effect of 1%, the smallest loss that is detected is 18%.
         assert!(luck == Some(0.01) || named >= 0.95, "{named}");
         assert!(nothing <= 0.025, "{nothing}");
     }
@@ -84,7 +85,7 @@ fn the_mean_is_covered_and_the_smallest_shown_is_shown_as_often_as_promised() {
     let all: Vec<PooledStep> = (0..60).flat_map(|_| study(&mut rng, grid)).collect();
     let covered = all.iter().filter(|step| step.ratio.ci.unwrap().contains(0.9)).count() as f64 / all.len() as f64;
     assert!((0.93..=0.97).contains(&covered), "{covered}");
-    // One mean of 4 blocks, whose luck is 1%.
+    // One mean of 4 blocks with a random effect of 1%.
     let smallest = smallest_shown(0.01 / 2.0, 3.0, 2.0 * RATE, 0.8);
     let loss = 1.0 / (1.0 + smallest);
     let grid = Grid { step: loss, off: loss, cov: 0.0005, luck: Some(0.01), noisier: 1.0 };

@@ -1,6 +1,6 @@
-//! How often what differs is found, at 2% of false claims: a trial varies by 2%, a state that neighbours share (AR 0.8)
-//! by 4%. `TARE_NULL_STUDIES` says how many studies of each kind; `benches/truth` runs the whole. The least that
-//! is asked for was found with other seeds than these.
+//! Power at a type I error of 2%: a trial varies by 2%, a state that neighbours share (AR 0.8) by 4%.
+//! `TARE_NULL_STUDIES` sets the number of studies of each kind; `benches/truth` runs the full number. The limits were
+//! determined with other seeds.
 
 use crate::pairs::{SHAPES, Study, alike, claims, moved, two_by_two};
 use crate::simulate::{Generator, generator, normal, share};
@@ -14,12 +14,12 @@ fn studies(few: usize) -> usize {
     std::env::var("TARE_NULL_STUDIES").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
 }
 
-/// The least of a rate that is no lower than `expected`, at three standard errors.
+/// The lower limit for an observed rate whose true value is `expected`, at three standard errors.
 fn least(expected: f64, studies: usize) -> f64 {
     expected - 3.0 * (expected * (1.0 - expected) / studies as f64).sqrt()
 }
 
-/// A pattern of seven conditions, blocks, whether trials drift, and the share in which it is found.
+/// A pattern of seven conditions, the number of blocks, whether trials drift, and the power.
 type Pattern = (&'static str, fn(usize) -> (f64, f64), usize, bool, f64);
 
 const PATTERNS: [Pattern; 4] = [
@@ -45,7 +45,7 @@ fn one_in_seven_is_found() {
     }
 }
 
-/// The range of all conditions asks less of a pair than Holm does, and may not claim more of nothing.
+/// The studentised range requires less of a pair than Holm's method, but must not increase the type I error.
 #[test]
 fn of_nothing_no_more_is_claimed() {
     let mut rng = generator(77_102);
@@ -59,20 +59,20 @@ fn of_nothing_no_more_is_claimed() {
             assert!(wrong < limit, "{name} {k} {n}: {wrong}");
         }
     }
-    // Of those that are alike next to one that is not, none is shown to differ from another.
+    // Conditions that are alike are not shown to differ from each other next to one that is noisier.
     for (k, n) in [(4, 5), (7, 5), (14, 5)] {
         for noisy in [3.0, 10.0] {
             let of = |c: usize| (0.0, if c == 0 { noisy } else { 1.0 });
             let study = Study { k, n, draw: SHAPES[0].1, drift: 2.0, of: &of };
             let wrong = share(each, || claims(&study.run(&mut rng)));
             println!("one of {k} {noisy} times as noisy, {n} blocks: {:.2}%", 100.0 * wrong);
-            // Two percent, and what it costs that the trials themselves say whose spread is whose: docs/noise.md.
+            // Two percent, plus the cost of choosing the variances from the trials themselves: docs/noise.md.
             assert!(wrong < limit + 0.013, "{k} {n} {noisy}: {wrong}");
         }
     }
 }
 
-/// Conditions of a study, and whether something is claimed of it.
+/// The conditions of a study, and whether anything is reported.
 type Layout = (&'static str, usize, fn(&mut Generator, &Study<'_>) -> bool);
 
 const LAYOUTS: [Layout; 3] = [
@@ -87,7 +87,7 @@ fn four_by_six_by_two(condition: usize) -> Vec<bool> {
     column(condition % 2, 2).chain(column(condition / 2 % 4, 4)).chain(column(condition / 8, 6)).collect()
 }
 
-/// A layout, blocks, and the least share in which a gain of one of its levels is found.
+/// A layout, the number of blocks, and the minimum power for a gain of one of its levels.
 type Asked = (usize, usize, &'static [(f64, f64)]);
 
 const ASKED: [Asked; 5] = [
@@ -98,7 +98,7 @@ const ASKED: [Asked; 5] = [
     (2, 5, &[(0.02, 0.70), (0.03, 0.97)]),
 ];
 
-/// What is claimed of nothing, and what is found: both of the same analysis, in one table.
+/// Type I error and power of the same analysis, in one table.
 #[test]
 fn one_level_is_found_and_nothing_is_not() {
     let mut rng = generator(77_103);
@@ -123,8 +123,9 @@ fn one_level_is_found_and_nothing_is_not() {
 
 type Draw = fn(&mut Generator) -> f64;
 
-/// One level three times as spread, in two by two conditions, and blocks that differ by half of the wider spread or not
-/// at all: whether they are shown to is chance, and the interval holds the ratio either way.
+/// One level with three times the standard deviation, in a 2 x 2 design, and blocks that differ by half of the larger
+/// standard deviation or not at all. Whether the blocks are shown to differ is random; the interval covers the ratio in
+/// both cases.
 #[test]
 fn intervals_of_a_ratio_of_spreads_cover_it() {
     let shapes: [(&str, Draw); 3] = [
@@ -155,8 +156,8 @@ fn intervals_of_a_ratio_of_spreads_cover_it() {
     }
 }
 
-/// Further blocks of one study at a CoV of 5% that is to reach 3%, as a run adds them after a pilot of `n` trials, and
-/// whether its interval holds the true mean.
+/// Further blocks of one study with a CoV of 5% that should reach a half-width of 3%, as added after a pilot of `n`
+/// trials, and whether its interval covers the true mean.
 fn after_a_pilot(rng: &mut Generator, n: usize) -> (usize, usize, bool) {
     const HALF: f64 = 0.03;
     let mut draw = || vec![normal(rng, 100.0, 5.0)];

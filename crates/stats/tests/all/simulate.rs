@@ -13,7 +13,7 @@ pub fn normal(rng: &mut Generator, mean: f64, sd: f64) -> f64 {
     Normal::new(mean, sd).unwrap().sample(rng)
 }
 
-/// Trials of samples: mean, standard deviation between trials and within.
+/// Samples in trials, with the given mean, and standard deviations between and within trials.
 pub fn nested(
     rng: &mut Generator,
     mean: f64,
@@ -38,7 +38,7 @@ pub fn share(studies: usize, mut holds: impl FnMut() -> bool) -> f64 {
     (0..studies).filter(|_| holds()).count() as f64 / studies as f64
 }
 
-/// Holds the coverage of a 95% interval to 95 +- 2%.
+/// Asserts that the coverage of a 95% interval is 95 +- 2%.
 #[track_caller]
 pub fn assert_covers(what: &str, coverage: f64) {
     println!("{what}: {:.2}%", 100.0 * coverage);

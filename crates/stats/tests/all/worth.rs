@@ -1,16 +1,16 @@
-//! What the doctor says of a reference weight, over simulated minutes of short repeats.
+//! The advice of `tare doctor` on a probe, over simulated minutes of short repeats.
 
 use crate::simulate::{Generator, generator, normal, share};
 use tare_stats::worth::{Advice, worth};
 
-/// A machine whose speed drifts; how much of a repeat's time goes with it, and how much of a reading.
+/// A machine whose speed drifts, with short repeats of a metric and a probe.
 struct Minute {
     repeats: usize,
-    /// Correlation of neighbours in the machine's speed.
+    /// Lag-1 autocorrelation of the machine's speed.
     drift: f64,
     /// Correlation of metric and probe.
     correlation: f64,
-    /// Whether probe and metric each drift by themselves beyond that: what they do not share drifts as well.
+    /// Whether probe and metric also drift independently of each other.
     apart: bool,
 }
 
@@ -41,7 +41,7 @@ impl Minute {
 #[test]
 fn what_does_not_help_is_seldom_said_to_help() {
     let mut rng = generator(61_001);
-    // A correlation of 0.436 leaves 0.9, which is where it begins to help.
+    // A correlation of 0.436 leaves 0.9, the limit from which a probe helps.
     for correlation in [0.0, 0.3, 0.43] {
         for (drift, apart) in [(0.0, false), (0.5, true), (0.8, true), (0.8, false)] {
             for repeats in [30, 60, 120] {
