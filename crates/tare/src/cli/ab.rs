@@ -108,7 +108,7 @@ Examples:
       --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
   tare ab --certify --engine mariadb --budget 1h";
 
-/// Adds pairs of both sides until it is settled whether they differ, and prints the verdict.
+/// Adds pairs of both sides until it is decided whether they differ, and prints the verdict.
 pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     match &args.resume {
@@ -139,7 +139,7 @@ impl AbArgs {
         Teller { wait: self.wait, ..Teller::of(self.json, self.trust) }
     }
 
-    /// What the command line says, over what the study's `[decide]` does.
+    /// Options of the command line take precedence over the study's `[decide]`.
     fn over(&self, decide: Decide) -> Decide {
         let side = |own: &Option<Side>, other| own.as_ref().map(Side::to_string).or(other);
         Decide {
@@ -206,7 +206,7 @@ pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit,
     begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, teller))
 }
 
-/// Adds pairs until it is settled; shows what is decided however that ends.
+/// Adds pairs until it is decided; prints the result so far, however the comparison ends.
 fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
     let end = execute(study, plan, directory, teller, &mut RoundListener::new(pair_line));
@@ -240,7 +240,7 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
     }
 }
 
-/// What may decide it at the next attempt.
+/// What may decide it in another attempt.
 fn advice(ab: &Ab) -> Option<String> {
     match (ab.verdict, ab.stop, ab.to_go) {
         (AbVerdict::Undecided, Some(Stop::Budget), ToGo::Pairs { about, .. }) => {

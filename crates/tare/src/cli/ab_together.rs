@@ -31,26 +31,26 @@ pub struct TurnsArgs {
 }
 
 impl TurnsArgs {
-    /// Whether they are to take turns; none where nothing is said.
+    /// Whether they are to take turns; `None` if no option says so.
     pub fn asked(&self) -> Option<bool> {
         (self.interleave || self.no_interleave).then_some(self.interleave)
     }
 }
 
-/// A study whose samples take turns.
+/// Makes the samples of a study take turns.
 ///
 /// # Errors
-/// When those of one of its conditions cannot.
+/// When the samples of one of its conditions cannot.
 pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
     each_can(&study, INTERLEAVE, together::by_turns)?;
     study.sampling.attempts = 1;
     Ok(study)
 }
 
-/// Lets the samples of a planned pair take turns where they are to, and says in the plan's notes whether they do.
+/// Makes the samples of a planned pair take turns if possible, and says so in the plan's notes.
 ///
 /// # Errors
-/// When they are to by all means, and cannot.
+/// When they cannot, although `asked` requires it.
 pub fn settle_turns(
     asked: Option<bool>,
     study: &mut Study,
@@ -73,7 +73,7 @@ pub fn settle_turns(
     }
 }
 
-/// A study of two sides as one of four conditions: each of them on either half of the machine.
+/// Turns a study of two sides into one of four conditions: each side on each half.
 pub fn on_halves(mut study: Study, machine: &Machine) -> Result<Study, Problem> {
     fits_on_halves(&study)?;
     let halves = halves(machine).ok_or_else(|| {
@@ -124,7 +124,7 @@ fn refused_as(option: &str, what: &str, advice: &str) -> Problem {
     Problem::new(Exit::Usage, format!("{option}: {what}")).advice(format!("{advice}, or leave {option} out"))
 }
 
-/// Refuses a study of which a condition cannot.
+/// Refuses a study if `can` fails for one of its conditions.
 fn each_can(study: &Study, option: &str, can: fn(&Settings) -> Result<(), Apart>) -> Result<(), Problem> {
     let conditions = design::conditions(study)
         .map_err(|expected| Problem::new(Exit::Usage, "a side cannot be set as it is written").expected(expected))?;
@@ -141,8 +141,8 @@ fn fits_on_halves(study: &Study) -> Result<(), Problem> {
     each_can(study, DUET, together::at_once)
 }
 
-/// Two halves of the machine that exchanging like parts turns into one another: by packages, NUMA nodes, last-level
-/// caches or cores, whichever comes first. Of an odd number of cores the last one is left out.
+/// Two equal halves of the machine, in packages, NUMA nodes, last-level caches or cores, whichever is possible first.
+/// Of an odd number of cores, the last one is left out.
 fn halves(machine: &Machine) -> Option<[CpuSet; 2]> {
     let outermost = machine.caches.iter().map(|cache| cache.level).max();
     let caches = machine.caches.iter().filter(|cache| Some(cache.level) == outermost);

@@ -84,7 +84,7 @@ enum Command {
     ReadTopology(super::read_topology::ReadTopologyArgs),
 }
 
-/// The table without the commands that the program calls itself by: what completions and manual pages are made of.
+/// The commands without internal ones, for completions and manual pages.
 fn shown() -> clap::Command {
     let all = Args::command();
     let commands: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
@@ -96,7 +96,7 @@ fn shown() -> clap::Command {
         .subcommands(commands)
 }
 
-/// Parses the command line, runs the command, renders its error.
+/// Parses the command line, runs the command, prints its error.
 pub fn main() -> ExitCode {
     tare_files::close_to_others();
     super::secret::leave_environment();
@@ -110,7 +110,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Ends on a command line that is none, or with the help that it asks for.
+/// Ends with the error of an invalid command line, or with the requested help.
 fn refuse(error: &clap::Error) -> ! {
     let Some(problem) = super::usage::problem(error) else { error.exit() };
     super::output::note(&problem.to_string());
@@ -118,7 +118,7 @@ fn refuse(error: &clap::Error) -> ! {
     std::process::exit(problem.exit as i32)
 }
 
-/// Reads the user's own defaults, for the commands that go by them.
+/// Reads the user's defaults for the commands that use them.
 fn configure(command: &Command) -> Result<(), Problem> {
     match command {
         // A mistake in the defaults must not prevent restoring settings; `tare doctor` reports it itself.

@@ -35,7 +35,7 @@ struct CleanJson {
     results: Vec<Used>,
 }
 
-/// Shows what takes disk and removes prepared data and the named results.
+/// Shows what takes disk space, and removes prepared data and the named results.
 pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     // A run on this machine may be using the data.
     let _host = if args.dry_run { None } else { Some(super::host::take()?) };
@@ -67,8 +67,8 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// Whether an entry of the cache has a name that prepared or initialised data have, `ENGINE-` and 20 hexadecimal
-/// digits, or that a trial's copy or a program's digest has: who names a folder of theirs as the cache keeps the rest.
+/// Whether an entry of the cache has a name of prepared or initialised data, `ENGINE-` and 20 hexadecimal digits, or of
+/// a trial's copy or a program's digest: other files in a directory that serves as the cache are kept.
 fn is_ours(path: &Path) -> bool {
     let Some((what, rest)) = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.split_once('-'))
     else {
@@ -86,7 +86,7 @@ fn is_ours(path: &Path) -> bool {
     }
 }
 
-/// What lies in a folder, by name; nothing where there is none.
+/// The entries of a directory, by name; empty if it does not exist.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
@@ -94,7 +94,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries
 }
 
-/// Removes a results directory where it was opened: below another user's folder its path may lead elsewhere by now.
+/// Removes a results directory where it was opened: below another user's directory, its path may lead elsewhere by now.
 fn remove(directory: &Directory) -> Result<(), Problem> {
     let exchanged = || {
         Problem::new(Exit::Machine, "cannot remove it: another folder has its name now")

@@ -9,16 +9,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tare_study::hosts::Link;
 
-/// How long the other side may take to read what was said last.
+/// How long the other side may take to read the last message.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 pub struct ClientAgentArgs {}
 
-/// Works for the trial on the other side of standard input and output until that is over.
+/// Runs the clients of a trial, which communicates over standard input and output, until the trial is over.
 ///
 /// # Errors
-/// When this machine cannot be read; what fails later is told to the trial.
+/// When this machine cannot be read; later errors are sent to the trial.
 pub fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
     let asked = interrupt::flag()?;
     let Some(_place) = state::place_for_agent()? else {

@@ -100,15 +100,14 @@ fn exit_of(gate: Option<Gate>) -> Exit {
     }
 }
 
-/// The sessions of a side: results joined by commas, each of which is there. A name with commas that is a path, or a
-/// condition, is one side.
+/// The sessions of a side: existing results joined by commas. A path or condition with commas in its name is one side.
 fn sessions_of(name: &str) -> Vec<String> {
     let parts: Vec<String> = name.split(',').map(str::to_owned).collect();
     let are_there = parts.len() > 1 && parts.iter().all(|part| side(part).0.exists());
     if are_there && !Path::new(name).exists() { parts } else { vec![name.to_owned()] }
 }
 
-/// Compares two sides of several sessions, of which there is no file of all changes.
+/// Compares two sides of several sessions; there is no file of all changes for them.
 fn of_sessions(
     sessions: &[Vec<String>],
     options: &Options,
@@ -146,7 +145,7 @@ fn csv_of(found: &ManyComparison) -> Result<Vec<u8>, Problem> {
     writer.into_inner().map_err(|error| failed(error.to_string()))
 }
 
-/// The sides as named, each set of results read once: conditions of one run are then known to have run together.
+/// The named sides, each set of results read once: so conditions of one run are known to have run together.
 pub(super) struct Opened {
     results: Vec<(PathBuf, Results)>,
     named: Vec<(String, usize, Option<String>)>,
@@ -172,12 +171,12 @@ impl Opened {
         Ok(opened)
     }
 
-    /// Who may read all of them.
+    /// Who may read all of these results.
     fn audience(&self) -> Audience {
         Audience::of_all(self.results.iter().map(|(_, results)| results.audience))
     }
 
-    /// The sides in the order named.
+    /// The sides in the order of the command line.
     pub fn sides(&self) -> Vec<(String, Side<'_>)> {
         let named = self.named.iter();
         named
@@ -189,7 +188,7 @@ impl Opened {
     }
 }
 
-/// `RESULTS` or `RESULTS:condition`. A path that exists as a whole is a path, colons and all.
+/// `RESULTS` or `RESULTS:condition`. A path that exists as a whole is a path, even with colons.
 fn side(text: &str) -> (PathBuf, Option<String>) {
     if !Path::new(text).exists() {
         let split = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
@@ -202,7 +201,7 @@ fn side(text: &str) -> (PathBuf, Option<String>) {
     (PathBuf::from(text), None)
 }
 
-/// `5` or `5%` as a fraction.
+/// Parses `5` or `5%` as a fraction.
 pub(super) fn percentage(text: &str) -> Result<f64, String> {
     let number =
         text.trim().trim_end_matches('%').parse::<f64>().map_err(|_| "expected a percentage such as 5".to_owned())?;

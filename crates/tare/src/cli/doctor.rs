@@ -95,7 +95,7 @@ struct DoctorJson<'a> {
     reference_weight: Option<StudyWeight>,
 }
 
-/// Whether a reference weight helps the study that was named.
+/// Whether a reference weight helps the named study.
 fn weighed(found: &StudyWeight, style: Style) -> String {
     let StudyWeight { study, found, text, .. } = found;
     let (Some(found), Some(text)) = (found, text) else {
@@ -105,15 +105,15 @@ fn weighed(found: &StudyWeight, style: Style) -> String {
     format!("\n{measured}{}", wrap(style, "", "", text))
 }
 
-/// What it takes here to see a difference, by how a job of known work varied.
+/// The trials needed here to see a difference, from the variation of a job of known work.
 #[derive(Serialize)]
 struct Resolves {
     difference: f64,
     /// Coefficient of variation of the job, as a fraction.
     cov: f64,
-    /// Trials of each side that show it in four runs of five, at 95%.
+    /// Trials of each side that show the difference in four runs of five, at 95%.
     trials: u64,
-    /// Seconds that both sides take with trials of a second.
+    /// Seconds for both sides with trials of a second.
     seconds: f64,
 }
 
@@ -124,9 +124,9 @@ impl Resolves {
     const DIFFERENCE: f64 = 0.05;
     /// A second of warm-up and sample, and a start of the embedded server.
     const TRIAL_S: f64 = 1.6;
-    /// Quantiles of the normal distribution: 95% on two sides, four of five.
+    /// Quantiles of the normal distribution: two-sided 95%, and four of five.
     const QUANTILES: f64 = 1.96 + 0.84;
-    /// Fewer trials have no interval to speak of.
+    /// Fewer trials have no useful interval.
     const FEWEST: f64 = 3.0;
 
     fn of(drift: &Drift) -> Option<Self> {
@@ -147,7 +147,7 @@ impl Resolves {
     }
 }
 
-/// The user's own defaults, and what is wrong with them.
+/// The user's defaults, and the error in them.
 #[derive(Serialize)]
 struct Configuration {
     file: Option<PathBuf>,
@@ -184,7 +184,7 @@ impl Configuration {
     }
 }
 
-/// What is missing for what, before anything else: without it there is nothing to be disturbed.
+/// Missing programs and their purpose, first: without them there is nothing to measure.
 fn missing(programs: &[Found]) -> String {
     let (here, missing): (Vec<&Found>, Vec<&Found>) = programs.iter().partition(|found| found.path.is_some());
     let names = |found: &[&Found]| found.iter().map(|found| found.name).collect::<Vec<_>>().join(", ");

@@ -47,7 +47,7 @@ struct Written {
     format: String,
 }
 
-/// Writes the export and, with `--json`, prints where it lies.
+/// Writes the export; with `--json`, prints its path.
 pub fn run(args: Export) -> Result<Exit, Problem> {
     if let Some(feature) = args.format.missing_feature() {
         return Err(Problem::new(Exit::Machine, format!("this build of tare does not write {}", args.format))
@@ -78,7 +78,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// Writes every chart of the page into a folder, which is made where it is missing.
+/// Writes every chart of the page into a directory, which is created if missing.
 fn charts(sources: &[Source<'_>], format: Format, folder: &Path, audience: Audience) -> Result<(), Problem> {
     if !matches!(format, Format::Svg | Format::Png) {
         return Err(Problem::new(Exit::Usage, format!("{format} has no charts")).expected("--format svg or png"));

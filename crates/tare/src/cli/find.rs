@@ -100,7 +100,7 @@ impl FindArgs {
     }
 }
 
-/// Races every combination of what is named until the best is known, and prints it with the lines to paste.
+/// Races every combination until the best is known, and prints it with lines to copy.
 pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
@@ -145,7 +145,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     on_the_track(&run, args)
 }
 
-/// The plan with its first block and the rule that adds further ones, fixed before anything is measured.
+/// Gives the plan its first block and the rule that adds further ones; both are fixed before anything is measured.
 fn raced(args: &FindArgs, mut plan: Plan) -> Result<Plan, Problem> {
     plan_view::something_left(&plan)?;
     let candidates: Vec<String> = plan
@@ -173,7 +173,7 @@ fn raced(args: &FindArgs, mut plan: Plan) -> Result<Plan, Problem> {
     Ok(race::begun(plan, rule))
 }
 
-/// What it takes until the first can be dropped.
+/// The time until the first candidates can be dropped.
 fn first_blocks(plan: &Plan) -> String {
     let Some(rule) = &plan.race else { return String::new() };
     let (first, seconds) = (FIRST_LOOK, FIRST_LOOK as f64 * plan.estimated_s);
@@ -187,7 +187,7 @@ fn first_blocks(plan: &Plan) -> String {
     )
 }
 
-/// Adds blocks until it is decided; shows what is known however that ends.
+/// Adds blocks until it is decided; prints the result so far, however the race ends.
 fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
     let teller = args.teller();

@@ -12,7 +12,7 @@ use tare_report::history_json::HistoryJson;
 use tare_report::html;
 use tare_report::terminal::{self, Style};
 
-/// The most runs of one history: every change is looked for between all of them.
+/// The most runs of one history: the search for changes compares all of them.
 const MOST_RUNS: usize = 2_000;
 /// Largest list of commits that is read, bytes.
 const LARGEST_LIST: u64 = 1 << 20;
@@ -128,7 +128,7 @@ fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What each argument stands for: itself, or the results in a folder that is none, by name.
+/// Resolves each argument: a run, or the runs in a directory that is not itself a run, by name.
 fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
     let mut all = Vec::new();
     for path in named {
@@ -161,7 +161,7 @@ fn is_run(path: &Path) -> bool {
     is_results(path) || (path.is_file() && path.extension().is_some_and(|extension| extension == "csv"))
 }
 
-/// The last part of a path, which tells runs of one folder from each other.
+/// The last part of a path, which distinguishes runs in one directory.
 fn name(path: &Path) -> String {
     let last = if path.is_file() { path.file_stem() } else { path.file_name() };
     tare_text::shown_name(&last.map_or_else(|| path.display().to_string(), |last| last.to_string_lossy().into_owned()))

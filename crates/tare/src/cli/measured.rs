@@ -24,7 +24,7 @@ pub struct MeasuredArgs {
 }
 
 impl MeasuredArgs {
-    /// The changes to the study, its load among them.
+    /// The changes to the study, including its load.
     pub fn sets(&self) -> Vec<String> {
         let load = self.load.iter().map(|load| format!("workload.name={load}"));
         load.chain(self.set.iter().cloned()).collect()

@@ -11,24 +11,24 @@ pub struct ReadTopologyArgs {
     description: Option<String>,
 }
 
-/// Prints the machine that the description says, and ends.
+/// Prints the described machine.
 ///
 /// # Errors
-/// What kept it from answering; that a description is wrong is an answer.
+/// When no answer can be given; the error of a wrong description is an answer.
 pub fn run(args: &ReadTopologyArgs) -> Result<Exit, Problem> {
     TopologyReader::answer(args.description.as_deref())
         .map(|()| Exit::Done)
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot read the description: {e}")))
 }
 
-/// What `--topology` names, read by this program in a process of its own.
+/// Reads the description of `--topology` with this program in a process of its own.
 pub fn describe(spec: &str) -> Result<Machine, Problem> {
     let program = tare_engine::own_program()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot find this program's own file: {e}")))?;
     Ok(Machine::describe(spec, &TopologyReader::new(program, ["read-topology"]))?)
 }
 
-/// The machine that a plan is for: the one that `--topology` describes, else this one.
+/// The machine of a plan: the one that `--topology` describes, else this one.
 pub fn machine(spec: Option<&str>) -> Result<(Machine, Where), Problem> {
     match spec {
         Some(spec) => Ok((describe(spec)?, Where::Described)),

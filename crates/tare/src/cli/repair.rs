@@ -24,7 +24,7 @@ struct RemovedLine {
     what: String,
 }
 
-/// Moves damaged lines aside under the directory's lock, and prints which.
+/// Moves damaged lines to another file under the directory's lock, and prints them.
 pub fn run(args: &Repair) -> Result<Exit, Problem> {
     let directory = Directory::resume(&args.results, Trust::Anyone)?;
     let damaged = tare_results::repair(directory.folder())?;

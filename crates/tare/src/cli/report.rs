@@ -25,7 +25,7 @@ struct Written {
     report: PathBuf,
 }
 
-/// Writes the page and prints where it lies.
+/// Writes the page and prints its path.
 pub fn run(args: Report) -> Result<Exit, Problem> {
     let folder = tare_results::folder(&args.results, Trust::Anyone)?;
     let results = match &folder {

@@ -12,10 +12,10 @@ pub struct RestoreArgs {
     json: bool,
 }
 
-/// Puts back what the journal holds and prints what was done.
+/// Restores the settings in the journal and prints what was done.
 ///
 /// # Errors
-/// When another run works on this machine, or something could not be put back.
+/// When another run works on this machine, or something could not be restored.
 pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     let host = super::host::take()?;
     if args.json {

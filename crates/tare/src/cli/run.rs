@@ -72,13 +72,13 @@ pub struct RunArgs {
     json: bool,
 }
 
-/// What compares the two sides of a study with `[decide]`, into a folder.
+/// Compares the two sides of a study with `[decide]`, with an output directory.
 pub type Decides = fn(Study, Option<&Path>, &Teller) -> Result<Exit, Problem>;
 
-/// What `sampling.probe = "auto"` comes to on a machine that is locked, and why; none when interrupted.
+/// Resolves `sampling.probe = "auto"` on a locked machine and gives the reason; `None` when interrupted.
 pub type Chooses = fn(&Study, &Machine, &Teller) -> Result<Option<(ProbeUse, String)>, Problem>;
 
-/// Runs a study, or says with `--dry-run` what it would do. One with `[decide]` is handed on, and so is the choice of a
+/// Runs a study, or with `--dry-run` prints what it would do. `decide` runs studies with `[decide]`; `choose` chooses a
 /// probe.
 pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
@@ -140,7 +140,7 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
     begin((study, plan), &machine, args.out.as_deref(), &args.teller()?, Some(choose))
 }
 
-/// The rehearsal of a study with its time, where it has one.
+/// The rehearsal of a study with its duration, if it has one.
 fn rehearsal(
     args: &RunArgs,
     file: Option<&StudyText>,
@@ -155,18 +155,18 @@ fn rehearsal(
     is_shorter.then(|| format!("a rehearsal of about {} with --quick", duration(plan.estimated_s)))
 }
 
-/// Who is told, and what only they know.
+/// Output and waiting of a run, and what only the command line knows.
 pub struct Teller {
-    /// Of a server that runs already.
+    /// For a server that runs already.
     pub password: Option<String>,
     pub json: bool,
-    /// Whether a machine that another run has is waited for.
+    /// Whether to wait while another run has the machine.
     pub wait: bool,
     pub trusted: bool,
 }
 
 impl Teller {
-    /// One who knows no password, and waits for no one.
+    /// Without a password and without waiting.
     pub fn of(json: bool, trusted: bool) -> Self {
         Self { password: None, json, wait: false, trusted }
     }
@@ -183,7 +183,7 @@ impl RunArgs {
     }
 }
 
-/// Runs a study that stands on a command line, trusted as that is.
+/// Runs a study that was made from a command line, which is trusted.
 pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     interrupt::stop()?;
@@ -193,7 +193,7 @@ pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool)
     begin((study, plan), &machine, Some(out), &Teller { password, ..Teller::of(json, false) }, None)
 }
 
-/// Begins the results directory of a study that is planned, and runs it.
+/// Creates the results directory of a planned study and runs the study.
 fn begin(
     (mut study, mut plan): (Study, Plan),
     machine: &Machine,
@@ -218,7 +218,7 @@ fn begin(
     finish(&study, &plan, &directory, teller)
 }
 
-/// A new results directory with study, plan and environment in it.
+/// Creates a results directory with study, plan and environment in it.
 pub fn begun_in(
     out: &Path,
     study: &Study,
@@ -235,7 +235,7 @@ pub fn begun_in(
     Ok(directory)
 }
 
-/// What is wrong with the place is no reason to ask, or to wait for the machine, first.
+/// Checks the output directory before the user is asked and before waiting for the machine.
 fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Problem> {
     room_for_data(plan)?;
     let Some(out) = out else { return Ok(()) };
@@ -248,7 +248,7 @@ fn room_for_results(plan: &Plan, out: &Path) -> Result<(), Problem> {
         .map_err(|e| Problem::new(Exit::Machine, e).advice("make room, or name another disk with --out"))
 }
 
-/// Refuses to begin what the disk has no room for.
+/// Fails if the disk has no room for the data.
 pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     let Some(needs) = &plan.needs else { return Ok(()) };
     // With small tables, most of the space goes to files that the server itself creates.
@@ -261,7 +261,7 @@ pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     })
 }
 
-/// The study as it was requested: of its file, or else of the command line.
+/// The requested study: from a file, or else from the command line.
 fn asked_for(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem> {
     let overrides = args.changes.overrides();
     match (args.program.study(&overrides), file) {
@@ -271,12 +271,12 @@ fn asked_for(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem>
     }
 }
 
-/// None where a signal came meanwhile: what failed because of it is no one's concern.
+/// `None` if a signal arrived meanwhile: an error that it caused is not reported.
 pub fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
     if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
 }
 
-/// Refuses to go on with results of 0.1.0 whose run was on another host: the rest of it is there.
+/// Refuses to resume results of 0.1.0 whose run was on another host: the rest of the results is there.
 fn began_here(directory: &Folder) -> Result<(), Problem> {
     const PLACE: &str = "server-host.json";
     if directory.file(PLACE)?.is_none() {
@@ -294,7 +294,7 @@ fn began_here(directory: &Folder) -> Result<(), Problem> {
     ))
 }
 
-/// Takes the machine, at once or as soon as it is free.
+/// Locks the machine, immediately or as soon as it is free.
 pub fn host(wait: bool) -> Result<Host, Problem> {
     if wait { super::host::take_in_turn(interrupt::stop()?.asked) } else { super::host::take() }
 }
@@ -309,7 +309,7 @@ fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
     finish(&study, &plan, &directory, &args.teller()?)
 }
 
-/// Study and plan of a run that was begun on this machine.
+/// Study and plan of a run that was started on this machine.
 pub fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
     read_begun(directory.folder())
 }
@@ -345,7 +345,7 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
     finish(&piece.study, &piece.plan, &piece.directory, &args.teller()?)
 }
 
-/// Runs what is left, writes the report, prints the tables.
+/// Runs what is left, writes the report and prints the tables.
 fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) -> Result<Exit, Problem> {
     let mut listener = TerminalListener::new(plan, study.sampling.attempts);
     let end = execute(study, plan, directory, teller, &mut listener);
@@ -397,7 +397,7 @@ pub fn execute(
     })
 }
 
-/// Whether nothing but room or a permission keeps the run from going on.
+/// Whether the run can go on once there is disk space or permission.
 fn goes_on(stopped: &RunError) -> bool {
     match stopped {
         RunError::Directory(_) | RunError::Stopped(_) => true,
@@ -424,7 +424,7 @@ fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// The folder of a run that begins now, which no earlier one has.
+/// The directory of a new run, with a name that no earlier run has.
 pub fn default_out(study: &str, now: &str) -> PathBuf {
     let stamp: String =
         now.chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect::<String>().replace('T', "-");

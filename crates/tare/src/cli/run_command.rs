@@ -38,7 +38,7 @@ impl ProgramArgs {
         self.command.is_empty()
     }
 
-    /// The study that they make; none where there are none.
+    /// The study of the given commands; `None` without commands.
     pub fn study(&self, overrides: &Overrides) -> Option<Result<Study, Problem>> {
         let first = self.command.first()?;
         let text = |text: &String| Value::Text(text.clone());

@@ -24,7 +24,7 @@ pub struct SetupArgs {
     json: bool,
 }
 
-/// What a server of debug symbols may send, bytes and seconds; the largest file of them has a third of that.
+/// Limits for files of a debug symbol server, bytes and seconds; the largest such file has a third of these bytes.
 const LARGEST: u64 = 4 << 30;
 const LONGEST_S: u32 = 1_800;
 
@@ -32,13 +32,13 @@ const LONGEST_S: u32 = 1_800;
 struct SetupJson {
     #[serde(flatten)]
     found: Found,
-    /// The command that installs it; none when it is here or no package of it is known.
+    /// The command that installs it; `None` if it is installed or no package is known.
     install: Option<String>,
-    /// Whether that command is to be typed: `--install` adds no archive.
+    /// Whether the user must type the command: `--install` adds no archive.
     by_hand: bool,
 }
 
-/// Says for every program whether it is here and what would install it; with `--install` does so.
+/// Prints for every program whether it is installed and what would install it; with `--install` installs it.
 pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
     let named = |tool: &&Tool| args.what.is_empty() || args.what.iter().any(|name| name == tool.name);
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
@@ -88,7 +88,7 @@ fn as_root(words: Vec<&str>) -> Vec<&str> {
     sudo.into_iter().chain(words).collect()
 }
 
-/// What brings symbols, in one line of a shell.
+/// The command that gets symbols, as one line of a shell.
 fn line(fetch: &Fetch) -> String {
     match fetch {
         Fetch::Run { words, as_root: false } => words.join(" "),
@@ -127,7 +127,7 @@ fn install(name: &str, command: Option<&[&str]>) -> Result<(), Problem> {
     run_command(words, |mut command| command.status())
 }
 
-/// Waits for what fetches from a server that anyone may run; it ends with this program. What the user has set stays.
+/// Runs a command that fetches from a foreign server; it ends with this program. Limits that the user has set are kept.
 fn within_limits(mut command: Command) -> io::Result<ExitStatus> {
     for (name, limit) in [("DEBUGINFOD_MAXSIZE", LARGEST), ("DEBUGINFOD_MAXTIME", LONGEST_S.into())] {
         if std::env::var_os(name).is_none() {

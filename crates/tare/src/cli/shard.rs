@@ -38,7 +38,7 @@ pub struct ShardArgs {
     into: usize,
 }
 
-/// Writes the folder that the machines share, and says how to go on.
+/// Creates the directory that the machines share, and prints how to go on.
 pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     let sharded = cut(&args.cut, args.into)?;
     let (path, count) = (sharded.path().display(), sharded.count());

@@ -35,7 +35,7 @@ pub fn run(args: Show) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// How far each shard of a study is, on standard error.
+/// Prints the progress of each shard of a study on standard error.
 fn progress(sharded: &Sharded) -> Result<(), Problem> {
     for state in shards::states(sharded)? {
         let hosts = if state.hosts.is_empty() {

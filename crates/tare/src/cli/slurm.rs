@@ -54,9 +54,10 @@ pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// A shard may take twice its estimate before Slurm ends it: what was recorded is kept, and a requeued task goes on.
+/// The time limit of a shard in multiples of its estimate. When Slurm ends a task, records are kept and a requeued task
+/// resumes.
 const PATIENCE: f64 = 2.0;
-/// Starting, preparing data and the report, seconds.
+/// Time for starting, preparing data and writing the report, seconds.
 const AROUND_S: f64 = 900.0;
 
 fn script_text(args: &SlurmArgs, partition: Option<&str>, sharded: &Sharded, program: &Path, folder: &Path) -> String {
@@ -89,7 +90,7 @@ fn script_text(args: &SlurmArgs, partition: Option<&str>, sharded: &Sharded, pro
     )
 }
 
-/// A line break would end a line of the script and begin a command.
+/// A line break would end a line of the script, and the rest would run as a command.
 fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
     if !text.chars().any(char::is_control) {
         return Ok(text);
@@ -99,7 +100,7 @@ fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
         .advice("give it another name, or use another folder"))
 }
 
-/// Slurm takes what stands behind a space for a further option.
+/// Slurm reads the text after a space as a further option.
 fn one_word<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
     if !one_line(what, text)?.is_empty() && !text.contains(char::is_whitespace) {
         return Ok(text);

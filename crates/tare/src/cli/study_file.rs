@@ -57,15 +57,15 @@ pub struct StudyChanges {
     article: bool,
 }
 
-/// An engine's option with the values that are asked for.
+/// An engine's option with its requested values.
 #[derive(Debug, Clone)]
 struct EngineOption {
     name: String,
-    /// As they are written, commas between them.
+    /// As written, separated by commas.
     values: String,
 }
 
-/// A value of a key of `[sampling]`, refused as the option that it was given by.
+/// Parses a value of a key of `[sampling]`; errors name the option of the command line.
 fn count_of(key: &str, text: &str) -> Result<usize, String> {
     let expected = |e: String| format!("expected {}", expectation(e));
     check_value("sampling", key, &Value::of_word(text)).map_err(expected)?;
@@ -82,7 +82,7 @@ fn option(text: &str) -> Result<EngineOption, String> {
 }
 
 impl EngineOption {
-    /// As `--set` has it: one value is set, several are a factor.
+    /// The option as for `--set`: one value is set, several are a factor.
     fn set(&self) -> String {
         let section = if self.values.contains(',') { "factors.option" } else { "engine.options" };
         format!("{section}.{}={}", self.name, self.values)
@@ -94,12 +94,12 @@ impl EngineOption {
 }
 
 impl StudyChanges {
-    /// The study that a command without one means.
+    /// The default study of a command.
     pub fn default_study(&self) -> &'static str {
         if self.binary.is_empty() && self.option.is_empty() { "first-look" } else { "side-by-side" }
     }
 
-    /// As the reader of studies takes them; what `--set` says of the same key wins.
+    /// Overrides for the study parser; `--set` takes precedence for the same key.
     pub fn overrides(&self) -> Overrides {
         let sampling = [("trials", self.trials), ("samples", self.samples)];
         let typed = |key: &str, n: usize| (format!("sampling.{key}={n}"), format!("--{key} {n}"));
@@ -117,7 +117,7 @@ impl StudyChanges {
         }
     }
 
-    /// Refuses a program of the command line that is no server: the others alone would answer another question.
+    /// Refuses a program of the command line that is no server: without it the study would answer another question.
     pub fn are_servers(&self, study: &Study) -> Result<(), Problem> {
         let programs = Programs::default();
         let engine = &study.base.engine.name;
@@ -131,7 +131,7 @@ impl StudyChanges {
     }
 }
 
-/// A study, fitted to a machine, and its plan there. Of one that is not trusted no program is asked.
+/// Adapts a study to a machine and plans it. No program of an untrusted study is run.
 pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     if study.decide.is_some() {
         return Err(Problem::new(Exit::Usage, "a study with [decide] is compared pair by pair, on one machine")
@@ -160,7 +160,7 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
     Ok((study, plan))
 }
 
-/// The text of the study that a command names, read once: what was checked is what runs.
+/// The text of a named study, read once, so that the checked text is the one that runs.
 pub struct StudyText {
     origin: String,
     text: String,
@@ -168,7 +168,7 @@ pub struct StudyText {
 }
 
 impl StudyText {
-    /// Reads a study by built-in name or path. One that is not believed is read only to be looked at.
+    /// Reads a study by built-in name or path. An untrusted one may only be looked at.
     pub fn read(name: &str, trust: Trust, only_looked_at: bool) -> Result<Self, Problem> {
         if let Some(builtin) = builtin::find(name) {
             return Ok(Self { origin: builtin.name.to_owned(), text: builtin.text.to_owned(), trusted: true });
@@ -185,7 +185,7 @@ impl StudyText {
         Ok(Self { origin: name.to_owned(), text: text.map_err(|e| unknown(name, e))?, trusted })
     }
 
-    /// What the text says, with what a command line changes in it.
+    /// Parses the text, with the changes of the command line.
     pub fn parse(&self, overrides: &Overrides) -> Result<Study, Problem> {
         Ok(parse(Source { origin: &self.origin, text: &self.text }, overrides)?)
     }

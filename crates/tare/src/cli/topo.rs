@@ -42,7 +42,7 @@ struct Topo {
     measured: Option<WithCosts>,
 }
 
-/// The measured tables and what they come to.
+/// The measured tables and their summary.
 #[derive(Serialize)]
 struct WithCosts {
     #[serde(flatten)]
@@ -57,7 +57,7 @@ struct TopoNode {
     memory_bytes: u64,
 }
 
-/// Prints the machine, and with `--measure` what its distances cost.
+/// Prints the machine, and with `--measure` the costs of its distances.
 pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
     let machine = match &args.topology {
         Some(spec) => read_topology::describe(spec)?,
@@ -178,7 +178,7 @@ fn none_if_empty(cpus: &str) -> &str {
     if cpus.is_empty() { "none" } else { cpus }
 }
 
-/// Binary units, as memory is sold.
+/// Formats bytes in binary units.
 fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;

@@ -48,7 +48,7 @@ pub struct TrialArgs {
 /// Runs one trial, or prepares its data.
 ///
 /// # Errors
-/// Only when there can be no record; a failed measurement is one.
+/// Only when there can be no record; a failed measurement has one.
 pub fn run(args: &TrialArgs) -> Result<Exit, Problem> {
     let ended = under_lock(args);
     if let (Err(problem), Some(_)) = (&ended, args.parent) {
@@ -75,7 +75,7 @@ fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
     one(args)
 }
 
-/// From the run that waits; of a trial that was started alone, from the files, by whose handle they were checked.
+/// The input of a trial: from the waiting run, or, for a trial started alone, from the files of the checked directory.
 fn handed(args: &TrialArgs) -> Result<(Folder, Handed), Problem> {
     if args.parent.is_none() {
         let folder = Directory::begun(&args.directory, trust::whose(args.trust))?;

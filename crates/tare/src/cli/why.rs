@@ -46,7 +46,7 @@ pub struct WhyArgs {
     json: bool,
 }
 
-/// Prints a waterfall from A's time of a transaction to B's with the suspects, or the time of each condition.
+/// Prints a waterfall from A's time per transaction to B's with the suspects, or the time of each condition.
 pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
     let names: Vec<String> = std::iter::once(args.a.clone()).chain(args.b.clone()).collect();
     let opened = Opened::of(&names)?;
@@ -90,7 +90,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// Call chains of both sides for tools that draw differential flame graphs.
+/// Writes call chains of both sides for tools that draw differential flame graphs.
 fn write_folded(chains: &[ChainTime], path: &Path, audience: Audience) -> Result<(), Problem> {
     if chains.is_empty() {
         return Err(Problem::new(Exit::Usage, "a side has no recording of its wall-clock time")

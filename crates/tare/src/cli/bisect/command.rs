@@ -93,7 +93,7 @@ Examples:
   tare bisect good bad --build make --binary bench --command '{binary} --quick'
   tare bisect --builds builds.txt --engine mariadb --load read_only --budget 8h";
 
-/// Builds and measures until one commit is found, and says which.
+/// Builds and measures until one commit is found, and prints it.
 pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     if let Some(path) = &args.resume {
@@ -167,7 +167,7 @@ fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
 
 const BUILDS: &str = "paths of builds with commas between them, or a file with a path a line; the oldest first";
 
-/// Builds that are named: paths with commas between them, or those of a file.
+/// Named builds: paths separated by commas, or those in a file.
 fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
     let lines = match list.contains(',') {
         true => list.split(',').map(str::to_owned).collect(),

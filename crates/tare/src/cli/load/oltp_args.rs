@@ -45,12 +45,12 @@ pub struct LoadArgs {
     pub cleanup: bool,
 }
 
-/// A workload of sysbench's, or statements of the user's own.
+/// A workload of sysbench, or the user's own statements.
 #[derive(Debug, Clone)]
 pub enum Work {
     Oltp(Workload),
     File(PathBuf),
-    /// A file of statements that comes with the program.
+    /// A file of statements that comes with tare.
     Builtin(String),
 }
 
@@ -68,7 +68,7 @@ pub struct ScriptArgs {
     pub define: Vec<(String, i64)>,
 }
 
-/// A file and how often it comes.
+/// A file and its relative frequency.
 #[derive(Debug, Clone)]
 pub struct Weighed {
     pub path: PathBuf,
@@ -92,12 +92,10 @@ fn defined(text: &str) -> Result<(String, i64), String> {
 }
 
 impl LoadArgs {
-    /// Whether tables are made in place of a run.
     pub fn prepares(&self) -> bool {
         self.prepare || self.command == "prepare"
     }
 
-    /// Whether tables are dropped in place of a run.
     pub fn cleans_up(&self) -> bool {
         self.cleanup || self.command == "cleanup"
     }
@@ -151,7 +149,7 @@ impl KeyOptions for MakeUpKeys {
 const RANGES: [&str; 4] = ["simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"];
 
 impl MakeUpArgs {
-    /// Whether anything of it was said that means nothing to a file of statements.
+    /// Whether an option was given that has no meaning for a file of statements.
     pub fn is_of_sysbench(&self) -> bool {
         let of_files = ["tables", "rows"];
         self.keys.values().iter().any(|(_, key, _)| !of_files.contains(key))
@@ -198,7 +196,7 @@ fn workload(text: &str) -> Result<Work, String> {
     }
 }
 
-/// All that may stand there, the nearest first.
+/// The error for an unknown load: all loads, the nearest first.
 fn no_load(text: &str) -> String {
     if AnyLoad::names().contains(&text) {
         return format!("a load for the prompt; {text} is one of studies: name = \"{text}\" under [workload]");

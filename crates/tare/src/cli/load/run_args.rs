@@ -86,7 +86,7 @@ impl RunArgs {
         if self.events > 0 && self.time_s() == 0.0 { FOREVER_S } else { self.time_s() }
     }
 
-    /// Whether the highest rate that meets a limit is searched for.
+    /// Whether to search the highest rate that meets a limit.
     pub fn searches(&self) -> bool {
         self.keys.get("objective").is_some_and(|objective| objective.to_string() != "none")
     }
@@ -101,10 +101,10 @@ impl RunArgs {
     }
 }
 
-/// Length of a step of a search that someone waits for, seconds.
+/// Length of a step of an interactive search, seconds.
 const STEP_S: f64 = 5.0;
 
-/// A time that no one waits for: most of a century.
+/// A time without a practical limit, seconds: most of a century.
 const FOREVER_S: f64 = 3e9;
 
 fn repeats(text: &str) -> Result<usize, String> {

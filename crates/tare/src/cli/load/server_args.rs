@@ -93,10 +93,10 @@ impl ServerArgs {
             .advice("leave out --db-driver, or set --engine to the server that is there"))
     }
 
-    /// The password, where one is known before the user's own files are read.
+    /// The password, if it is known before the user's own files are read.
     ///
     /// # Errors
-    /// What was said and cannot be: a password that everybody can read.
+    /// When an option was given that is refused: a password that every user could read, or a login path.
     pub fn password(&self) -> Result<Option<String>, Problem> {
         if self.password.is_some() {
             return Err(Problem::new(

@@ -120,13 +120,13 @@ fn resume(path: &Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
     carry_out::run(&predictions, path, args.trust, args.json)
 }
 
-/// What lies there runs as this user; by default that is below the folder that the command is given in.
+/// Programs in this directory run as this user; by default it is below the working directory.
 fn believed(servers: &Path, trusted: bool) -> Result<(), Problem> {
     Folder::open(servers, trust::whose(trusted))?;
     Ok(())
 }
 
-/// The experiments that a name stands for; without one, all.
+/// The experiments with this name; without a name, all.
 fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Problem> {
     let all = claims::all().map_err(|e| Problem::new(Exit::Usage, e))?;
     let Some(name) = name else { return Ok(all) };
