@@ -1,4 +1,5 @@
-//! Where the threads of a process really are, and what it used, from /proc. Works on any process of the same user.
+//! Where the threads of a process run, and what resources it used, read from /proc. Works on any process of the same
+//! user.
 
 mod error;
 mod in_call;
