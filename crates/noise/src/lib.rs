@@ -16,8 +16,8 @@
 //!
 //! Measurements:
 //!
-//! - The difference of two [`Snapshot`]s says what else the machine did during a sample; [`CpuUse`] measures the CPU time
-//!   of other programs.
+//! - The difference of two [`Snapshot`]s says what else the machine did during a sample; [`CpuUse`] measures the CPU
+//!   time of other programs.
 //! - A [`probe`] times a known piece of work and so shows how fast the machine is.
 //! - The [`doctor`] lists the noise sources of the machine, with commands that remove them.
 

@@ -1,5 +1,5 @@
-//! The machine-wide factors: their names, levels, what is there now, and whether this machine and user can have
-//! another level.
+//! The machine-wide settings: their names, levels and present values, and whether this machine and user can set another
+//! level.
 
 mod availability;
 mod files;
