@@ -32,7 +32,7 @@ pub struct Wanted {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{name} is {limit} and about {needed} are needed: {raise}")]
 pub struct LimitTooLow {
-    /// The limit, as the system's manuals name it.
+    /// Its name in the system's manuals.
     pub name: String,
     /// Its current value: a number of mappings, threads or descriptors.
     pub limit: u64,
@@ -80,7 +80,7 @@ impl Limits {
         Self(machine.into_iter().flatten().chain(control_groups()).collect())
     }
 
-    /// Whether there is room for what is wanted.
+    /// Checks that the limits allow what is wanted.
     ///
     /// # Errors
     /// The first limit that is too low.

@@ -136,7 +136,7 @@ pub(crate) struct Rights {
 impl Rights {
     /// Access for the owner alone.
     pub const PRIVATE: Self = Self { folder: Mode::from_raw_mode(0o700), file: Mode::from_raw_mode(0o600) };
-    /// Readable for others.
+    /// Readable for all users.
     pub const SHOWN: Self = Self { folder: Mode::from_raw_mode(0o755), file: Mode::from_raw_mode(0o644) };
 
     /// Permissions of a new folder of results. That of root is private, because logs and captures may contain what

@@ -10,7 +10,7 @@ pub struct LatencyMs {
     pub min: f64,
     /// The arithmetic mean of all transactions.
     pub mean: f64,
-    /// Half of them took no longer.
+    /// 50 % of them took no longer.
     pub p50: f64,
     /// 90 % of them took no longer.
     pub p90: f64,

@@ -151,7 +151,7 @@ fn check_root(path: &Path) -> Result<()> {
 
 /// How long to wait for others.
 pub struct Patience<'a> {
-    /// The longest wait.
+    /// The longest time to wait.
     pub longest: Duration,
     /// Returns true to end the wait early.
     pub enough: &'a dyn Fn() -> bool,

@@ -8,7 +8,7 @@ pub(crate) const KERNEL_THREAD: u64 = 0x0020_0000;
 pub(crate) struct ProcessStat {
     /// Its name in the kernel, at most 15 bytes.
     pub name: String,
-    /// Its parent process.
+    /// The PID of its parent.
     pub parent: u32,
     /// Whether it is a kernel thread.
     pub kernel_thread: bool,

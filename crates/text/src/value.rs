@@ -79,7 +79,7 @@ impl Value {
     /// A positive, finite number of `what`.
     ///
     /// # Errors
-    /// That it must be above 0.
+    /// A text that it must be above 0.
     pub fn positive(&self, what: &str) -> Result<f64, String> {
         let number = self.number().filter(|number| number.is_finite() && *number > 0.0);
         number.ok_or_else(|| format!("a number of {what} above 0"))

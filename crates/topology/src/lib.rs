@@ -5,7 +5,7 @@
 //! - [`Machine`]: packages, caches, cores, PUs and NUMA nodes of this machine or of a described one, as plain data.
 //! - [`Location`]: an expression that selects CPUs, in hwloc-calc's notation (`node:1.core:0-1.pu:0`).
 //! - [`Placement`]: the CPUs on which each client and server thread may run, and the NUMA nodes of their memory.
-//! - [`bind`]: sets and reads memory policies.
+//! - [`bind`]: sets and reads memory policies. No other crate of the project does.
 //! - [`observe`]: on which NUMA nodes the pages of a process are.
 //! - [`measure`]: measures cache-line transfer and memory access between PUs and nodes.
 

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 pub enum RunPhase {
     /// Before the first sample.
     Warmup,
-    /// In sample number n, from 0.
+    /// In the sample with this number, from 0.
     Sample(usize),
 }
 

@@ -30,7 +30,7 @@ impl CpuTimes {
         Some(Self { user, nice, system, idle, iowait, irq, softirq, steal: rest.first().copied().unwrap_or(0) })
     }
 
-    /// All time, idle included.
+    /// All time, including idle and stolen time.
     pub fn total(&self) -> u64 {
         self.busy() + self.idle + self.iowait + self.steal
     }

@@ -50,7 +50,7 @@ pub enum Origin {
 pub struct Package {
     /// The OS's number, if it has one.
     pub os_index: Option<u32>,
-    /// Its usable CPUs.
+    /// Its CPUs that may be used.
     pub cpus: CpuSet,
     /// The processor's name, such as "AMD EPYC 7742".
     pub model: Option<String>,
@@ -59,7 +59,7 @@ pub struct Package {
 /// A die of a package that has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Die {
-    /// Its usable CPUs.
+    /// Its CPUs that may be used.
     pub cpus: CpuSet,
 }
 
@@ -79,7 +79,7 @@ pub struct Cache {
 pub struct Core {
     /// The OS's number, unique only within a package on many machines.
     pub os_index: Option<u32>,
-    /// Its usable CPUs.
+    /// Its CPUs that may be used.
     pub cpus: CpuSet,
     /// On hybrid machines, the index of its kind in [`Machine::cpu_kinds`].
     pub kind: Option<usize>,

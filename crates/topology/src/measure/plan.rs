@@ -19,7 +19,7 @@ const MAX_READERS: usize = 16;
 pub struct MeasurePlan {
     /// OS numbers of the PUs between which cache lines are measured, in logical order.
     pub cpus: Vec<u32>,
-    /// Nodes whose CPUs read.
+    /// Nodes whose CPUs read memory.
     pub from: Vec<Reader>,
     /// OS numbers of the nodes whose memory is read.
     pub to: Vec<u32>,

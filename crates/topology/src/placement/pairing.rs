@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Whether a pairing exists on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairingChoice {
-    /// The pairing this is about.
+    /// The pairing that is described.
     pub pairing: Pairing,
     /// Why no two threads can be placed like this. `None` if they can.
     pub missing: Option<NotRealizable>,
