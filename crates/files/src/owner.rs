@@ -69,7 +69,8 @@ impl Trust {
         }
     }
 
-    /// Checks the owner of a link in the path, who decides where it leads.
+    /// Checks the owner of a link in the path, who decides where it leads. Owners outside this user namespace are
+    /// accepted.
     pub(crate) fn check_link(self, stat: &Stat, path: &Path) -> Result<()> {
         if self != Self::Anyone && is_outside_this_namespace(stat.st_uid) {
             return Ok(());

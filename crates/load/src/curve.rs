@@ -12,8 +12,8 @@ const SLICES: usize = 10;
 /// Iterations at most of the search in [`Curve::when`]; a few are usually enough.
 const MOST_ROUNDS: usize = 60;
 
-/// The rate of an open loop over a sample, in transactions per second over all threads. The time `x` is 0 at the begin
-/// of the sample and 1 at its end. Before the sample (in the warm-up) the rate is that at its begin, after the sample
+/// The rate of an open loop over a sample, in transactions per second over all threads. The time `x` is 0 at the start
+/// of the sample and 1 at its end. Before the sample (in the warm-up) the rate is that at its start, after the sample
 /// that at its end.
 ///
 /// Text forms: `500`, `100 to 2000`, `100 to 2000 in 20 steps` and `100 to 2000 in 1 wave`; a rate may end in `/s`.
@@ -23,7 +23,7 @@ pub enum Curve {
     Constant(f64),
     /// r(x) = from + (to - from) x.
     Ramp {
-        /// Rate at the begin.
+        /// Rate at the start.
         from: f64,
         /// Rate at the end.
         to: f64,
@@ -39,7 +39,7 @@ pub enum Curve {
     },
     /// r(x) = (from + to) / 2 - (to - from) / 2 cos(2 pi waves x), for example one wave for a day, lowest at night.
     Waves {
-        /// Rate at the begin of each wave.
+        /// Rate at the start of each wave.
         from: f64,
         /// Rate in the middle of each wave.
         to: f64,

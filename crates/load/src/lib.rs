@@ -2,7 +2,7 @@
 //!
 //! The caller implements [`Client`] (one connection that runs transactions) and [`Connect`] (creates a client in the
 //! thread that uses it), sets threads, pace and samples in a [`LoadSettings`], and calls [`run()`]. An [`Observer`] is
-//! called when the threads are connected, at the begin and end of every sample, and once per second with the
+//! called when the threads are connected, at the start and end of every sample, and once per second with the
 //! throughput; it can also end the run.
 //!
 //! The crate does not bind threads to CPUs. The caller does so in [`Connect::bind`], which runs first in every client

@@ -12,7 +12,7 @@ pub enum Pace {
     /// Transactions are due at times that are independent of the server. Latency is measured from the due time, so a
     /// stall adds to the latency of every transaction that had to wait for its end.
     Open {
-        /// Transactions per second over all threads, from begin to end of each sample.
+        /// Transactions per second over all threads, from start to end of each sample.
         rate: Curve,
         /// Distribution of the gaps between due times.
         arrivals: Arrivals,
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(Schedule::new(Pace::Closed, 1.0, 1, 0, 2), None);
     }
 
-    /// Due times of all threads, in seconds from the begin of a sample at 2 s, up to `until_s`.
+    /// Due times of all threads, in seconds from the start of a sample at 2 s, up to `until_s`.
     fn from_sample(text: &str, arrivals: Arrivals, length_s: f64, until_s: f64) -> (usize, Vec<f64>) {
         let pace = Pace::Open { rate: text.parse().unwrap(), arrivals };
         let (mut before, mut all) = (0, Vec::new());

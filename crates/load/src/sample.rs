@@ -48,7 +48,7 @@ pub struct Queued {
     /// Latencies from the due time of each.
     pub measured: Latencies,
     /// Latencies if the client had begun each transaction as soon as it was due and its connection was free. If they
-    /// are much shorter than `measured`, the client itself was late. The time from the begin of a transaction to its
+    /// are much shorter than `measured`, the client itself was late. The time from the start of a transaction to its
     /// end is included in full.
     pub prompt: Latencies,
 }

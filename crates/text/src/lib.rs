@@ -1,8 +1,8 @@
-//! Text for and from people: figures, safe output of foreign text, nearest names, and settings by key.
+//! Formats and parses text: figures, safe output of foreign text, suggestions for misspelt names, and settings by key.
 //!
 //! - [`percent`], [`count`], [`duration`]: figures as text.
-//! - [`shown`], [`shown_name`], [`shown_json`], [`as_text_cell`]: foreign text for terminals, logs and spreadsheets.
-//! - [`UnknownWord`], [`nearest`]: errors about unknown names, with a suggestion.
+//! - [`shown()`], [`shown_name`], [`shown_json`], [`as_text_cell`]: foreign text for terminals, logs and spreadsheets.
+//! - [`UnknownWord`], [`nearest()`]: errors about unknown names, with a suggestion.
 //! - [`Key`], [`Value`]: settings that are declared once and set by name.
 
 mod figures;

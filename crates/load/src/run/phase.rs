@@ -74,9 +74,9 @@ struct Alone(AtomicU64);
 #[derive(Debug)]
 pub(super) struct Shared {
     phase: Alone,
-    /// Begin of the first sample, nanoseconds since the start of the warm-up; written before it is announced.
+    /// Start of the first sample, nanoseconds since the start of the warm-up; written before it is announced.
     first_sample_ns: AtomicU64,
-    /// Begin of the latest sample, in the same units; written before it is announced.
+    /// Start of the latest sample, in the same units; written before it is announced.
     sample_start_ns: AtomicU64,
     /// End of the latest sample, in the same units; written before its pause is announced.
     sample_end_ns: AtomicU64,

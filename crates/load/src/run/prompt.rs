@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 /// The queue of one connection with a client that is never late: Lindley's recursion (1952) over the measured service
-/// times (from begin to end) of the transactions.
+/// times (from start to end) of the transactions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prompt {
     /// When the connection would have been free.

@@ -110,7 +110,7 @@ pub(super) fn summarise(
 
 /// Mean time over the threads, seconds, in which their transactions were done, including the time after the sample of a
 /// transaction that ended later and counts. Transactions divided by this time is unbiased even for a short sample
-/// (Wald's identity). Without that time and transaction, and with none running at the begin, half a transaction per
+/// (Wald's identity). Without that time and transaction, and with none running at the start, half a transaction per
 /// thread would be missing.
 fn of_threads_s(reports: &[ThreadReport], window: &Window) -> f64 {
     let length_s = window.end.duration_since(window.start).as_secs_f64();

@@ -19,7 +19,7 @@ pub(super) struct Gap {
     pub(super) to: Instant,
 }
 
-/// A time span: begin and end.
+/// A time span: start and end.
 type Span = (Instant, Instant);
 
 fn overlap(a: Span, b: Span) -> Option<Span> {

@@ -84,7 +84,7 @@ struct Worker<'a, C: Client> {
     last_end: Instant,
     /// Whether the current transaction is one of [`LoadSettings::events`].
     is_event: bool,
-    /// Begin of the first sample: transactions that were due before belong to the warm-up.
+    /// Start of the first sample: transactions that were due before belong to the warm-up.
     first_sample: Instant,
     sample_start: Instant,
     /// When the current transaction was due or begun; `None` while nothing is due.

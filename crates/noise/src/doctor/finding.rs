@@ -9,7 +9,7 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Severity {
-    /// Nothing to change.
+    /// Nothing has to be changed.
     Good,
     /// For information: it disturbs only some measurements, or cannot be changed.
     Note,

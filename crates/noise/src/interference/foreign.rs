@@ -92,7 +92,7 @@ impl CpuUse {
         })
     }
 
-    /// The time between the two readings of a process; for a process that began in between, the time since the begin of
+    /// The time between the two readings of a process; for a process that began in between, the time since the start of
     /// `earlier`.
     fn time_of(&self, earlier: &Self, pid: u32) -> Duration {
         let now = self.processes.get(&pid).map_or(self.taken, |(read, _)| *read);

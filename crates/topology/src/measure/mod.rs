@@ -1,8 +1,9 @@
 //! Measures distances on a machine: round trips of cache lines between PUs, latency and bandwidth of memory between
 //! nodes.
 //!
-//! A [`MeasurePlan`] selects PUs and nodes and the time for each. It can be made for any described machine; [`measure`]
-//! executes it. The number of pairs is limited: on a large machine a sample is measured, and the plan says which.
+//! A [`MeasurePlan`] selects PUs and nodes and the time for each. It can be made for any described machine;
+//! [`measure()`] executes it. The number of pairs is limited: on a large machine a sample is measured, and the plan
+//! says which.
 
 mod cache_line;
 mod costs;

@@ -74,7 +74,7 @@ fn what_clients_count_for_themselves_is_of_the_sample_that_the_run_measures() {
     for (number, sample) in samples.iter().enumerate() {
         let counted: Vec<u64> = handed_over.iter().filter(|(of, _)| *of == number).map(|(_, count)| *count).collect();
         assert_eq!(counted.len(), 3, "once a client, before the run is over");
-        // At the begin and end of the sample, each client may be in a transaction.
+        // At the start and end of the sample, each client may be in a transaction.
         let sum: u64 = counted.iter().sum();
         assert!(sum.abs_diff(sample.transactions) <= 3 && sum > 100, "{sum} of {}", sample.transactions);
     }

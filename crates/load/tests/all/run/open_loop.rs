@@ -87,7 +87,7 @@ fn an_open_loop_keeps_its_rate_and_falls_not_behind() {
     assert!((samples[0].transactions as f64 / due - 1.0).abs() < 0.5, "{} of {due}", samples[0].transactions);
 }
 
-/// A server that stalls once for 700 ms at the begin of the load.
+/// A server that stalls once for 700 ms at the start of the load.
 struct Still(bool);
 
 impl Client for Still {
