@@ -9,8 +9,7 @@ pub const MAX_INDEX: u32 = 65_535;
 
 /// A set of numbers in ascending order. As text and in serde it is written `0-3,8`; the empty set is the empty string.
 ///
-/// Stored as ranges (first and last number), ascending and not adjacent, so that a short text never expands to a large
-/// set in memory.
+/// Stored as ranges (first and last number), ascending and not adjacent, so that a short text never needs much memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct IndexSet(Vec<(u32, u32)>);
 

@@ -68,8 +68,8 @@ struct Limit {
     raise: &'static str,
 }
 
-/// The limits of this process, its user and this machine, with how much of each is in use. A limit that cannot be read
-/// is ignored.
+/// The limits of this process, its user and this machine, with the usage of each. A limit that cannot be read is
+/// ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits(Vec<Limit>);
 

@@ -8,8 +8,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
-/// A sealed in-memory file without a name, readable only by this user. Nothing of it remains when this process ends, no
-/// matter how it ends.
+/// A sealed in-memory file without a name, readable only by this user. Nothing of it remains after this process,
+/// however it ends.
 #[derive(Debug)]
 pub struct AnonymousFile {
     file: OwnedFd,

@@ -1,5 +1,4 @@
-//! An open folder. Its files are opened through its handle, so renaming the folder has no effect, and links are not
-//! followed.
+//! An open folder. Its files are opened through its handle, so renaming it has no effect. Links are not followed.
 
 use crate::error::{FilesError, Result};
 use crate::owner::{Audience, Rights, Trust, me, stat};
@@ -154,8 +153,8 @@ impl Folder {
         self.append_with(name, self.rights()?)
     }
 
-    /// Opens a lock file in it; creates it if missing. Its mode excludes other users, because every user who can open a
-    /// file can lock it.
+    /// Opens a lock file in it; creates it if missing. Its mode excludes other users: a user who can open it could lock
+    /// it.
     ///
     /// # Errors
     /// As [`Folder::append`].

@@ -69,8 +69,7 @@ impl Trust {
         }
     }
 
-    /// Checks the owner of a link in the path, who decides where it leads. Owners outside this user namespace are
-    /// accepted.
+    /// Checks the owner of a link in the path, who decides where it leads. Owners outside this namespace are accepted.
     pub(crate) fn check_link(self, stat: &Stat, path: &Path) -> Result<()> {
         if self != Self::Anyone && is_outside_this_namespace(stat.st_uid) {
             return Ok(());
@@ -108,8 +107,7 @@ pub(crate) fn has_list(opened: BorrowedFd<'_>) -> bool {
     !matches!(found, Err(Errno::NODATA | Errno::OPNOTSUPP))
 }
 
-/// Whether the owner is outside this user namespace, as of the folders above a container's: such owners appear as the
-/// overflow user.
+/// Whether the owner is outside this user namespace, as of folders above a container: it appears as the overflow user.
 fn is_outside_this_namespace(uid: u32) -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let overflow: u32 = read("/proc/sys/kernel/overflowuid").trim().parse().unwrap_or(65534);

@@ -33,8 +33,8 @@ impl Access {
     }
 }
 
-/// An open folder of this user that is closed to others. It is used through its handle, so renaming or replacing its
-/// name has no effect.
+/// An open folder of this user that is closed to others. It is used through its handle: renaming or replacing it has no
+/// effect.
 #[derive(Debug)]
 pub struct PrivateFolder {
     path: PathBuf,

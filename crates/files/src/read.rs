@@ -45,8 +45,8 @@ pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
     read_all(File::from(file), path, limit)
 }
 
-/// Opens a regular file that the user named for reading; `None` if it does not exist. A link is followed, and the open
-/// does not block.
+/// Opens a regular file that the user named for reading; `None` if it does not exist. A link is followed. The open does
+/// not block.
 ///
 /// # Errors
 /// [`FilesError::WrongKind`] for pipes, devices and folders; the system's error.

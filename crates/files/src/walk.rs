@@ -22,7 +22,7 @@ pub(crate) enum Last {
     NoLink,
 }
 
-/// Opens the file or folder at a path; `None` if it does not exist. It and all folders and links in the path are
+/// Opens the file or folder at a path; `None` if it does not exist. It and the folders and links in the path are
 /// checked.
 ///
 /// # Errors

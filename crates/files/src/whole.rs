@@ -90,8 +90,8 @@ pub fn append_named(audience: Audience, path: &Path, bytes: &[u8]) -> Result<()>
 /// Paths that stand for open descriptors.
 const OPEN: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
 
-/// Opens a pipe, device or open descriptor; `None` for a regular file, a missing one, and a pipe or device of another
-/// user.
+/// Opens a pipe, device or open descriptor; `None` for a regular or missing file, and for another user's pipe or
+/// device.
 fn stream(path: &Path) -> rustix::io::Result<Option<File>> {
     let open = |path: &Path, flags: OFlags| rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty());
     if OPEN.iter().any(|open| path.starts_with(open)) {

@@ -11,8 +11,8 @@ use std::io::Read;
 const OUTER: usize = 8;
 /// Bytes of the header before the counts: cookie, length, offset, digits, lowest, highest, ratio.
 const HEADER: usize = 40;
-/// Most bytes of the counts of a histogram of this range: 33 doublings above the first 2048 buckets, at most 9 bytes
-/// each.
+/// Most bytes of the counts of a histogram of this range: 33 doublings above the first 2048 buckets, each at most 9
+/// bytes.
 const LONGEST: usize = 9 * 35 * 1024;
 
 /// Why a text is not a histogram of latencies.

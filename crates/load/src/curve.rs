@@ -13,8 +13,7 @@ const SLICES: usize = 10;
 const MOST_ROUNDS: usize = 60;
 
 /// The rate of an open loop over a sample, in transactions per second over all threads. The time `x` is 0 at the start
-/// of the sample and 1 at its end. Before the sample (in the warm-up) the rate is that at its start, after the sample
-/// that at its end.
+/// of the sample and 1 at its end. Before it (in the warm-up) the rate is that at its start, after it that at its end.
 ///
 /// Text forms: `500`, `100 to 2000`, `100 to 2000 in 20 steps` and `100 to 2000 in 1 wave`; a rate may end in `/s`.
 #[derive(Debug, Clone, Copy, PartialEq)]

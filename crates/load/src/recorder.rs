@@ -28,8 +28,8 @@ pub(crate) struct Recorder {
     pub(crate) slices: Vec<SliceRecorder>,
 }
 
-/// Transactions that were due in a slice. Its histogram grows as needed, because few threads have long latencies in
-/// many slices.
+/// Transactions that were due in a slice. The histogram grows as needed: few threads have long latencies in many
+/// slices.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SliceRecorder {
     /// Also of transactions that were not completed.

@@ -49,7 +49,7 @@ pub struct Queued {
     pub measured: Latencies,
     /// Latencies if the client had begun each transaction as soon as it was due and its connection was free. If they
     /// are much shorter than `measured`, the client itself was late. The time from the start of a transaction to its
-    /// end is included in full.
+    /// end is included.
     pub prompt: Latencies,
 }
 

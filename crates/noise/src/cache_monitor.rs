@@ -11,8 +11,7 @@ pub struct CacheMonitor {
     path: String,
 }
 
-/// Cache use and memory traffic of the threads of a group since its creation; `None` for what this processor does not
-/// count.
+/// Cache use and memory traffic of the threads of a group since its creation; `None` if not counted here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheUse {
     /// Bytes in the L3 caches now.

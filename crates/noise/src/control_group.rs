@@ -48,8 +48,7 @@ impl ControlGroup {
         crash::point("server group: before it is made");
         fs::create_dir(&self.0)?;
         crash::point("server group: made");
-        // Pressure accounting is not needed here and costs a little at every context switch. It cannot be disabled
-        // before Linux 6.1.
+        // Pressure accounting is not needed and costs a little per context switch. Linux before 6.1 cannot disable it.
         let _ = fs::write(self.0.join("cgroup.pressure"), "0");
         OpenOptions::new().write(true).open(self.0.join("cgroup.procs"))
     }
@@ -60,15 +59,13 @@ impl ControlGroup {
         text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
     }
 
-    /// Kills all processes in it, including those that are being forked, and returns when they have ended (after at
-    /// most 5 s).
+    /// Kills all processes in it, including those that are being forked, and waits for their end (at most 5 s).
     pub fn kill(&self) {
         if !self.is_ours() {
             return;
         }
         let deadline = Instant::now() + GONE;
-        // All at once since Linux 5.14. Otherwise one by one until none is left, because forked processes are in it
-        // too.
+        // All at once since Linux 5.14. Otherwise one by one until none is left, because processes may fork meanwhile.
         let at_once = fs::write(self.0.join("cgroup.kill"), "1").is_ok();
         loop {
             let left = self.processes();

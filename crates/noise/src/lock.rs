@@ -15,8 +15,8 @@ const FILE: &str = "tare-host.lock";
 /// Name of the file on which every trial holds a shared lock.
 const TRIALS: &str = "tare-trials.lock";
 
-/// How long the kernel's list of locks may be outdated: it names an ended process until a child that was forked from it
-/// has called exec or ended.
+/// How long the kernel's list of locks may be outdated: it names an ended process until a child forked from it has
+/// called exec or ended.
 const UNSETTLED: Duration = Duration::from_millis(500);
 
 /// A shorter wait is not reported.

@@ -203,8 +203,8 @@ pub fn memory_limit_bytes(pid: u32) -> Option<u64> {
 }
 
 /// Groups in which a new group may be created, the nearest first, each with the version of its hierarchy. In version 2
-/// a group with processes cannot enable controllers for groups below it, so this process's own group is only included
-/// if it is the root.
+/// a group with processes cannot enable controllers for groups below it, so its own group is only included if it is the
+/// root.
 fn candidates(mounts: &str, own: &str, controllers: &[&'static str]) -> Vec<(u8, PathBuf)> {
     let mut found = Vec::new();
     for hierarchy in hierarchies(mounts) {

@@ -26,8 +26,7 @@ pub struct Applied {
 /// Applies machine-wide settings. The original values are restored when it is dropped or closed or, after a kill, when
 /// the next session begins.
 ///
-/// The caller handles signals: on SIGINT and SIGTERM it must call [`Session::close`], after which nothing more can be
-/// set.
+/// The caller handles signals: on SIGINT and SIGTERM it must call [`Session::close`]; then nothing more can be set.
 #[derive(Debug)]
 pub struct Session {
     system: System,
@@ -58,8 +57,7 @@ impl Session {
     /// # Errors
     /// [`NoiseError::NotAvailable`] before anything is changed; [`NoiseError::ChangedMeanwhile`] when another program
     /// changed the value since this session wrote it; [`NoiseError::NotVerified`] when the machine does not have the
-    /// level afterwards; [`NoiseError::Closed`]; the errors of writing. What was changed until then stays in the
-    /// journal.
+    /// level afterwards; [`NoiseError::Closed`]; the errors of writing. What was changed stays in the journal.
     pub fn apply(&mut self, level: &Level) -> Result<Applied> {
         if self.closed {
             return Err(NoiseError::Closed);

@@ -11,8 +11,8 @@ use tare_files::crash;
 
 /// A machine: the kernel's files under a root folder.
 ///
-/// This crate accesses files under /proc, /sys and /dev through it. Paths are absolute paths of a real machine; the
-/// root is prepended.
+/// This crate accesses files under /proc, /sys and /dev through it. Paths are those of a real machine; the root is
+/// prepended.
 #[derive(Debug, Clone)]
 pub struct System {
     root: PathBuf,
@@ -80,7 +80,7 @@ impl System {
         names
     }
 
-    /// Whether this process may write `path`: the kernel's answer for the effective user, which includes read-only
+    /// Whether this process may write `path`: the kernel's answer for the effective user; it considers read-only
     /// mounts.
     ///
     /// # Errors

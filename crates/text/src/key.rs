@@ -1,6 +1,5 @@
 //! Settings that are set by name. A key is declared once: its name, its help text, type and range of its values, and
-//! the field that stores the value. Study files, command-line options, records and reference pages all use this
-//! declaration.
+//! the field that stores the value. Study files, options, records and reference pages use this declaration.
 
 use crate::Value;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
-//! Where the threads of a process run, and what resources it used, read from /proc. Works on any process of the same
-//! user.
+//! Where threads of a process run, and what resources it used, from /proc. Works on any process of the same user.
 
 mod error;
 mod in_call;

@@ -1,7 +1,6 @@
 //! Requests and flushes of the block devices that hold a process's files, from /proc/diskstats.
 //!
-//! The counters of a device include all processes that use it, as in `iostat`. Requests per process are not available
-//! without root.
+//! The counters of a device include all processes that use it, as in `iostat`. Counts per process need root.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -146,8 +146,8 @@ fn mean_of_uniforms(random: &mut Random) -> f64 {
 }
 
 /// Offset into a range of span `t` (last - first). The random number that decides between hot and cold is used again
-/// for the hot key, so hot keys come from the upper three quarters of the hot part. This is the behaviour of sysbench
-/// and must not change.
+/// for the hot key, so hot keys come from the upper three quarters of the hot part. This is as in sysbench and must not
+/// change.
 fn special(random: &mut Random, t: f64) -> u64 {
     let u = random.unit();
     if u / SPECIAL_COLD_DRAWS * t < t {

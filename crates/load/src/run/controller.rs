@@ -202,8 +202,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             } else if now >= end {
                 return Ok(tps_each_second);
             } else {
-                // The only messages now are failures, which next_message returns as errors, and that all events are
-                // done.
+                // The only messages now are failures, which next_message turns into errors, and the end of all events.
                 if let Some(Message::Enough) = self.next_message((now + POLL).min(due).min(end))? {
                     return Ok(tps_each_second);
                 }

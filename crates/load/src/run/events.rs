@@ -1,5 +1,4 @@
-//! A number of transactions after which a run ends. All threads share the counters; runs without a limit do not use
-//! them.
+//! A number of transactions after which a run ends. Threads share the counters; runs without a limit do not use them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

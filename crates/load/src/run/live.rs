@@ -62,8 +62,8 @@ const LEAST_NS: u64 = 1 << 9;
 const DOUBLINGS: u32 = 31;
 const BUCKETS: usize = (DOUBLINGS as usize) << PER_DOUBLING_BITS;
 
-/// Latencies of one thread since the start, in buckets that only it writes. The counters may overflow, because only
-/// differences are used.
+/// Latencies of one thread since the start, in buckets that only it writes. Counters may overflow: only differences are
+/// used.
 #[derive(Debug)]
 pub(super) struct Buckets(Vec<AtomicU32>);
 

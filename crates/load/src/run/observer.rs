@@ -40,8 +40,7 @@ pub struct Interval {
     pub writes_per_s: f64,
     /// Other queries per second.
     pub others_per_s: f64,
-    /// The percentile of [`super::Intervals::percentile`] of the latencies, milliseconds, within 1.6%; `None` without
-    /// transactions.
+    /// The latency at [`super::Intervals::percentile`], milliseconds, within 1.6%; `None` without transactions.
     pub latency_ms: Option<f64>,
     /// Attempts per second that the database asked to run again.
     pub restarts_per_s: f64,
@@ -83,8 +82,8 @@ pub trait Observer {
         1
     }
 
-    /// Called right before each part of a sample except the first, while clients rest. The time it takes is not part of
-    /// the sample.
+    /// Called right before each part of a sample except the first, while clients rest. Its time is not part of the
+    /// sample.
     ///
     /// # Errors
     /// Ends the run.

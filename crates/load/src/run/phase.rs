@@ -1,5 +1,4 @@
-//! Data shared between the controller and the client threads: the phase, which threads read, and counters, which they
-//! write.
+//! Data shared by the controller and the client threads: the phase, which threads read, and counters, which they write.
 
 use super::events::Events;
 use super::live::{Buckets, Slot, Totals};

@@ -301,7 +301,7 @@ impl<'a, C: Client> Worker<'a, C> {
     }
 
     /// Sleeps until the next transaction is due and returns its due time; `None` if the run stops. Transactions that
-    /// were due in the warm-up and have not begun when the first sample begins are skipped: they would delay all later
+    /// were due in the warm-up and have not begun when the first sample begins are skipped: they would delay later
     /// ones.
     fn wait_until_due(&mut self) -> Option<Instant> {
         let mut due_ns = self.schedule.as_mut()?.next()?;
@@ -387,8 +387,7 @@ impl<'a, C: Client> Worker<'a, C> {
                 self.cpu_at_start = CpuTime::of_this_thread();
             }
             Phase::Pause(part) => {
-                // If one transaction lasted longer than the part, the thread missed its start and its CPU time is
-                // unknown.
+                // If a transaction lasted longer than the part, the thread missed its start; its CPU time is unknown.
                 let saw_start = before == Phase::Measure(part);
                 let now = CpuTime::of_this_thread();
                 let cpu = if saw_start { now.since(self.cpu_at_start) } else { CpuTime::default() };

@@ -52,7 +52,7 @@ impl Finding {
         self
     }
 
-    /// Adds the study's line for a machine-wide level, if this machine supports it (with or without root) and not all
+    /// Adds the study's line for a machine-wide level, if this machine supports it (even if only for root), unless all
     /// is good.
     pub(crate) fn study(mut self, system: &System, setting: Setting, text: &str) -> Self {
         let can = setting.level(text).is_ok_and(|level| level.is_here(system));

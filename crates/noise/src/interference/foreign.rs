@@ -25,8 +25,7 @@ pub struct Foreign {
     /// `cpu_s` divided by the total time of these CPUs.
     pub fraction: f64,
     /// The processes that used most CPU time, on any CPU: name, process id, CPU time divided by wall-clock time. At
-    /// most three, with at least 1% each. Processes that began and ended in between are counted in `cpu_s` but not
-    /// listed.
+    /// most three, with at least 1% each. Processes that began and ended meanwhile only count in `cpu_s`.
     pub users: Vec<(String, u32, f64)>,
 }
 
@@ -49,13 +48,12 @@ impl CpuUse {
         Self { taken, cpus, processes }
     }
 
-    /// CPU time of other programs on `cpus` since `earlier`. The processes `own` and all their descendants do not count
-    /// as other programs.
+    /// CPU time of other programs on `cpus` since `earlier`. The processes `own` and their descendants do not count.
     ///
     /// It is the user and system time of these CPUs minus that of own processes and kernel threads. Kernel threads and
     /// interrupts are not counted, because they also work for the benchmark (network, writeback) and their time cannot
-    /// be attributed. The time of own processes and kernel threads on other CPUs is subtracted as well, so the result
-    /// is rather too small than too large.
+    /// be attributed. The time of own processes and kernel threads on other CPUs is subtracted too: the result tends to
+    /// be too small.
     pub fn since(&self, earlier: &Self, cpus: &CpuSet, own: &[u32]) -> Foreign {
         let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
         let (mut worked, mut all) = (0, 0);

@@ -1,5 +1,4 @@
-//! Binds threads of other programs: their original affinities are on disk before they are bound, and are restored
-//! exactly.
+//! Binds threads of other programs: their affinities are on disk before they are bound, and are restored exactly.
 
 use super::entry::VERSION;
 use super::file::Journal;
@@ -37,8 +36,8 @@ struct Entry {
     /// Threads that its process had when the first of them was bound; only in the entry of that first one. A later
     /// thread may have been created by a bound one, and then inherited its CPUs.
     known: BTreeSet<i32>,
-    /// Descendants of its process at that time, in the same entry: a later process has inherited the CPUs of the thread
-    /// that created it.
+    /// Descendants of its process at that time, in the same entry: a later one inherited the CPUs of its creating
+    /// thread.
     #[serde(default)]
     children: BTreeSet<i32>,
     /// The CPUs of the process's first thread, which new threads usually have.
@@ -66,8 +65,7 @@ impl ThreadAffinities {
     /// `may_be_gone`, threads that end meanwhile are no error, because a server's helper threads come and go.
     ///
     /// # Errors
-    /// When a thread has ended or this user may not bind it; when the journal cannot be written, and then nothing is
-    /// bound.
+    /// When a thread has ended or may not be bound; when the journal cannot be written, and then nothing is bound.
     pub fn bind(&mut self, wanted: &[(ThreadRef, CpuSet)], may_be_gone: bool) -> Result<()> {
         let mut new = Vec::new();
         for (thread, cpus) in wanted {

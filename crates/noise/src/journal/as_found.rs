@@ -31,7 +31,7 @@ pub fn recover_trial(system: &System, state_dir: &Path, lock_dir: &Path, patienc
     Ok(report)
 }
 
-/// Checks that every setting in the journal has its original value, and that root's journal has no settings left to
+/// Checks that every setting in the journal has its original value, and that root's journal has nothing left to
 /// restore.
 ///
 /// # Errors

@@ -47,9 +47,8 @@ impl Setting {
         }
     }
 
-    /// The level that the machine has now, in the words of [`Setting::levels`]; another word if its state is not a
-    /// level (`performance+powersave` if frequency domains differ). For interrupts, the CPUs that any interrupt may
-    /// use.
+    /// The level that the machine has now, in the words of [`Setting::levels`]; another word if this is not a level
+    /// (`performance+powersave` if frequency domains differ). For interrupts, the CPUs that any interrupt may use.
     ///
     /// # Errors
     /// [`NoiseError::NotAvailable`] when the machine does not support the setting; [`NoiseError::Read`] when it cannot

@@ -1,5 +1,4 @@
-//! The machine-wide settings: their names, levels and present values, and whether this machine and user can set another
-//! level.
+//! The machine-wide settings: their names, levels and present values, and whether another level can be set.
 
 mod availability;
 mod files;

@@ -103,8 +103,7 @@ impl Place<'_> {
         command
     }
 
-    /// Runs the child until the point with this number. Returns the label of the point, or `None` if there is no such
-    /// point.
+    /// Runs the child until the point with this number. Returns the point's label; `None` if there is none.
     fn crash(&self, does: &str, at: usize) -> Option<String> {
         let (log, mut child) = (self.log(), self.child(does));
         log.crash(&mut child, at, Whom::One);

@@ -17,8 +17,7 @@ use tare_cpuset::{CpuSet, ThreadRef, affinity_of, bind_thread};
 /// # Ok::<(), tare_topology::bind::BindError>(())
 /// ```
 ///
-/// The thread that calls `apply` must also spawn the process. A parent-death signal of the child is tied to that
-/// thread.
+/// The thread that calls `apply` must spawn the process. A parent-death signal of the child is tied to that thread.
 #[derive(Debug)]
 #[must_use = "dropping it puts the thread's own binding back at once"]
 pub struct Placed {
@@ -30,8 +29,7 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// Binds the calling thread. With `cpus` None, its CPUs stay unchanged. On an error, the previous binding is
-    /// restored.
+    /// Binds the calling thread. With `cpus` None, its CPUs stay unchanged. An error restores the previous binding.
     ///
     /// # Errors
     /// When the CPUs or the memory policy of the thread cannot be read or set.

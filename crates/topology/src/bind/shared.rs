@@ -47,8 +47,8 @@ pub fn set_shared_memory_policy(pid: i32, policy: &MemoryPolicy) -> Result<u64, 
 }
 
 /// All pages of the largest shared memory of a process by OS node number, no matter which process touched them
-/// (`/proc/PID/numa_maps` of a process only lists pages that it touched itself). Huge pages of the kernel's pool are
-/// not counted.
+/// (`/proc/PID/numa_maps` only lists pages that the process itself touched). Huge pages of the kernel's pool are not
+/// counted.
 ///
 /// # Errors
 /// When the process has no shared memory, this user may not map it (root may), or the kernel does not report the nodes.

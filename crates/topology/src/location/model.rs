@@ -120,8 +120,7 @@ pub enum Index {
     Even,
     /// Of nodes: the first that has CPUs and memory.
     Near,
-    /// Of nodes: of the others with CPUs and memory, the one farthest from the first, by the distances that the machine
-    /// reports.
+    /// Of nodes: the one with CPUs and memory that is farthest from the first, by the distances of the machine.
     Far,
     /// Of nodes: all that have CPUs and memory.
     Usable,

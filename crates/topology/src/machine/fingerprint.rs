@@ -28,8 +28,7 @@ pub struct Fingerprint {
     pub smt: bool,
     /// The kernel's release, such as `6.1.0-28-amd64`. `None` for a described machine.
     pub kernel: Option<String>,
-    /// An identifier that is new at every boot. It is only recorded: a reboot alone is not a change. `None` for a
-    /// described machine.
+    /// Identifies the boot. It is only recorded: a reboot alone is not a change. `None` for a described machine.
     pub boot_id: Option<String>,
 }
 

@@ -1,5 +1,4 @@
-//! The child process of a [`TopologyReader`](super::TopologyReader): it limits itself, reads one description and
-//! answers.
+//! The child process of a [`TopologyReader`](super::TopologyReader): limits itself, reads a description, answers.
 
 use super::model::Machine;
 use super::xml::{Refused, parse};

@@ -27,9 +27,8 @@ impl Refused {
 }
 
 impl Machine {
-    /// A machine from an XML file, as written by `lstopo machine.xml` on that machine. It is read in this process: use
-    /// this only for trusted files, because hwloc crashes or hangs on some damaged ones. Use [`Machine::describe`] for
-    /// others.
+    /// A machine from an XML file, as written by `lstopo machine.xml` on that machine. It is read in this process: only
+    /// use it for trusted files, because hwloc crashes or hangs on some damaged ones. See [`Machine::describe`].
     ///
     /// # Errors
     /// When the file cannot be read or is invalid.

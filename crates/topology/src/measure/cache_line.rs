@@ -18,8 +18,8 @@ const OVER: u64 = u64::MAX;
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Nanoseconds for a line to move from one CPU to another and back: the minimum over all batches, because disturbances
-/// only add time.
+/// Nanoseconds for a line to move from one CPU to another and back: the minimum of all batches: disturbances only add
+/// time.
 pub(super) fn round_trip_ns(first: u32, second: u32, time: Duration) -> Result<f64, MeasureError> {
     let line = Line(AtomicU64::new(0));
     let ready = Barrier::new(2);

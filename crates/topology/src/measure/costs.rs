@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Costs {
     /// Median round trip of a cache line by the relation of the two PUs, nearest first.
     pub line: Vec<Cost>,
-    /// Round trip of a cache line between nodes, divided by that within a node (different cores only). `None` on a
-    /// machine with one node.
+    /// Round trip of a cache line between nodes, divided by that between cores of a node. `None` with one node.
     pub line_other_node_ratio: Option<f64>,
     /// Latency of another node's memory, divided by that of the own node's.
     pub latency_other_node_ratio: Option<f64>,

@@ -1,9 +1,7 @@
-//! Measures distances on a machine: round trips of cache lines between PUs, latency and bandwidth of memory between
-//! nodes.
+//! Measures round trips of cache lines between PUs, and latency and bandwidth of memory between nodes.
 //!
 //! A [`MeasurePlan`] selects PUs and nodes and the time for each. It can be made for any described machine;
-//! [`measure()`] executes it. The number of pairs is limited: on a large machine a sample is measured, and the plan
-//! says which.
+//! [`measure()`] executes it. On a large machine only a sample of all pairs is measured; the plan says which.
 
 mod cache_line;
 mod costs;

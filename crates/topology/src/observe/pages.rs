@@ -58,8 +58,7 @@ pub struct PagesByPolicy {
     pub others: BTreeMap<u32, NodePages>,
 }
 
-/// Resident pages of a process by node, separately for mappings with the given policy. See [`pages_by_node`] for its
-/// cost.
+/// Resident pages of a process by node, separately for mappings with a policy. See [`pages_by_node`] for its cost.
 ///
 /// # Errors
 /// When the process has ended, or belongs to another user.

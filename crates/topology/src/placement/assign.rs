@@ -11,8 +11,7 @@ const SEARCH_THREADS: usize = 16;
 /// After this many steps the search gives up, and more threads per PU are allowed.
 const SEARCH_STEPS: usize = 20_000;
 
-/// Which PUs may be paired, computed on demand: on a machine with thousands of PUs, a list of all pairs would not fit
-/// into memory.
+/// Which PUs may be paired, computed on demand: with thousands of PUs, a list of all pairs would not fit into memory.
 struct Graph<'a> {
     /// Client PUs that can be paired with some server PU.
     clients: Vec<usize>,

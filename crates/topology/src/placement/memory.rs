@@ -75,8 +75,7 @@ impl MemoryPolicy {
     /// This policy with its nodes as numbers, after checking that they exist on this machine and have memory.
     ///
     /// # Errors
-    /// When a node does not exist on this machine or has no memory, for `each`, and when the kernel does not support
-    /// the policy.
+    /// When a node does not exist or has no memory, for `each`, and when the kernel does not support the policy.
     pub fn resolve(&self, machine: &Machine) -> Result<Self, NotRealizable> {
         Ok(match self {
             Self::Default => Self::Default,

@@ -98,8 +98,7 @@ impl Placement {
     ///   PU has as few threads as possible. A side with `float` counts as `all`.
     ///
     /// # Errors
-    /// When a location, pairing or memory policy is not possible on this machine, or the settings contradict each
-    /// other.
+    /// When a location, pairing or memory policy is not possible on this machine, or settings are contradictory.
     pub fn resolve(&self, machine: &Machine, threads: usize) -> Result<ResolvedPlacement, NotRealizable> {
         if threads == 0 {
             return Err(NotRealizable::new("a placement needs at least one thread"));

@@ -97,8 +97,7 @@ const MACHINES: [&str; 8] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// If tare resolves a location, hwloc-calc selects the same CPUs; if tare refuses it, hwloc-calc selects nothing or
-    /// warns.
+    /// If tare resolves a location, hwloc-calc selects the same CPUs; otherwise it selects nothing or warns.
     #[test]
     fn agrees_with_hwloc_calc(
         machine in prop::sample::select(&MACHINES[..]),

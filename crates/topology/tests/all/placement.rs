@@ -23,8 +23,7 @@ fn pairs(machine: &Machine, client: &str, server: &str, pairing: Pairing, thread
     resolved.client.iter().map(one).zip(resolved.server.iter().map(one)).collect()
 }
 
-/// The article's table: each location in tare's notation, its vCPUs, and those of two threads that are bound one by
-/// one.
+/// The article's table: each location in tare's notation, its vCPUs, and those of two threads bound one by one.
 const CLIENTS: [(&str, &str, [u32; 2]); 6] = [
     ("node:0.core:0", "0,1", [0, 1]),
     ("node:0.core:0-1.pu:0", "0,2", [0, 2]),

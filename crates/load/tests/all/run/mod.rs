@@ -418,8 +418,7 @@ fn a_sample_in_short_parts_has_the_throughput_of_a_long_one() {
     assert!(((cpu.user + cpu.system) * parts.transactions as f64 / 1e6 / of_threads - 1.0).abs() < 1e-6, "{parts:?}");
 }
 
-/// Parts that are so short that resting clients get no CPU before the end, as on a machine that is busy with other
-/// work.
+/// Parts that are so short that resting clients get no CPU before the end, as on a busy machine.
 #[test]
 fn clients_that_sleep_through_parts_of_a_sample_report_each_of_them() {
     let connect = |_: ClientThread| scripted(|_, _| Ok(Attempt::Done(READ)));

@@ -151,8 +151,7 @@ fn slices_of_a_rising_rate_hold_all_that_was_due_in_them_also_what_was_not_done(
             let due = slice.latencies.count() as f64;
             assert!((due - slice.rate * 0.2).abs() <= 1.0, "{due} at {}", slice.rate);
         }
-        // Transactions that were due first wait least: each sample restarts its curve, with the queue of the previous
-        // one.
+        // Transactions that were due first wait least: each sample restarts its curve, with the previous queue.
         assert!(slices[2].tps < 0.5 * slices[2].rate, "{slices:?}");
     }
     let latency = |slice: usize| samples[0].slices[slice].latency_ms.unwrap().p50;
