@@ -1,4 +1,4 @@
-//! The CPUs a thread may run on: set, and read back.
+//! Sets and reads the CPUs a thread may run on.
 
 use crate::{AffinityError, CpuSet, ThreadRef};
 use rustix::io::Errno;
@@ -6,10 +6,11 @@ use rustix::process::Pid;
 use rustix::thread::{self, CpuSet as Mask};
 use std::io;
 
-/// Binds a thread to CPUs, and makes sure that the kernel did.
+/// Binds a thread to CPUs, then reads its affinity back to verify it.
 ///
 /// # Errors
-/// When there is no such thread, it may not be bound, or the kernel lets it run elsewhere than was asked.
+/// When the set is empty or has a CPU number that is too high, when the thread does not exist or may not be bound, or
+/// when the kernel lets it run on other CPUs than requested.
 pub fn bind_thread(thread: ThreadRef, cpus: &CpuSet) -> Result<(), AffinityError> {
     if cpus.is_empty() {
         return Err(AffinityError::NoCpus { thread });
@@ -33,7 +34,7 @@ pub fn bind_thread(thread: ThreadRef, cpus: &CpuSet) -> Result<(), AffinityError
 /// The CPUs a thread may run on.
 ///
 /// # Errors
-/// When there is no such thread, or it may not be looked at.
+/// When the thread does not exist, or its affinity may not be read.
 pub fn affinity_of(thread: ThreadRef) -> Result<CpuSet, AffinityError> {
     let mask = thread::sched_getaffinity(Some(kernel_id(thread)?)).map_err(|errno| match errno {
         Errno::SRCH => AffinityError::NoThread { thread },
@@ -42,11 +43,11 @@ pub fn affinity_of(thread: ThreadRef) -> Result<CpuSet, AffinityError> {
     Ok((0..Mask::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }
 
-/// Does what may move the calling thread to other CPUs (hwloc visits each of them while it looks at a machine), and
-/// makes sure that the thread may run where it might before.
+/// Runs `work`, which may change the CPU affinity of the calling thread (hwloc binds it to each CPU in turn while it
+/// discovers a machine), and restores the affinity afterwards.
 ///
 /// # Errors
-/// When the thread's CPUs cannot be read, and then nothing was done, or cannot be put back.
+/// When the affinity cannot be read (if this fails before `work`, `work` is not run), or cannot be restored.
 pub fn keep_affinity<T>(work: impl FnOnce() -> T) -> Result<T, AffinityError> {
     let this = ThreadRef::of_this_thread();
     let before = affinity_of(this)?;
@@ -57,13 +58,13 @@ pub fn keep_affinity<T>(work: impl FnOnce() -> T) -> Result<T, AffinityError> {
     Ok(done)
 }
 
-/// CPUs that a process takes up again between fork and exec, where nothing may be allocated: entering a control group
-/// with a cpuset gives it all of the group's.
+/// A saved CPU affinity that a process restores between fork and exec, where it must not allocate memory. Entering a
+/// control group with a cpuset resets the affinity to all CPUs of the group.
 #[derive(Debug, Clone)]
 pub struct HeldAffinity(Mask);
 
 impl HeldAffinity {
-    /// Those of the calling thread.
+    /// The affinity of the calling thread.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -71,7 +72,7 @@ impl HeldAffinity {
         Ok(Self(thread::sched_getaffinity(None)?))
     }
 
-    /// Gives them to the calling thread, in one system call.
+    /// Applies this affinity to the calling thread, in one system call.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -80,7 +81,7 @@ impl HeldAffinity {
     }
 }
 
-/// Zero would be the calling thread to the kernel, which a [`ThreadRef`] never means by it.
+/// Rejects 0: to the kernel it means the calling thread, in a [`ThreadRef`] it never does.
 fn kernel_id(thread: ThreadRef) -> Result<Pid, AffinityError> {
     let positive = Some(thread.tid).filter(|tid| *tid > 0);
     positive.and_then(Pid::from_raw).ok_or(AffinityError::NoThread { thread })
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_was_left_on_one_cpu_is_put_back() {
-        // A thread of its own: tests of one process share theirs.
+        // In a thread of its own: the test runner reuses its threads for other tests.
         let moved = std::thread::spawn(|| {
             let this = ThreadRef::of_this_thread();
             let before = affinity_of(this).unwrap();

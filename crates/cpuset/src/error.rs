@@ -1,34 +1,34 @@
-//! What can go wrong when threads are bound.
+//! Errors of binding threads to CPUs.
 
 use crate::{CpuSet, ThreadRef};
 use std::io;
 
-/// Why a thread is not bound as asked.
+/// Why the affinity of a thread could not be set or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum AffinityError {
-    /// A thread must run somewhere.
+    /// The requested set of CPUs is empty.
     #[error("cannot bind {thread} to an empty set of CPUs")]
     NoCpus { thread: ThreadRef },
     /// The binding uses the kernel's fixed-size CPU mask.
     #[error("cannot bind to CPU {cpu}: numbers up to {max} are supported")]
     CpuTooHigh { cpu: u32, max: u32 },
-    /// There is no such thread, or its number is none.
+    /// The thread does not exist, or its number is not positive.
     #[error("there is no {thread}: it has ended")]
     NoThread { thread: ThreadRef },
     /// The kernel refused to bind it.
     #[error("binding {thread} to CPUs {cpus} failed: {source}{}", allowed(source, "sched_setaffinity(2)"))]
     Bind { thread: ThreadRef, cpus: CpuSet, source: io::Error },
-    /// The kernel did not tell.
+    /// The kernel refused to report the affinity.
     #[error("reading the CPU affinity of {thread} failed: {source}{}", allowed(source, "sched_getaffinity(2)"))]
     Read { thread: ThreadRef, source: io::Error },
-    /// The kernel bound the thread elsewhere, as when the cgroup's cpuset withholds some of the CPUs.
+    /// The kernel set other CPUs than requested, for example because the control group's cpuset lacks some of them.
     #[error("{thread} was to run on CPUs {requested}, but the kernel lets it run on {found}")]
     Differs { thread: ThreadRef, requested: CpuSet, found: CpuSet },
 }
 
-/// What to do where the kernel does not permit a call.
+/// Advice for the case that the kernel does not permit a call.
 fn allowed(source: &io::Error, call: &str) -> String {
     match source.kind() {
         io::ErrorKind::PermissionDenied => format!(

@@ -1,4 +1,4 @@
-//! Sets of OS numbers, written as the kernel writes them: `0-3,8`.
+//! Sets of OS numbers, in the kernel's notation: `0-3,8`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,10 +7,9 @@ use std::str::FromStr;
 /// The highest number a set may hold. Linux supports at most 8192 CPUs and 1024 nodes.
 pub const MAX_INDEX: u32 = 65_535;
 
-/// A set of numbers, in ascending order. Text and serde: `0-3,8`; the empty set is the empty string.
+/// A set of numbers in ascending order. As text and in serde it is written `0-3,8`; the empty set is the empty string.
 ///
-/// Kept as the ranges that the text has, first and last number of each, ascending and apart: what a few bytes of a file
-/// say takes a few bytes.
+/// Stored as ranges (first and last number), ascending and not adjacent, so that a short text never needs much memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct IndexSet(Vec<(u32, u32)>);
 
@@ -20,23 +19,23 @@ pub type CpuSet = IndexSet;
 /// OS numbers of NUMA nodes, as in `numactl` and `/sys/devices/system/node`.
 pub type NodeSet = IndexSet;
 
-/// A text that is not a set.
+/// Why a text is not a set of numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at byte {offset}: expected {expected}")]
 pub struct IndexSetError {
-    /// Where, in bytes from the start of the text.
+    /// Position of the error, in bytes from the start of the text.
     pub offset: usize,
-    /// What was expected there, for people.
+    /// What was expected there, as text for the user.
     pub expected: &'static str,
 }
 
 impl IndexSet {
-    /// A set without any number.
+    /// The empty set of numbers.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Of ranges in any order.
+    /// Builds a set from ranges in any order.
     fn of(mut ranges: Vec<(u32, u32)>) -> Self {
         ranges.sort_unstable();
         ranges.dedup_by(|next, kept| {
@@ -70,12 +69,12 @@ impl IndexSet {
         self.0.is_empty()
     }
 
-    /// The lowest number; none of the empty set.
+    /// The lowest number; `None` for the empty set.
     pub fn first(&self) -> Option<u32> {
         Some(self.0.first()?.0)
     }
 
-    /// The highest number; none of the empty set.
+    /// The highest number; `None` for the empty set.
     pub fn last(&self) -> Option<u32> {
         Some(self.0.last()?.1)
     }
@@ -113,7 +112,7 @@ impl IndexSet {
     }
 }
 
-/// As the numbers of one and of the other, one after the other.
+/// Lexicographic order of the numbers.
 impl Ord for IndexSet {
     fn cmp(&self, other: &Self) -> Ordering {
         self.iter().cmp(other.iter())
@@ -182,10 +181,11 @@ impl FromStr for IndexSet {
     }
 }
 
-/// A number as sets write it: digits only, at most [`MAX_INDEX`]. `offset` is where the text stands in what is parsed.
+/// Parses one number of a set: digits only, at most [`MAX_INDEX`]. `offset` is the position of `text` in the whole text
+/// that is parsed, for the error.
 ///
 /// # Errors
-/// When it is anything else.
+/// When the text is not such a number.
 pub fn parse_index(text: &str, offset: usize) -> Result<u32, IndexSetError> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !digits {
@@ -223,7 +223,7 @@ mod tests {
             assert_eq!(text.parse::<IndexSet>().unwrap().to_string(), text);
         }
         assert_eq!("8,0,1,2-3,2".parse::<IndexSet>().unwrap().to_string(), "0-3,8");
-        // What it takes is what was written, and no machine's worth of numbers.
+        // Stored as one range, not as 65,536 numbers.
         assert_eq!(["0-65535"; 1000].join(",").parse::<IndexSet>().unwrap().0, [(0, 65_535)]);
     }
 

@@ -1,12 +1,12 @@
-//! CPU sets as the kernel writes them, threads of any process, binding them and reading back where they are.
+//! CPU sets in the kernel's notation, CPU affinity of threads of any process, and what those threads do.
 //!
-//! - [`CpuSet`]: OS numbers of CPUs, written `0-3,8`; [`NodeSet`] the same for NUMA nodes.
+//! - [`CpuSet`]: a set of OS CPU numbers, written `0-3,8`; [`NodeSet`] is the same for NUMA nodes.
 //! - [`ThreadRef`]: a thread of this process or of another one.
-//! - [`bind_thread`] and [`affinity_of`]: the CPUs a thread may run on, set and read back.
-//! - [`Limits`]: whether there is room for so many more threads.
-//! - [`observe`]: where threads run, how long they ran and waited, what a process used.
+//! - [`bind_thread`] and [`affinity_of`]: set and read the CPUs a thread may run on.
+//! - [`Limits`]: whether the limits of the system allow a given number of further threads.
+//! - [`observe`]: where threads run, how long they ran and waited, and what resources a process used.
 //!
-//! No C library is needed; Linux only.
+//! The crate runs on Linux only and needs no C library.
 
 #![warn(clippy::missing_errors_doc)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]

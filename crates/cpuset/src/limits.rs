@@ -1,6 +1,6 @@
-//! Whether this process, its user and this machine may have so many more threads. Looked at before the first is
-//! started: the kernel refuses one of them in the middle, and a thread that gets no memory for its stack of signals
-//! ends its process.
+//! Checks whether the limits of this process, its user and this machine allow the wanted number of threads. This is
+//! checked before the first one is started: otherwise the kernel refuses one when some already run, and a thread that
+//! gets no memory for its signal stack aborts the process.
 
 use crate::observe::{parse, proc_text};
 use procfs::process::{Status, all_processes};
@@ -10,39 +10,39 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Mappings that a thread takes: its stack and the one for its signals, each with a guard page.
+/// Memory mappings per thread: its stack and its signal stack, each with a guard page.
 const MAPS_PER_THREAD: u64 = 4;
-/// What else is mapped, opened and started meanwhile.
+/// Reserve for mappings, files and threads that are added for other reasons meanwhile.
 const MARGIN: u64 = 100;
-/// Numbers that the kernel keeps back once all have been given out (`RESERVED_PIDS`).
+/// PIDs that the kernel does not reuse once its numbering has wrapped around (`RESERVED_PIDS`).
 const RESERVED_PIDS: u64 = 300;
 
-/// What is about to be started and opened.
+/// The threads and descriptors that are about to be created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Threads of this process.
     pub threads: u64,
-    /// Threads and processes of others that come with them, as a server has one for each connection.
+    /// Threads and processes that other programs create along with them, for example a server's one per connection.
     pub of_others: u64,
     /// Files and sockets that this process opens.
     pub descriptors: u64,
 }
 
-/// A limit that ends what is wanted before its end.
+/// A limit that is lower than what is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{name} is {limit} and about {needed} are needed: {raise}")]
 pub struct LimitTooLow {
-    /// The limit, as the system's manuals name it.
+    /// Its name in the system's manuals.
     pub name: String,
-    /// The number that it has here, in whatever it counts: mappings, threads or descriptors.
+    /// Its current value: a number of mappings, threads or descriptors.
     pub limit: u64,
-    /// What it must be, with what is in use now.
+    /// The value it must have, including what is in use now.
     pub needed: u64,
-    /// The command or file that raises it, with the number, and what to do otherwise.
+    /// The command or file that raises it, with the number, and an alternative.
     pub raise: String,
 }
 
-/// The system started no thread.
+/// The system refused to start a thread.
 #[derive(Debug, Error)]
 #[error(
     "no thread could be started: {0}; raise what limits them (ulimit -u, kernel.threads-max, kernel.pid_max, pids.max of \
@@ -50,7 +50,6 @@ pub struct LimitTooLow {
 )]
 pub struct ThreadRefused(#[from] io::Error);
 
-/// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Mappings,
@@ -65,23 +64,23 @@ struct Limit {
     counts: Kind,
     limit: u64,
     used: u64,
-    /// What raises it, up to the number.
+    /// The command or file that raises it, without the number at its end.
     raise: &'static str,
 }
 
-/// The limits of this process, its user and this machine, and what is in use of them. One that cannot be read does not
-/// limit.
+/// The limits of this process, its user and this machine, with the usage of each. A limit that cannot be read is
+/// ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits(Vec<Limit>);
 
 impl Limits {
-    /// As they are now.
+    /// Reads the present limits and usage.
     pub fn now() -> Self {
         let machine = [mappings(), threads_max(), pid_max(), of_user(), descriptors()];
         Self(machine.into_iter().flatten().chain(control_groups()).collect())
     }
 
-    /// Whether there is room for what is wanted.
+    /// Checks that the limits allow what is wanted.
     ///
     /// # Errors
     /// The first limit that is too low.
@@ -93,7 +92,7 @@ impl Limits {
                 Kind::Descriptors => wanted.descriptors,
             };
             let needed = used.saturating_add(more).saturating_add(MARGIN);
-            // A system that is full already is not for this to judge: a few more may fit, and the kernel says so.
+            // Up to MARGIN more are not checked: a few may fit even if the limit is nearly reached; the kernel decides.
             if more > MARGIN && needed > *limit {
                 let raise = format!("{raise}{needed}, or ask for fewer threads");
                 return Err(LimitTooLow { name: name.clone(), limit: *limit, needed, raise });
@@ -122,7 +121,7 @@ fn sysctl(name: &str, counts: Kind, used: u64, raise: &'static str) -> Option<Li
     Some(Limit { name: name.to_owned(), counts, limit, used, raise })
 }
 
-/// Threads and processes of the machine: `running/all` in /proc/loadavg.
+/// Threads and processes of the machine: the second number of `running/all` in /proc/loadavg.
 fn tasks_here() -> Option<u64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
@@ -140,7 +139,8 @@ fn of_user() -> Option<Limit> {
     Some(Limit { name, counts: Kind::Tasks, limit, used, raise: "ulimit -u " })
 }
 
-/// Whether the kernel lets this process pass the limit of its user: it may raise limits, and not in a user namespace.
+/// Whether the kernel does not apply RLIMIT_NPROC to this process: it has CAP_SYS_ADMIN or CAP_SYS_RESOURCE and is not
+/// in a user namespace.
 fn is_exempt() -> bool {
     const SYS_ADMIN: u64 = 1 << 21;
     const SYS_RESOURCE: u64 = 1 << 24;
@@ -157,13 +157,13 @@ fn descriptors() -> Option<Limit> {
     Some(Limit { name, counts: Kind::Descriptors, limit, used, raise: "ulimit -n " })
 }
 
-/// The control groups that this process is in, each with a limit of its own.
+/// The limits of the control group that this process is in and of all groups above it.
 fn control_groups() -> Vec<Limit> {
     let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     text.lines().filter_map(folder_of_group).flat_map(|(top, folder)| above(&top, &folder)).collect()
 }
 
-/// Where the hierarchy of a line of /proc/self/cgroup is mounted, and the folder of its group.
+/// For a line of /proc/self/cgroup: the mount point of the hierarchy, and the folder of the group.
 fn folder_of_group(line: &str) -> Option<(PathBuf, PathBuf)> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, path) = (parts.next()?, parts.next()?);
@@ -187,7 +187,7 @@ fn above(top: &Path, folder: &Path) -> Vec<Limit> {
     limited.collect()
 }
 
-/// A file that holds a number; none for `max` too.
+/// The number in a file; `None` also for `max`.
 fn number(path: &Path) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }

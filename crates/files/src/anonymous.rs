@@ -1,4 +1,4 @@
-//! Secrets for programs that take the path of a file: the content is in memory alone and goes with this process.
+//! Passes a secret to programs that take the path of a file. The content is only in memory and ends with this process.
 
 use rustix::fs::{MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
@@ -8,27 +8,27 @@ use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
-/// A file without a name, readable to this user alone, that no one can change. However this process ends, nothing of it
-/// stays.
+/// A sealed in-memory file without a name, readable only by this user. Nothing of it remains after this process,
+/// however it ends.
 #[derive(Debug)]
 pub struct AnonymousFile {
     file: OwnedFd,
 }
 
 impl AnonymousFile {
-    /// A file with this content.
+    /// Creates a file with this content.
     ///
     /// # Errors
-    /// When the kernel has no such files, or lets the programs that this one starts not open them by
-    /// [`AnonymousFile::path`]: a private folder is what remains then.
+    /// When the kernel does not support sealed files, or does not let child processes open them by
+    /// [`AnonymousFile::path`]. The caller can then use a private folder.
     pub fn with(bytes: &[u8]) -> io::Result<Self> {
-        // The kernel gives what belongs to such a process to root, as that of a program with file capabilities.
+        // The /proc files of a process that is not dumpable, such as a program with file capabilities, belong to root.
         if dumpable_behavior()? != DumpableBehavior::Dumpable {
             return Err(ErrorKind::Unsupported.into());
         }
         let mut file = File::from(sealable()?);
         file.write_all(bytes)?;
-        // Clients refuse secrets that others could read by their mode.
+        // Client programs refuse secrets whose mode lets others read them.
         fchmod(&file, Mode::RUSR)?;
         fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
         let anonymous = Self { file: file.into() };
@@ -36,18 +36,19 @@ impl AnonymousFile {
         Ok(anonymous)
     }
 
-    /// Where programs of this user find it while this process lives, whatever descriptors they have closed.
+    /// A path under which programs of this user can open it while this process lives, even if they have closed all
+    /// inherited descriptors.
     pub fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", getpid().as_raw_nonzero(), self.file.as_raw_fd()).into()
     }
 }
 
-/// An empty one that can be sealed, and that is no program where the kernel knows of that.
+/// An empty file that can be sealed and, where the kernel supports it, cannot be executed.
 fn sealable() -> io::Result<OwnedFd> {
     const NAME: &str = "tare-private";
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     match memfd_create(NAME, flags | MemfdFlags::NOEXEC_SEAL) {
-        // Linux before 6.3.
+        // Linux before 6.3 does not know NOEXEC_SEAL.
         Err(Errno::INVAL) => Ok(memfd_create(NAME, flags)?),
         other => Ok(other?),
     }
@@ -62,7 +63,7 @@ mod tests {
     #[test]
     fn a_child_reads_it_by_its_path_and_no_one_changes_it() {
         let secret = AnonymousFile::with(b"p w").unwrap();
-        // Twice: each opening begins at the first byte.
+        // Twice, because each open must start at the first byte.
         for _ in 0..2 {
             let read = Command::new("cat").arg(secret.path()).output().unwrap();
             assert_eq!((read.status.success(), read.stdout.as_slice()), (true, b"p w".as_slice()));

@@ -1,13 +1,12 @@
-//! Crash points: where a test ends this program as a kill -9 or a power cut would (feature `crash-points`).
+//! Crash points: where a test ends this program as a kill -9 or a power failure would (feature `crash-points`).
 //!
-//! One stands before and after every step whose effect outlives the process. In a program that is not built for tests
-//! they are nothing.
+//! There is one before and after every step whose effect outlives the process. Without the feature they do nothing.
 
 #[cfg(feature = "crash-points")]
 #[path = "crash_on.rs"]
 mod on;
 
-/// A step that a crash may leave undone, or as the last one done. `label` is how a test counts it.
+/// A crash point: the program may end here. `label` is its name in the log of the test.
 #[inline]
 pub fn point(label: &'static str) {
     #[cfg(feature = "crash-points")]
@@ -16,8 +15,8 @@ pub fn point(label: &'static str) {
     let _ = label;
 }
 
-/// Runs a step whose points do not count: it is done again as often as the clock wants, and points behind it must have
-/// the same number in every run.
+/// Runs a step whose points are not counted. Use it for a step that is repeated depending on time: the points after it
+/// must have the same numbers in every run.
 #[inline]
 pub fn uncounted<T>(step: impl FnOnce() -> T) -> T {
     #[cfg(feature = "crash-points")]

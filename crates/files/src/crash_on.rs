@@ -1,4 +1,4 @@
-//! Crash points of programs that are built for tests: numbered in one log by all processes that inherit its name.
+//! Crash points of programs that are built for tests. All processes with the same environment number them in one log.
 
 use rustix::process::{Signal, getpid, kill_process};
 use std::cell::Cell;
@@ -7,11 +7,11 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// What the environment asks for.
+/// The settings from the environment.
 struct Plan {
     /// One line for each point that was reached: process and label.
     log: PathBuf,
-    /// The number of the point that is the crash; none where they are only counted.
+    /// The number of the point at which the program crashes; `None` if points are only counted.
     at: Option<usize>,
     signal: Signal,
 }
@@ -20,7 +20,7 @@ static PLAN: LazyLock<Option<Plan>> = LazyLock::new(|| {
     let log = std::env::var_os("TARE_CRASH_LOG")?.into();
     let at = std::env::var("TARE_CRASH_AT").ok().and_then(|number| number.parse().ok());
     let all = std::env::var_os("TARE_CRASH_WHOM").is_some_and(|whom| whom == "all");
-    // Stopped, it keeps the log locked: no other process gets past its next point, and the test kills them all.
+    // A stopped process keeps the log locked, so no other process passes its next point, and the test kills all.
     Some(Plan { log, at, signal: if all { Signal::STOP } else { Signal::KILL } })
 });
 
@@ -28,7 +28,7 @@ thread_local! {
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// While it lives, points of this thread are none.
+/// While it lives, points of this thread are not counted.
 pub(super) struct Silent;
 
 impl Silent {
@@ -49,18 +49,18 @@ pub(super) fn point(label: &str) {
         return;
     }
     let Some(plan) = &*PLAN else { return };
-    // A test that counted too few points would prove too much.
+    // A missed point would let the test pass without having tested it.
     let Ok((_locked, number)) = reach(plan, label) else { std::process::abort() };
     if plan.at == Some(number) {
         let _ = kill_process(getpid(), plan.signal);
-        // Until the signal is there.
+        // Wait until the signal arrives.
         loop {
             std::thread::park();
         }
     }
 }
 
-/// Adds a line, and returns its number with the log, locked.
+/// Appends a line, and returns the locked log and the number of the line.
 fn reach(plan: &Plan, label: &str) -> io::Result<(File, usize)> {
     let mut log = OpenOptions::new().read(true).append(true).create(true).open(&plan.log)?;
     log.lock()?;

@@ -1,4 +1,4 @@
-//! What can be wrong with a file or a folder, where, and what to do now.
+//! Errors about a file or folder, with the path and advice.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,37 +14,37 @@ pub enum FilesError {
     /// The system refused.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
-    /// A link stands where a file or folder of ours belongs.
+    /// A symbolic link is in the place of a file or folder of this program.
     #[error("{} is a symbolic link, and links are not followed here: remove it, or name the place it leads to", .0.display())]
     Link(PathBuf),
-    /// What is written to it would be written to another file of who knows whom.
+    /// The file has further hard links: writing to it would change a file that may belong to another user.
     #[error("{} has further names (hard links), which may be another's: put a copy in its place", .0.display())]
     Linked(PathBuf),
-    /// Something else has that name: a pipe, a device, a folder.
+    /// Another kind of file has that name: a pipe, a device, a folder.
     #[error("{} is no {expected}: remove it, or name another place", path.display())]
     WrongKind { path: PathBuf, expected: &'static str },
-    /// Someone else's: what it holds may be chosen to harm.
+    /// It belongs to another user: its content may be malicious.
     #[error(
         "{} belongs to user {owner}, and this process runs as user {me}: use a place of your own, or remove it after \
          looking at what it holds", path.display()
     )]
     Foreign { path: PathBuf, owner: u32, me: u32 },
-    /// Others may write to it, so what it holds may be theirs.
+    /// Others may write to it, so its content may come from them.
     #[error(
         "others may write to {} (mode {mode:04o}), so what it holds is not believed: look at it, remove it, or close it \
          with chmod go-w", path.display()
     )]
     Open { path: PathBuf, mode: u32 },
-    /// A name that leads out of the folder that it was given for.
+    /// A path that leads out of the folder it should be in.
     #[error("{} does not lie inside {}", path.display(), folder.display())]
     Outside { path: PathBuf, folder: PathBuf },
-    /// It holds more than is read into memory.
+    /// It is larger than the limit for reading into memory.
     #[error("{} is larger than {limit} bytes, the most that is read", path.display())]
     TooLarge { path: PathBuf, limit: u64 },
 }
 
 impl FilesError {
-    /// An error of the system, with a link told apart: that is what ELOOP means after O_NOFOLLOW.
+    /// An error of the system. ELOOP becomes [`FilesError::Link`]: that is its meaning with O_NOFOLLOW.
     pub(crate) fn io(doing: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         let source = source.into();
         if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
@@ -53,7 +53,7 @@ impl FilesError {
         Self::Io { doing, path: path.to_owned(), source }
     }
 
-    /// The system's reason, where there is one.
+    /// The kind of the system's error, if there is one.
     pub fn source_kind(&self) -> Option<io::ErrorKind> {
         match self {
             Self::Io { source, .. } => Some(source.kind()),
@@ -61,12 +61,12 @@ impl FilesError {
         }
     }
 
-    /// Whether others have, or may have had, a hand in it.
+    /// Whether other users own it, or may have changed it.
     pub fn is_of_others(&self) -> bool {
         matches!(self, Self::Foreign { .. } | Self::Open { .. })
     }
 
-    /// The file or folder it is about.
+    /// The file or folder of the error.
     pub fn path(&self) -> &Path {
         match self {
             Self::Io { path, .. }
@@ -81,7 +81,7 @@ impl FilesError {
     }
 }
 
-/// For callers whose own error names the file: the system's reason, or ours in its place.
+/// For callers whose own error names the file: the system's error, or else this one.
 impl From<FilesError> for io::Error {
     fn from(error: FilesError) -> Self {
         match error {

@@ -1,4 +1,4 @@
-//! A folder that is open: what it holds is found through its handle, whatever becomes of its name, and through no link.
+//! An open folder. Its files are opened through its handle, so renaming it has no effect. Links are not followed.
 
 use crate::error::{FilesError, Result};
 use crate::owner::{Audience, Rights, Trust, me, stat};
@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// An open folder of results. What is opened in it is checked as the folder itself was; what is made in it is never
-/// open to the writing of others, and private where it is: root's is, unless root has opened it.
+/// An open folder of results. What is opened in it is checked with the same [`Trust`] as the folder itself. New files
+/// and folders in it are never writable for others, and are private if the folder is private. A folder that root
+/// creates is private unless root changes its mode.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -26,18 +27,18 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder; none when there is none of that name. Links on the way and at its end are followed where they
-    /// are believed.
+    /// Opens a folder; `None` if it does not exist. Links in the path, including the last component, are followed if
+    /// they are trusted.
     ///
     /// # Errors
-    /// [`FilesError::Foreign`] and [`FilesError::Open`] when it, or a folder or link on the way, is another's or open
-    /// to the writing of others; [`FilesError::WrongKind`] for what is no folder, and what the system says.
+    /// [`FilesError::Foreign`] and [`FilesError::Open`] when it, or a folder or link in its path, belongs to another
+    /// user or is writable for others; [`FilesError::WrongKind`] if it is not a folder; the system's error.
     pub fn open(path: &Path, trust: Trust) -> Result<Option<Self>> {
         let handle = walk::open(path, FOLDER, trust, Last::Followed)?;
         Ok(handle.map(|handle| Self { path: path.to_owned(), handle, trust }))
     }
 
-    /// Opens a folder, with those above it made where missing.
+    /// Opens a folder; creates it and its parents where missing.
     ///
     /// # Errors
     /// As [`Folder::open`].
@@ -55,12 +56,12 @@ impl Folder {
         let handle = rustix::fs::openat(above, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
         let handle = handle.map_err(|e| no_folder(e, &path))?;
         trust.check(&handle, &path)?;
-        // A list for new files that goes with the folder above would take the umask's place in it (acl(5)).
+        // A default ACL that is inherited from the parent would replace the umask for new files (acl(5)).
         let _ = rustix::fs::fremovexattr(&handle, "system.posix_acl_default");
         Ok(Self { path, handle, trust })
     }
 
-    /// A folder in it, made where missing.
+    /// Opens a subfolder; creates it if missing.
     ///
     /// # Errors
     /// As [`Folder::sub`].
@@ -68,10 +69,10 @@ impl Folder {
         Self::make_in(self.handle.as_fd(), OsStr::new(name), self.rights()?, self.path.join(name), self.trust)
     }
 
-    /// A folder in it; none when there is none of that name. No link is followed.
+    /// Opens a subfolder; `None` if it does not exist. Links are not followed.
     ///
     /// # Errors
-    /// [`FilesError::WrongKind`] for a link or a file, what [`Folder::open`] refuses, and what the system says.
+    /// [`FilesError::WrongKind`] for a link or a file; the errors of [`Folder::open`].
     pub fn sub(&self, name: impl AsRef<OsStr>) -> Result<Option<Self>> {
         let path = self.path.join(name.as_ref());
         match rustix::fs::openat(&self.handle, name.as_ref(), FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
@@ -84,22 +85,22 @@ impl Folder {
         }
     }
 
-    /// Its path, as it was given: for programs that take nothing else, and for messages.
+    /// Its path, as it was given: for messages, and for programs that only accept a path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A regular file in it, open for reading; none when there is no such file.
+    /// Opens a regular file in it for reading; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`FilesError::Link`], [`FilesError::WrongKind`], what is not believed, and what the system says.
+    /// [`FilesError::Link`]; [`FilesError::WrongKind`]; if it is not trusted; the system's error.
     pub fn file(&self, name: impl AsRef<OsStr>) -> Result<Option<File>> {
         let path = self.path.join(name.as_ref());
         let file = open_at(&self.handle, name.as_ref(), READ);
         opened(file, &path)?.map(|file| self.believed(file, &path)).transpose()
     }
 
-    /// The content of a regular file in it; none when there is no such file.
+    /// The content of a regular file in it; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`Folder::file`], and [`FilesError::TooLarge`].
@@ -107,11 +108,11 @@ impl Folder {
         self.file(name)?.map(|file| read_all(file, &self.path.join(name), limit)).transpose()
     }
 
-    /// The content of a regular file below it; none when there is no such file. No link is followed on the way either,
-    /// so that what is read lies inside.
+    /// The content of a regular file in it or in a folder below it; `None` if it does not exist. No link in the path is
+    /// followed, so the file is inside the folder.
     ///
     /// # Errors
-    /// As [`Folder::read`]; a path that is absolute or steps out by `..` is [`FilesError::Outside`].
+    /// As [`Folder::read`]; [`FilesError::Outside`] for a path that is absolute or contains `..`.
     pub fn read_beneath(&self, path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
         let (folders, last) = names_inside(path, &self.path)?;
         let mut below: Option<Self> = None;
@@ -123,18 +124,18 @@ impl Folder {
         at.file(last)?.map(|file| read_all(file, &at.path.join(last), limit)).transpose()
     }
 
-    /// Writes a file in it whole or not at all, synced.
+    /// Writes a file in it completely or not at all, and syncs it.
     ///
     /// # Errors
-    /// What the system says; an older content is untouched then.
+    /// The system's error. The old content then remains, unless only the final sync of the folder failed.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.write_with(name, |file| file.write_all(bytes))
     }
 
-    /// Writes whole what is too large to be held in memory: `content` writes it, through a buffer.
+    /// As [`Folder::write`], for content that is too large for memory: `content` writes it, through a buffer.
     ///
     /// # Errors
-    /// As [`Folder::write`], and what `content` says.
+    /// As [`Folder::write`]; the error of `content`.
     pub fn write_with(
         &self,
         name: &str,
@@ -144,23 +145,24 @@ impl Folder {
         write_in(self.handle.as_fd(), OsStr::new(name), content, mode, &path)
     }
 
-    /// Opens a regular file in it for appending and reading; made where missing.
+    /// Opens a regular file in it for appending and reading; creates it if missing.
     ///
     /// # Errors
-    /// As [`Folder::file`].
+    /// As [`Folder::file`]; [`FilesError::Linked`] for a file with several hard links in a folder of [`Trust::Anyone`].
     pub fn append(&self, name: &str) -> Result<File> {
         self.append_with(name, self.rights()?)
     }
 
-    /// Opens a file in it for a lock; made where missing. Whoever can open a file can hold its lock: no one else can.
+    /// Opens a lock file in it; creates it if missing. Its mode excludes other users: a user who can open it could lock
+    /// it.
     ///
     /// # Errors
-    /// As [`Folder::file`].
+    /// As [`Folder::append`].
     pub fn lock_file(&self, name: &str) -> Result<File> {
         let file = self.append_with(name, Rights::PRIVATE)?;
         let path = self.path.join(name);
         if stat(&file, &path)?.st_uid == me() {
-            // Older versions made it for others to read.
+            // Older versions created it readable for others.
             rustix::fs::fchmod(&file, Rights::PRIVATE.file).map_err(|e| FilesError::io("close", &path, e))?;
         }
         Ok(file)
@@ -172,23 +174,24 @@ impl Folder {
         let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, rights.file);
         let file = file.map_err(|e| FilesError::io("open", &path, e))?;
         check_regular(&file, &path)?;
-        // Who may write to the folder could have given any file its name (proc_sys_fs(5), protected_hardlinks).
+        // A user who may write to the folder could have hard-linked any file there (proc_sys_fs(5),
+        // protected_hardlinks).
         if self.trust == Trust::Anyone && stat(&file, &path)?.st_nlink > 1 {
             return Err(FilesError::Linked(path));
         }
         self.believed(File::from(file), &path)
     }
 
-    /// A fresh empty file in it for a log. What has its name is removed first, so that no older file of another owner
-    /// is written to.
+    /// Creates a new empty file for a log. An existing file of that name is removed first, so that no older file of
+    /// another owner is written to.
     ///
     /// # Errors
-    /// What the system says, with the file.
+    /// The system's error, with the path.
     pub fn new_log(&self, name: &str) -> Result<File> {
         new_in(self.handle.as_fd(), OsStr::new(name), self.rights()?.file, &self.path.join(name))
     }
 
-    /// A fresh empty file for the copy of another, which no one may read who may not read that one.
+    /// Creates a new empty file for a copy of `of`. Its permissions are at most those of `of`.
     ///
     /// # Errors
     /// As [`Folder::new_log`].
@@ -199,7 +202,7 @@ impl Folder {
         new_in(self.handle.as_fd(), OsStr::new(name), mode, &path)
     }
 
-    /// The same folder, by a handle of its own.
+    /// The same folder, with a second handle.
     ///
     /// # Errors
     /// When the process has no descriptor left.
@@ -212,9 +215,9 @@ impl Folder {
         Ok(Self { path: self.path.clone(), handle, trust: self.trust })
     }
 
-    /// The path of a name in it, through its handle: for what takes nothing else. Good while it lives.
-    /// Where the kernel gives what belongs to this process to root, other programs could not go there: then it is
-    /// the path by name.
+    /// The path of a name in it through its handle, for functions and programs that only accept a path. Valid while the
+    /// folder is open. If this process is not dumpable, its /proc files belong to root and other programs cannot use
+    /// them: the plain path is returned then.
     pub fn path_by_handle(&self, name: &str) -> PathBuf {
         match dumpable_behavior() {
             Ok(DumpableBehavior::Dumpable) => {
@@ -225,28 +228,28 @@ impl Folder {
         }
     }
 
-    /// Removes a file in it; one that is not there is as good.
+    /// Removes a file in it. A missing file is not an error.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn remove(&self, name: &str) -> Result<()> {
         self.unlink(name, AtFlags::empty())
     }
 
-    /// Removes an empty folder in it; one that is not there is as good.
+    /// Removes an empty subfolder. A missing one is not an error.
     ///
     /// # Errors
-    /// What the system says, of one that is not empty among it.
+    /// The system's error, for example if the subfolder is not empty.
     pub fn remove_sub(&self, name: &str) -> Result<()> {
         self.unlink(name, AtFlags::REMOVEDIR)
     }
 
-    /// Removes what has this name in it, with all that it holds; no link is followed. What is not there is as good.
+    /// Removes a file or subfolder in it, recursively; no link is followed. A missing one is not an error.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn remove_all(&self, name: &str) -> Result<()> {
-        // By the handle; the library follows no link either.
+        // Through the handle; `remove_dir_all` follows no link either.
         let through = Path::new("/proc/self/fd").join(self.handle.as_raw_fd().to_string()).join(name);
         match std::fs::remove_dir_all(through) {
             Err(e) if e.kind() == io::ErrorKind::NotADirectory => self.remove(name),
@@ -262,26 +265,26 @@ impl Folder {
         }
     }
 
-    /// Who gets at it.
+    /// Which users can access it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn audience(&self) -> Result<Audience> {
         Audience::of(&self.handle, &self.path)
     }
 
-    /// Takes the rights of all but its owner.
+    /// Removes the permissions of all users except its owner.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn make_private(&self) -> Result<()> {
         rustix::fs::fchmod(&self.handle, Rights::PRIVATE.folder).map_err(|e| FilesError::io("close", &self.path, e))
     }
 
-    /// What no other folder has as long as this one is there: its device and its number on it.
+    /// Device and inode number, which are unique as long as the folder exists.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn identity(&self) -> Result<(u64, u64)> {
         let stat = stat(&self.handle, &self.path)?;
         Ok((stat.st_dev, stat.st_ino))
@@ -291,26 +294,26 @@ impl Folder {
         Rights::inside(self.handle.as_fd(), &self.path)
     }
 
-    /// The names in it that are text, sorted.
+    /// The names in it that are valid UTF-8, sorted.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn names(&self) -> Result<Vec<String>> {
         names(self.handle.as_fd(), &self.path)
     }
 
-    /// Returns when the names in it are on the disk.
+    /// Syncs the folder: returns when the names in it are on the disk.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn sync(&self) -> Result<()> {
         rustix::fs::fsync(&self.handle).map_err(|e| FilesError::io("sync", &self.path, e))
     }
 
     fn believed(&self, file: File, path: &Path) -> Result<File> {
         self.trust.check(&file, path)?;
-        // Who owns a folder of anyone's could have given a file of this user's a name in it, and what is made of it is
-        // for all who may read the folder.
+        // The owner of an untrusted folder could have hard-linked a file of this user there. Output that is made from
+        // it would then be readable for everyone who may read the folder.
         if self.trust == Trust::Anyone {
             let found = stat(&file, path)?;
             if found.st_nlink > 1 && found.st_uid != stat(&self.handle, &self.path)?.st_uid {
@@ -321,7 +324,7 @@ impl Folder {
     }
 }
 
-/// The names in an open folder that are text, sorted.
+/// The names in an open folder that are valid UTF-8, sorted.
 pub(crate) fn names(folder: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>> {
     let failed = |e| FilesError::io("list", path, e);
     let mut names = Vec::new();
@@ -333,14 +336,14 @@ pub(crate) fn names(folder: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>> 
     Ok(names)
 }
 
-/// The folder that a path is made in, and its name there.
+/// The parent folder of a path, and its name there.
 fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     let name = path.file_name().ok_or_else(|| FilesError::io("create", path, Errno::NOENT))?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty());
     Ok((above.unwrap_or(Path::new(".")), name))
 }
 
-/// A folder to make another in, with those above it made where missing. Nothing is made where it would not be believed.
+/// Opens a parent folder; creates it and its own parents where missing. Nothing is created in an untrusted place.
 fn made_above(path: &Path, trust: Trust) -> Result<OwnedFd> {
     if let Some(folder) = walk::open_above(path, trust)? {
         return Ok(folder);
@@ -350,7 +353,7 @@ fn made_above(path: &Path, trust: Trust) -> Result<OwnedFd> {
     walk::open_above(path, trust)?.ok_or_else(|| FilesError::io("create", path, Errno::NOENT))
 }
 
-/// Makes a folder; one that is there already is looked at by who opens it.
+/// Creates a folder. An existing one is not an error here: the function that opens it checks it.
 fn make(above: BorrowedFd<'_>, name: &OsStr, rights: Rights, path: &Path) -> Result<()> {
     match rustix::fs::mkdirat(above, name, rights.folder) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),

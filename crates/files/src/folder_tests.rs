@@ -1,4 +1,4 @@
-//! Folders of results: who is believed on the way, what new files are open to, and what a handle holds on to.
+//! Tests of folders of results: which path components are trusted, permissions of new files, and access by handle.
 
 use crate::{FilesError, Folder, Trust, read_named};
 use std::fs::{self, Permissions};
@@ -31,7 +31,7 @@ fn a_folder_on_the_way_that_others_may_write_to_is_refused_unless_it_is_sticky()
         assert!(opened.as_ref().map_or_else(refused, |folder| held && folder.is_some()), "{opened:?}");
         let read = read_named(&study, LIMIT, OWN);
         assert!(read.as_ref().map_or_else(refused, |text| held && text == b"text"), "{read:?}");
-        // Nothing is made there either.
+        // Nothing is created there either.
         let made = Folder::open_or_create(&above.join(format!("mine/new-{open:o}/results")), OWN);
         assert!(made.as_ref().map_or_else(refused, |_| held), "{made:?}");
         assert_eq!(above.join(format!("mine/new-{open:o}")).exists(), held);
@@ -114,13 +114,13 @@ fn a_copy_is_open_to_no_one_whom_its_source_is_closed_to() {
     let source = scratch.path().join("source");
     fs::write(&source, "secret").unwrap();
     set_mode(&source, 0o640);
-    // Else what root makes there is private anyway.
+    // Otherwise files that root creates there are private anyway.
     set_mode(folder.path(), 0o755);
     folder.new_copy("copy", &fs::File::open(&source).unwrap()).unwrap();
     assert_eq!(mode(&folder.path().join("copy")) & !0o640, 0);
 }
 
-/// Only root can make what is another user's.
+/// Only root can create files of another user.
 #[test]
 fn another_users_folder_link_or_file_is_refused_and_the_callers_is_not() {
     if !rustix::process::geteuid().is_root() {
@@ -187,7 +187,7 @@ fn what_is_appended_in_a_folder_of_anyones_goes_to_no_file_that_has_another_name
     assert!(matches!(folder.append("trials.jsonl.damaged"), Err(FilesError::Linked(_))));
     assert!(matches!(folder.lock_file(".lock"), Err(FilesError::Linked(_))));
     assert_eq!(mode(&victim), 0o644);
-    // No one else has put it there.
+    // In a trusted folder, no other user can have created the link.
     assert!(Folder::open(&results, OWN).unwrap().unwrap().append("trials.jsonl.damaged").is_ok());
 }
 
@@ -217,20 +217,20 @@ fn no_one_else_can_hold_the_lock_of_results_that_all_may_read() {
     let folder = Folder::open(&shown, OWN).unwrap().unwrap();
     folder.lock_file(".lock").unwrap();
     assert_eq!(mode(&shown.join(".lock")), 0o600);
-    // That of an older version.
+    // As an older version created it.
     set_mode(&shown.join(".lock"), 0o644);
     folder.lock_file(".lock").unwrap();
     assert_eq!(mode(&shown.join(".lock")), 0o600);
 }
 
-/// An entry of an access control list in the form of the kernel (posix_acl_xattr.h): tag, rights, id.
+/// An entry of an access control list in the kernel's format (posix_acl_xattr.h): tag, permissions, id.
 fn entry(tag: u16, rights: u16, id: u32) -> [u8; 8] {
     let [tag, rights] = [tag, rights].map(u16::to_le_bytes);
     let id = id.to_le_bytes();
     [tag[0], tag[1], rights[0], rights[1], id[0], id[1], id[2], id[3]]
 }
 
-/// Owner and group may do all, and so may user 7.
+/// A list with all permissions for the owner, the group and user 7.
 fn list() -> Vec<u8> {
     const NO_ID: u32 = u32::MAX;
     let entries =
@@ -250,7 +250,7 @@ fn who_may_write_by_an_access_control_list_is_someone_else() {
     if !set_list(&study, "system.posix_acl_access") {
         return;
     }
-    // Its mode looks as that of a file of the group of the user.
+    // Its mode is the same as without a list, when only the user's own group may write.
     assert_eq!(mode(&study), 0o770);
     assert!(matches!(read_named(&study, LIMIT, OWN), Err(FilesError::Open { mode: 0o770, .. })));
     let opened = fs::File::open(&study).unwrap();
@@ -267,7 +267,7 @@ fn a_list_of_the_folder_above_opens_nothing_that_is_made_in_a_new_one() {
     let folder = Folder::open_or_create(&scratch.path().join("results"), OWN).unwrap();
     let (builds, elsewhere) = (folder.make_sub("builds").unwrap(), tempfile::tempdir().unwrap());
     let made = [builds.path(), elsewhere.path()].map(|folder| {
-        // As a compiler makes them.
+        // With default permissions, as a compiler creates folders.
         fs::create_dir(folder.join("program")).unwrap();
         mode(&folder.join("program"))
     });

@@ -1,9 +1,10 @@
-//! Whether a group is this user's alone: many distributions give each user one, and with it a umask of 002.
+//! Whether this user is the only member of their group. Many distributions create a group per user and set umask 002.
 
 use std::sync::OnceLock;
 
-/// Whether no one else is in the group of this process; of root never. A group that this machine's own files do not
-/// list may have anyone in it: no directory of users is asked, for it may be on a network that does not answer.
+/// Whether the group of this process has no other member except root; always false for root. Only the local files are
+/// read, because a directory service on the network may not answer: a group that they do not list may have any member,
+/// and the result is false.
 pub(crate) fn is_own() -> bool {
     static OWN: OnceLock<bool> = OnceLock::new();
     *OWN.get_or_init(|| {
@@ -13,7 +14,7 @@ pub(crate) fn is_own() -> bool {
     })
 }
 
-/// By lines of passwd(5) and group(5).
+/// The decision, from the lines of passwd(5) and group(5).
 fn is_alone(users: &str, groups: &str, user: u32, group: u32) -> bool {
     let number = |line: &str, field: usize| line.split(':').nth(field)?.parse::<u32>().ok();
     let is_root = |line: &str| number(line, 2) == Some(0);

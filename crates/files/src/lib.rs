@@ -1,23 +1,26 @@
-//! Files that are believed or left behind: private folders, whole writes, and reads that follow no link.
+//! Safe access to files: private folders, atomic writes, and reads that follow no symbolic link.
 //!
-//! | file | holds |
+//! A file is *trusted* if no other user than root could have changed it or put it in its place. The content of any
+//! other file is only data: no decision of the program depends on it.
+//!
+//! - State, caches and run folders are [`PrivateFolder`]s.
+//! - Results directories are [`Folder`]s, opened as trusted or as data ([`Trust`]).
+//! - Files that a user names are read with [`read_named`] and written with [`write_named`].
+//!
+//! | module | contents |
 //! | --- | --- |
-//! | `crash` | places at which tests end the program as a crash would |
-//! | `error` | what can be wrong with a file or folder, and what to do about it |
-//! | `owner` | whose a file is, who else could change it, and who is believed; who may do what with new files and folders |
-//! | `group` | whether the group of this user has no one else in it |
-//! | `walk` | the way to a file, each folder checked by its handle before the next name is taken from it |
-//! | `folder` | an open folder of results: all that it holds is found through its handle |
-//! | `log` | a log that is opened through the handle of its folder |
-//! | `read` | reading a regular file with a limit |
-//! | `whole` | writing a file whole or not at all |
-//! | `anonymous` | secrets in files without a name, which go with this process |
-//! | `private` | folders that only their owner can enter, used by their handle |
-//! | `room` | what files take, and whether a file system has room for what is about to be written |
-//!
-//! The rule: what is found under a name that others could have put there is data, never a decision. State, caches and
-//! run folders are [`PrivateFolder`]s; results directories are [`Folder`]s, believed or read as
-//! data; files that a user names are read with [`read_named`] and written with [`write_named`].
+//! | `crash` | crash points: places where tests end the program as a crash would |
+//! | `error` | errors about files and folders, with advice |
+//! | `owner` | which owners and permissions are trusted, and the permissions of new files and folders |
+//! | `group` | whether this user is the only member of their group |
+//! | `walk` | path resolution that checks each folder through its handle before it opens the next name in it |
+//! | `folder` | an open folder of results, whose files are opened through its handle |
+//! | `log` | a log file that is opened through the handle of its folder |
+//! | `read` | reading a regular file up to a size limit |
+//! | `whole` | writing a file completely or not at all |
+//! | `anonymous` | secrets in unnamed files that end with this process |
+//! | `private` | folders that only their owner can enter, used through their handle |
+//! | `room` | disk usage of files, and whether a file system has enough free space |
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 

@@ -1,4 +1,4 @@
-//! A log: opened as often as it is needed, each time through the handle of its folder.
+//! A log file that can be opened repeatedly, each time through the handle of its folder.
 
 use crate::error::{FilesError, Result};
 use crate::folder::Folder;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The log of a program, in an open folder: what becomes of the folder's name meanwhile leads no one elsewhere.
+/// The log of a program, in an open folder. Renaming or replacing the folder has no effect on it.
 #[derive(Debug, Clone)]
 pub struct LogFile {
     folder: Arc<Folder>,
@@ -15,7 +15,7 @@ pub struct LogFile {
 }
 
 impl Folder {
-    /// A log in it.
+    /// A log file in this folder.
     ///
     /// # Errors
     /// When the process has no descriptor left.
@@ -29,10 +29,10 @@ impl LogFile {
         Self { folder: Arc::new(folder), name: name.to_owned() }
     }
 
-    /// A log that the user named; its folder is there, and is opened.
+    /// A log with a path that the user named. Opens its folder, which must exist.
     ///
     /// # Errors
-    /// When there is no such folder, or the name is no text.
+    /// When the folder does not exist or cannot be opened, or the name is not valid UTF-8.
     pub fn at(path: &Path) -> Result<Self> {
         let no_name = || FilesError::io("open the log", path, rustix::io::Errno::INVAL);
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(no_name)?;
@@ -41,17 +41,17 @@ impl LogFile {
         Ok(Self::new(Folder::open(above, Trust::Anyone)?.ok_or_else(missing)?, name))
     }
 
-    /// Its path, as its folder's was given: for messages.
+    /// Its path by name, for messages.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
     }
 
-    /// Its path through the folder's handle, for a program that takes nothing else; good while this lives.
+    /// Its path through the folder's handle, for a program that only accepts a path. Valid while this value lives.
     pub fn path_by_handle(&self) -> PathBuf {
         self.folder.path_by_handle(&self.name)
     }
 
-    /// Opens it for appending and reading, made where missing; no link is followed.
+    /// Opens it for appending and reading; creates it if missing. Links are not followed.
     ///
     /// # Errors
     /// As [`Folder::append`].
@@ -59,7 +59,7 @@ impl LogFile {
         self.folder.append(&self.name)
     }
 
-    /// A fresh empty one in its place.
+    /// Replaces it by a new empty file.
     ///
     /// # Errors
     /// As [`Folder::new_log`].
@@ -67,7 +67,7 @@ impl LogFile {
         self.folder.new_log(&self.name)
     }
 
-    /// Opens it for reading; none where it was not begun.
+    /// Opens it for reading; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`Folder::file`].

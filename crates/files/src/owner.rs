@@ -1,4 +1,4 @@
-//! Whose a file is, and who else could have changed it or put another in its place.
+//! Checks the owner and the permissions of a file: which user could have changed or replaced it.
 
 use crate::error::{FilesError, Result};
 use crate::group;
@@ -9,46 +9,46 @@ use std::path::Path;
 
 /// Permission bits that let others write.
 pub(crate) const OTHERS_WRITE: u32 = 0o022;
-/// Of these, the one of the group.
+/// The permission bit that lets the group write.
 const GROUP_WRITES: u32 = 0o020;
-/// A folder in which only owners rename and remove their own.
+/// The sticky bit: in such a folder, users can rename and remove only their own files.
 const STICKY: u32 = 0o1000;
 
-/// User id of this process, the one that permissions are asked for.
+/// The effective user id of this process.
 pub(crate) fn me() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// What an open file or folder is.
+/// The metadata of an open file or folder.
 pub(crate) fn stat(file: impl AsFd, path: &Path) -> Result<Stat> {
     rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))
 }
 
-/// User id of who owns `path`; a link's own, not that of the place it leads to.
+/// User id of the owner of `path`. A symbolic link is not followed.
 ///
 /// # Errors
-/// When it cannot be looked at.
+/// When the path does not exist or may not be accessed.
 pub fn owner_of(path: &Path) -> Result<u32> {
     Ok(rustix::fs::lstat(path).map_err(|e| FilesError::io("look at", path, e))?.st_uid)
 }
 
-/// Whose files are believed.
+/// Which owners of files are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// This user's and root's, where no one else could have changed them or put others in their place.
+    /// Files of this user and of root, if no other user could have changed or replaced them.
     Own {
-        /// Who called sudo: what is theirs counts as this user's.
+        /// The user who called sudo, whose files are trusted as well.
         caller: Option<u32>,
     },
-    /// Anyone's: they are read as data, or the user has said so.
+    /// Files of any user: they are only read as data, or the user has accepted them explicitly.
     Anyone,
 }
 
 impl Trust {
-    /// This user's and root's alone.
+    /// Only files of this user and of root.
     pub(crate) const OWN: Self = Self::Own { caller: None };
 
-    /// What a path led to: believed when its owner is, and no one else may write to it.
+    /// Checks the file or folder at the end of a path: its owner must be trusted, and no other user may write to it.
     pub(crate) fn check(self, opened: impl AsFd, path: &Path) -> Result<()> {
         let stat = stat(&opened, path)?;
         self.check_owner(&stat, path)?;
@@ -58,8 +58,8 @@ impl Trust {
         }
     }
 
-    /// A folder on the way must keep others from putting something else under a name in it: owned by one who is
-    /// believed, and not open to the writing of others, unless it is sticky as /tmp is.
+    /// Checks a folder in the path, in which other users must not be able to replace a name: its owner must be trusted,
+    /// and others may write to it only if it is sticky, as /tmp is.
     pub(crate) fn check_above(self, opened: impl AsFd, path: &Path) -> Result<()> {
         let stat = stat(&opened, path)?;
         self.check_link(&stat, path)?;
@@ -69,7 +69,7 @@ impl Trust {
         }
     }
 
-    /// A link on the way leads where its owner wants.
+    /// Checks the owner of a link in the path, who decides where it leads. Owners outside this namespace are accepted.
     pub(crate) fn check_link(self, stat: &Stat, path: &Path) -> Result<()> {
         if self != Self::Anyone && is_outside_this_namespace(stat.st_uid) {
             return Ok(());
@@ -87,8 +87,8 @@ impl Trust {
     }
 }
 
-/// No one else may write. A group of one's own (umask 002, as many distributions have it) counts as oneself, but never
-/// for root, whose group others may be in.
+/// Checks that no other user may write. The user's own group (umask 002 of many distributions) may write, except for
+/// root, whose group may have other members.
 fn check_closed(opened: BorrowedFd<'_>, stat: &Stat, path: &Path) -> Result<()> {
     let mode = stat.st_mode & 0o7777;
     let of_own_group = || stat.st_gid == rustix::process::getegid().as_raw() && group::is_own() && !has_list(opened);
@@ -99,7 +99,7 @@ fn check_closed(opened: BorrowedFd<'_>, stat: &Stat, path: &Path) -> Result<()> 
     }
 }
 
-/// Whether an access control list says who else may do what: what the group may do is then what anyone in it may
+/// Whether it has an access control list. The group bits of the mode are then the mask of all entries of the list
 /// (acl(5)).
 pub(crate) fn has_list(opened: BorrowedFd<'_>) -> bool {
     let path = format!("/proc/self/fd/{}", opened.as_raw_fd());
@@ -107,14 +107,14 @@ pub(crate) fn has_list(opened: BorrowedFd<'_>) -> bool {
     !matches!(found, Err(Errno::NODATA | Errno::OPNOTSUPP))
 }
 
-/// In a user namespace every owner from outside looks like the overflow user: the folders above a container's.
+/// Whether the owner is outside this user namespace, as of folders above a container: it appears as the overflow user.
 fn is_outside_this_namespace(uid: u32) -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let overflow: u32 = read("/proc/sys/kernel/overflowuid").trim().parse().unwrap_or(65534);
     uid == overflow && !maps(&read("/proc/self/uid_map"), uid)
 }
 
-/// Whether a `uid_map` (user_namespaces(7)) has this id inside.
+/// Whether a `uid_map` (user_namespaces(7)) maps this id of the namespace.
 fn maps(uid_map: &str, uid: u32) -> bool {
     uid_map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -122,7 +122,7 @@ fn maps(uid_map: &str, uid: u32) -> bool {
     })
 }
 
-/// Permission bits of a folder that is not its owner's alone.
+/// Permission bits that give access to others than the owner.
 const OTHERS_ENTER: u32 = 0o077;
 
 /// Permissions of a new folder and of the files in it, before the umask takes more away.
@@ -133,51 +133,51 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// For the owner alone.
+    /// Access for the owner alone.
     pub const PRIVATE: Self = Self { folder: Mode::from_raw_mode(0o700), file: Mode::from_raw_mode(0o600) };
-    /// For others to read.
+    /// Readable for all users.
     pub const SHOWN: Self = Self { folder: Mode::from_raw_mode(0o755), file: Mode::from_raw_mode(0o644) };
 
-    /// Of a new folder of results. Root's logs and captures show what others may not see: root says itself who may.
+    /// Permissions of a new folder of results. That of root is private, because logs and captures may contain what
+    /// other users may not see.
     pub fn of_results() -> Self {
         if rustix::process::geteuid().is_root() { Self::PRIVATE } else { Self::SHOWN }
     }
 
-    /// Of what is made in a folder: private where that is.
+    /// Permissions of new files in a folder: private if the folder is.
     pub fn inside(folder: BorrowedFd<'_>, path: &Path) -> Result<Self> {
         let stat = rustix::fs::fstat(folder).map_err(|e| FilesError::io("look at the folder of", path, e))?;
         Ok(if stat.st_mode & OTHERS_ENTER == 0 { Self::PRIVATE } else { Self::SHOWN })
     }
 }
 
-/// Who gets at what was read, as its open handle says: its name may lead elsewhere a moment later.
+/// Which users can access something, read from its open handle because its name may be replaced at any time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Audience {
-    /// Others too, as far as its own rights let them.
+    /// Others too, as far as its permissions allow.
     #[default]
     Anyone,
-    /// No one but its owner.
+    /// Only its owner (or root).
     Owner,
 }
 
 impl Audience {
-    /// Of a file or folder that is open; `path` is for the error.
+    /// The audience of an open file or folder; `path` is for the error.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn of(open: impl AsFd, path: &Path) -> Result<Self> {
         let stat = rustix::fs::fstat(open).map_err(|e| FilesError::io("look at", path, e))?;
         Ok(if stat.st_mode & OTHERS_ENTER == 0 { Self::Owner } else { Self::Anyone })
     }
 
-    /// Of what is made of all of these.
+    /// The audience of output made from several inputs: the narrowest of theirs.
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         all.into_iter().max().unwrap_or_default()
     }
 }
 
-/// From here on nothing that this process or its children make can be written to by others, whatever umask it was
-/// started with.
+/// Changes the umask so that files which this process or its children create are not writable for group and others.
 pub fn close_to_others() {
     let closed = Mode::from_raw_mode(OTHERS_WRITE);
     let found = rustix::process::umask(closed);

@@ -1,4 +1,4 @@
-//! Folders that only their owner can enter: what they hold was put there by this program, and is believed.
+//! Folders that only their owner can enter. Their content comes from this user's programs and is trusted.
 
 use crate::crash;
 use crate::error::{FilesError, Result};
@@ -15,12 +15,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Who else gets how far into a folder.
+/// The access that other users have to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// No one else enters it: mode 0700.
+    /// Others cannot enter it: mode 0700.
     Closed,
-    /// Others may ask whether a name exists in it, and no more: mode 0711.
+    /// Others can only test whether a known name exists in it: mode 0711.
     Searchable,
 }
 
@@ -33,8 +33,8 @@ impl Access {
     }
 }
 
-/// A folder of this user's that is closed to others, open by handle: renaming or replacing its name changes nothing for
-/// who has it open.
+/// An open folder of this user that is closed to others. It is used through its handle: renaming or replacing it has no
+/// effect.
 #[derive(Debug)]
 pub struct PrivateFolder {
     path: PathBuf,
@@ -42,11 +42,11 @@ pub struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Opens the folder, with those above it made where missing.
+    /// Opens the folder; creates it and its parents where missing.
     ///
     /// # Errors
-    /// [`FilesError::Link`] for a link in its last component, [`FilesError::Foreign`] when it or a folder above it is
-    /// another user's, [`FilesError::Open`] when others may write to it, and what the system says.
+    /// [`FilesError::Link`] for a link in its last component; [`FilesError::Foreign`] when it or a folder above it
+    /// belongs to another user; [`FilesError::Open`] when others may write to one of them; the system's error.
     pub fn open_or_create(path: &Path, access: Access) -> Result<Self> {
         let path = std::path::absolute(path).map_err(|e| FilesError::io("resolve", path, e))?;
         if let Some(parent) = path.parent() {
@@ -57,7 +57,7 @@ impl PrivateFolder {
             Ok(()) => {
                 crash::point("private folder: made, not closed");
                 let folder = Self::check(path, access)?;
-                // Whatever the umask took away of it.
+                // Sets the mode again: the umask may have removed bits.
                 rustix::fs::fchmod(&folder.handle, Mode::from_raw_mode(access.mode()))
                     .map_err(|e| FilesError::io("close", &folder.path, e))?;
                 if let Some(parent) = folder.path.parent() {
@@ -72,7 +72,7 @@ impl PrivateFolder {
         }
     }
 
-    /// Opens the folder; none when there is no such folder.
+    /// Opens the folder; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`PrivateFolder::open_or_create`].
@@ -91,11 +91,11 @@ impl PrivateFolder {
         let handle = handle.ok_or_else(|| FilesError::io("open", &path, rustix::io::Errno::NOENT))?;
         let stat = stat(&handle, &path)?;
         let mode = stat.st_mode & 0o7777;
-        // Not even a group of one's own.
+        // Here not even the user's own group may write.
         if mode & OTHERS_WRITE != 0 {
             return Err(FilesError::Open { path, mode });
         }
-        // Others could only look into it until now: nothing in it can be theirs.
+        // Others could not write to it until now, so nothing in it comes from them: narrowing the mode is enough.
         let too_open = mode & 0o044 != 0 || (access == Access::Searchable && mode & 0o011 != 0o011);
         if too_open && stat.st_uid == me() {
             rustix::fs::fchmod(&handle, Mode::from_raw_mode(access.mode()))
@@ -104,15 +104,15 @@ impl PrivateFolder {
         Ok(Self { path, handle })
     }
 
-    /// Its absolute path, for programs that take nothing else, and for messages.
+    /// Its absolute path: for messages, and for programs that only accept a path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The content of a file in it; none when there is no such file.
+    /// The content of a file in it; `None` if it does not exist.
     ///
     /// # Errors
-    /// As [`crate::read_regular`], and when it is another user's or others may write to it.
+    /// As [`crate::read_regular`], and when it belongs to another user or others may write to it.
     pub fn read(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
         let Some(file) = opened(rustix::fs::openat(&self.handle, name, READ, Mode::empty()), &path)? else {
@@ -122,10 +122,10 @@ impl PrivateFolder {
         read_all(file, &path, limit).map(Some)
     }
 
-    /// Writes a file in it whole or not at all, synced, readable to its owner alone.
+    /// Writes a file in it completely or not at all, synced, readable only by its owner.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         write_in(
             self.handle.as_fd(),
@@ -136,7 +136,7 @@ impl PrivateFolder {
         )
     }
 
-    /// Opens a file in it for appending and reading; made where missing.
+    /// Opens a file in it for appending and reading; creates it if missing.
     ///
     /// # Errors
     /// As [`PrivateFolder::read`].
@@ -151,10 +151,10 @@ impl PrivateFolder {
         Ok(file)
     }
 
-    /// Removes a file in it; one that is not there is as good as removed.
+    /// Removes a file in it. A missing file is not an error.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn remove(&self, name: &str) -> Result<()> {
         crash::point("removal: before it");
         match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
@@ -165,24 +165,24 @@ impl PrivateFolder {
         Ok(())
     }
 
-    /// The names in it that are text, sorted.
+    /// The names in it that are valid UTF-8, sorted.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn names(&self) -> Result<Vec<String>> {
         names(self.handle.as_fd(), &self.path)
     }
 
-    /// Returns when the names in it are on the disk.
+    /// Syncs the folder: returns when the names in it are on the disk.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn sync(&self) -> Result<()> {
         rustix::fs::fsync(&self.handle).map_err(|e| FilesError::io("sync", &self.path, e))
     }
 }
 
-/// A file whose folder was once open may still be another's.
+/// Checks a file, which may be of another user if its folder was once writable for others.
 fn check_file(file: &File, path: &Path) -> Result<()> {
     Trust::OWN.check(file, path)
 }

@@ -1,4 +1,4 @@
-//! Private folders: who is let in, and what is refused.
+//! Tests of private folders: their modes, and what they refuse to open.
 
 use crate::{Access, FilesError, PrivateFolder};
 use std::fs::{self, Permissions};
@@ -70,7 +70,7 @@ fn links_and_other_kinds_are_refused_and_a_handle_outlives_its_name() {
     assert!(scratch.path().join("moved/here").exists() && !real.join("here").exists());
 }
 
-/// Only root can make what is another user's.
+/// Only root can create files of another user.
 #[test]
 fn another_users_folder_file_or_parent_is_refused() {
     let scratch = tempfile::tempdir().unwrap();

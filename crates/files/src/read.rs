@@ -1,4 +1,5 @@
-//! Reading what may come from anyone: regular files alone, no link followed, never more than a limit.
+//! Reads files that may come from other users: only regular files, up to a size limit, without following links unless
+//! the user named the file.
 
 use crate::error::{FilesError, Result};
 use crate::owner::{Trust, stat};
@@ -12,42 +13,43 @@ use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Component, Path};
 
-/// Opening for reading: a pipe without a writer must not hold us, and what it is is asked afterwards.
+/// Opening for reading. NONBLOCK, because opening a pipe without a writer would block; the kind is checked afterwards.
 pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// [`READ`] for what the user named: a link is followed, and a terminal does not become this program's.
+/// As [`READ`], for files that the user named: a link is followed, and a terminal does not become the controlling one.
 const READ_NAMED: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// The whole content of a regular file; none when there is no such file.
+/// The whole content of a regular file; `None` if it does not exist.
 ///
 /// # Errors
-/// [`FilesError::Link`], [`FilesError::WrongKind`] for pipes, devices and folders, [`FilesError::TooLarge`], and what
-/// the system says.
+/// [`FilesError::Link`]; [`FilesError::WrongKind`] for pipes, devices and folders; [`FilesError::TooLarge`]; the
+/// system's error.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     open_regular(path)?.map(|file| read_all(file, path, limit)).transpose()
 }
 
-/// The whole content of what the user named: a link is followed, and a pipe that a program writes to is read to its
-/// end, which comes at once where no one writes. What is returned is of what was checked.
+/// The whole content of a file that the user named. A link is followed. A pipe is read to its end; without a writer it
+/// ends immediately. The file that is checked is the one that is read.
 ///
 /// # Errors
-/// What is not believed, [`FilesError::TooLarge`], and what the system says.
+/// [`FilesError::Foreign`] and [`FilesError::Open`] for a file that is not trusted; [`FilesError::TooLarge`]; the
+/// system's error.
 pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
     let failed = |e| FilesError::io("read", path, e);
     let file = walk::open(path, READ_NAMED, trust, Last::Followed)?.ok_or_else(|| failed(Errno::NOENT))?;
-    // Opening waits for no one; from here on the one who writes to a pipe is waited for. What calls itself a regular
-    // file has its content: /proc/kmsg does, and would be waited for without end.
+    // The open did not block; from here on reads wait for the writer of a pipe. Regular files stay nonblocking:
+    // /proc/kmsg is one, and a read of it would block forever.
     if FileType::from_raw_mode(stat(&file, path)?.st_mode) != FileType::RegularFile {
         rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
     }
     read_all(File::from(file), path, limit)
 }
 
-/// A regular file that the user named, open for reading: a link is followed, and opening waits for no one. None when
-/// there is no such file.
+/// Opens a regular file that the user named for reading; `None` if it does not exist. A link is followed. The open does
+/// not block.
 ///
 /// # Errors
-/// [`FilesError::WrongKind`] for pipes, devices and folders, and what the system says.
+/// [`FilesError::WrongKind`] for pipes, devices and folders; the system's error.
 pub fn open_named(path: &Path) -> Result<Option<File>> {
     opened(open_at(CWD, path, READ_NAMED), path)
 }
@@ -61,15 +63,15 @@ pub fn read_named_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_all(open_named(path)?.ok_or_else(absent)?, path, limit)
 }
 
-/// A regular file, open for reading; none when there is no such file.
+/// Opens a regular file for reading; `None` if it does not exist.
 ///
 /// # Errors
-/// [`FilesError::Link`], [`FilesError::WrongKind`] for pipes, devices and folders, and what the system says.
+/// [`FilesError::Link`]; [`FilesError::WrongKind`] for pipes, devices and folders; the system's error.
 pub fn open_regular(path: &Path) -> Result<Option<File>> {
     opened(open_at(CWD, path, READ), path)
 }
 
-/// The folders of a path that lies inside another, and its last name.
+/// The folder names of a relative path inside `folder`, and its last name.
 pub(crate) fn names_inside<'a>(path: &'a Path, folder: &Path) -> Result<(Vec<&'a OsStr>, &'a OsStr)> {
     let outside = || FilesError::Outside { path: path.to_owned(), folder: folder.to_owned() };
     let mut names = Vec::new();
@@ -83,8 +85,8 @@ pub(crate) fn names_inside<'a>(path: &'a Path, folder: &Path) -> Result<(Vec<&'a
     Ok((names, last))
 }
 
-/// Opens a regular file. Anything else is opened to be looked at and no more: the writer of a pipe would go on, and
-/// some devices do something, as a watchdog that then waits for who opened it.
+/// Opens a regular file. Anything else is opened with O_PATH only, because a real open has side effects: it unblocks
+/// the writer of a pipe, and starts some devices, for example a watchdog.
 pub(crate) fn open_at(folder: impl AsFd, name: impl Arg + Copy, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let look = OFlags::PATH | OFlags::CLOEXEC | flags.intersection(OFlags::NOFOLLOW);
     let found = rustix::fs::openat(&folder, name, look, Mode::empty())?;
@@ -95,13 +97,13 @@ pub(crate) fn open_at(folder: impl AsFd, name: impl Arg + Copy, flags: OFlags) -
     }
     let same = format!("/proc/self/fd/{}", found.as_raw_fd());
     match rustix::fs::open(same, flags.difference(OFlags::NOFOLLOW), Mode::empty()) {
-        // Without /proc.
+        // /proc is not mounted.
         Err(Errno::NOENT) => rustix::fs::openat(&folder, name, flags, Mode::empty()),
         opened => opened,
     }
 }
 
-/// What an open for reading gave, when it is a regular file.
+/// Checks the result of an open: it must be a regular file; `None` if it does not exist.
 pub(crate) fn opened(opened: rustix::io::Result<OwnedFd>, path: &Path) -> Result<Option<File>> {
     match opened {
         Ok(file) => {
@@ -113,7 +115,7 @@ pub(crate) fn opened(opened: rustix::io::Result<OwnedFd>, path: &Path) -> Result
     }
 }
 
-/// Refuses everything but regular files.
+/// Refuses everything except regular files.
 pub(crate) fn check_regular(file: impl AsFd, path: &Path) -> Result<()> {
     let stat = stat(file, path)?;
     match FileType::from_raw_mode(stat.st_mode) {
@@ -122,10 +124,10 @@ pub(crate) fn check_regular(file: impl AsFd, path: &Path) -> Result<()> {
     }
 }
 
-/// Reads to the end, or says that the end is too far.
+/// Reads a file to its end, at most `limit` bytes.
 ///
 /// # Errors
-/// [`FilesError::TooLarge`], and what the system says.
+/// [`FilesError::TooLarge`] if the file is longer; the system's error.
 pub fn read_all(file: File, path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
@@ -154,7 +156,7 @@ mod tests {
         assert!(matches!(read_regular(folder.path(), 5), Err(FilesError::WrongKind { .. })));
     }
 
-    /// Root may read the kernel's log there, which never ends; for others it is refused.
+    /// Root may read the kernel's log there, which never ends; other users are refused.
     #[test]
     fn a_file_without_an_end_is_not_waited_for() {
         let (done, waiting) = std::sync::mpsc::channel();
@@ -169,7 +171,7 @@ mod tests {
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
         let (opened, waiting) = std::sync::mpsc::channel();
         let to = pipe.clone();
-        // It waits until someone opens the pipe for reading.
+        // This open blocks until the pipe is opened for reading.
         let writer = std::thread::spawn(move || opened.send(File::options().write(true).open(to).is_ok()));
         let results = crate::Folder::open(folder.path(), Trust::Anyone).unwrap().unwrap();
         for _ in 0..100 {

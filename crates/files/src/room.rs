@@ -1,49 +1,49 @@
-//! What files take, and whether a file system has room, asked before anything is written.
+//! Disk usage of files, and a check for free space before anything is written.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A file system has less left than what is about to be written.
+/// A file system has less free space than needed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no space left on the file system of {}: {}", path.display(), self.detail())]
 pub struct NoRoom {
-    /// Where it would be written.
+    /// The path that would be written.
     pub path: PathBuf,
-    /// What would be, for example "the copy of the data".
+    /// What would be written, for example "the copy of the data".
     pub what: &'static str,
-    /// Bytes that it takes.
+    /// Bytes that it needs.
     pub needed: u64,
-    /// Bytes that are left there for this user.
+    /// Bytes that are free there for this user.
     pub free: u64,
 }
 
 impl NoRoom {
-    /// What is needed and what there is, without the place.
+    /// The needed and the free space as text, without the path.
     pub fn detail(&self) -> String {
         let said = |bytes: u64| format!("{:.1} MB ({bytes} bytes)", bytes as f64 / 1e6);
         format!("{} needs {}, and {} are free", self.what, said(self.needed), said(self.free))
     }
 }
 
-/// Refuses what the file system of `path` (or of the nearest folder above it that exists) has no room for. A file
-/// system that does not say how much it holds is believed to have it.
+/// Checks that the file system of `path` (or of the nearest existing folder above it) has `needed` bytes free. A file
+/// system that does not report its size passes.
 ///
 /// # Errors
 /// [`NoRoom`], with the figures.
 pub fn check_room(path: &Path, what: &'static str, needed: u64) -> Result<(), NoRoom> {
     let existing = path.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
     let Ok(found) = rustix::fs::statvfs(existing) else { return Ok(()) };
-    // What is reserved for root is there for root.
+    // Root may use the blocks that are reserved for root.
     let blocks = if rustix::process::geteuid().is_root() { found.f_bfree } else { found.f_bavail };
     let free = blocks.saturating_mul(found.f_frsize);
-    // Without blocks: a tmpfs without a limit, or one of many file systems in user space.
+    // No block count: a tmpfs without a limit, or one of many user-space file systems.
     if found.f_blocks == 0 || needed <= free {
         return Ok(());
     }
     Err(NoRoom { path: path.to_owned(), what, needed, free })
 }
 
-/// Disk that a file or folder takes; links are not followed, and what cannot be looked at takes none.
+/// Disk space in bytes that a file or folder uses, recursively. Links are not followed; unreadable entries count as 0.
 pub fn disk_bytes(path: &Path) -> u64 {
     let Ok(entry) = std::fs::symlink_metadata(path) else { return 0 };
     let inner = std::fs::read_dir(path).into_iter().flatten().flatten().filter(|_| entry.is_dir());

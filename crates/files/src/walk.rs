@@ -1,5 +1,5 @@
-//! The way to a file or a folder, step by step: each folder is looked at by its handle, and the next name is taken from
-//! that handle. What was checked is what is used, whatever becomes of the names meanwhile.
+//! Resolves a path component by component: each folder is opened and checked, and the next name is opened relative to
+//! its handle. So the folders that were checked are the ones that are used, even if names are replaced meanwhile.
 
 use crate::error::{FilesError, Result};
 use crate::owner::{Trust, stat};
@@ -10,31 +10,32 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Opened to be looked at and gone through.
+/// Opening only to inspect or traverse.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
-/// Links that a way may have, as many as the kernel follows.
+/// Symbolic links in a path, at most: the kernel's limit.
 const MOST_LINKS: u32 = 40;
 
-/// Whether a link in the place of what is opened is followed.
+/// Whether a link in the last component is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Last {
     Followed,
     NoLink,
 }
 
-/// Opens what a path leads to; none when there is nothing. Folders and links on the way are checked, and what was
-/// opened itself is.
+/// Opens the file or folder at a path; `None` if it does not exist. It and the folders and links in the path are
+/// checked.
 ///
 /// # Errors
-/// [`FilesError::Foreign`] and [`FilesError::Open`] for what is not believed, [`FilesError::Link`],
-/// [`FilesError::WrongKind`] for a file in the place of a folder, and what the system says.
+/// [`FilesError::Foreign`] and [`FilesError::Open`] for what is not trusted; [`FilesError::Link`];
+/// [`FilesError::WrongKind`] for a file in the place of a folder; the system's error.
 pub(crate) fn open(path: &Path, flags: OFlags, trust: Trust, last: Last) -> Result<Option<OwnedFd>> {
     let Some(opened) = go(path, flags, trust, last)? else { return Ok(None) };
     trust.check(&opened, path)?;
     Ok(Some(opened))
 }
 
-/// Opens a folder in which another is made: it may be one as /tmp is, and need not be readable.
+/// Opens a folder in which another is created. It may be sticky and writable for others, as /tmp is, and need not be
+/// readable.
 ///
 /// # Errors
 /// As [`open`].
@@ -53,9 +54,9 @@ fn go(path: &Path, flags: OFlags, trust: Trust, last: Last) -> Result<Option<Own
 
 struct Walk {
     at: OwnedFd,
-    /// Where that is.
+    /// The path of `at`.
     here: PathBuf,
-    /// Names still to go, the next one last.
+    /// Remaining names in reverse order: the next one is last.
     rest: Vec<OsString>,
     links: u32,
     trust: Trust,
@@ -67,7 +68,7 @@ impl Walk {
         Ok(Self { at: root(&here, trust)?, here, rest, links: 0, trust })
     }
 
-    /// Puts the names of a path before those that are left.
+    /// Inserts the names of a path before the remaining ones.
     fn go_by(&mut self, path: &Path) {
         let names = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
         let names: Vec<OsString> = names.map(|part| part.as_os_str().to_owned()).collect();
@@ -105,7 +106,7 @@ impl Walk {
     }
 
     fn path_of(&self, name: &OsStr) -> PathBuf {
-        // No link leads here any more.
+        // Links are already resolved, so the parent of `here` is the parent of `at`.
         if name == ".." { self.here.parent().unwrap_or(&self.here).to_owned() } else { self.here.join(name) }
     }
 
@@ -117,7 +118,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Goes on where an open link leads.
+    /// Continues at the target of an open link.
     fn follow(&mut self, link: &OwnedFd, path: &Path) -> Result<()> {
         self.links += 1;
         if self.links > MOST_LINKS {
@@ -149,7 +150,7 @@ fn last_of(at: &OwnedFd, name: &OsStr, flags: OFlags, path: &Path) -> Result<Opt
     }
 }
 
-/// What a folder could not be opened for. With O_DIRECTORY a link is no folder either.
+/// The error for a folder that cannot be opened. With O_DIRECTORY and O_NOFOLLOW, a link also fails with ENOTDIR.
 pub(crate) fn no_folder(e: Errno, path: &Path) -> FilesError {
     match e {
         Errno::NOTDIR => FilesError::WrongKind { path: path.to_owned(), expected: "folder" },
@@ -157,7 +158,7 @@ pub(crate) fn no_folder(e: Errno, path: &Path) -> FilesError {
     }
 }
 
-/// Links of /proc lead to what a process has open, which their text does not name.
+/// Whether it is a link of /proc. The kernel must follow it, because its text does not name its target.
 fn is_of_the_kernel(link: &OwnedFd, path: &Path) -> Result<bool> {
     let system = rustix::fs::fstatfs(link).map_err(|e| FilesError::io("look at", path, e))?;
     Ok(system.f_type == rustix::fs::PROC_SUPER_MAGIC)

@@ -1,4 +1,4 @@
-//! Writing: a file whole or not at all, on the disk before its name appears, through no link.
+//! Writes a file completely or not at all: it is on the disk before its name appears, and no link is followed.
 
 use crate::crash;
 use crate::error::{FilesError, Result};
@@ -11,27 +11,28 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes `path` whole or not at all: to a file without a name, synced, then renamed over what is there, and the folder
-/// synced. A link at `path` is replaced and never followed; nothing is left alongside it when the writer is killed.
+/// Writes `path` completely or not at all: writes and syncs an unnamed file, renames it over an existing one, and syncs
+/// the folder. A link at `path` is replaced and not followed. If the writer is killed, no partial file remains, except
+/// on file systems without O_TMPFILE or at the moment before the rename.
 ///
 /// # Errors
-/// What the system says, with the file; an older content is untouched then.
+/// The system's error, with the path. The old content then remains, unless only the final sync of the folder failed.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     write_whole_with(path, |file| file.write_all(bytes))
 }
 
-/// Writes whole what is too large to be held in memory: `content` writes it, through a buffer.
+/// As [`write_whole`], for content that is too large for memory: `content` writes it, through a buffer.
 ///
 /// # Errors
-/// As [`write_whole`], and what `content` says.
+/// As [`write_whole`]; the error of `content`.
 pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
     let (opened, name) = folder_of(path)?;
     write_in(opened.as_fd(), name, content, Rights::inside(opened.as_fd(), path)?.file, path)
 }
 
-/// Writes what was made of others to where the user named, for no one who was not allowed to read those: `audience`. A
-/// file is written whole. A pipe or device is written into, unless another user
-/// put it there, and so is what is open already (`/dev/stdout`).
+/// Writes output to a path that the user named. `audience` is that of the inputs: output made from private inputs is
+/// private. A file is written completely or not at all. A pipe, a device or an open descriptor (`/dev/stdout`) is
+/// written into; a pipe or device of another user is replaced by a file instead.
 ///
 /// # Errors
 /// As [`write_whole_with`].
@@ -52,12 +53,12 @@ pub fn write_named(
     write_in(opened.as_fd(), name, content, rights.file, path)
 }
 
-/// Appends what was made of others to a file that the user named, which is made where missing; for no one who was not
-/// allowed to read those. A pipe or device is written into as by [`write_named`].
+/// Appends output to a file that the user named; creates it if missing. `audience` is that of the inputs, as in
+/// [`write_named`]. A pipe or device is written into, as in [`write_named`].
 ///
 /// # Errors
-/// [`FilesError::Link`], [`FilesError::Linked`], another user's file where only this one may read what was made, and
-/// what the system says.
+/// [`FilesError::Link`]; [`FilesError::Linked`]; [`FilesError::WrongKind`]; [`FilesError::Foreign`] for another user's
+/// file when the output is private; the system's error.
 pub fn append_named(audience: Audience, path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |e: io::Error| FilesError::io("write", path, e);
     if let Some(mut stream) = stream(path).map_err(|e| failed(e.into()))? {
@@ -86,10 +87,11 @@ pub fn append_named(audience: Audience, path: &Path, bytes: &[u8]) -> Result<()>
     File::from(file).write_all(bytes).map_err(failed)
 }
 
-/// Names under which the kernel has what is open already.
+/// Paths that stand for open descriptors.
 const OPEN: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
 
-/// What is no regular file, opened; none for a file, where there is nothing yet, and for what another user put there.
+/// Opens a pipe, device or open descriptor; `None` for a regular or missing file, and for another user's pipe or
+/// device.
 fn stream(path: &Path) -> rustix::io::Result<Option<File>> {
     let open = |path: &Path, flags: OFlags| rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty());
     if OPEN.iter().any(|open| path.starts_with(open)) {
@@ -107,7 +109,7 @@ fn stream(path: &Path) -> rustix::io::Result<Option<File>> {
     }
 }
 
-/// Writes whole in an open folder; `path` is for the error.
+/// Writes a file completely or not at all in an open folder; `path` is for the error.
 pub(crate) fn write_in(
     folder: BorrowedFd<'_>,
     name: &OsStr,
@@ -133,7 +135,7 @@ pub(crate) fn write_in(
     crash::point("whole write: not renamed yet");
     let renamed = rustix::fs::renameat(folder, &temporary, folder, name).map_err(|e| failed(e.into()));
     if renamed.is_err() {
-        // Its own error says nothing that the first does not.
+        // The error of the rename is returned; one of this removal would add nothing.
         let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
     }
     renamed?;
@@ -143,7 +145,7 @@ pub(crate) fn write_in(
     Ok(())
 }
 
-/// A file without a name, or, where the file system has none, one with a name that did not exist.
+/// Opens an unnamed file, or a new one with a temporary name if the file system does not support unnamed files.
 fn begin(folder: BorrowedFd<'_>, mode: Mode) -> rustix::io::Result<(OwnedFd, Option<String>)> {
     let unnamed = rustix::fs::openat(folder, ".", OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC, mode);
     if let Ok(file) = unnamed
@@ -155,13 +157,13 @@ fn begin(folder: BorrowedFd<'_>, mode: Mode) -> rustix::io::Result<(OwnedFd, Opt
     with_a_free_name(|name| rustix::fs::openat(folder, name, flags, mode)).map(|(file, name)| (file, Some(name)))
 }
 
-/// Gives the file its first name (open(2), O_TMPFILE), for a rename can replace a file and a link cannot.
+/// Links the unnamed file under a temporary name (open(2), O_TMPFILE): a rename can replace a file, a link cannot.
 fn link(folder: BorrowedFd<'_>, file: &File) -> rustix::io::Result<String> {
     let from = format!("/proc/self/fd/{}", file.as_raw_fd());
     with_a_free_name(|name| rustix::fs::linkat(CWD, &from, folder, name, AtFlags::SYMLINK_FOLLOW)).map(|(_, name)| name)
 }
 
-/// Tries names until one is free. They need not be secret: a name is only taken where there was none.
+/// Tries names until one is free. They need not be secret, because creation fails if the name exists.
 fn with_a_free_name<T>(mut make: impl FnMut(&str) -> rustix::io::Result<T>) -> rustix::io::Result<(T, String)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     for _ in 0..1000 {
@@ -175,8 +177,8 @@ fn with_a_free_name<T>(mut make: impl FnMut(&str) -> rustix::io::Result<T>) -> r
     Err(rustix::io::Errno::EXIST)
 }
 
-/// A fresh empty file in an open folder. What has its name is removed first, so that no link is followed and no older
-/// file of another owner is written to.
+/// Creates a new empty file in an open folder. An existing one is removed first, so that no link is followed and no
+/// older file of another owner is written to.
 pub(crate) fn new_in(folder: BorrowedFd<'_>, name: &OsStr, mode: Mode, path: &Path) -> Result<File> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => {}
@@ -187,7 +189,7 @@ pub(crate) fn new_in(folder: BorrowedFd<'_>, name: &OsStr, mode: Mode, path: &Pa
     rustix::fs::openat(folder, name, flags, mode).map(File::from).map_err(|e| FilesError::io("create", path, e))
 }
 
-/// The folder that a file is written to, and its name there. The user named it, so a link to it is followed.
+/// Opens the folder of a path that the user named, and returns the name in it. A link to the folder is followed.
 fn folder_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
     let name = path.file_name().ok_or_else(|| FilesError::io("write", path, rustix::io::Errno::ISDIR))?;
     let folder = match path.parent() {
@@ -287,7 +289,7 @@ mod tests {
         }
     }
 
-    /// Its name would be taken from every other program of the machine.
+    /// Replacing it by a file would break the device for every other program of the machine.
     #[test]
     fn what_is_open_already_is_written_into() {
         let folder = tempfile::tempdir().unwrap();

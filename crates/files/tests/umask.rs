@@ -1,4 +1,4 @@
-//! A test that changes the umask of its process, and so has one of its own.
+//! A test that changes the umask, in a process of its own.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -33,7 +33,7 @@ fn whatever_the_umask_no_one_else_may_write_and_roots_is_roots_alone() {
         assert_eq!(mode(&scratch.path().join("above/results").join(path)), files, "{path}");
     }
     assert_eq!(mode(&shown.join("report.html")), 0o644);
-    // Who opens them to others keeps them open.
+    // A user who opens the folder to others gets new files that others can read.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     folder.write("later", b"").unwrap();
     assert_eq!(mode(&folder.path().join("later")), 0o644);

@@ -1,14 +1,14 @@
-//! The histogram, with what it cannot say exactly alongside it.
+//! The histogram, with exact minimum, maximum and sum alongside.
 
 use hdrhistogram::Histogram;
 
-/// Latencies above an hour are counted as an hour in the histogram; the maximum stays exact.
+/// One hour. The histogram counts longer latencies as one hour; the maximum stays exact.
 pub(crate) const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Three significant digits: percentiles within 0.1%.
 pub(crate) const DIGITS: u8 = 3;
 
-/// How long each of many transactions took: the count and, of what was recorded here, minimum, mean and maximum are
-/// exact, percentiles are within 0.1%.
+/// Latencies of many transactions. The count is exact, percentiles are within 0.1%. Minimum, mean and maximum are exact
+/// for recorded latencies, and within 0.1% for decoded ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Latencies {
     histogram: Histogram<u64>,
@@ -24,14 +24,15 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// None yet. It takes memory as longer ones come: 16 KB for those below 2 us, 8 KB more for each doubling.
+    /// An empty histogram. Its memory grows with the longest latency: 16 KB below 2 us, 8 KB more for each doubling.
     pub fn new() -> Self {
         #[expect(clippy::expect_used, reason = "the library accepts this constant")]
         let histogram = Histogram::new(DIGITS).expect("a known number of digits");
         Self::of(histogram)
     }
 
-    /// None yet, with all the memory that it will ever need (270 KB), touched: no page fault falls into what is timed.
+    /// An empty histogram with all the memory that it will ever need (270 KB), allocated and touched: no page fault
+    /// then occurs while latencies are measured.
     pub fn reserved() -> Self {
         #[expect(clippy::expect_used, reason = "the library accepts these constants")]
         let mut histogram = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS).expect("valid bounds");
@@ -43,7 +44,7 @@ impl Latencies {
         Self { histogram, min_ns: u64::MAX, max_ns: 0, sum_ns: 0 }
     }
 
-    /// From a histogram that was written: its ends and its mean are those of buckets.
+    /// From a decoded histogram: minimum, maximum and mean are computed from its buckets.
     pub(crate) fn of_read(histogram: Histogram<u64>) -> Self {
         if histogram.is_empty() {
             return Self::new();
@@ -57,7 +58,7 @@ impl Latencies {
         &self.histogram
     }
 
-    /// Once more, so many nanoseconds.
+    /// Records one latency of `ns` nanoseconds.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.count_in(ns, 1);
@@ -74,7 +75,7 @@ impl Latencies {
         }
     }
 
-    /// Takes in those of another thread, sample or trial; its memory grows to hold them.
+    /// Adds the latencies of another thread, sample or trial; the memory grows as needed.
     pub fn merge(&mut self, other: &Self) {
         if self.histogram.add(&other.histogram).is_err() {
             other.buckets().for_each(|(ns, count)| self.count_in(ns, count));
@@ -84,13 +85,13 @@ impl Latencies {
         self.sum_ns += other.sum_ns;
     }
 
-    /// Forgets all, and keeps the memory.
+    /// Removes all latencies and keeps the memory.
     pub fn clear(&mut self) {
         self.histogram.reset();
         (self.min_ns, self.max_ns, self.sum_ns) = (u64::MAX, 0, 0);
     }
 
-    /// These, of which the longest is known to be this one, milliseconds: what was written knows its bucket only.
+    /// Sets the exact maximum, milliseconds, of a decoded histogram, which only knows the maximum's bucket.
     #[must_use]
     pub fn with_longest_ms(mut self, longest_ms: f64) -> Self {
         let ns = (longest_ms * 1e6).round() as u64;
@@ -101,29 +102,29 @@ impl Latencies {
         self
     }
 
-    /// How many there are.
+    /// The number of recorded latencies.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// Ends of buckets in nanoseconds, ascending, and how many fell into each; empty buckets are left out.
+    /// Upper ends of buckets in nanoseconds, ascending, each with its count; empty buckets are left out.
     fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         self.histogram.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 
-    /// Length in milliseconds and how many there were, ascending; lengths that did not occur are left out.
+    /// Latency in milliseconds (upper end of its bucket) and count, ascending; empty buckets are left out.
     pub fn each(&self) -> impl Iterator<Item = (f64, u64)> {
         self.buckets().map(|(ns, count)| (ns as f64 / 1e6, count))
     }
 
-    /// The latency that so many percent kept, milliseconds; none without any.
+    /// The latency, milliseconds, that this percentage of transactions did not exceed; `None` if there are none.
     pub fn percentile_ms(&self, percentile: f64) -> Option<f64> {
-        // The histogram gives the upper end of a bucket, which may lie beyond the exact maximum. What is longer than it
-        // knows is in its last bucket.
+        // The histogram returns the upper end of a bucket, which may exceed the exact maximum. Latencies above its
+        // range are in its last bucket.
         (self.count() > 0).then(|| match percentile {
             all if all >= 100.0 => self.max_ns as f64 / 1e6,
             part => {
-                // 99.9 / 100 is more than 0.999, which may be the rank of the next one.
+                // 99.9 / 100 is slightly more than 0.999, which could select the next rank.
                 let quantile = (part * 1e6).round() / 1e8;
                 let ns = self.histogram.value_at_quantile(quantile);
                 ns.clamp(self.min_ns, self.max_ns) as f64 / 1e6
@@ -131,17 +132,17 @@ impl Latencies {
         })
     }
 
-    /// The arithmetic mean, milliseconds; none without any.
+    /// The arithmetic mean, milliseconds; `None` if there are no latencies.
     pub fn mean_ms(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64 / 1e6)
     }
 
-    /// The shortest, milliseconds; none without any.
+    /// The shortest latency, milliseconds; `None` if there are none.
     pub fn min_ms(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.min_ns as f64 / 1e6)
     }
 
-    /// The longest, milliseconds; none without any.
+    /// The longest latency, milliseconds; `None` if there are none.
     pub fn max_ms(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.max_ns as f64 / 1e6)
     }
@@ -151,7 +152,7 @@ impl Latencies {
 mod tests {
     use super::*;
 
-    /// The rank of p99.9 of a whole number of thousands is a whole number too.
+    /// Of a multiple of 1000 latencies, the rank of p99.9 is a whole number.
     #[test]
     fn a_percentile_is_of_its_own_rank_and_not_of_the_next() {
         for thousands in 1..=12u64 {
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn percentiles_of_merged_parts_are_those_of_all_within_a_thousandth() {
-        // Evenly in the logarithm, from a microsecond to ten seconds; each part of its own memory.
+        // Log-uniform from 1 us to 10 s; each part in a histogram of its own.
         let all: Vec<u64> = (0..30_000).map(|i| 10f64.powf(3.0 + 7.0 * f64::from(i) / 30_000.0) as u64).collect();
         let mut merged = Latencies::new();
         for part in 0..3 {

@@ -1,4 +1,4 @@
-//! Latencies of many transactions as one HDR histogram: recorded, merged, asked for percentiles, written and read.
+//! Latencies of many transactions in one HDR histogram: record, merge, compute percentiles, encode and decode.
 //!
 //! ```
 //! use tare_latency::Latencies;

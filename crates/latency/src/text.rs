@@ -1,4 +1,4 @@
-//! Histograms as text, as HDR histogram logs have them: format V2, deflated, in base64.
+//! Histograms as text in the format of HDR histogram logs: format V2, deflated, base64.
 
 use crate::latencies::{DIGITS, HIGHEST_NS, Latencies};
 use base64::Engine;
@@ -7,20 +7,21 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use std::io::Read;
 
-/// Bytes of the deflated format before what is deflated: its cookie and a length.
+/// Bytes before the deflated data: a cookie and a length.
 const OUTER: usize = 8;
-/// Bytes before the counts: cookie, length, offset, digits, lowest, highest, ratio.
+/// Bytes of the header before the counts: cookie, length, offset, digits, lowest, highest, ratio.
 const HEADER: usize = 40;
-/// The longest counts of a histogram of this range: 33 doublings above the first 2048 buckets, at most 9 bytes each.
+/// Most bytes of the counts of a histogram of this range: 33 doublings above the first 2048 buckets, each at most 9
+/// bytes.
 const LONGEST: usize = 9 * 35 * 1024;
 
-/// Why a text is no histogram of latencies.
+/// Why a text is not a histogram of latencies.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a deflated HDR histogram, format V2, of nanoseconds with 3 digits: {0}")]
 pub struct DecodeError(String);
 
 impl Latencies {
-    /// As text that other programs read too; empty where the library refuses.
+    /// Encodes as text that other HDR histogram tools read; empty if the library fails.
     pub fn encode(&self) -> String {
         let mut bytes = Vec::new();
         match V2DeflateSerializer::new().serialize(self.histogram(), &mut bytes) {
@@ -29,10 +30,10 @@ impl Latencies {
         }
     }
 
-    /// From such a text, which may come from outside: no length in it is believed.
+    /// Decodes a text of [`Self::encode`]. The text may be untrusted: no length in it is used without a check.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why the text is invalid.
     pub fn decode(text: &str) -> Result<Self, DecodeError> {
         let wrong = |what: &str| DecodeError(what.to_owned());
         if text.len() > 2 * LONGEST {
@@ -51,7 +52,7 @@ impl Latencies {
         if number(4, 4) != Some(counts as u64) {
             return Err(wrong("another length than it says"));
         }
-        // A histogram that grew has the end of its last bucket for its highest value.
+        // The highest value of a histogram that grew is the end of its last bucket.
         let (low, high) = (number(16, 8), number(24, 8).unwrap_or(0));
         if number(12, 4) != Some(DIGITS.into()) || low != Some(1) || !(2..2 * HIGHEST_NS).contains(&high) {
             return Err(wrong("another range, or other digits"));
@@ -69,7 +70,7 @@ mod tests {
 
     fn some(count: u32) -> Latencies {
         let mut latencies = Latencies::new();
-        // A long tail, as servers have it.
+        // A long tail, as of a server.
         (0..count).for_each(|i| latencies.record((2e5 / (1.0 - f64::from(i) / f64::from(count)).powf(0.5)) as u64));
         latencies
     }

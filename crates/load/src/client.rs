@@ -1,17 +1,17 @@
-//! What a caller brings: connections that run transactions.
+//! The traits that a caller implements: connections that run transactions.
 
 use crate::random::Random;
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 
-/// Queries sent, sorted as sysbench sorts them.
+/// Numbers of queries sent, in the categories of sysbench.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Queries {
-    /// Queries that gave back rows.
+    /// Queries that returned rows.
     pub read: u64,
-    /// Queries that changed at least a row.
+    /// Queries that changed at least one row.
     pub write: u64,
-    /// Everything else: BEGIN, COMMIT, changes that met no row.
+    /// Everything else: BEGIN, COMMIT, changes that matched no row.
     pub other: u64,
 }
 
@@ -28,74 +28,73 @@ impl std::ops::AddAssign for Queries {
 pub enum Attempt {
     /// The transaction is complete.
     Done(Queries),
-    /// The database asked to run it again (deadlock, lock timeout, busy). The caller is called again at once, with new
-    /// random numbers; the latency goes on, and the transaction will count once.
+    /// The database asked to run it again (deadlock, lock timeout, busy). [`Client::transaction`] is called again
+    /// immediately, with new random numbers. The latency includes all attempts, and the transaction counts once.
     Restart(Queries),
-    /// There is no server to run it on, and the client has waited a moment for one. The caller is called again at once,
-    /// and nothing is counted; the latency goes on.
+    /// The server is not reachable, and the client has already waited a moment. [`Client::transaction`] is called again
+    /// immediately. Nothing is counted, and the latency continues.
     Away,
 }
 
-/// One connection. Made in the thread that uses it, and dropped there.
+/// One connection. It is created, used and dropped in one thread.
 pub trait Client: Send {
-    /// Why a transaction failed for good; it ends the run.
+    /// Why a transaction failed permanently; it ends the run.
     type Error: Send;
 
     /// Runs one transaction, or one attempt at it.
     ///
     /// # Errors
-    /// When it failed for good, which ends the run.
+    /// When it failed permanently, which ends the run.
     fn transaction(&mut self, random: &mut Random) -> Result<Attempt, Self::Error>;
 
-    /// How long it waits before its next transaction, in closed loop: a person who types and thinks. No latency
-    /// contains it.
+    /// Keying and think time before its next transaction, in closed loop. Latencies do not include it.
     #[inline]
     fn pause(&mut self, random: &mut Random) -> Duration {
         let _ = random;
         Duration::ZERO
     }
 
-    /// In closed loop: why it has nothing to do yet, as the time after which it is asked again; none: it begins its
-    /// next transaction. No latency contains it.
+    /// In closed loop: how long to wait and then ask again, if there is no work yet; `None` to begin the next
+    /// transaction. Latencies do not include the wait.
     #[inline]
     fn idle(&mut self) -> Option<Duration> {
         None
     }
 
-    /// What it has counted for itself since it began, of which an [`crate::Interval`] says how much there was a second.
+    /// A count that the client keeps itself since its creation. An [`crate::Interval`] reports its rate per second.
     #[inline]
     fn counted(&self) -> u64 {
         0
     }
 
-    /// A sample begins: what it counts for itself, it counts from here.
+    /// Called when a sample begins: the client resets counts of its own.
     fn sample_begins(&mut self) {}
 
-    /// Sample number n, from 0, is over: what it counted for itself since its begin is to be handed over now, before
-    /// the run can end. A transaction that it was in meanwhile is the last of it.
+    /// Called when sample number `sample`, from 0, is over: the client must hand over its own counts of the sample now,
+    /// because the run may end afterwards. A transaction that was running at the end of the sample still belongs to it.
     fn sample_ended(&mut self, sample: usize) {
         let _ = sample;
     }
 }
 
-/// Which client thread: its number here, and the kernel's.
+/// A client thread: its number in the run and in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientThread {
     /// Number in the run, from 0.
     pub index: usize,
-    /// The thread itself, for those who bind or watch it.
+    /// The kernel thread, to bind or observe it.
     pub id: ThreadRef,
 }
 
-/// Makes the clients. Both functions run in the client thread itself, so that what they allocate and touch lies on the
-/// node where the thread runs.
+/// Creates the clients. Both functions run in the client thread, so that the memory they allocate and touch is on the
+/// NUMA node where the thread runs.
 pub trait Connect: Sync {
-    /// The clients it makes.
+    /// The type of the clients.
     type Client: Client<Error = Self::Error>;
     /// Why a thread could not be bound or connected, or a transaction failed.
     type Error: Send;
 
-    /// Binds the calling thread, before anything else happens in it. By default it stays where the OS puts it.
+    /// Binds the calling thread, before anything else happens in it. By default, threads are not bound.
     ///
     /// # Errors
     /// When it cannot be bound, which ends the run.
@@ -104,14 +103,14 @@ pub trait Connect: Sync {
         Ok(())
     }
 
-    /// Opens the connection of a thread that is bound.
+    /// Opens the connection of a thread, after [`Connect::bind`].
     ///
     /// # Errors
     /// When it cannot be connected, which ends the run.
     fn connect(&self, thread: ClientThread) -> Result<Self::Client, Self::Error>;
 }
 
-/// A plain function connects threads that need no binding.
+/// A function can serve as [`Connect`] for threads that need no binding.
 impl<F, C> Connect for F
 where
     F: Fn(ClientThread) -> Result<C, C::Error> + Sync,

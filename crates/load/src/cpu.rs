@@ -10,8 +10,8 @@ pub(crate) struct CpuTime {
 }
 
 impl CpuTime {
-    /// What the calling thread has used since it began (`RUSAGE_THREAD`). The kernel knows the sum to the nanosecond
-    /// and splits it by what its ticks saw, so the split of a short interval is coarse.
+    /// CPU time of the calling thread since its start (`RUSAGE_THREAD`). The kernel measures the sum to the nanosecond
+    /// and splits it into user and system time by its clock ticks, so the split of a short interval is coarse.
     pub(crate) fn of_this_thread() -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::uninit();
         // SAFETY: the kernel writes one `rusage` to the address, which has room for it and belongs to this call; it is
@@ -25,7 +25,7 @@ impl CpuTime {
             .unwrap_or_default()
     }
 
-    /// Since an earlier reading; never negative.
+    /// The difference to an earlier reading; never negative.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self { user_s: (self.user_s - earlier.user_s).max(0.0), system_s: (self.system_s - earlier.system_s).max(0.0) }
     }
@@ -39,7 +39,7 @@ mod tests {
     fn counts_this_thread_and_no_other() {
         let before = CpuTime::of_this_thread();
         std::thread::spawn(|| {
-            // Burns CPU in the other thread until the kernel has booked 100 ms more, to it or to the process.
+            // The thread uses CPU time until the kernel has accounted 100 ms more to it.
             let begun = CpuTime::of_this_thread();
             let used = || CpuTime::of_this_thread().since(begun);
             while used().user_s + used().system_s < 0.1 {}

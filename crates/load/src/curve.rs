@@ -1,54 +1,54 @@
-//! How the rate of an open loop changes over a sample.
+//! The rate of an open loop as a function of time within a sample.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The highest rate, transactions a second.
+/// The highest rate, transactions per second.
 const MOST: f64 = 1e9;
-/// The most steps or waves.
+/// The highest number of steps or waves.
 const MOST_PARTS: u32 = 100;
-/// Slices of a ramp, and of waves, for which latencies are kept apart.
+/// Slices of a ramp, and least number of slices of waves, with separate latencies.
 const SLICES: usize = 10;
-/// Rounds of the search for when waves have brought so many arrivals; a few are enough.
+/// Iterations at most of the search in [`Curve::when`]; a few are usually enough.
 const MOST_ROUNDS: usize = 60;
 
-/// The rate of an open loop over a sample, transactions a second over all threads. Time is `x`: 0 at the begin of the
-/// sample, 1 at its end. Before the sample (in the warm-up) it is that of its begin, behind the sample that of its end.
+/// The rate of an open loop over a sample, in transactions per second over all threads. The time `x` is 0 at the start
+/// of the sample and 1 at its end. Before it (in the warm-up) the rate is that at its start, after it that at its end.
 ///
-/// Written `500`, `100 to 2000`, `100 to 2000 in 20 steps` and `100 to 2000 in 1 wave`; `/s` may stand behind a rate.
+/// Text forms: `500`, `100 to 2000`, `100 to 2000 in 20 steps` and `100 to 2000 in 1 wave`; a rate may end in `/s`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Curve {
     /// r(x) = rate.
     Constant(f64),
     /// r(x) = from + (to - from) x.
     Ramp {
-        /// At the begin.
+        /// Rate at the start.
         from: f64,
-        /// At the end.
+        /// Rate at the end.
         to: f64,
     },
     /// r(x) = from + (to - from) k / (steps - 1) in step k = floor(steps x), from 0.
     Steps {
-        /// In the first step.
+        /// Rate in the first step.
         from: f64,
-        /// In the last step.
+        /// Rate in the last step.
         to: f64,
-        /// Steps, 2 or more, all of the same length.
+        /// Number of steps, 2 to 100, all of the same length.
         steps: u32,
     },
-    /// r(x) = (from + to) / 2 - (to - from) / 2 cos(2 pi waves x): a day has one wave, that is lowest at night.
+    /// r(x) = (from + to) / 2 - (to - from) / 2 cos(2 pi waves x), for example one wave for a day, lowest at night.
     Waves {
-        /// At the begin of each wave.
+        /// Rate at the start of each wave.
         from: f64,
-        /// In the middle of each wave.
+        /// Rate in the middle of each wave.
         to: f64,
-        /// Waves, 1 or more.
+        /// Number of waves, 1 to 100.
         waves: u32,
     },
 }
 
 impl Curve {
-    /// Transactions a second at `x`.
+    /// The rate at `x`, transactions per second.
     pub fn rate(self, x: f64) -> f64 {
         let x = x.clamp(0.0, 1.0);
         match self {
@@ -64,7 +64,7 @@ impl Curve {
         }
     }
 
-    /// Arrivals from 0 to `x`, were the sample a second long: the integral of the rate.
+    /// Arrivals from 0 to `x` in a sample of one second: the integral of the rate.
     ///
     /// A(x) = rate x; from x + (to - from) x² / 2; the sum of the steps; (from + to) / 2 x - (to - from) / (4 pi waves)
     /// sin(2 pi waves x).
@@ -89,7 +89,7 @@ impl Curve {
         }
     }
 
-    /// When there have been so many arrivals: the inverse of [`Self::arrivals`].
+    /// The time `x` at which this number of arrivals is reached: the inverse of [`Self::arrivals`].
     pub fn when(self, arrivals: f64) -> f64 {
         if arrivals < 0.0 {
             return arrivals / self.rate(0.0);
@@ -100,7 +100,7 @@ impl Curve {
         }
         match self {
             Self::Constant(rate) => arrivals / rate,
-            // The solution of the quadratic equation that loses no digits where from and to are near each other.
+            // This form of the solution of the quadratic equation stays accurate when from and to are close.
             Self::Ramp { from, to } => {
                 2.0 * arrivals / (from + (from * from + 2.0 * (to - from) * arrivals).max(0.0).sqrt())
             }
@@ -110,7 +110,7 @@ impl Curve {
                 begin + (arrivals - self.before_step(step)) / self.rate((f64::from(step) + 0.5) / f64::from(steps))
             }
             Self::Waves { from, to, waves } => {
-                // The wave that it lies in, and there by Newton's method between two bounds.
+                // Finds the wave, then uses Newton's method with bisection as a fallback within its bounds.
                 let waves = f64::from(waves);
                 let mean = (from + to) / 2.0;
                 let wave = (arrivals / mean * waves).floor().min(waves - 1.0);
@@ -138,23 +138,23 @@ impl Curve {
         (from * step + (to - from) * step * (step - 1.0).max(0.0) / 2.0 / (steps - 1.0)) / steps
     }
 
-    /// Slices of the sample for which latencies are kept apart, all of the same length; none where the rate is one.
+    /// Number of slices of the sample with separate latencies, all of the same length; 0 for a constant rate.
     pub fn slices(self) -> usize {
         match self {
             Self::Constant(_) => 0,
             Self::Ramp { .. } => SLICES,
             Self::Steps { steps, .. } => steps as usize,
-            // The two halves of a wave are alike, and slices are to be within one of them.
+            // At least two per wave, because the rate rises in one half of a wave and falls in the other.
             Self::Waves { waves, .. } => (2 * waves as usize).max(SLICES),
         }
     }
 
-    /// Whether it is one rate all the time.
+    /// Whether the rate is constant.
     pub fn is_constant(self) -> bool {
         matches!(self, Self::Constant(_))
     }
 
-    /// Both ends of its rates: what must be above 0 and no more than [`MOST`].
+    /// Whether its rates are above 0 and at most [`MOST`], and its numbers of steps and waves are in range.
     pub(crate) fn is_sound(self) -> bool {
         let sound = |rate: f64| rate > 0.0 && rate <= MOST;
         match self {
@@ -185,7 +185,7 @@ impl fmt::Display for Curve {
     }
 }
 
-/// What is no curve of a rate.
+/// A text that is not a rate curve.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "transactions a second above 0 and up to 1e9: one rate (500), or from the begin of a sample to its end 100 to 2000, \
@@ -238,7 +238,7 @@ mod tests {
             let width = (to - from) / f64::from(pieces);
             let sum: f64 = (0..pieces).map(|k| curve.rate(from + (f64::from(k) + 0.5) * width) * width).sum();
             let found = curve.arrivals(to) - curve.arrivals(from);
-            // A step may fall anywhere in a piece.
+            // A step may begin anywhere in an interval.
             let highest = [0.0, 0.5, 1.0].map(|x| curve.rate(x)).into_iter().fold(0.0, f64::max);
             prop_assert!((found - sum).abs() <= highest * (100.0 * width + 1e-6), "{curve}: {found} and {sum}");
         }

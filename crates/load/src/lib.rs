@@ -1,11 +1,12 @@
-//! Load generator: pinned client threads, closed and open loop, key distributions, latency recording.
+//! Load generator: client threads, closed and open loop, key distributions, latency recording.
 //!
-//! A caller implements [`Client`] (one connection that runs transactions) and [`Connect`] (makes one inside the thread
-//! that will use it), says how to drive them in a [`LoadSettings`] and calls [`run()`]. An [`Observer`] hears of the
-//! threads, of the borders of every sample and of the throughput once a second, and can end the run.
+//! The caller implements [`Client`] (one connection that runs transactions) and [`Connect`] (creates a client in the
+//! thread that uses it), sets threads, pace and samples in a [`LoadSettings`], and calls [`run()`]. An [`Observer`] is
+//! called when the threads are connected, at the start and end of every sample, and once per second with the
+//! throughput; it can also end the run.
 //!
-//! The crate binds nothing itself: [`Connect::bind`] runs first in every client thread and [`Observer::connected`] once
-//! all of them are connected; the caller binds there.
+//! The crate does not bind threads to CPUs. The caller does so in [`Connect::bind`], which runs first in every client
+//! thread, or in [`Observer::connected`], which runs when all threads are connected.
 
 #![warn(clippy::missing_errors_doc)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]

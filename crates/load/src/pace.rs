@@ -1,4 +1,4 @@
-//! When transactions are sent.
+//! Computes when transactions are sent.
 
 use crate::curve::Curve;
 use crate::random::{Purpose, Random};
@@ -9,47 +9,47 @@ pub enum Pace {
     /// Every thread sends its next transaction as soon as the last one has ended.
     #[default]
     Closed,
-    /// Transactions are due at times fixed beforehand, whatever the server does. Latency counts from the time a
-    /// transaction was due, so a stall is charged to every transaction that had to wait for its end.
+    /// Transactions are due at times that are independent of the server. Latency is measured from the due time, so a
+    /// stall adds to the latency of every transaction that had to wait for its end.
     Open {
-        /// Transactions a second over all threads, in each sample from its begin to its end.
+        /// Transactions per second over all threads, from start to end of each sample.
         rate: Curve,
-        /// How the due times are spread.
+        /// Distribution of the gaps between due times.
         arrivals: Arrivals,
     },
 }
 
-/// How the due times of an open loop are spread.
+/// Distribution of the gaps between due times of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arrivals {
-    /// Exponential gaps, as sysbench draws them.
+    /// Exponential gaps, as in sysbench.
     #[default]
     Poisson,
-    /// Equal gaps where the rate is one, the threads in turn.
+    /// Equal gaps while the rate is constant; the threads take turns.
     Constant,
 }
 
-/// The due times of one thread, nanoseconds from the start of the warm-up, in order and without end.
+/// The due times of one thread, in nanoseconds from the start of the warm-up, in ascending order and without end.
 ///
-/// They are the inverse of [`Curve::arrivals`] at numbers that lie `threads` apart, or at those of a Poisson process of
-/// that mean gap: a process whose rate changes is one of rate 1 in the time of its arrivals (Çinlar, Introduction to
-/// Stochastic Processes, 4.7).
+/// They are the inverse of [`Curve::arrivals`] at numbers with a gap of `threads`, or at the points of a Poisson
+/// process with that mean gap. A Poisson process with a changing rate is one of rate 1 if time is measured in expected
+/// arrivals (Çinlar, Introduction to Stochastic Processes, 4.7).
 ///
-/// Every thread has a queue of its own, so that nothing is shared between threads on the way to a transaction:
-/// `threads` independent Poisson processes of rate / threads each are together one of the whole rate. A transaction
-/// waits for its own thread even when another one is idle, as with a pool whose connections are dealt out in advance.
+/// Every thread has its own queue, so threads share no data when they begin a transaction: `threads` independent
+/// Poisson processes of rate / threads each together form one process of the whole rate. A transaction waits for its
+/// own thread even if another one is idle, as with a connection pool whose connections are assigned in advance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     curve: Curve,
     /// Length of a sample, seconds.
     length_s: f64,
-    /// Whether its sample has begun; before that the rate is the curve's first one.
+    /// Whether a sample has begun; before that the rate is the curve's first one.
     begun: bool,
-    /// What arrivals are counted from, nanoseconds.
+    /// The time from which arrivals are counted, nanoseconds.
     begin_ns: f64,
-    /// Arrivals of all threads up to this one's last.
+    /// Number of arrivals of all threads at this thread's last one.
     arrivals: f64,
-    /// When the curve begins anew, nanoseconds; what is due before stays so.
+    /// When the curve restarts, nanoseconds; earlier due times stay unchanged.
     again_ns: Option<u64>,
     index: usize,
     threads: usize,
@@ -63,8 +63,8 @@ enum Gaps {
 }
 
 impl Schedule {
-    /// The due times of thread `index` of `threads`, in samples of so many seconds; none in closed loop. Deterministic
-    /// from the seed.
+    /// The due times of thread `index` of `threads`, for samples of `length_s` seconds; `None` in closed loop. The seed
+    /// determines them completely.
     pub fn new(pace: Pace, length_s: f64, seed: u64, index: usize, threads: usize) -> Option<Self> {
         let Pace::Open { rate: curve, arrivals } = pace else { return None };
         let gaps = match arrivals {
@@ -77,12 +77,12 @@ impl Schedule {
         Some(made)
     }
 
-    /// A sample begins: its curve does so anew. One rate goes on as it is.
+    /// Restarts the curve, because a sample begins. A constant rate continues unchanged.
     pub fn sample_begins(&mut self, at_ns: u64) {
         self.again_ns = (!self.curve.is_constant()).then_some(at_ns);
     }
 
-    /// A due time that was drawn before a sample began: as it is, or drawn anew where it lies in the sample.
+    /// Corrects a due time that was drawn before a sample began: if it is in the sample, it is drawn again.
     pub fn known_now(&mut self, due_ns: u64) -> u64 {
         if self.again_ns.is_some_and(|again| due_ns >= again) { self.draw() } else { due_ns }
     }
@@ -91,7 +91,7 @@ impl Schedule {
         self.begin_ns = begin_ns;
         self.arrivals = match self.gaps {
             Gaps::Exponential(_) => 0.0,
-            // One gap before the first, so that the first step lands on it.
+            // One gap before the first arrival, so that the first step ends at it.
             Gaps::Equal => self.index as f64 - self.threads as f64,
         };
     }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn poisson_arrivals_of_all_threads_have_the_rate_and_exponential_gaps() {
         let due = merged(open(10_000.0, Arrivals::Poisson), 8, 10_000_000_000);
-        // 100,000 expected, standard deviation 316: four of them.
+        // 100,000 expected, within four standard deviations of 316.
         assert!((98_735..101_265).contains(&due.len()), "{}", due.len());
         let gaps: Vec<f64> = due.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e5).collect();
         for x in [0.1, 0.5, 1.0, 2.0, 4.0] {
@@ -173,14 +173,14 @@ mod tests {
         assert_eq!(Schedule::new(Pace::Closed, 1.0, 1, 0, 2), None);
     }
 
-    /// Due times from the begin of a sample at 2 s, of all threads together, up to so many seconds.
+    /// Due times of all threads, in seconds from the start of a sample at 2 s, up to `until_s`.
     fn from_sample(text: &str, arrivals: Arrivals, length_s: f64, until_s: f64) -> (usize, Vec<f64>) {
         let pace = Pace::Open { rate: text.parse().unwrap(), arrivals };
         let (mut before, mut all) = (0, Vec::new());
         for index in 0..4 {
             let mut schedule = Schedule::new(pace, length_s, 5, index, 4).unwrap();
             let mut due = schedule.next().unwrap();
-            // It is in the warm-up that a sample begins: what is due behind that is another matter then.
+            // The begin of the sample is announced during the warm-up; later due times are drawn again.
             schedule.sample_begins(2_000_000_000);
             due = schedule.known_now(due);
             while (due as f64) < (2.0 + until_s) * 1e9 {
@@ -206,7 +206,7 @@ mod tests {
                 let arrivals = 10.0 * curve.arrivals(due_s / 10.0);
                 assert!((arrivals - number as f64).abs() < 1e-3, "{text}: number {number} at {due_s}");
             }
-            // Ten seconds by the curve, and five with its last rate.
+            // Ten seconds of the curve, and five with its last rate.
             let all = 10.0 * curve.arrivals(1.5);
             assert!((due.len() as f64 - all).abs() <= 1.0, "{text}: {} of {all}", due.len());
             let (_, drawn) = from_sample(text, Arrivals::Poisson, 10.0, 10.0);
@@ -223,14 +223,14 @@ mod tests {
     fn what_was_due_before_a_sample_stays_due_and_nothing_is_lost_at_its_begin() {
         let pace = Pace::Open { rate: "10 to 1000".parse().unwrap(), arrivals: Arrivals::Constant };
         let mut schedule = Schedule::new(pace, 1.0, 1, 0, 1).unwrap();
-        // Far behind: the second sample begins, and the first is not half done.
+        // The thread is late: the second sample begins when the first is not yet half done.
         schedule.sample_begins(0);
         let first = schedule.by_ref().take(100).last().unwrap();
         schedule.sample_begins(1_100_000_000);
         assert_eq!(schedule.known_now(first), first);
         let rest: Vec<u64> = schedule.take_while(|due| *due < 1_300_000_000).collect();
         let before = rest.iter().filter(|due| **due < 1_100_000_000).count();
-        // 505 by the curve and 100 with its last rate until the second begins, of which 100 are taken.
+        // 505 of the curve and 100 with its last rate until the second sample begins; 100 of them are already taken.
         assert!((504..=506).contains(&before), "{before}");
         let again = rest.len() - before;
         assert!((21..=23).contains(&again), "0.2 s of the curve are 21.8: {again}");

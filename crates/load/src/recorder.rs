@@ -1,20 +1,20 @@
-//! What one thread records during one sample.
+//! Latencies and counts that one thread records during one sample.
 
 use crate::client::Queries;
 use crate::pace::Pace;
 use crate::sample::{LatencyMs, Queued};
 use tare_latency::Latencies;
 
-/// A transaction with all its restarts.
+/// A completed transaction with all its restarts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Complete {
     pub(crate) queries: Queries,
     pub(crate) restarts: u64,
-    /// Connections that were opened anew for it.
+    /// Connections that were reopened for it.
     pub(crate) reconnects: u64,
 }
 
-/// Latencies and counts of one thread. Made by that thread, so that its memory lies on that thread's node.
+/// Latencies and counts of one thread. The thread itself creates it, so that its memory is on that thread's NUMA node.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
     latencies: Latencies,
@@ -24,24 +24,27 @@ pub(crate) struct Recorder {
     pub(crate) reconnects: u64,
     /// Only in open loop.
     pub(crate) queue: Option<QueueRecorder>,
-    /// Of what was due in each slice of the sample, where its rate changes.
+    /// One per slice of the sample; empty for a constant rate.
     pub(crate) slices: Vec<SliceRecorder>,
 }
 
-/// What was due in a slice: grown as it is needed, since few threads meet long latencies in many slices.
+/// Transactions that were due in a slice. The histogram grows as needed: few threads have long latencies in many
+/// slices.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SliceRecorder {
-    /// Also of what was not completed.
+    /// Also of transactions that were not completed.
     pub(crate) latencies: Latencies,
     pub(crate) done: u64,
 }
 
-/// What an open loop records alongside the latencies of completed transactions.
+/// Further latencies that an open loop records.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueRecorder {
-    /// Of completed transactions, had the client begun each at once when it was due and its connection free.
+    /// Latencies that completed transactions would have had if the client had begun each as soon as it was due and the
+    /// connection was free.
     prompt: Latencies,
-    /// How long those had waited that were due and not completed at the end: as measured, and as above.
+    /// Waiting times of transactions that were due but not completed at the end of the sample: as measured, and with a
+    /// client that is never late, as in `prompt`.
     waiting_ns: Vec<(u64, u64)>,
 }
 
@@ -66,7 +69,7 @@ impl QueueRecorder {
 }
 
 impl Recorder {
-    /// An empty recorder, also of a queue where transactions are due at times, and of slices where the rate changes.
+    /// An empty recorder: in open loop with a queue, and for a changing rate with slices.
     pub(crate) fn of_loop(pace: Pace) -> Self {
         let Pace::Open { rate, .. } = pace else { return Self::new() };
         Self { queue: Some(QueueRecorder::new()), slices: vec![SliceRecorder::default(); rate.slices()], ..Self::new() }
@@ -110,12 +113,12 @@ impl Recorder {
         self.reconnects += other.reconnects;
     }
 
-    /// How long transactions took.
+    /// Latencies of completed transactions.
     pub(crate) fn latencies(&self) -> &Latencies {
         &self.latencies
     }
 
-    /// The latencies of everything that was due, in open loop.
+    /// The latencies of all transactions that were due, in open loop.
     pub(crate) fn queued(&self) -> Option<Queued> {
         let queue = self.queue.as_ref()?;
         let with = |completed: &Latencies, waiting: fn(&(u64, u64)) -> u64| {
@@ -129,7 +132,7 @@ impl Recorder {
         })
     }
 
-    /// The summary in milliseconds; none when nothing was recorded.
+    /// The summary in milliseconds; `None` if nothing was recorded.
     pub(crate) fn latency_ms(&self) -> Option<LatencyMs> {
         LatencyMs::of(&self.latencies)
     }
@@ -148,7 +151,7 @@ mod tests {
         for thread in 0..3u32 {
             let mut recorder = Recorder::new();
             for _ in 0..10_000 {
-                // From a microsecond to ten seconds, evenly in the logarithm, each thread on its own scale.
+                // Log-uniform from 1 us to 10 s, each thread on its own scale.
                 let latency_ns = 10f64.powf(3.0 + 7.0 * random.unit()) as u64 >> thread;
                 let queries = Queries { read: 1, write: 2, other: 3 };
                 recorder.record(latency_ns, &Complete { queries, restarts: 1, reconnects: 2 });

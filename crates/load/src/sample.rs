@@ -3,14 +3,14 @@
 use serde::Serialize;
 use tare_latency::Latencies;
 
-/// Latency of a transaction, milliseconds: min, mean and max exact, percentiles within 0.1 %.
+/// Latencies of transactions, milliseconds: min, mean and max are exact, percentiles within 0.1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyMs {
     /// The shortest of all transactions.
     pub min: f64,
     /// The arithmetic mean of all transactions.
     pub mean: f64,
-    /// Half of them took no longer.
+    /// 50 % of them took no longer.
     pub p50: f64,
     /// 90 % of them took no longer.
     pub p90: f64,
@@ -25,7 +25,7 @@ pub struct LatencyMs {
 }
 
 impl LatencyMs {
-    /// The figures of some latencies; none where there are none.
+    /// The figures of a histogram; `None` if it is empty.
     pub fn of(latencies: &Latencies) -> Option<Self> {
         let percentile = |percentile| latencies.percentile_ms(percentile);
         Some(Self {
@@ -41,35 +41,36 @@ impl LatencyMs {
     }
 }
 
-/// The latencies of everything that was due in open loop: transactions that were completed, and those that were not by
-/// the end of the sample, which count with what they had waited until then.
+/// The latencies of all transactions that were due, in open loop. A transaction that was not completed by the end of
+/// the sample counts with its waiting time until then.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Queued {
-    /// From when each was due.
+    /// Latencies from the due time of each.
     pub measured: Latencies,
-    /// What they would have been, had the client begun each at once when it was due and its connection free: where
-    /// this is much less, it was the client that was late. What a transaction takes from its begin counts in full.
+    /// Latencies if the client had begun each transaction as soon as it was due and its connection was free. If they
+    /// are much shorter than `measured`, the client itself was late. The time from the start of a transaction to its
+    /// end is included.
     pub prompt: Latencies,
 }
 
-/// CPU time that the client threads themselves used for one transaction, microseconds, mean over the sample.
+/// CPU time of the client threads per transaction, microseconds, mean over the sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CpuPerTransaction {
-    /// Seconds spent in user mode.
+    /// Microseconds spent in user mode.
     pub user: f64,
-    /// Seconds spent in the kernel.
+    /// Microseconds spent in the kernel.
     pub system: f64,
 }
 
-/// A time in which no client completed a transaction although at least one was under way, longer than transactions
-/// usually take.
+/// A time in which no client completed a transaction although at least one was waiting for one, much longer than
+/// transactions usually take.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Stall {
     /// Seconds since the sample began.
     pub from_s: f64,
-    /// How long it was, seconds.
+    /// Its length in seconds.
     pub length_s: f64,
-    /// Whether this process stood still then; else the server, or the way to it, did.
+    /// Whether this process stood still for at least half of it; otherwise the server or the connection to it did.
     pub of_client: bool,
 }
 
@@ -88,70 +89,70 @@ pub struct ThreadSample {
     pub system_s: f64,
 }
 
-/// A part of a sample whose rate changes: what was due in it.
+/// A slice of a sample whose rate changes, with the transactions that were due in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Slice {
-    /// Transactions a second that were asked for, the mean over the slice.
+    /// The set rate, transactions per second, mean over the slice.
     pub rate: f64,
-    /// Transactions a second of those due in it that were completed by the end of the sample.
+    /// Transactions per second that were due in it and completed by the end of the sample.
     pub tps: f64,
-    /// Latency of all that was due in it; what was not completed by the end of the sample counts with what it had
-    /// waited until then. None where nothing was due.
+    /// Latency of all transactions that were due in it. One that was not completed by the end of the sample counts with
+    /// its waiting time until then. `None` if nothing was due.
     pub latency_ms: Option<LatencyMs>,
-    /// All of these latencies.
+    /// All of these latencies, as a histogram.
     #[serde(skip)]
     pub latencies: Latencies,
 }
 
-/// One measured run. A transaction belongs to the sample during which it **ends**; where clients rest around samples
-/// ([`crate::Rest::AroundEach`]), to the one during which it began.
+/// The results of one sample. A transaction belongs to the sample during which it **ends**; if clients rest around
+/// samples ([`crate::Rest::AroundEach`]), to the one during which it began.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sample {
-    /// Transactions completed; one that was restarted counts once.
+    /// Completed transactions; one that was restarted counts once.
     pub transactions: u64,
     /// Queries that returned rows.
     pub reads: u64,
     /// Queries that changed rows.
     pub writes: u64,
-    /// Other queries: BEGIN, COMMIT, changes that met no row.
+    /// Other queries: BEGIN, COMMIT, changes that matched no row.
     pub others: u64,
     /// Attempts that the database asked to run again (sysbench: ignored errors).
     pub restarts: u64,
-    /// Connections that were lost and opened anew.
+    /// Connections that were lost and reopened.
     pub reconnects: u64,
-    /// How long the sample took, seconds; where clients rest around samples, to the end of each thread's last
-    /// transaction, in the mean.
+    /// Length of the sample, seconds; if clients rest around samples, until the end of each thread's last transaction,
+    /// mean over the threads.
     pub elapsed_s: f64,
-    /// Latency, restarts included; in open loop from the time a transaction was due. None without transactions.
+    /// Latency including restarts; in open loop from the due time. `None` without transactions.
     pub latency_ms: Option<LatencyMs>,
     /// All latencies, as a histogram.
     #[serde(skip)]
     pub latencies: Latencies,
-    /// Transactions a second in each whole second of the sample.
+    /// Transactions per second in each whole second of the sample.
     pub tps_each_second: Vec<f64>,
-    /// Client CPU time a transaction. None without transactions.
+    /// Client CPU time per transaction. `None` without transactions.
     pub client_cpu_us_per_transaction: Option<CpuPerTransaction>,
-    /// Open loop: transactions that were due by the end of the sample and not completed. They are in no latency figure.
-    /// None in closed loop.
+    /// Transactions that were due by the end of the sample and not completed, in open loop. They are not in
+    /// `latency_ms` and `latencies`. `None` in closed loop.
     pub backlog: Option<u64>,
-    /// Latencies with the backlog in them. None in closed loop.
+    /// Latencies including the backlog. `None` in closed loop.
     #[serde(skip)]
     pub queued: Option<Queued>,
-    /// What was due in each part of it, where the rate changes ([`crate::Curve::slices`]).
+    /// Its slices, if the rate changes ([`crate::Curve::slices`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<Slice>,
-    /// Seconds for which this whole process stood still since the sample before or the start of the warm-up, as far as
-    /// a thread that wakes ten times a second notices.
+    /// Seconds for which this whole process stood still since the previous sample or the start of the warm-up, as seen
+    /// by a thread that wakes up ten times per second.
     pub client_stood_still_s: f64,
-    /// Where nothing was completed for long, in order.
+    /// Long times without a completed transaction, in order of time.
     pub stalls: Vec<Stall>,
-    /// Per thread, in order of index.
+    /// Figures per thread, in order of index.
     pub threads: Vec<ThreadSample>,
 }
 
 impl Sample {
-    /// Takes in a later part of the same sample, of a closed loop: what lies between the two is left out. Percentiles
-    /// are the first part's until [`Sample::has_all_parts`].
+    /// Adds a later part of the same sample, in closed loop, without the time between the two. `latency_ms` remains
+    /// that of the first part until [`Sample::has_all_parts`].
     pub(crate) fn add_part(&mut self, later: Self) {
         let cpu_us = |of: &Self, us: fn(&CpuPerTransaction) -> f64| {
             of.client_cpu_us_per_transaction.map_or(0.0, |cpu| us(&cpu) * of.transactions as f64)
@@ -183,12 +184,12 @@ impl Sample {
         self.latency_ms = LatencyMs::of(&self.latencies);
     }
 
-    /// Completed transactions a second, of all threads.
+    /// Completed transactions per second of all threads.
     pub fn tps(&self) -> f64 {
         self.transactions as f64 / self.elapsed_s
     }
 
-    /// Queries a second, of all kinds.
+    /// Queries per second of all kinds.
     pub fn qps(&self) -> f64 {
         (self.reads + self.writes + self.others) as f64 / self.elapsed_s
     }

@@ -1,5 +1,6 @@
-//! A group of resctrl that limits the threads of a server: to some ways of the L3 caches, and to a part of the memory
-//! bandwidth of their cores (CAT and MBA of Intel; of AMD only the caches, for it limits bandwidth to an amount).
+//! A resctrl group that limits the threads of a server to some ways of the L3 caches and to a percentage of the memory
+//! bandwidth of their cores (Intel CAT and MBA; on AMD only the caches, because it limits bandwidth to an absolute
+//! amount).
 
 use crate::error::{NoiseError, Result};
 use crate::resctrl::{self, ROOT};
@@ -11,26 +12,27 @@ use tare_cpuset::observe::{descendants, threads_of};
 
 const L3_WAYS: &str = "l3_ways";
 const BANDWIDTH: &str = "memory_bandwidth_percent";
-/// Caches by one mask, or by one for instructions and one for data.
+/// L3 caches with one mask, or with one for instructions and one for data.
 const CACHES: [&str; 3] = ["L3", "L3CODE", "L3DATA"];
 const MEMORY: &str = "MB";
 const NOT_MOUNTED: &str = "resctrl is not mounted: sudo mount -t resctrl resctrl /sys/fs/resctrl, where the processor has \
                            such limits";
 
-/// What the threads of a group are limited to.
+/// Limits for the threads of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheLimits {
-    /// Ways of each L3 cache that they fill, the first ones, which others fill too; none: all.
+    /// Number of ways of each L3 cache that the threads may fill. These are the first ways, which others may fill too.
+    /// `None` for all ways.
     pub l3_ways: Option<u32>,
-    /// Of the memory bandwidth of the cores that they run on, percent; none: all.
+    /// Percentage of the memory bandwidth of the cores that they run on. `None` for no limit.
     pub memory_bandwidth_percent: Option<u32>,
 }
 
 impl CacheLimits {
-    /// Whether this machine and this user can limit so.
+    /// Checks that this machine and this user can set these limits.
     ///
     /// # Errors
-    /// [`NoiseError::NotAvailable`] with what the machine has, [`NoiseError::Read`].
+    /// [`NoiseError::NotAvailable`] with what the machine supports; [`NoiseError::Read`].
     pub fn check(&self, system: &System) -> Result<()> {
         let Some((limit, _)) = self.wanted(system)?.into_iter().next() else { return Ok(()) };
         system.may_write(ROOT).map_err(|why| limit.not_available(format!("{ROOT}: {why}; run as root")))
@@ -73,13 +75,13 @@ impl Limit {
         if self.setting == BANDWIDTH { resource == MEMORY } else { CACHES.contains(&resource) }
     }
 
-    /// What every domain of a resource gets.
+    /// The value for every domain of a resource.
     fn value(&self, schema: &Schema, system: &System) -> Result<u64> {
         let info = |file: &str| system.read_optional(&format!("{ROOT}/info/{}/{file}", schema.resource));
         let number = |file: &str| info(file).and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(1);
         let level = u64::from(self.level);
         if self.setting == BANDWIDTH {
-            // Percent are 100 at most in every domain; other processors, and resctrl mounted so, count amounts.
+            // Percentages are at most 100 in every domain; other processors and mount options use absolute amounts.
             if schema.values.values().any(|value| *value > 100) {
                 return Err(self.not_available("this machine limits bandwidth to an amount, not to a part".to_owned()));
             }
@@ -103,7 +105,7 @@ impl Limit {
     }
 }
 
-/// A line of `schemata`: what each domain of a resource gives.
+/// A line of `schemata`: the value of each domain of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Schema {
     resource: String,
@@ -137,12 +139,12 @@ impl fmt::Display for Schema {
     }
 }
 
-/// Resources of other kinds, such as L2, are left out.
+/// The lines of `schemata` of a group; lines that cannot be parsed are skipped.
 fn schemata(system: &System, group: &str) -> Result<Vec<Schema>> {
     Ok(system.read(&format!("{group}/schemata"))?.lines().filter_map(Schema::of).collect())
 }
 
-/// The group; removed when this is dropped, and its threads are in that of the whole machine then.
+/// A group with limits. When this is dropped, the group is removed and its threads return to the default group.
 #[derive(Debug)]
 pub struct CacheGroup {
     system: System,
@@ -151,10 +153,10 @@ pub struct CacheGroup {
 }
 
 impl CacheGroup {
-    /// Makes it, without a thread; none where nothing is limited. Those that killed processes left are removed first.
+    /// Creates a group without threads; `None` if there are no limits. Groups of killed processes are removed first.
     ///
     /// # Errors
-    /// [`NoiseError::NotAvailable`] as [`CacheLimits::check`], [`NoiseError::Write`] with the kernel's reason.
+    /// [`NoiseError::NotAvailable`] as in [`CacheLimits::check`]; [`NoiseError::Write`] with the kernel's reason.
     pub fn make(system: &System, limits: CacheLimits) -> Result<Option<Self>> {
         let wanted = limits.wanted(system)?;
         if wanted.is_empty() {
@@ -170,13 +172,13 @@ impl CacheGroup {
         Ok(Some(group))
     }
 
-    /// The file in which a process that is not started yet enters it, by writing `0` there.
+    /// The file `tasks`: a process that is being started enters the group by writing `0` to it.
     #[must_use]
     pub fn tasks(&self) -> PathBuf {
         self.system.path(&format!("{}/tasks", self.path))
     }
 
-    /// Takes a process in, what descends from it and all their threads; what they start is in it too.
+    /// Moves a process, its descendants and all their threads into the group. What they start later is in it too.
     ///
     /// # Errors
     /// [`NoiseError::Write`] with the kernel's reason.
@@ -186,7 +188,7 @@ impl CacheGroup {
         loop {
             let processes = std::iter::once(pid).chain(descendants(pid));
             let threads = processes.flat_map(|pid| threads_of(pid).unwrap_or_default());
-            // Begun by one that was not in it yet.
+            // Threads that were created by one that was not in the group yet.
             let new: Vec<_> = threads.filter(|thread| known.insert(*thread)).collect();
             if new.is_empty() {
                 return Ok(());
@@ -194,17 +196,17 @@ impl CacheGroup {
             for thread in new {
                 match self.system.write(&tasks, &thread.tid.to_string()) {
                     Err(e) if threads_of(thread.pid).is_ok_and(|all| all.contains(&thread)) => return Err(e),
-                    // One that has ended needs no limit.
+                    // The thread has ended.
                     _ => {}
                 }
             }
         }
     }
 
-    /// Reads back what is in force for these threads: setting, level, proof.
+    /// Reads back the limits that are in force: setting, level, proof.
     ///
     /// # Errors
-    /// [`NoiseError::NotVerified`] where it is something else, [`NoiseError::Read`].
+    /// [`NoiseError::NotVerified`] if they differ; [`NoiseError::Read`].
     pub fn verify(&self) -> Result<Vec<(&'static str, String, String)>> {
         let found = schemata(&self.system, &self.path)?;
         let mut proofs = Vec::new();
@@ -226,7 +228,7 @@ impl CacheGroup {
 
 impl Drop for CacheGroup {
     fn drop(&mut self) {
-        // One that stays is removed by the next.
+        // If this fails, the next group to be created removes it.
         let _ = self.system.remove_group(&self.path);
     }
 }
@@ -278,7 +280,7 @@ mod tests {
         let proofs = group.verify().unwrap();
         let levels: Vec<_> = proofs.iter().map(|(setting, level, _)| (*setting, level.as_str())).collect();
         assert_eq!(levels, [("l3_ways", "4"), ("memory_bandwidth_percent", "30")]);
-        // The kernel pads numbers, and someone may have changed one.
+        // The kernel pads numbers; then another program changes one.
         fs::write(system.path(&format!("{}/schemata", group.path)), "    L3:0=00f;1=00f\n    MB:0= 30;1= 30\n")
             .unwrap();
         assert_eq!(group.verify().unwrap(), proofs);
@@ -325,7 +327,7 @@ mod tests {
         fs::create_dir_all(system.path(&format!("{ROOT}/mon_groups"))).unwrap();
         let group = CacheGroup::make(&system, limits(Some(4), None)).unwrap().unwrap();
         assert!(!system.exists(&format!("{ROOT}/tare-4194305-limit")));
-        // As the kernel says of a process in this group.
+        // As the kernel shows a process in this group.
         fs::create_dir_all(system.path("/proc/7")).unwrap();
         let own = group.path.rsplit_once('/').unwrap().1;
         fs::write(system.path("/proc/7/cpu_resctrl_groups"), format!("res:{own}\nmon:\n")).unwrap();

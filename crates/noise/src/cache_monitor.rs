@@ -1,38 +1,38 @@
-//! Groups of resctrl that count what some threads have of the L3 caches and move from and to memory, and limit nothing.
+//! Resctrl groups that count L3 cache occupancy and memory traffic of some threads, without limits.
 
 use crate::error::Result;
 use crate::resctrl::{self, MONITORS, ROOT};
 use crate::system::System;
 
-/// One group; removed when this is dropped, and its threads are where they were.
+/// A monitoring group. When this is dropped, the group is removed and its threads return to their previous group.
 #[derive(Debug)]
 pub struct CacheMonitor {
     system: System,
     path: String,
 }
 
-/// What the threads of a group have and did since the group was made; none of what this processor does not count.
+/// Cache use and memory traffic of the threads of a group since its creation; `None` if not counted here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheUse {
     /// Bytes in the L3 caches now.
     pub l3_bytes: Option<u64>,
-    /// Bytes moved between L3 caches and memory, of all nodes.
+    /// Bytes moved between L3 caches and memory of all nodes.
     pub memory_bytes: Option<u64>,
-    /// Those of the threads' own node.
+    /// Bytes moved from and to memory of the threads' own node.
     pub own_node_bytes: Option<u64>,
 }
 
 impl CacheMonitor {
-    /// Whether this machine has such groups.
+    /// Whether this machine supports monitoring groups.
     pub fn is_offered(system: &System) -> bool {
         system.exists(&format!("{ROOT}/{MONITORS}"))
     }
 
-    /// Makes a group of this process, for threads like those of `pid`: those of a group that limits are counted within
-    /// it. Groups that killed processes left are removed first.
+    /// Creates a group for threads of `pid`: if they are in a group with limits, it is created inside that group.
+    /// Groups of killed processes are removed first.
     ///
     /// # Errors
-    /// The kernel's reason: no right, or no counter is left.
+    /// The kernel's reason: no permission, or no free counter.
     pub fn make(system: &System, name: &str, pid: Option<i32>) -> Result<Self> {
         resctrl::remove_left(system);
         let above = pid.and_then(|pid| resctrl::limiting(system, pid)).unwrap_or_else(|| ROOT.to_owned());
@@ -41,10 +41,10 @@ impl CacheMonitor {
         Ok(Self { system: system.clone(), path })
     }
 
-    /// Counts a thread too, and what it starts from now on.
+    /// Adds a thread, and the threads that it starts from now on.
     ///
     /// # Errors
-    /// Where the thread has ended, or is in a group of someone else's that limits it.
+    /// When the thread has ended, or is in another program's group with limits.
     pub fn add(&self, tid: i32) -> Result<()> {
         self.system.write(&format!("{}/tasks", self.path), &tid.to_string())
     }
@@ -54,7 +54,7 @@ impl CacheMonitor {
         let folder = format!("{}/mon_data", self.path);
         let caches: Vec<String> =
             self.system.names(&folder).into_iter().filter(|name| name.starts_with("mon_L3_")).collect();
-        // A counter that has no value yet says so in words; of a sum with such a part nothing is known.
+        // A counter without a value has a text instead of a number; the sum is then unknown.
         let sum = |event: &str| {
             let one = |cache: &String| {
                 self.system.read_optional(&format!("{folder}/{cache}/{event}"))?.trim().parse::<u64>().ok()
@@ -72,7 +72,7 @@ impl CacheMonitor {
 
 impl Drop for CacheMonitor {
     fn drop(&mut self) {
-        // One that stays is removed by the next.
+        // If this fails, the next group to be created removes it.
         let _ = self.system.remove_group(&self.path);
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     fn groups_of_killed_processes_are_removed_and_no_others() {
         let (root, system) = machine(true);
         let own = format!("tare-{}-server", std::process::id());
-        // No process has so large a number.
+        // No process has a number this large.
         for name in ["tare-4194305-server", &own, "tare-x-server", "someone", "4194305-server"] {
             fs::create_dir(system.path(&format!("{GROUPS}/{name}"))).unwrap();
         }
@@ -146,7 +146,7 @@ mod tests {
         let [removed] = report.files.as_slice() else { panic!("{report:?}") };
         assert_eq!((removed.path.ends_with("tare-4194305-server"), &removed.outcome), (true, &Outcome::Restored));
         assert_eq!(system.names(GROUPS), ["4194305-server", "someone", &own, "tare-x-server"]);
-        // The next group does so too.
+        // Creating the next group removes such groups too.
         fs::create_dir(system.path(&format!("{GROUPS}/tare-4194306-client"))).unwrap();
         let monitor = CacheMonitor::make(&system, "client", None).unwrap();
         assert!(!system.exists(&format!("{GROUPS}/tare-4194306-client")));

@@ -1,5 +1,5 @@
-//! A control group that holds a server and all that it starts: nothing gets out of it by forking or by a session of its
-//! own. It takes no controller, so nothing in it is scheduled, counted or limited otherwise than before.
+//! A control group for a server and all processes that it starts: they stay in it even if they fork or create a new
+//! session. It uses no controllers, so scheduling, accounting and limits do not change.
 
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
@@ -13,23 +13,23 @@ use std::time::{Duration, Instant};
 use tare_cpuset::observe::proc_text;
 use tare_files::crash;
 
-/// `off` leaves servers where they are started.
+/// Environment variable; `off` disables control groups for servers.
 pub(crate) const SWITCH: &str = "TARE_CGROUP";
-/// How every group of this kind is called, so that no other one is ever emptied.
+/// Prefix of the names of all these groups, so that processes of no other group are ever killed.
 pub(crate) const PREFIX: &str = "tare-server-";
-/// Hierarchies of version 1 that do nothing but group, or next to it.
+/// Hierarchies of version 1 that only group processes, or nearly so.
 const HARMLESS: [&str; 3] = ["freezer", "pids", "name=systemd"];
-/// How long the last of its processes may take to be gone.
+/// How long to wait for the end of its last process.
 const GONE: Duration = Duration::from_secs(5);
 
-/// One group, by its folder.
+/// A control group, identified by its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlGroup(pub(crate) PathBuf);
 
 impl ControlGroup {
-    /// A name for a new one below this process's own group; `name` makes it unique. None where this process may make
-    /// none, which is so for ordinary users outside a delegated group, and where version 2 would put the processes of
-    /// the new group and this one under controllers of their own.
+    /// The path of a new group below this process's own group; `name` must be unique. `None` if this process may not
+    /// create groups (as ordinary users outside a delegated group), or if, in version 2, controllers are enabled for
+    /// groups below its own.
     pub fn planned(name: &str) -> Option<Self> {
         if std::env::var_os(SWITCH).is_some_and(|value| value == "off") {
             return None;
@@ -40,7 +40,7 @@ impl ControlGroup {
         Some(Self(here.join(format!("{PREFIX}{name}"))))
     }
 
-    /// Makes it, and returns the file through which a process enters: by writing `0` itself.
+    /// Creates the group, and returns the file through which a process enters it, by writing `0` itself.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -48,25 +48,24 @@ impl ControlGroup {
         crash::point("server group: before it is made");
         fs::create_dir(&self.0)?;
         crash::point("server group: made");
-        // No one asks how long its processes waited; keeping the account costs a little at every switch. Before Linux
-        // 6.1 it cannot be turned off.
+        // Pressure accounting is not needed and costs a little per context switch. Linux before 6.1 cannot disable it.
         let _ = fs::write(self.0.join("cgroup.pressure"), "0");
         OpenOptions::new().write(true).open(self.0.join("cgroup.procs"))
     }
 
-    /// What runs in it now.
+    /// The processes that are in it now.
     pub fn processes(&self) -> Vec<i32> {
         let text = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
     }
 
-    /// Ends all that runs in it, what is just being forked included, and returns when it is gone.
+    /// Kills all processes in it, including those that are being forked, and waits for their end (at most 5 s).
     pub fn kill(&self) {
         if !self.is_ours() {
             return;
         }
         let deadline = Instant::now() + GONE;
-        // All at once since Linux 5.14. Else one by one until none is left: what forks meanwhile is in it too.
+        // All at once since Linux 5.14. Otherwise one by one until none is left, because processes may fork meanwhile.
         let at_once = fs::write(self.0.join("cgroup.kill"), "1").is_ok();
         loop {
             let left = self.processes();
@@ -76,10 +75,10 @@ impl ControlGroup {
             if !at_once {
                 let mut may_end = false;
                 for pid in left.into_iter().filter_map(Pid::from_raw) {
-                    // One that has ended is as good as killed.
+                    // A process that has already ended is no problem.
                     may_end |= kill_process(pid, Signal::KILL) != Err(Errno::PERM);
                 }
-                // Where no signal may be sent, waiting ends none of them.
+                // If no signal may be sent, waiting is useless.
                 if !may_end {
                     return;
                 }
@@ -92,7 +91,7 @@ impl ControlGroup {
     pub fn remove(&self) {
         let deadline = Instant::now() + GONE;
         crash::point("server group: before its removal");
-        // The kernel lets go of a group a moment after its last process. One that is not there is as good as removed.
+        // The kernel releases a group a moment after the end of its last process. A missing group is not an error.
         while self.is_ours()
             && fs::remove_dir(&self.0).is_err_and(|error| error.kind() == ErrorKind::ResourceBusy)
             && self.processes().is_empty()
@@ -103,14 +102,14 @@ impl ControlGroup {
         crash::point("server group: removed");
     }
 
-    /// A path that was read from a file must be one of these.
+    /// Whether the path is that of such a group. It may have been read from a file, and is not trusted.
     fn is_ours(&self) -> bool {
         let named = self.0.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
         named && self.0.starts_with("/sys/fs/cgroup") && !self.0.components().any(|part| part.as_os_str() == "..")
     }
 }
 
-/// The folders of the groups that this process is in, best first: version 2, then version 1.
+/// The folders of the usable groups that this process is in, best first: version 2, then version 1.
 fn places(mounts: &str, own: &str) -> Vec<PathBuf> {
     let ranked = |hierarchy: &Hierarchy<'_>| match hierarchy.version {
         2 => Some((0, hierarchy.own_group(own, "")?)),
@@ -124,11 +123,11 @@ fn places(mounts: &str, own: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, place)| place).collect()
 }
 
-/// A hierarchy of control groups that is mounted, or a part of one.
+/// A mounted hierarchy of control groups, or a mounted part of one.
 pub(crate) struct Hierarchy<'a> {
-    /// Of cgroups: 1 or 2.
+    /// The version of control groups: 1 or 2.
     pub version: u8,
-    /// What the mount names, its controllers among it in version 1.
+    /// The options of the mount, which include the controllers in version 1.
     pub controllers: Vec<&'a str>,
     /// Where it is mounted.
     pub at: &'a Path,
@@ -136,7 +135,7 @@ pub(crate) struct Hierarchy<'a> {
     root: &'a str,
 }
 
-/// Those of /proc/self/mountinfo, in its order.
+/// The hierarchies in the text of /proc/self/mountinfo, in its order.
 pub(crate) fn hierarchies(mounts: &str) -> Vec<Hierarchy<'_>> {
     // "36 31 0:33 / /sys/fs/cgroup/freezer rw,relatime - cgroup cgroup rw,freezer"
     let hierarchy = |line| {
@@ -155,8 +154,8 @@ pub(crate) fn hierarchies(mounts: &str) -> Vec<Hierarchy<'_>> {
 }
 
 impl Hierarchy<'_> {
-    /// The folder of the group that a process is in, whose /proc/PID/cgroup is `own`: that of the line with this
-    /// controller, which is empty in version 2. None where what is mounted does not have it.
+    /// The folder of the group of a process, whose /proc/PID/cgroup is `own`, from the line with this controller (empty
+    /// in version 2). `None` if the group is not in the mounted part.
     pub(crate) fn own_group(&self, own: &str, controller: &str) -> Option<PathBuf> {
         let named = |line: &str| {
             let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
@@ -171,7 +170,7 @@ impl Hierarchy<'_> {
     }
 }
 
-/// Whether this process may make a group there and move what it starts into it, without controllers in the way.
+/// Whether this process may create a group there and move processes into it, and no controllers are enabled for it.
 fn is_open(place: &Path) -> bool {
     let may = |path: &Path| rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
     let controllers = fs::read_to_string(place.join("cgroup.subtree_control")).unwrap_or_default();
@@ -216,7 +215,7 @@ mod tests {
     fn whatever_is_started_in_it_ends_with_it() {
         let read = |file: &str| fs::read_to_string(file).unwrap();
         let all = places(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"));
-        // Every hierarchy of this machine that may be used, of both versions where there are both.
+        // Every usable hierarchy of this machine, of both versions.
         for place in all.into_iter().filter(|place| is_open(place)) {
             println!("{}", place.display());
             let group = ControlGroup(place.join(format!("{PREFIX}test-{}", std::process::id())));

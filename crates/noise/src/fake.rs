@@ -1,11 +1,10 @@
-//! A folder of plain files that plays a machine, for tests of this crate and of those who use it (feature
-//! `test-support`).
+//! A fake machine: a folder of plain files, for tests of this crate and of crates that use it (feature `test-support`).
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Files of a small server with everything this crate knows: two packages of two cores, cpufreq, SMT, cgroup v2.
+/// Files of a small server with all settings of this crate: two packages with two cores, cpufreq, SMT, cgroup v2.
 pub const FILES: &[(&str, &str)] = &[
     ("/proc/sys/kernel/numa_balancing", "1\n"),
     ("/sys/kernel/mm/numa/demotion_enabled", "false\n"),
@@ -59,7 +58,7 @@ pub const FILES: &[(&str, &str)] = &[
 /// Writes [`FILES`] below `root`.
 ///
 /// # Errors
-/// Those of creating folders and files.
+/// The errors of creating folders and files.
 pub fn create(root: &Path) -> io::Result<()> {
     for (path, text) in FILES {
         let path = root.join(path.trim_start_matches('/'));

@@ -1,21 +1,20 @@
-//! What a folder of plain files that plays a machine does in place of the kernel.
+//! Imitates the kernel for a fake machine, which is a folder of plain files.
 //!
-//! Writing behaves as the kernel does where it matters: a value is replaced as a whole or not at all; a list of
-//! choices (`always [madvise] never`) keeps its form and refuses an unknown word; `cgroup.subtree_control` takes
-//! `+name` and `-name`, the `tasks` of a group of resctrl one more number, its `schemata` the line
-//! of a resource.
+//! Writes behave like those to the kernel's files: a value is replaced completely or not at all; a list of choices
+//! (`always [madvise] never`) keeps its form and refuses unknown words; `cgroup.subtree_control` accepts `+name` and
+//! `-name`; a number is added to the `tasks` of a resctrl group; and a line of a resource replaces that of `schemata`.
 
 use crate::kernel::Kernel;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Plays the kernel of the folder.
+/// The kernel of a fake machine.
 #[derive(Debug)]
 pub(crate) struct FakeKernel;
 
 impl Kernel for FakeKernel {
-    /// As the kernel would take it, atomically: a process killed at any moment leaves the old value or the new one.
+    /// Atomic, like the kernel: a process that is killed at any moment leaves the old value or the new one.
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         let old = fs::read_to_string(path)?;
         let word = text.trim();
@@ -58,7 +57,7 @@ impl Kernel for FakeKernel {
     }
 }
 
-/// A group of resctrl on a machine with one L3 cache.
+/// The files of a resctrl monitoring group on a machine with one L3 cache.
 fn make_monitor(folder: &Path) -> io::Result<()> {
     let cache = folder.join("mon_data/mon_L3_00");
     fs::create_dir_all(&cache)?;
@@ -68,7 +67,7 @@ fn make_monitor(folder: &Path) -> io::Result<()> {
     fs::write(folder.join("tasks"), "")
 }
 
-/// A group of resctrl that limits nothing yet.
+/// The files of a resctrl group without limits.
 fn make_limit(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder.join("mon_groups"))?;
     let all = fs::read_to_string(folder.with_file_name("schemata"))?;

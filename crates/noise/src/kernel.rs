@@ -1,19 +1,18 @@
-//! What a kernel does behind its files, and the one that this process runs on.
+//! Writes to the kernel's files: the interface, and its implementation for this machine.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What a kernel does when its files are written to: this machine's own, or [`crate::fake_kernel`]'s for a folder that
-/// plays one.
+/// Writes to the files of a kernel: this machine's own, or [`crate::fake_kernel`]'s for a fake machine.
 pub(crate) trait Kernel: std::fmt::Debug + Sync {
-    /// Takes a setting as a whole, or refuses it.
+    /// Writes a value completely, or fails.
     fn write(&self, path: &Path, text: &str) -> io::Result<()>;
-    /// Makes a control group, with its own files in it.
+    /// Creates a control group with its files.
     fn make_group(&self, folder: &Path) -> io::Result<()>;
-    /// Removes a control group, with its own files in it.
+    /// Removes a control group with its files.
     fn remove_group(&self, folder: &Path) -> io::Result<()>;
-    /// Whether what it takes is in force.
+    /// Whether writes take effect on this machine.
     fn is_real(&self) -> bool;
 }
 
@@ -23,7 +22,7 @@ pub(crate) struct ThisKernel;
 
 impl Kernel for ThisKernel {
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        // One write(2): the kernel sees it whole.
+        // A single write(2), so that the kernel gets the whole value.
         let written = OpenOptions::new().write(true).open(path)?.write(text.as_bytes())?;
         if written == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }

@@ -1,13 +1,25 @@
-//! Machine-wide settings: record, apply, verify and restore, with a journal; what disturbs a measurement.
+//! Noise control: applies machine-wide settings and restores them with a journal, and measures what disturbs a
+//! benchmark.
 //!
-//! The only place that writes under /proc/sys, /proc/irq and /sys, control groups of servers included. No printing:
-//! everything is data.
+//! This is the only crate of the project that writes under /proc/sys, /proc/irq and /sys (including control groups of
+//! servers). It prints nothing; all results are data.
 //!
-//! Take the [`HostLock`], begin a [`Session`] (which first puts back what a killed run left), apply levels of
-//! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`,
-//! [`recover_trial`] for the one who ends a trial that could not; [`verify_as_found`] is what a trial asks before it
-//! begins. [`ThreadAffinities`] binds threads of someone else's server under the same promise. [`Snapshot`]s before
-//! and after a sample say what else the machine did, a [`probe`] how fast it is.
+//! Settings:
+//!
+//! - Take the [`HostLock`], so that only one run at a time uses the machine.
+//! - Begin a [`Session`]. It first restores what a killed run left. Then apply levels of [`Setting`]s. The original
+//!   values are written to a journal before any change, and the end of the session restores them.
+//! - [`recover`] restores what a killed run left, for `tare restore`; [`recover_trial`] does so after a trial that was
+//!   killed. [`verify_as_found`] checks before a trial that no setting of an earlier trial is left.
+//! - [`ThreadAffinities`] binds threads of a server that this program did not start, and restores their affinities with
+//!   a journal too.
+//!
+//! Measurements:
+//!
+//! - The difference of two [`Snapshot`]s says what else the machine did during a sample; [`CpuUse`] measures the CPU
+//!   time of other programs.
+//! - A [`probe`] times a known piece of work and so shows how fast the machine is.
+//! - The [`doctor`] lists the noise sources of the machine, with commands that remove them.
 
 #![warn(clippy::missing_errors_doc)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]

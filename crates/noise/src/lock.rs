@@ -1,4 +1,4 @@
-//! The host lock: one run at a time tunes or measures a machine.
+//! The host lock: only one run at a time changes settings or measures on a machine.
 
 use crate::error::{NoiseError, Result};
 use crate::lock_file::{ROOT_DIR, describe, holder, lives, open, write_error};
@@ -12,38 +12,39 @@ use std::time::{Duration, Instant};
 use tare_files::{Access, PrivateFolder};
 
 const FILE: &str = "tare-host.lock";
-/// Name of the file that trials lock together, each for itself.
+/// Name of the file on which every trial holds a shared lock.
 const TRIALS: &str = "tare-trials.lock";
 
-/// How long the kernel's list of locks may say something else than is expected: it names a process that is gone until a
-/// child that it was just forking has exec'd or ended.
+/// How long the kernel's list of locks may be outdated: it names an ended process until a child forked from it has
+/// called exec or ended.
 const UNSETTLED: Duration = Duration::from_millis(500);
 
-/// What need not be told of waiting.
+/// A shorter wait is not reported.
 const MOMENT: Duration = Duration::from_secs(2);
-/// How long a trial waits for the lock of trials, which no one keeps.
+/// How long a trial waits for the lock of trials, which another process only holds for a moment.
 const KEPT: Duration = Duration::from_secs(10);
 
-/// The lock of this machine, held until it is dropped or its process dies (flock(2): the kernel frees it).
+/// The lock of this machine, held until it is dropped or its process ends (flock(2): the kernel releases it).
 ///
-/// The file is empty and never removed. Where users share it, it has mode 0444: all lock it alike through a descriptor
-/// open for reading, and no one can write a lie into it. Root's own has mode 0600: no one else can hold it. Who holds
-/// it is asked of the kernel (/proc/locks). The descriptor is close-on-exec: a server that outlives the run does not
-/// keep the lock.
+/// The file is empty and never removed. A shared file has mode 0444: every user can lock it through a descriptor that
+/// is open for reading, and no one can write false information to it. Root's own file has mode 0600, so no other user
+/// can hold it. The holder is read from the kernel (/proc/locks). The descriptor is close-on-exec, so a server that
+/// outlives the run does not keep the lock.
 #[derive(Debug)]
 pub struct HostLock {
-    /// None in a child whose parent holds the lock.
+    /// `None` in a child whose parent holds the lock.
     _file: Option<OwnedFd>,
     other: Option<String>,
     path: PathBuf,
 }
 
 impl HostLock {
-    /// The folder of the locks: `TARE_LOCK_DIR`; or else for root /run/tare, and for others one that they share:
-    /// /run/lock where everybody may create files in it (Debian, Ubuntu), or else /tmp.
+    /// The folder of the locks: `TARE_LOCK_DIR`; otherwise /run/tare for root, and for other users a shared folder:
+    /// /run/lock if every user may create files in it (Debian, Ubuntu), or else /tmp.
     ///
-    /// Anyone who can open a lock's file can hold it for ever, and no one can do so to root's. Others are told when
-    /// root has the machine; root is told when others have it, and need not wait for them.
+    /// A user who can open a lock file can hold the lock forever, so root has a folder of its own. Other users get an
+    /// error while root holds its lock. Root gets a message ([`HostLock::other`]) while others hold theirs, but does
+    /// not have to wait for them.
     pub fn default_dir() -> PathBuf {
         if let Some(dir) = std::env::var_os("TARE_LOCK_DIR").filter(|d| !d.is_empty()) {
             return PathBuf::from(dir);
@@ -51,10 +52,10 @@ impl HostLock {
         if rustix::process::geteuid().is_root() { PathBuf::from(ROOT_DIR) } else { shared_dir() }
     }
 
-    /// Takes the lock in `dir`, or says at once who holds it.
+    /// Takes the lock in `dir`, or fails at once with its holder.
     ///
     /// # Errors
-    /// [`NoiseError::Locked`] with the holder; [`NoiseError::BadLockFile`] when something else has that name;
+    /// [`NoiseError::Locked`] with the holder; [`NoiseError::BadLockFile`] when the file is not a lock file;
     /// [`NoiseError::Write`] when the file can be neither created nor opened.
     pub fn acquire(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
@@ -72,8 +73,8 @@ impl HostLock {
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => {
                     let holder = holder(&path);
-                    // This process's own lock, dropped a moment ago, lives in a child that it was just forking until
-                    // that one execs.
+                    // A lock that this process dropped a moment ago is still held by a child that was being forked,
+                    // until the child calls exec.
                     let other = holder.filter(|pid| *pid != std::process::id().cast_signed());
                     if other.is_some_and(lives) || Instant::now() >= deadline {
                         return Err(NoiseError::Locked { holder: describe(holder), path });
@@ -84,17 +85,17 @@ impl HostLock {
                 Err(e) => return Err(write_error("lock", &path, e.into())),
             }
             let ours = rustix::fs::fstat(&file).map_err(|e| write_error("examine", &path, e.into()))?;
-            // Someone may have removed the file between open and lock: then others lock another one.
+            // The file may have been removed between open and lock; other processes then lock a new one.
             if fs::symlink_metadata(&path).is_ok_and(|there| there.ino() == ours.st_ino && there.dev() == ours.st_dev) {
                 return Ok(Self { _file: Some(file), other: other(), path });
             }
         }
     }
 
-    /// For a trial: makes sure that the run that waits for it holds the lock or, where it runs by itself, this process.
+    /// For a trial: checks that its parent process, the run, holds the lock, or this process itself.
     ///
     /// # Errors
-    /// [`NoiseError::NotParentsLock`] when neither does.
+    /// [`NoiseError::NotParentsLock`] when neither holds it.
     pub fn of_parent(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
         let parent_now = || getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
@@ -105,7 +106,7 @@ impl HostLock {
             if holder == Some(parent) || holder == Some(std::process::id().cast_signed()) {
                 return Ok(Self { _file: None, other: None, path });
             }
-            // The kernel's list is read in parts, and while other locks come and go it may lack one.
+            // The kernel's list is read in parts, and may miss a lock while others change.
             if parent_now() != parent || Instant::now() >= deadline {
                 return Err(NoiseError::NotParentsLock { holder: describe(holder), path, parent });
             }
@@ -113,33 +114,34 @@ impl HostLock {
         }
     }
 
-    /// Waits until no trial of an earlier run is left. A run that is killed frees the lock at once, but its trial takes
-    /// a moment to notice, to put its settings back and to append its record; the one that comes next must not meet it.
+    /// Waits until no trial of an earlier run is left. When a run is killed, the kernel releases its lock at once, but
+    /// its trial needs a moment to notice, to restore its settings and to append its record. The next run must not
+    /// overlap with it.
     ///
     /// # Errors
-    /// [`NoiseError::Locked`] with the trial when patience is over.
+    /// [`NoiseError::Locked`] with the trial when the wait is over.
     pub fn wait_for_trials(&self, patience: &Patience<'_>) -> Result<()> {
         NoTrial::wait(self.path.parent().unwrap_or(Path::new("/")), patience).map(drop)
     }
 
-    /// The process of another user that has the machine as well, where this lock is root's.
+    /// If this lock is root's: the process of another user that holds the shared lock.
     pub fn other(&self) -> Option<&str> {
         self.other.as_deref()
     }
 
-    /// Where the lock file lies, for messages.
+    /// Path of the lock file, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// The folder in which ordinary users lock the machine; it depends on the machine alone, never on who asks.
+/// The folder in which ordinary users lock the machine; it is the same for all users of a machine.
 fn shared_dir() -> PathBuf {
     let shared = |dir: &str| fs::metadata(dir).is_ok_and(|m| m.is_dir() && m.mode() & 0o1777 == 0o1777);
     PathBuf::from(if shared("/run/lock") { "/run/lock" } else { "/tmp" })
 }
 
-/// Makes sure that root does not have the machine: its file cannot be opened, but the kernel tells who holds it.
+/// Checks that root does not hold its lock. Its file cannot be opened, but the kernel lists the holder.
 fn check_root(path: &Path) -> Result<()> {
     match holder(path).filter(|pid| lives(*pid)) {
         Some(pid) => Err(NoiseError::Locked { holder: describe(Some(pid)), path: path.to_owned() }),
@@ -147,24 +149,24 @@ fn check_root(path: &Path) -> Result<()> {
     }
 }
 
-/// How long others are waited for.
+/// How long to wait for others.
 pub struct Patience<'a> {
-    /// Until it is over by itself.
+    /// The longest time to wait.
     pub longest: Duration,
-    /// Whether no one wants to wait any more.
+    /// Returns true to end the wait early.
     pub enough: &'a dyn Fn() -> bool,
-    /// Told once who is waited for, when that takes more than a moment.
+    /// Called once with the holder if the wait takes more than a moment.
     pub tell: &'a dyn Fn(&str),
 }
 
 impl Patience<'_> {
-    /// Waits so long, and tells no one.
+    /// Waits at most `longest`, without messages.
     pub fn of(longest: Duration) -> Self {
         Self { longest, enough: &|| false, tell: &|_| {} }
     }
 }
 
-/// Takes the lock that trials share.
+/// Takes the lock of trials, shared or exclusive.
 fn trials(dir: &Path, how: FlockOperation, patience: &Patience<'_>) -> Result<OwnedFd> {
     let path = dir.join(TRIALS);
     let file = open(&path)?;
@@ -188,33 +190,34 @@ fn trials(dir: &Path, how: FlockOperation, patience: &Patience<'_>) -> Result<Ow
     }
 }
 
-/// What a trial holds while it lives, so that the next run can wait for it when this one is killed. Take it before
-/// asking whether the run is still there: then either the trial sees that it is not, or the next run sees the trial.
+/// A shared lock that a trial holds while it runs, so that the next run can wait for it after this run was killed. Take
+/// it before checking that the run still exists: then either the trial sees that the run has ended, or the next run
+/// sees the trial.
 #[derive(Debug)]
 pub struct TrialLock {
     _file: OwnedFd,
 }
 
 impl TrialLock {
-    /// Takes it, alongside the host lock in `dir`.
+    /// Takes the lock, in the folder of the host lock.
     ///
     /// # Errors
     /// [`NoiseError::BadLockFile`] and [`NoiseError::Write`] as for [`HostLock::acquire`]; [`NoiseError::Locked`] when
-    /// someone keeps it: the next run has it for an instant only.
+    /// another process keeps it exclusively (a run only does so for a moment).
     pub fn hold(dir: &Path) -> Result<Self> {
         let file = trials(dir, FlockOperation::NonBlockingLockShared, &Patience::of(KEPT))?;
         Ok(Self { _file: file })
     }
 }
 
-/// The proof that no trial lives: their lock, had alone. None can begin while it is held.
+/// The proof that no trial is running: an exclusive lock. No trial can begin while it is held.
 #[derive(Debug)]
 pub(crate) struct NoTrial {
     _file: OwnedFd,
 }
 
 impl NoTrial {
-    /// Waits until no trial lives, for as long as patience lasts.
+    /// Waits until no trial is running, as long as `patience` permits.
     pub(crate) fn wait(dir: &Path, patience: &Patience<'_>) -> Result<Self> {
         let file = trials(dir, FlockOperation::NonBlockingLockExclusive, patience)?;
         Ok(Self { _file: file })

@@ -1,4 +1,4 @@
-//! The file of a lock: opened without a trap, and who holds it.
+//! The file of a lock: opens it safely, and finds the holder of the lock.
 
 use crate::error::{NoiseError, Result};
 use rustix::fs::{Mode, OFlags};
@@ -10,15 +10,15 @@ use std::path::Path;
 use std::time::Duration;
 use tare_cpuset::observe::{arguments, proc_text};
 
-/// Folder of root's own locks: others can see in it that they are held, and cannot hold them.
+/// Folder of root's own locks: other users can see that they are held, but cannot hold them.
 pub(crate) const ROOT_DIR: &str = "/run/tare";
 
 pub(super) fn write_error(action: &'static str, path: &Path, source: io::Error) -> NoiseError {
     NoiseError::Write { action, path: path.to_owned(), source }
 }
 
-/// Opens the lock file, creating it where missing. Never follows a symbolic link, and never opens an existing file
-/// with O_CREAT: the kernel forbids that for others' files in sticky folders (fs.protected_regular, proc_sys_fs(5)).
+/// Opens the lock file; creates it if missing. Never follows a symbolic link, and never opens an existing file with
+/// O_CREAT, which the kernel forbids for other users' files in sticky folders (fs.protected_regular, proc_sys_fs(5)).
 pub(super) fn open(path: &Path) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let bad = |what| NoiseError::BadLockFile { path: path.to_owned(), what };
@@ -29,7 +29,7 @@ pub(super) fn open(path: &Path) -> Result<OwnedFd> {
                 let all = mode(path);
                 match rustix::fs::open(path, flags | OFlags::CREATE | OFlags::EXCL, all) {
                     Ok(file) => {
-                        // Whatever the umask was, others have to open it too.
+                        // Independent of the umask, because other users must be able to open it.
                         rustix::fs::fchmod(&file, all).map_err(|e| write_error("chmod", path, e.into()))?;
                         file
                     }
@@ -38,7 +38,7 @@ pub(super) fn open(path: &Path) -> Result<OwnedFd> {
                 }
             }
             Err(rustix::io::Errno::LOOP) => return Err(bad("it is a symbolic link")),
-            // Between another's creation and its fchmod the file may be closed to us.
+            // Between another process's creation of the file and its fchmod, this process may not open it.
             Err(rustix::io::Errno::ACCESS) => {
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
@@ -53,7 +53,8 @@ pub(super) fn open(path: &Path) -> Result<OwnedFd> {
     Err(bad("it cannot be opened for reading"))
 }
 
-/// Who may open the file, and so hold it for as long as they like: everybody, or where it is root's own root alone.
+/// The mode of the file. Users who can open it can hold the lock as long as they like: all users, or for root's own
+/// file only root.
 fn mode(path: &Path) -> Mode {
     match path.starts_with(ROOT_DIR) {
         true => Mode::RUSR | Mode::WUSR,
@@ -61,13 +62,13 @@ fn mode(path: &Path) -> Mode {
     }
 }
 
-/// Process that holds the lock, from /proc/locks. None where it cannot be seen: another pid namespace, or a file
-/// system that shows the kernel other numbers than us.
+/// The process that holds the lock, from /proc/locks. `None` if it is not visible: it is in another PID namespace, or
+/// the file system reports device numbers that differ from the kernel's.
 pub(super) fn holder(path: &Path) -> Option<i32> {
     let meta = fs::symlink_metadata(path).ok()?;
     let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
     let wanted = format!("{major:02x}:{minor:02x}:{}", meta.ino());
-    // Line by line: any user can hold as many locks as there is room for.
+    // Read line by line, because any user can make the list very long.
     let locks = BufReader::new(File::open("/proc/locks").ok()?);
     locks.lines().map_while(io::Result::ok).find_map(|line| {
         // "1: FLOCK  ADVISORY  WRITE 1234 00:1a:77 0 EOF"; waiters have "->" as their second word.
@@ -81,17 +82,17 @@ pub(super) fn lives(pid: i32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// Characters of a command that are shown.
+/// Characters of a command that are printed at most.
 const COMMAND: usize = 200;
 
 pub(super) fn describe(holder: Option<i32>) -> String {
     let Some(pid) = holder else { return "a process that cannot be seen from here".to_owned() };
     let command = arguments(pid).unwrap_or_default().replace('\0', " ");
-    // It is another user's, and may be megabytes of lines.
+    // The command may be another user's, with megabytes of lines.
     let command: String = tare_text::shown_name(command.trim()).chars().take(COMMAND).collect();
     let user = fs::metadata(format!("/proc/{pid}")).map_or(String::new(), |process| {
         let user = process.uid();
-        // No directory of users is asked: it may be on a network that does not answer.
+        // Only the local file is read: a directory service on the network may not answer.
         let users = proc_text("/etc/passwd").unwrap_or_default();
         let is_this = |line: &&str| line.split(':').nth(2) == Some(&user.to_string());
         let name = users.lines().find(is_this).and_then(|line| line.split(':').next());
@@ -110,7 +111,7 @@ mod tests {
         let line = format!("sleep 60; :\n::stop-commands::x\n\u{1b}[31m{}", "x".repeat(100_000));
         let mut holder = Command::new("sh").args(["-c", &line]).spawn().unwrap();
         let pid = holder.id().cast_signed();
-        // It has no arguments for a moment when it is begun.
+        // A new process has no arguments for a moment.
         let deadline = std::time::Instant::now() + Duration::from_secs(10);
         while !describe(Some(pid)).contains("sleep") && std::time::Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));

@@ -1,6 +1,6 @@
-//! A control group that confines the memory of a server: to some nodes, or to so many bytes. A memory policy is what a
-//! process may give itself anew, as InnoDB does for its buffer pool; what its group's cpuset allows, no policy of its
-//! own exceeds. A limit of bytes counts the page cache of what the server reads and writes too.
+//! A control group that limits the memory of a server to some nodes or to a number of bytes. A process can replace its
+//! memory policy, as InnoDB does for its buffer pool, but no policy can use nodes that the cpuset of its group does not
+//! allow. A limit in bytes includes the page cache of files that the server reads and writes.
 
 use crate::control_group::{ControlGroup, Hierarchy, PREFIX, SWITCH, hierarchies};
 use rustix::fs::{Access, AtFlags, CWD};
@@ -11,26 +11,26 @@ use std::path::{Path, PathBuf};
 use tare_cpuset::NodeSet;
 use tare_cpuset::observe::proc_text;
 
-/// Where the groups of version 2 below it get their controllers from.
+/// The file in version 2 that enables controllers for the groups below.
 const CONTROL: &str = "cgroup.subtree_control";
-/// Controllers that confine memory.
+/// The controllers that limit memory.
 const CPUSET: &str = "cpuset";
 const MEMORY: &str = "memory";
-/// The files of a limit, and of that of swap, by the version of the hierarchy.
+/// The files of the memory limit and the swap limit, by version of the hierarchy.
 const LIMIT_FILES_1: [&str; 2] = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
 const LIMIT_FILES_2: [&str; 2] = ["memory.max", "memory.swap.max"];
 
-/// What memory is confined to.
+/// The limits of a server's memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryConfines {
-    /// Nodes from which alone it comes; none: from all.
+    /// The only nodes on which it is allocated; `None` for all.
     pub nodes: Option<NodeSet>,
-    /// Bytes that it may be at most, without swap; none: no limit.
+    /// The most it may use, bytes, without swap; `None` for no limit.
     pub limit_bytes: Option<u64>,
 }
 
 impl MemoryConfines {
-    /// The controllers that confine so.
+    /// The controllers that these limits need.
     fn controllers(&self) -> Vec<&'static str> {
         let nodes = self.nodes.as_ref().map(|_| CPUSET);
         nodes.into_iter().chain(self.limit_bytes.map(|_| MEMORY)).collect()
@@ -44,7 +44,7 @@ impl MemoryConfines {
     }
 }
 
-/// One group with what it confines. Nothing but memory is confined: it has every CPU of the group above it.
+/// A group with memory limits. CPUs are not limited: it has every CPU of the group above it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryGroup {
     group: ControlGroup,
@@ -52,20 +52,20 @@ pub struct MemoryGroup {
     version: u8,
 }
 
-/// Where such groups can be made.
+/// A place where such groups can be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryGroups {
     above: PathBuf,
     version: u8,
-    /// Controllers that have to be switched on first.
+    /// Controllers that must be enabled first.
     off: Vec<&'static str>,
 }
 
 impl MemoryGroups {
-    /// Where on this machine, for each group that takes.
+    /// The places on this machine: one, or one per controller if no hierarchy has all of them.
     ///
     /// # Errors
-    /// Why this user can make none, in words.
+    /// The reason why this user cannot create such groups, as text.
     pub fn here(confines: &MemoryConfines) -> Result<Vec<Self>, String> {
         let controllers = confines.controllers();
         match Self::with(&controllers) {
@@ -74,7 +74,7 @@ impl MemoryGroups {
         }
     }
 
-    /// Where one has all of these controllers.
+    /// A place with all of these controllers.
     fn with(controllers: &[&'static str]) -> Result<Self, String> {
         if std::env::var_os(SWITCH).is_some_and(|value| value == "off") {
             return Err(format!("{SWITCH}=off forbids control groups"));
@@ -109,7 +109,7 @@ impl MemoryGroups {
             return Err(format!("{shown} has no {missing} controller"));
         }
         let off = missing(CONTROL);
-        // Only the root of all may have processes and hand controllers down.
+        // Only the root group may have processes and also enable controllers for the groups below.
         if let [first, ..] = off.as_slice()
             && above.join("cgroup.type").exists()
         {
@@ -118,17 +118,17 @@ impl MemoryGroups {
         Ok(Self { above, version, off })
     }
 
-    /// The file in which controllers have to be switched on first, and which.
+    /// The file in which controllers must be enabled first, and these controllers.
     pub fn to_switch_on(&self) -> Option<(PathBuf, &[&'static str])> {
         (!self.off.is_empty()).then(|| (self.above.join(CONTROL), self.off.as_slice()))
     }
 }
 
 impl MemoryGroup {
-    /// Names for new ones, one where a hierarchy has all that it takes; `name` makes them unique.
+    /// Groups to be created: one, or one per controller if no hierarchy has all of them; `name` must be unique.
     ///
     /// # Errors
-    /// Why this user can make none, in words.
+    /// The reason why this user cannot create such groups, as text.
     pub fn planned(name: &str, confines: &MemoryConfines) -> Result<Vec<Self>, String> {
         let places = MemoryGroups::here(confines)?;
         let parts = match places.len() {
@@ -143,28 +143,29 @@ impl MemoryGroup {
         Ok(places.into_iter().zip(parts).map(of).collect())
     }
 
-    /// The group itself: what runs in it is seen and ended as in any other.
+    /// The group itself, to list and kill the processes in it.
     pub fn group(&self) -> &ControlGroup {
         &self.group
     }
 
-    /// Whether what is in it can be in no other group of this program's.
+    /// Whether a process in it cannot be in another group of this program at the same time (version 2).
     pub fn holds_alone(&self) -> bool {
         self.version == 2
     }
 
-    /// Makes it, and returns the file through which a process enters: by writing `0` itself. Entering gives the process
-    /// every CPU, and maps the nodes of its memory policy onto these: one over all nodes is then one over just these.
+    /// Creates the group, and returns the file through which a process enters it, by writing `0` itself. Entering
+    /// resets the CPU affinity of the process to every CPU and maps the nodes of its memory policy to those of the
+    /// group: a policy over all nodes becomes one over these nodes.
     ///
     /// # Errors
-    /// The kernel's reason; nothing is left then.
+    /// The kernel's reason. The group is then removed.
     pub fn make(&self) -> io::Result<File> {
         let entry = self.group.make()?;
         let set = || -> io::Result<()> {
             let at = |file: &str| self.group.0.join(file);
             if let Some(nodes) = &self.confines.nodes {
                 if self.version == 1 {
-                    // A new one has none at all, and lets nothing in.
+                    // A new group has no CPUs, and no process can enter it until it has some.
                     let above = self.group.0.parent().unwrap_or(&self.group.0);
                     let cpus = fs::read_to_string(above.join("cpuset.effective_cpus"))
                         .or_else(|_| fs::read_to_string(above.join("cpuset.cpus")))?;
@@ -175,7 +176,7 @@ impl MemoryGroup {
             if let Some(bytes) = self.confines.limit_bytes {
                 let [limit, swap] = if self.version == 1 { LIMIT_FILES_1 } else { LIMIT_FILES_2 };
                 fs::write(at(limit), bytes.to_string())?;
-                // Version 1 limits the sum of both. A kernel without an account of swap has no such file.
+                // Version 1 limits the sum of memory and swap. Kernels without swap accounting have no such file.
                 let _ = fs::write(at(swap), if self.version == 1 { bytes } else { 0 }.to_string());
             }
             Ok(())
@@ -185,7 +186,7 @@ impl MemoryGroup {
     }
 }
 
-/// The limit of the memory of the group that a process is in, bytes; none where it has none of its own.
+/// The memory limit of the control group that a process is in, bytes; `None` if this group has no limit.
 pub fn memory_limit_bytes(pid: u32) -> Option<u64> {
     let mounts = proc_text("/proc/self/mountinfo").ok()?;
     let own = proc_text(&format!("/proc/{pid}/cgroup")).ok()?;
@@ -201,8 +202,9 @@ pub fn memory_limit_bytes(pid: u32) -> Option<u64> {
     hierarchies(&mounts).into_iter().find_map(limit)
 }
 
-/// Groups that may have room for one more below them, the nearest first, with the version of their hierarchy. In
-/// version 2 a group with processes hands no controllers down, so this process's own is none unless it is the root.
+/// Groups in which a new group may be created, the nearest first, each with the version of its hierarchy. In version 2
+/// a group with processes cannot enable controllers for groups below it, so its own group is only included if it is the
+/// root.
 fn candidates(mounts: &str, own: &str, controllers: &[&'static str]) -> Vec<(u8, PathBuf)> {
     let mut found = Vec::new();
     for hierarchy in hierarchies(mounts) {

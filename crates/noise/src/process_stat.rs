@@ -1,4 +1,4 @@
-//! What is needed of /proc/pid/stat, the one parser of it in this crate.
+//! Parses /proc/pid/stat.
 
 /// PF_KTHREAD of include/linux/sched.h, in field 9 of /proc/pid/stat.
 pub(crate) const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -6,17 +6,17 @@ pub(crate) const KERNEL_THREAD: u64 = 0x0020_0000;
 /// One process as its stat file shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
-    /// As the kernel keeps it, at most 15 bytes.
+    /// Its name in the kernel, at most 15 bytes.
     pub name: String,
-    /// The process that it is a child of.
+    /// The PID of its parent.
     pub parent: u32,
-    /// Whether it is one of the kernel's own.
+    /// Whether it is a kernel thread.
     pub kernel_thread: bool,
-    /// User and system time of all its threads, ended ones too, clock ticks.
+    /// User and system time of all its threads, including ended ones, clock ticks.
     pub ticks: u64,
 }
 
-/// The fields needed of /proc/pid/stat (proc_pid_stat(5)). The name may hold anything, even ") R 1".
+/// Parses the required fields of /proc/pid/stat (proc_pid_stat(5)). The name may contain anything, even ") R 1".
 pub(crate) fn parse(stat: &str) -> Option<ProcessStat> {
     let (head, tail) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;

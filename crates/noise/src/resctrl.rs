@@ -1,31 +1,31 @@
-//! Groups of resctrl (Documentation/arch/x86/resctrl.rst) that this program makes, and removes where it was killed.
+//! Resctrl groups (Documentation/arch/x86/resctrl.rst) of this program, and their removal after it was killed.
 
 use crate::journal::{Outcome, Restored};
 use crate::system::System;
 use std::path::Path;
 
 pub(crate) const ROOT: &str = "/sys/fs/resctrl";
-/// Where a group has those below it that only count.
+/// The subfolder for monitoring groups.
 pub(crate) const MONITORS: &str = "mon_groups";
-/// How every group of this program begins, so that no other one is ever removed; then the process that made it.
+/// Prefix of the names of this program's groups, so that no other one is ever removed; the creating process follows.
 const PREFIX: &str = "tare-";
-/// What is restored, in a report.
+/// Name of the setting in reports.
 const SETTING: &str = "resctrl";
 
-/// A name of this process's own.
+/// A group name that is unique to this process.
 pub(crate) fn name(of: &str) -> String {
     format!("{PREFIX}{}-{of}", std::process::id())
 }
 
-/// The group of this program's that limits a process; none where the process is in no such group.
+/// This program's group with limits that a process is in, if any.
 pub(crate) fn limiting(system: &System, pid: i32) -> Option<String> {
     let text = system.read_optional(&format!("/proc/{pid}/cpu_resctrl_groups"))?;
     let group = text.lines().find_map(|line| line.strip_prefix("res:"))?.trim_matches('/');
     group.starts_with(PREFIX).then(|| format!("{ROOT}/{group}"))
 }
 
-/// Removes the groups of processes that are no more, as those of a killed one. What is in one that limits is in that
-/// of the whole machine then.
+/// Removes the groups of processes that no longer exist, for example of a killed one. Threads in a removed group with
+/// limits return to the default group.
 pub(crate) fn remove_left(system: &System) -> Vec<Restored> {
     let left = |folder: &str, name: &String| {
         let made_by = name.strip_prefix(PREFIX)?.split_once('-')?.0.parse::<u32>().ok()?;

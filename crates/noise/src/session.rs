@@ -1,4 +1,4 @@
-//! A session: settings applied through the journal, and put back at its end.
+//! A session applies settings with the journal, and restores them at its end.
 
 use crate::error::{NoiseError, Result};
 use crate::journal::{Entry, Journal, RestoreReport, Undo, VERSION, boot_id, recover, undo_all};
@@ -11,40 +11,39 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-/// What the journal calls a controller that groups of servers need for `cpuset.mems`.
+/// Name in the journal of a controller that groups of servers need, for example for `cpuset.mems`.
 const MEMORY_NODES: &str = "memory_nodes";
 
-/// What [`Session::apply`] found, and what it made of it.
+/// What [`Session::apply`] changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Applied {
-    /// Files written, in order; empty when the machine had the level already.
+    /// Files written, in order; empty if the machine already had the level.
     pub written: Vec<String>,
-    /// Files that refused, with the reason: interrupts that this kernel does not let move.
+    /// Files that refused the value, with the reason: interrupts that this kernel cannot move.
     pub refused: Vec<(String, String)>,
 }
 
-/// Sets machine-wide factors and puts everything back when it is dropped, closed, or, after a kill, when the next
-/// one begins.
+/// Applies machine-wide settings. The original values are restored when it is dropped or closed or, after a kill, when
+/// the next session begins.
 ///
-/// Signals are the caller's: on SIGINT and SIGTERM call [`Session::close`], which also stops other threads from
-/// setting anything more.
+/// The caller handles signals: on SIGINT and SIGTERM it must call [`Session::close`]; then nothing more can be set.
 #[derive(Debug)]
 pub struct Session {
     system: System,
     journal: Journal,
     entries: Vec<Entry>,
-    /// /dev/cpu_dma_latency, open with a limit: the kernel takes the request back when it closes.
+    /// /dev/cpu_dma_latency, open with a requested limit, which the kernel drops when the file is closed.
     latency: Option<File>,
     closed: bool,
     _lock: HostLock,
 }
 
 impl Session {
-    /// Begins a session: first puts back what an earlier one left (the report says what), if anything. Needs no
-    /// right and writes nothing where there is nothing to restore.
+    /// Begins a session. It first restores what an earlier one left, if anything; the report lists it. If there is
+    /// nothing to restore, it needs no privileges and writes nothing.
     ///
     /// # Errors
-    /// Those of [`recover`].
+    /// The errors of [`recover`].
     pub fn begin(system: System, state_dir: &Path, lock: HostLock) -> Result<(Self, RestoreReport)> {
         let report = recover(&system, state_dir, &lock)?;
         let journal = Journal::new(state_dir);
@@ -52,13 +51,13 @@ impl Session {
         Ok((Self { system, journal, entries, latency: None, closed: false, _lock: lock }, report))
     }
 
-    /// Brings the machine to `level` and verifies that it is there. Originals are on disk before anything changes;
-    /// a level that the machine has already is neither journalled nor written.
+    /// Sets `level` and verifies it. The original values are on disk before anything changes. A level that the machine
+    /// already has is neither recorded in the journal nor written.
     ///
     /// # Errors
-    /// [`NoiseError::NotAvailable`] before anything is touched; [`NoiseError::ChangedMeanwhile`] when someone
-    /// else changed the value since this session wrote it; [`NoiseError::NotVerified`] when it did not take;
-    /// [`NoiseError::Closed`]; those of writing. What was changed until then stays in the journal.
+    /// [`NoiseError::NotAvailable`] before anything is changed; [`NoiseError::ChangedMeanwhile`] when another program
+    /// changed the value since this session wrote it; [`NoiseError::NotVerified`] when the machine does not have the
+    /// level afterwards; [`NoiseError::Closed`]; the errors of writing. What was changed stays in the journal.
     pub fn apply(&mut self, level: &Level) -> Result<Applied> {
         if self.closed {
             return Err(NoiseError::Closed);
@@ -71,7 +70,7 @@ impl Session {
             (Setting::CStates, text) => self.hold_c_states(text)?,
             (Setting::PageCache, "drop") => return self.drop_page_cache(),
             (Setting::PageCache, _) => return Ok(Applied::default()),
-            // Their other level is what was found; a new list of CPUs starts from there as well.
+            // The original values are restored first, for "off" and for a new list of CPUs.
             (Setting::IrqAffinity | Setting::CpuShield, _) => {
                 if level.setting() == Setting::CpuShield && level.verify(&self.system).is_ok() {
                     return Ok(Applied::default());
@@ -87,19 +86,19 @@ impl Session {
         Ok(applied)
     }
 
-    /// Puts a process (with all its threads) into the shield that `cpu_shield` made. It leaves by ending.
+    /// Moves a process with all its threads into the shield that `cpu_shield` created, where it stays until it ends.
     ///
     /// # Errors
-    /// [`NoiseError::Write`] when there is no shield or the process has gone.
+    /// [`NoiseError::Write`] when there is no shield or the process has ended.
     pub fn enter_shield(&self, pid: u32) -> Result<()> {
         self.system.write(&format!("{SHIELD}/cgroup.procs"), &pid.to_string())
     }
 
-    /// Lets the groups below one of cgroup v2 have cpusets, where they have none yet: `path` is the group's
+    /// Enables a controller for the groups below a cgroup v2 group, unless it is enabled already. `path` is the group's
     /// `cgroup.subtree_control`.
     ///
     /// # Errors
-    /// Those of the journal and of writing.
+    /// The errors of the journal, of reading and of writing.
     pub fn hand_down(&mut self, controller: &str, path: &str) -> Result<()> {
         let on = self.system.read(path)?.split_whitespace().any(|word| word == controller);
         if on {
@@ -112,7 +111,7 @@ impl Session {
         self.system.write(path, &format!("+{controller}"))
     }
 
-    /// Puts back everything; the session may go on setting.
+    /// Restores everything; the session can still apply settings.
     ///
     /// # Errors
     /// When the journal cannot be rewritten; see also [`RestoreReport::failed`].
@@ -121,7 +120,7 @@ impl Session {
         self.undo(|_| true)
     }
 
-    /// Puts back everything and refuses to set anything more: for signals and for the end.
+    /// Restores everything and refuses to set anything more, for signals and for the end of a run.
     ///
     /// # Errors
     /// As [`Session::restore`].
@@ -135,7 +134,7 @@ impl Session {
         &self.system
     }
 
-    /// Puts back one setting, which must succeed for its next level to start from what was found.
+    /// Restores one setting. It is an error if this fails, because the next level must start from the original values.
     fn restore_one(&mut self, setting: Setting) -> Result<()> {
         if !self.entries.iter().any(|e| e.setting == setting.name()) {
             return Ok(());
@@ -176,7 +175,7 @@ impl Session {
         }
         self.journal.append(&entries)?;
         self.entries.append(&mut entries);
-        // The controller has to be on before its files are in the group; the journal has them the other way round.
+        // The controller must be enabled before its files exist in the group; the journal has the reverse order.
         todo.sort_by_key(|step| !matches!(step, Step::Controller { .. }));
         if level.setting() == Setting::Frequency {
             todo.reverse();
@@ -194,7 +193,7 @@ impl Session {
         Ok(applied)
     }
 
-    /// Whether a step has anything to do, and what the journal still lacks for it.
+    /// Whether a step has anything to do, and the entry that the journal needs for it, unless it has it already.
     fn prepare(&self, setting: Setting, step: &Step) -> Result<(bool, Option<Entry>)> {
         let path = step.path();
         let known: Vec<&Undo> = self.entries.iter().map(|e| &e.undo).filter(|u| u.path() == path).collect();
@@ -205,7 +204,7 @@ impl Session {
             Step::Write { format, value, .. } => {
                 let now = self.system.read(path)?;
                 let found = format.value(&now);
-                // The first original stays the original, however often the file is written.
+                // The first recorded original is kept, even if the file is written several times.
                 let (mut original, mut ours) = (now, BTreeSet::new());
                 for undo in &known {
                     if let Undo::File { original: first, wrote, .. } = undo {
@@ -224,14 +223,14 @@ impl Session {
                 }
                 Ok((true, if ours.contains(&wanted) { None } else { entry(step.undo(original)) }))
             }
-            // Nothing of its own to do; recorded once.
+            // It does nothing itself, and is recorded once.
             Step::Follow { .. } if known.is_empty() => Ok((false, entry(step.undo(self.system.read(path)?)))),
             Step::Follow { .. } => Ok((false, None)),
             Step::Controller { name, .. } => {
                 let on = self.system.read(path)?.split_whitespace().any(|w| w == *name);
                 Ok((!on, if on { None } else { entry(step.undo(String::new())) }))
             }
-            // One that is there without our journal is not ours to remove.
+            // An existing group that is not in our journal must not be removed by us.
             Step::MakeGroup { path } if self.system.exists(path) => Err(NoiseError::Write {
                 action: "create",
                 path: self.system.path(path),
@@ -293,7 +292,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // What cannot be put back stays in the journal, and the next start reports it.
+        // What cannot be restored stays in the journal, and the next start reports it.
         let _ = self.close();
     }
 }

@@ -1,24 +1,24 @@
-//! Where the journal is kept between runs.
+//! The state directory, which stores the journal between runs.
 
 use crate::error::{NoiseError, Result};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// State directory of root. It is open to look into, so that an ordinary user can see that something is left to
-/// restore (see [`crate::Journal::pending`]); the journal itself has mode 0600.
+/// State directory of root. Other users can search it, to see whether something is left to restore (see
+/// [`crate::Journal::pending`]); the journal itself has mode 0600.
 pub const ROOT_STATE_DIR: &str = "/var/lib/tare";
 
-/// The state directory: `TARE_STATE_DIR`, or else [`ROOT_STATE_DIR`] for root, `$XDG_STATE_HOME/tare` or
-/// `$HOME/.local/state/tare` for others. It need not exist; it is created with the first write.
+/// The state directory: `TARE_STATE_DIR`; otherwise [`ROOT_STATE_DIR`] for root, and `$XDG_STATE_HOME/tare` or
+/// `$HOME/.local/state/tare` for other users. It need not exist; it is created with the first write.
 ///
 /// # Errors
-/// [`NoiseError::NoStateDir`] when no variable says where.
+/// [`NoiseError::NoStateDir`] when none of these variables is set to an absolute path.
 pub fn default_state_dir() -> Result<PathBuf> {
     state_dir_from(|name| std::env::var_os(name), rustix::process::geteuid().is_root())
 }
 
 fn state_dir_from(variable: impl Fn(&str) -> Option<OsString>, root: bool) -> Result<PathBuf> {
-    // The XDG specification wants relative and empty paths ignored; the same is wise for the others.
+    // The XDG specification requires that relative and empty paths are ignored; here this applies to all variables.
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|p| p.is_absolute());
     if let Some(dir) = absolute("TARE_STATE_DIR") {
         return Ok(dir);

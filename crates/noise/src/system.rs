@@ -1,4 +1,4 @@
-//! Where the kernel's files are: under `/`, or under a folder that plays a machine in tests.
+//! Access to the kernel's files: under `/`, or under a folder of a fake machine in tests.
 
 use crate::error::{NoiseError, Result};
 use crate::fake_kernel::FakeKernel;
@@ -9,10 +9,10 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use tare_files::crash;
 
-/// A machine as this crate sees it: the files under one root.
+/// A machine: the kernel's files under a root folder.
 ///
-/// Every path this crate reads or writes under /proc, /sys and /dev goes through here. Paths are given as absolute
-/// ones of the real machine and get the root put before them.
+/// This crate accesses files under /proc, /sys and /dev through it. Paths are those of a real machine; the root is
+/// prepended.
 #[derive(Debug, Clone)]
 pub struct System {
     root: PathBuf,
@@ -25,13 +25,13 @@ impl System {
         Self { root: PathBuf::from("/"), kernel: &ThisKernel }
     }
 
-    /// A folder of plain files that plays a machine.
+    /// A fake machine: a folder of plain files.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), kernel: &FakeKernel }
     }
 
-    /// This machine, or the folder that `TARE_SYSTEM_ROOT` says plays it: for tests of whole programs, which may not
-    /// have the right to change this machine or would harm what else runs on it.
+    /// This machine, or the fake machine in the folder `TARE_SYSTEM_ROOT`: for tests of whole programs, which may lack
+    /// the privileges to change this machine or would disturb what else runs on it.
     pub fn of_environment() -> Self {
         match std::env::var_os("TARE_SYSTEM_ROOT").filter(|root| !root.is_empty()) {
             Some(root) => Self::at(root),
@@ -39,7 +39,7 @@ impl System {
         }
     }
 
-    /// Whether a folder plays the machine: a record must say that its settings were in force there alone.
+    /// Whether it is a fake machine: a record must say that its settings were not in force on the real one.
     pub fn is_fake(&self) -> bool {
         !self.kernel.is_real()
     }
@@ -67,12 +67,12 @@ impl System {
         }
     }
 
-    /// The text of `path`, or nothing where it does not exist or cannot be read.
+    /// The text of `path`; `None` if it does not exist or cannot be read.
     pub fn read_optional(&self, path: &str) -> Option<String> {
         self.read(path).ok()
     }
 
-    /// Names in the folder `path`, sorted; empty where there is none.
+    /// Names in the folder `path`, sorted; empty if the folder does not exist.
     pub fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(path)) else { return Vec::new() };
         let mut names: Vec<String> = entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
@@ -80,8 +80,8 @@ impl System {
         names
     }
 
-    /// Whether this process may write `path`: what the kernel says for the effective user, which also knows
-    /// read-only mounts.
+    /// Whether this process may write `path`: the kernel's answer for the effective user; it considers read-only
+    /// mounts.
     ///
     /// # Errors
     /// The kernel's reason: `PermissionDenied`, `ReadOnlyFilesystem`, `NotFound` ...
@@ -89,7 +89,7 @@ impl System {
         rustix::fs::accessat(CWD, self.path(path), Access::WRITE_OK, AtFlags::EACCESS).map_err(io::Error::from)
     }
 
-    /// Writes `text` to the existing file `path` in one write, as settings files want it.
+    /// Writes `text` to the existing file `path` in one write, as settings files require.
     ///
     /// # Errors
     /// [`NoiseError::Write`] when the file is missing or refuses the value.
@@ -101,7 +101,7 @@ impl System {
         Ok(())
     }
 
-    /// Makes the control group `path`.
+    /// Creates the control group `path`.
     ///
     /// # Errors
     /// [`NoiseError::Write`] when the kernel refuses.
@@ -116,7 +116,7 @@ impl System {
     /// Removes the control group `path`.
     ///
     /// # Errors
-    /// The kernel's reason, while something still runs in it.
+    /// The kernel's reason, for example that processes are still in it.
     pub(crate) fn remove_group(&self, path: &str) -> io::Result<()> {
         crash::point("group: before its removal");
         self.kernel.remove_group(&self.path(path))?;

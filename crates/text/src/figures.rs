@@ -1,9 +1,9 @@
-//! Figures as people read them.
+//! Formats figures for people.
 
 /// A fraction as a percentage with two significant digits: `0.21%`, `5.7%`, `42%`.
 pub fn percent(fraction: f64) -> String {
     let value = (fraction * 100.0).abs();
-    // From here on digits are no longer read but counted: a power of ten is written.
+    // Too many digits to read: written with a power of ten.
     if value >= 1e12 {
         return format!("{:.2e}%", fraction * 100.0);
     }
@@ -17,17 +17,17 @@ pub fn percent(fraction: f64) -> String {
     format!("{:.*}%", decimals, fraction * 100.0)
 }
 
-/// `1 trial`, `2 trials`.
+/// A number with its noun: `1 trial`, `2 trials`.
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Seconds as people say them: `45 s`, `12 min`, `3 h 20 min`.
+/// A duration in seconds as text: `45 s`, `12 min`, `3 h 20 min`.
 pub fn duration(seconds: f64) -> String {
     in_minutes(seconds, 30)
 }
 
-/// The same of what may take so long: minutes are rounded up.
+/// As [`duration`], for an upper bound: minutes are rounded up below two hours.
 pub fn duration_at_most(seconds: f64) -> String {
     in_minutes(seconds, 59)
 }
@@ -40,7 +40,7 @@ fn in_minutes(seconds: f64, up: u64) -> String {
     }
 }
 
-/// One word of a command line, as a shell takes it.
+/// One word of a command line, quoted for a shell where necessary.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

@@ -1,22 +1,23 @@
-//! Settings that people set by name. A key is declared once: what it is called and means, of which type and range its
-//! values are, and where they are kept. Files, options, records and pages of reference all read that declaration.
+//! Settings that are set by name. A key is declared once: its name, its help text, type and range of its values, and
+//! the field that stores the value. Study files, options, records and reference pages use this declaration.
 
 use crate::Value;
 use std::path::PathBuf;
 
-/// One key, over the settings that it belongs to.
+/// One key of the settings `S`.
 pub struct Key<S: 'static> {
-    /// As it stands in a study.
+    /// Its name in a study.
     pub name: &'static str,
-    /// What it means, as a line of help says it.
+    /// Its meaning, one line of help.
     pub help: &'static str,
-    /// What else a study's author has to know, which follows `help` there.
+    /// Further help for authors of studies, printed after `help`.
     pub in_study: &'static str,
     access: Access<S>,
 }
 
-/// A key that one field keeps: `key!(TYPE NAME in FIELD, HELP)`, with a range before the help of a whole number. An
-/// optional one is none where it is not set; a path and a text are that always. `words` are those of the field's type.
+/// Declares a key that is stored in one field: `key!(TYPE NAME in FIELD, HELP)`; a whole number has its range before
+/// the help. The field of an `optional` key is an `Option`, `None` if the key is not set; the field of a `path` or a
+/// `text` always is an `Option`. `words` are read with the `FromStr` of the field's type.
 ///
 /// ```
 /// use tare_text::{Key, Keyed, Keys, Value, key};
@@ -75,19 +76,19 @@ macro_rules! key {
 pub enum Kind {
     /// On or off.
     Switch,
-    /// A whole number from the one to the other.
+    /// A whole number within these limits, both included.
     Whole(u64, u64),
     /// A number above 0 of this unit.
     Positive(&'static str),
-    /// Seconds, a day at most.
+    /// Seconds, at most one day.
     Seconds,
     /// A path.
     Path,
-    /// Words that their own reader knows.
+    /// Text that the key's own function reads.
     Words,
 }
 
-/// How a value is read from the settings and put there.
+/// Functions that read a value from the settings and store it there.
 enum Access<S: 'static> {
     Switch(fn(&S) -> Option<bool>, fn(&mut S, bool)),
     Whole(u64, u64, fn(&S) -> Option<u64>, fn(&mut S, u64)),
@@ -100,7 +101,7 @@ enum Access<S: 'static> {
 }
 
 impl<S: 'static> Key<S> {
-    /// On or off; `get` gives none where it is not set.
+    /// On or off; `get` returns `None` if it is not set.
     pub const fn switch(
         name: &'static str,
         help: &'static str,
@@ -110,7 +111,7 @@ impl<S: 'static> Key<S> {
         Self { name, help, in_study: "", access: Access::Switch(get, set) }
     }
 
-    /// A whole number from `least` to `most`; `get` gives none where it is not set.
+    /// A whole number from `least` to `most`; `get` returns `None` if it is not set.
     pub const fn whole(
         name: &'static str,
         help: &'static str,
@@ -121,7 +122,7 @@ impl<S: 'static> Key<S> {
         Self { name, help, in_study: "", access: Access::Whole(least, most, get, set) }
     }
 
-    /// A number above 0 of a unit; `get` gives none where it is not set.
+    /// A number above 0, with a unit; `get` returns `None` if it is not set.
     pub const fn positive(
         name: &'static str,
         help: &'static str,
@@ -132,7 +133,7 @@ impl<S: 'static> Key<S> {
         Self { name, help, in_study: "", access: Access::Positive(unit, get, set) }
     }
 
-    /// Seconds, of which there may be none; `get` gives none where it is not set.
+    /// Seconds, 0 included; `get` returns `None` if it is not set.
     pub const fn seconds(
         name: &'static str,
         help: &'static str,
@@ -142,7 +143,7 @@ impl<S: 'static> Key<S> {
         Self { name, help, in_study: "", access: Access::Seconds(get, set) }
     }
 
-    /// Seconds above 0; `get` gives none where it is not set.
+    /// Seconds above 0; `get` returns `None` if it is not set.
     pub const fn seconds_above_0(
         name: &'static str,
         help: &'static str,
@@ -152,7 +153,7 @@ impl<S: 'static> Key<S> {
         Self { name, help, in_study: "", access: Access::SecondsAbove0(get, set) }
     }
 
-    /// A path; `get` gives none where it is not set.
+    /// A path; `get` returns `None` if it is not set.
     pub const fn path(
         name: &'static str,
         help: &'static str,
@@ -162,7 +163,7 @@ impl<S: 'static> Key<S> {
         Self { name, help, in_study: "", access: Access::Path(get, set) }
     }
 
-    /// Any text; `get` gives none where it is not set.
+    /// Any text; `get` returns `None` if it is not set.
     pub const fn text(
         name: &'static str,
         help: &'static str,
@@ -172,7 +173,7 @@ impl<S: 'static> Key<S> {
         Self { name, help, in_study: "", access: Access::Text(get, set) }
     }
 
-    /// Words that `set` reads, or says what it expected; `get` gives none where it is not set.
+    /// Text that `set` reads; its error says what it expected. `get` returns `None` if it is not set.
     pub const fn words(
         name: &'static str,
         help: &'static str,
@@ -182,7 +183,7 @@ impl<S: 'static> Key<S> {
         Self { name, help, in_study: "", access: Access::Words(get, set) }
     }
 
-    /// Adds what else a study's author has to know.
+    /// Adds further help for authors of studies.
     #[must_use]
     pub const fn in_study(mut self, words: &'static str) -> Self {
         self.in_study = words;
@@ -201,7 +202,7 @@ impl<S: 'static> Key<S> {
         }
     }
 
-    /// The present value; none where it is not set.
+    /// The present value; `None` if it is not set.
     pub fn get(&self, settings: &S) -> Option<Value> {
         match self.access {
             Access::Switch(get, _) => get(settings).map(Into::into),
@@ -215,10 +216,10 @@ impl<S: 'static> Key<S> {
         }
     }
 
-    /// Sets a value, where it is of its type and in its range.
+    /// Sets a value after checking its type and range.
     ///
     /// # Errors
-    /// What was expected.
+    /// The type and range that were expected.
     pub fn set(&self, settings: &mut S, value: &Value) -> Result<(), String> {
         match self.access {
             Access::Switch(_, set) => set(settings, value.switch()?),
@@ -236,41 +237,41 @@ impl<S: 'static> Key<S> {
         Ok(())
     }
 
-    /// What is known of it without its settings.
+    /// The declaration, without access to settings.
     pub fn info(&self) -> KeyInfo {
         KeyInfo { name: self.name, help: self.help, in_study: self.in_study, kind: self.kind() }
     }
 }
 
-/// What is known of a key without its settings.
+/// The declaration of a key, without access to settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyInfo {
-    /// As it stands in a study.
+    /// Its name in a study.
     pub name: &'static str,
-    /// What it means, as a line of help says it.
+    /// Its meaning, one line of help.
     pub help: &'static str,
-    /// What else a study's author has to know, which follows `help` there.
+    /// Further help for authors of studies, printed after `help`.
     pub in_study: &'static str,
     /// Type and range of its values.
     pub kind: Kind,
 }
 
-/// Settings that are set by keys.
+/// Settings whose keys are declared.
 pub trait Keyed: Sized + 'static {
-    /// Their keys, in the order in which a study is written.
+    /// Their keys, in the order in which a study lists them.
     const KEYS: &'static [Key<Self>];
 }
 
-/// What is asked of settings whose keys are declared, whatever their type.
+/// Access to settings by the names of their keys, independent of their type.
 pub trait Keys {
-    /// Their own keys of a study, in the order in which they are written.
+    /// The declarations of all keys, in the order in which a study lists them.
     fn keys(&self) -> Vec<KeyInfo>;
-    /// The present value of a key; none when it is not set, or no key of these settings.
+    /// The present value of a key; `None` if it is not set or does not exist.
     fn get(&self, key: &str) -> Option<Value>;
-    /// Sets one of their keys.
+    /// Sets the value of a key.
     ///
     /// # Errors
-    /// What was expected.
+    /// What was expected: a type and range, or one of the known keys.
     fn set(&mut self, key: &str, value: &Value) -> Result<(), String>;
 }
 

@@ -1,4 +1,9 @@
-//! Words that people write and read.
+//! Formats and parses text: figures, safe output of foreign text, suggestions for misspelt names, and settings by key.
+//!
+//! - [`percent`], [`count`], [`duration`]: figures as text.
+//! - [`shown()`], [`shown_name`], [`shown_json`], [`as_text_cell`]: foreign text for terminals, logs and spreadsheets.
+//! - [`UnknownWord`], [`nearest()`]: errors about unknown names, with a suggestion.
+//! - [`Key`], [`Value`]: settings that are declared once and set by name.
 
 mod figures;
 mod key;

@@ -1,7 +1,8 @@
-//! Names made shorter.
+//! Shortens names for display.
 
-/// Each name by the part in which it differs from the others: paths and command lines without the parts that all begin
-/// and end with alike, `old` and `new` of `./old --run` and `./new --run`. All whole where that leaves nothing of one.
+/// Each name without the leading and trailing parts that all names share. Parts are the components of paths and the
+/// words of command lines: `./old --run` and `./new --run` become `old` and `new`. All names are returned whole if
+/// nothing would remain of one of them.
 pub fn apart(names: &[impl AsRef<str>]) -> Vec<String> {
     let parts = |name: &str| -> Vec<String> {
         name.split(['/', ' ']).filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -19,7 +20,7 @@ pub fn apart(names: &[impl AsRef<str>]) -> Vec<String> {
     named
 }
 
-/// A name in at most so many letters, the last ones where there are more.
+/// A name in at most `letters` characters: a longer one becomes `…` and its end.
 pub fn ending(name: &str, letters: usize) -> String {
     let count = name.chars().count();
     if count <= letters {
@@ -39,7 +40,7 @@ mod tests {
         assert_eq!(apart(&["/x/a/h", "/x/g"]), ["a h", "g"]);
         assert_eq!(apart(&["off", "on"]), ["off", "on"]);
         assert_eq!(apart(&["/x/a/h", "/x/b/h", "/x/c/d/h"]), ["a", "b", "c d"]);
-        // One is the other's beginning, or both are the same.
+        // One name is a prefix of the other, or both are equal.
         assert_eq!(apart(&["/x/h", "/x/h -v"]), ["/x/h", "/x/h -v"]);
         assert_eq!(apart(&["/x/h", "/x/h"]), ["/x/h", "/x/h"]);
         assert_eq!(apart(&["x x", "x x x"]), ["x x", "x x x"]);

@@ -1,16 +1,16 @@
-//! The nearest right name, for messages about wrong ones.
+//! Finds the known name nearest to an unknown one, for error messages.
 
-/// Names longer than this are compared by their beginning: both measures take time that grows with the square.
+/// Characters that are compared at most: the time of both measures grows with the square of the length.
 const COMPARED_CHARS: usize = 64;
 
-/// From this likeness on (Jaro-Winkler, 1 is equal) a name is meant that was cut short or written in other words.
+/// Least Jaro-Winkler similarity (1 is equal) of a name that was abbreviated or worded differently.
 const ALIKE: f64 = 0.85;
 
-/// So many letters from the start say which word was meant, however long it is.
+/// Least length of a prefix that identifies a longer word.
 const CUT_SHORT_CHARS: usize = 3;
 
-/// The candidate that was most likely meant, when one is like enough: it is at most one typing error in three letters
-/// away, or much of it is there from the start. Small and capital letters count alike.
+/// The most similar candidate, if one is similar enough: it differs by at most one typing error per three letters, or
+/// the wrong name is its beginning, or both are alike (Jaro-Winkler). Case is ignored.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = comparable(wrong);
     if wrong.is_empty() {
@@ -19,14 +19,14 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
     candidates
         .into_iter()
         .filter_map(|candidate| Some((likeness(&wrong, &comparable(candidate))?, candidate)))
-        // Of equals the first wins, so that the order of the candidates may carry a preference.
+        // Of equally similar candidates the first wins, so that their order can express a preference.
         .reduce(|best, next| if next.0 > best.0 { next } else { best })
         .map(|(_, candidate)| candidate)
 }
 
-/// So many candidates that are at all alike, the most alike first.
+/// At most `most` candidates that are somewhat similar, the most similar first.
 pub fn nearest_of<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
-    /// Half of the letters in nearly the same places.
+    /// Least Jaro-Winkler similarity: about half of the letters in nearly the same places.
     const AT_ALL: f64 = 0.55;
     let wrong = comparable(wrong);
     let alike = candidates.into_iter().map(|name| (strsim::jaro_winkler(&wrong, &comparable(name)), name));
@@ -35,8 +35,8 @@ pub fn nearest_of<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>
     alike.into_iter().take(most).map(|(_, name)| name).collect()
 }
 
-/// The first words of a long name stand before names a typing error away (`10.11` is 10.11.19, not 10.2.11), these
-/// before names that only begin alike. None when a candidate is none of it.
+/// Ranks a candidate: the first words of a longer name rank above a typing error (`10.11` is 10.11.19, not 10.2.11),
+/// and a typing error ranks above a common beginning. `None` if the candidate is not similar.
 fn likeness(wrong: &str, candidate: &str) -> Option<f64> {
     let errors = strsim::osa_distance(wrong, candidate);
     let letters = wrong.chars().count().max(candidate.chars().count());

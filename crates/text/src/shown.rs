@@ -1,11 +1,11 @@
-//! Text from outside on a terminal: what would steer it is shown, not sent.
+//! Escapes foreign text so that it cannot control a terminal, a CI system or a spreadsheet.
 
 use std::borrow::Cow;
 
-/// The text with control characters and those that turn the direction of writing in their escaped form, `\u{1b}` for
-/// one: a server's message, a log's line or a condition's name can neither move the cursor, nor colour, nor rename a
-/// window, nor pass for other words than it holds, nor be a command to the CI system that reads the log. All that is
-/// left can stand in XML 1.0. Line breaks and tabs stay.
+/// The text with control characters, invisible characters and characters that change the direction of writing escaped,
+/// for example as `\u{1b}`. A server's message, a line of a log or a condition's name then cannot move the cursor, set
+/// colours, rename a window, look like other text, or be a command to the CI system that reads the log. The result is
+/// valid in XML 1.0. Line breaks and tabs stay.
 pub fn shown(text: &str) -> String {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
@@ -19,7 +19,7 @@ pub fn shown_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(escaped(name, |_| false))
 }
 
-/// A document of JSON in which what [`shown`] escapes stands as JSON escapes it: it says the same.
+/// A JSON document in which the characters that [`shown`] escapes have JSON escapes; the values stay equal.
 pub fn shown_json(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     for (at, c) in document.char_indices() {
@@ -48,8 +48,9 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Commands in the logs of CI systems: `::name` of GitHub Actions, which begins a line and may be wrapped to its
-/// beginning, and anywhere its older `##[name]`, `##vso[name` of Azure Pipelines and `##teamcity[name` of TeamCity.
+/// Whether the text begins with a command to a CI system: `::name` of GitHub Actions at the start of a word (line
+/// wrapping may move it to the start of a line), and anywhere its older `##[name]`, `##vso[name` of Azure Pipelines and
+/// `##teamcity[name` of TeamCity.
 fn commands(rest: &str, begins_word: bool) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic();
     let of_system = |rest: &str| rest.trim_start_matches(is_letter).starts_with('[');
@@ -57,15 +58,14 @@ fn commands(rest: &str, begins_word: bool) -> bool {
         || (begins_word && rest.strip_prefix("::").is_some_and(|rest| rest.starts_with(is_letter)))
 }
 
-/// Code points that are no characters and that XML 1.0 does not allow, and the separators that some programs take for a
-/// line break.
+/// Noncharacters, which XML 1.0 does not allow, and the separators that some programs treat as line breaks.
 fn is_no_character(c: char) -> bool {
     matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard Annex 9, table 3), and
-/// what is not shown, so that two names can look alike: code points to be ignored (Default_Ignorable_Code_Point of the
-/// Unicode database, but for the variants of emoji) and annotations.
+/// invisible code points, with which two different names can look equal: Default_Ignorable_Code_Point of the Unicode
+/// database, except the variation selectors of emoji, and annotations.
 fn turns(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}')
         || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
@@ -73,22 +73,22 @@ fn turns(c: char) -> bool {
         || matches!(c, '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// What a spreadsheet begins to compute with; the last four in some languages.
+/// Characters that begin a formula in a spreadsheet; the last four do so in some languages.
 const BEGINNINGS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
-/// What it takes for the sign that a text follows.
+/// The prefix that makes a spreadsheet treat a cell as text.
 const MARK: char = '\'';
 
-/// A text as a cell that is shown and never computed: behind an apostrophe where it would be. A number stays one.
+/// A text as a spreadsheet cell that is never computed: a formula gets an apostrophe in front. Numbers stay numbers.
 pub fn as_text_cell(text: &str) -> Cow<'_, str> {
     if is_formula(text) { Cow::Owned(format!("{MARK}{text}")) } else { Cow::Borrowed(text) }
 }
 
-/// The text that [`as_text_cell`] made a cell of.
+/// The original text of a cell that [`as_text_cell`] made.
 pub fn of_text_cell(cell: &str) -> &str {
     cell.strip_prefix(MARK).filter(|text| is_formula(text)).unwrap_or(cell)
 }
 
-/// What follows apostrophes counts, so that every text comes back as it was.
+/// Leading apostrophes are ignored, so that [`of_text_cell`] restores every text exactly.
 fn is_formula(text: &str) -> bool {
     let is_number = || text.parse::<f64>().is_ok();
     text.trim_start_matches(MARK).starts_with(BEGINNINGS) && !is_number()

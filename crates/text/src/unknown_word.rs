@@ -1,27 +1,27 @@
-//! The one error of all words that stand for something: what was found, what may stand there, what was likely meant.
+//! The error for an unknown word: what was found, which words are known, and the most similar one.
 
 use crate::nearest;
 use std::fmt;
 use strum::VariantNames;
 
-/// A word that is none of those expected.
+/// A word that is not among the expected ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownWord {
     /// The word that was written.
     pub found: String,
-    /// What may be written, in the order in which it is told.
+    /// The known words, in the order in which the message lists them.
     pub known: &'static [&'static str],
-    /// The likeliest intended word, when one is near enough.
+    /// The most similar known word, if one is similar enough.
     pub nearest: Option<&'static str>,
 }
 
 impl UnknownWord {
-    /// Looks for the word that was meant among all that may stand there.
+    /// Builds the error and looks for the most similar known word.
     pub fn among(found: &str, known: &'static [&'static str]) -> Self {
         Self { found: found.to_owned(), known, nearest: nearest(found, known.iter().copied()) }
     }
 
-    /// The same among the words of an enum, for strum: `parse_err_fn = UnknownWord::of::<Self>`.
+    /// As [`Self::among`], with the words of an enum, for strum: `parse_err_fn = UnknownWord::of::<Self>`.
     pub fn of<T: VariantNames>(found: &str) -> Self {
         Self::among(found, T::VARIANTS)
     }
@@ -35,7 +35,7 @@ impl fmt::Display for UnknownWord {
 
 impl std::error::Error for UnknownWord {}
 
-/// The end of a message: `; did you mean "node"?`, or nothing.
+/// The end of a message: `; did you mean "node"?`, or the empty string.
 pub fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |word| format!("; did you mean {word:?}?"))
 }

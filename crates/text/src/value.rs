@@ -1,15 +1,15 @@
-//! A single value as people write it in a study or on the command line, and what a key may ask of it.
+//! A single value of a study or of the command line, and its conversion to the type of a key.
 
 use crate::nearest;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-/// A switch, a number or a text. Read once, where it is written; from there on it keeps its type.
+/// A switch, a number or a text. Its type is determined once, when it is read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// `true` or `false`; shown as `on` and `off`, which texts may say too.
+    /// `true` or `false`; printed as `on` and `off`, which are also accepted as texts.
     Switch(bool),
     /// A number without a fraction.
     Whole(i64),
@@ -20,9 +20,9 @@ pub enum Value {
 }
 
 impl Value {
-    /// A word of the command line: a number where it reads as one, else text.
+    /// A word of the command line: a number if it is written as one, else text.
     pub fn of_word(word: &str) -> Self {
-        // Only what prints back the same is a number: 007 and 1e3 are names of levels, and levels keep their words.
+        // A number only if it prints identically: 007 and 1e3 may be names of levels, which must not change.
         match (word.parse::<i64>(), word.parse::<f64>()) {
             (Ok(whole), _) if whole.to_string() == word => Self::Whole(whole),
             (_, Ok(number)) if number.is_finite() && number.to_string() == word => Self::Number(number),
@@ -30,10 +30,10 @@ impl Value {
         }
     }
 
-    /// One of a few words.
+    /// The value as one of the given words.
     ///
     /// # Errors
-    /// The words, and the nearest one.
+    /// The list of words, with the most similar one.
     pub fn one_of<'w>(&self, words: &[&'w str]) -> Result<&'w str, String> {
         let said = self.to_string();
         words.iter().find(|word| **word == said).copied().ok_or_else(|| {
@@ -43,7 +43,7 @@ impl Value {
         })
     }
 
-    /// A switch, also written as one of the words on and off.
+    /// A switch, also if written as one of the words `on` and `off`.
     ///
     /// # Errors
     /// The two words.
@@ -79,13 +79,13 @@ impl Value {
     /// A positive, finite number of `what`.
     ///
     /// # Errors
-    /// That it must be above 0.
+    /// A text that it must be above 0.
     pub fn positive(&self, what: &str) -> Result<f64, String> {
         let number = self.number().filter(|number| number.is_finite() && *number > 0.0);
         number.ok_or_else(|| format!("a number of {what} above 0"))
     }
 
-    /// Seconds, at least 0, a day at most.
+    /// Seconds, from 0 to one day.
     ///
     /// # Errors
     /// The range.
@@ -94,10 +94,10 @@ impl Value {
         number.ok_or_else(|| "a number of seconds from 0 to 86400, without a unit".into())
     }
 
-    /// Whatever has a text form.
+    /// Parses the text form of the value.
     ///
     /// # Errors
-    /// What that form expects.
+    /// The error of the parser.
     pub fn parsed<T>(&self) -> Result<T, String>
     where
         T: FromStr,
@@ -107,7 +107,7 @@ impl Value {
     }
 }
 
-/// As it is written in a study, without quotes; switches as `on` and `off`.
+/// As in a study, but without quotes; switches as `on` and `off`.
 impl Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,11 +1,13 @@
-//! The machine: hwloc topology, location expressions, placements, binding and reading back.
+//! Hardware topology (hwloc), placement of threads and memory on it, memory policies, and measured distances.
+//!
+//! A *PU* (processing unit) is hwloc's word for a logical CPU: one hardware thread of a core.
 //!
 //! - [`Machine`]: packages, caches, cores, PUs and NUMA nodes of this machine or of a described one, as plain data.
-//! - [`Location`]: which CPUs, in hwloc-calc's notation (`node:1.core:0-1.pu:0`).
-//! - [`Placement`]: which CPUs each client and server thread may run on, and where memory comes from.
-//! - [`bind`]: sets memory policies of threads, and reads them back. Nothing else in this project does.
-//! - [`observe`]: where pages really are.
-//! - [`measure`]: what the distances between PUs and nodes really cost.
+//! - [`Location`]: an expression that selects CPUs, in hwloc-calc's notation (`node:1.core:0-1.pu:0`).
+//! - [`Placement`]: the CPUs on which each client and server thread may run, and the NUMA nodes of their memory.
+//! - [`bind`]: sets and reads memory policies. No other crate of the project does.
+//! - [`observe`]: on which NUMA nodes the pages of a process are.
+//! - [`measure`]: measures cache-line transfer and memory access between PUs and nodes.
 
 #![warn(clippy::missing_errors_doc)]
 

@@ -1,12 +1,12 @@
-//! Why something cannot be done on a machine.
+//! Why something is not possible on a machine.
 
 use serde::{Deserialize, Serialize};
 
-/// The machine cannot do what was asked. Not a mistake in the request: another machine may be able to.
+/// The machine does not have what was requested. The request itself is valid and may be possible on another machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{reason}")]
 pub struct NotRealizable {
-    /// One sentence for people, without a full stop.
+    /// One sentence for the user, without a full stop.
     pub reason: String,
 }
 

@@ -1,6 +1,6 @@
-//! Shared between everything that is written as a word or a string.
+//! Helpers for values that are written as words or strings.
 
-/// "1 core", "2 cores", "no cores".
+/// A number with its noun: "1 core", "2 cores", "no cores".
 pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     match n {
         0 => format!("no {many}"),
@@ -9,7 +9,7 @@ pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// Serde as the string of Display and FromStr.
+/// Implements serde through the string of Display and FromStr.
 macro_rules! serde_as_string {
     ($type:ty) => {
         impl serde::Serialize for $type {

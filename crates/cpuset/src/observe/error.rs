@@ -1,20 +1,20 @@
-//! What can go wrong when a process or thread is looked at.
+//! Errors of observing processes and threads.
 
 /// Why a process or thread could not be observed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ObserveError {
-    /// It has ended, or never was.
+    /// It has ended, or never existed.
     #[error("{path} does not exist: the process or thread has ended")]
     Gone { path: String },
-    /// It exists and cannot be read, or not understood.
+    /// It exists, but the file cannot be read or parsed.
     #[error("reading {path} failed: {reason}")]
     Unreadable { path: String, reason: String },
 }
 
 impl ObserveError {
-    /// What the failure to read a file under /proc means.
+    /// Converts a failure to read a file under /proc.
     pub fn of_io(path: &str, error: &std::io::Error) -> Self {
         // ESRCH: the thread ended between opening and reading.
         let gone = error.kind() == std::io::ErrorKind::NotFound

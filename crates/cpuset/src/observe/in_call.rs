@@ -1,5 +1,5 @@
-//! What a thread does at one moment, from `/proc/PID/task/TID/syscall` (proc_pid_syscall(5)): whether it runs, and if
-//! not, in which system call it sleeps.
+//! Whether a thread runs at this moment, and if not, in which system call it sleeps, from
+//! `/proc/PID/task/TID/syscall` (proc_pid_syscall(5)).
 
 use super::error::ObserveError;
 use super::proc_file::about_descriptor;
@@ -8,13 +8,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::str::FromStr;
 
-/// Longer than any line that the kernel writes: nine numbers of at most 20 characters.
+/// Bytes, more than any line that the kernel writes: nine numbers of at most 20 characters.
 const LONGEST: usize = 256;
 
 /// What a thread does at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InCall {
-    /// It runs, or could run and waits for a CPU.
+    /// It runs, or is runnable and waits for a CPU.
     Running,
     /// It sleeps outside a system call: in a page fault, or stopped.
     Outside,
@@ -22,20 +22,20 @@ pub enum InCall {
     Call(Call),
 }
 
-/// A system call, as the kernel was called.
+/// A system call with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     /// Its number, which differs between architectures.
     pub number: i64,
-    /// Its arguments, also those that it does not have: what the registers held.
+    /// The six argument registers, including those that this call does not use.
     pub arguments: [u64; 6],
-    /// Address of the stack.
+    /// The stack pointer, an address.
     pub stack: u64,
-    /// Address of the program's next instruction.
+    /// The program counter, an address.
     pub program: u64,
 }
 
-/// A line that is none of those that the kernel writes.
+/// A line in an unknown format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected `running`, `-1 STACK PROGRAM`, or the number of a call, six arguments, STACK and PROGRAM")]
 pub struct NoCall;
@@ -71,7 +71,7 @@ fn hexadecimal(word: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// The open file of one thread: a look at it is one read.
+/// The open `syscall` file of one thread. Each observation is one read.
 #[derive(Debug)]
 pub struct InCallFile {
     path: String,
@@ -79,7 +79,7 @@ pub struct InCallFile {
 }
 
 impl InCallFile {
-    /// Opens the file of a thread. Who may read it is checked at each read, not here.
+    /// Opens the file of a thread. The kernel checks the permission at each read, not here.
     ///
     /// # Errors
     /// When the thread has ended, or the kernel has no such file.
@@ -92,7 +92,7 @@ impl InCallFile {
     /// What the thread does now.
     ///
     /// # Errors
-    /// When it has ended, when it belongs to another user, or when the kernel's line is not understood.
+    /// When it has ended, when it belongs to another user, or when the line has an unknown format.
     pub fn read(&self) -> Result<InCall, ObserveError> {
         let mut line = [0; LONGEST];
         let read = self.file.read_at(&mut line, 0).map_err(|e| ObserveError::of_io(&self.path, &e))?;
@@ -109,8 +109,8 @@ pub fn in_call(thread: ThreadRef) -> Result<InCall, ObserveError> {
     InCallFile::open(thread)?.read()
 }
 
-/// The descriptors that were added to an epoll descriptor of a process: lines `tfd: NUMBER ...` of its own file
-/// (proc_pid_fdinfo(5)). Empty for a descriptor of another kind.
+/// The descriptors that an epoll descriptor of a process watches: lines `tfd: NUMBER ...` of its file in
+/// `/proc/PID/fdinfo` (proc_pid_fdinfo(5)). Empty for a descriptor of another kind.
 ///
 /// # Errors
 /// When the process has ended, the descriptor is not open, or the process belongs to another user.

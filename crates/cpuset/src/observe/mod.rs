@@ -1,4 +1,4 @@
-//! Where the threads of a process really are, and what it used, from /proc. Works on any process of the same user.
+//! Where threads of a process run, and what resources it used, from /proc. Works on any process of the same user.
 
 mod error;
 mod in_call;

@@ -1,62 +1,62 @@
-//! Reading one file under /proc, in which a process that has ended differs from a file that cannot be read.
+//! Reads one file under /proc. The error for a process that has ended differs from the one for an unreadable file.
 
 use super::error::ObserveError;
 use procfs::{FromRead, ProcError};
 use std::fs::File;
 use std::io::{self, Read};
 
-/// What the kernel takes of arguments and environment together when a program starts, at most (execve(2)), bytes.
+/// The most the kernel accepts for arguments and environment together when a program starts (execve(2)), bytes.
 const LONGEST_START: u64 = 6 << 20;
-/// What is read of the descriptors that one of epoll watches, bytes: those of 100,000 connections.
+/// The most that is read of the file of an epoll descriptor, bytes: enough for 100,000 watched connections.
 const LONGEST_WATCHES: u64 = 16 << 20;
-/// Room for most of these files, whose length is not known before: read in one call and not in pieces.
+/// Initial buffer, bytes: most of these files fit and are then read in one call; their length is not known before.
 const USUAL: usize = 4 << 10;
 
-/// The text of a file under /proc. Names of threads and files stand in it as any user chose them, and the kernel cuts
-/// names within a character: bytes that are no UTF-8 are replaced.
+/// The text of a file under /proc. Bytes that are not UTF-8 are replaced: users choose the names of threads and files,
+/// and the kernel may cut a name within a character.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn proc_text(path: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&beginning(path, u64::MAX)?).into_owned())
 }
 
-/// The arguments that a process was started with, each with a NUL behind it; `\u{fffd}` for what is no UTF-8.
+/// The arguments that a process was started with, each followed by a NUL; bytes that are not UTF-8 become `\u{fffd}`.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn arguments(pid: i32) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&beginning(&format!("/proc/{pid}/cmdline"), LONGEST_START)?).into_owned())
 }
 
-/// The environment that a process was started with, each variable with a NUL behind it.
+/// The environment that a process was started with, each variable followed by a NUL.
 ///
 /// # Errors
-/// What the system says, as of processes of another user.
+/// The system's error, for example because the process belongs to another user.
 pub fn environment(pid: i32) -> io::Result<Vec<u8>> {
     beginning(&format!("/proc/{pid}/environ"), LONGEST_START)
 }
 
-/// What the kernel says of an open file: of a descriptor of epoll a line for each that it watches, as many as its
-/// process likes.
+/// The text of a file in /proc/PID/fdinfo. That of an epoll descriptor has a line per watched descriptor, and the
+/// observed process controls how many.
 pub(super) fn about_descriptor(path: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&beginning(path, LONGEST_WATCHES)?).into_owned())
 }
 
-/// Any process can name other memory of its own in the place of what it was started with, and as much of it as it likes
-/// (`PR_SET_MM_MAP`, prctl(2)): no more is read than the kernel would have taken.
+/// Reads at most `limit` bytes: a process can replace the memory that holds its arguments and environment by any other
+/// of its memory, of any size (`PR_SET_MM_MAP`, prctl(2)).
 fn beginning(path: &str, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(USUAL);
     File::open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A file under /proc that procfs knows how to parse, read as [`proc_text`] reads it.
+/// Parses a file under /proc with the crate procfs, from the text that [`proc_text`] returns.
 ///
 /// # Errors
-/// When the process has ended, or the file cannot be read or has another form.
+/// When the process has ended, or the file cannot be read or parsed.
 pub fn parse<T: FromRead>(path: &str) -> Result<T, ObserveError> {
-    // Read first: an end of the thread between open and read is then seen as such.
+    // The text is read first, so that a thread that ends between open and read is reported as gone.
     let text = proc_text(path).map_err(|e| ObserveError::of_io(path, &e))?;
     T::from_read(io::Cursor::new(text)).map_err(|e| match e {
         ProcError::NotFound(_) => ObserveError::Gone { path: path.to_owned() },
@@ -64,7 +64,8 @@ pub fn parse<T: FromRead>(path: &str) -> Result<T, ObserveError> {
     })
 }
 
-/// None for a file that this kernel does not offer. Whether the thread is there was seen from its other files.
+/// `None` for a file that this kernel does not offer. The caller has read another file of the thread before, so a
+/// missing file does not mean that the thread has ended.
 pub(super) fn optional<T>(read: Result<T, ObserveError>) -> Result<Option<T>, ObserveError> {
     match read {
         Ok(value) => Ok(Some(value)),

@@ -1,27 +1,27 @@
-//! What was asked of the block devices that hold a process's files: requests and flushes, from /proc/diskstats.
+//! Requests and flushes of the block devices that hold a process's files, from /proc/diskstats.
 //!
-//! A device counts for all who use it, as in `iostat`; which requests were whose is known nowhere without root.
+//! The counters of a device include all processes that use it, as in `iostat`. Counts per process need root.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// A block device by its numbers, as `stat` and /proc/diskstats have it.
+/// Major and minor number of a block device, as in `stat` and /proc/diskstats.
 type Device = (u32, u32);
 
-/// Requests that a device has completed since boot. Counters only grow: subtract two of them.
+/// Requests that a device has completed since boot. Counters only grow: subtract two samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StorageUsage {
     /// Read requests that the devices completed.
     pub reads: f64,
     /// Write requests that the devices completed.
     pub writes: f64,
-    /// Flushes of the device's cache, which fsync(2) and its like wait for. None before Linux 5.5.
+    /// Flushes of the device's cache, which fsync(2) and similar calls wait for. `None` before Linux 5.5.
     pub flushes: Option<f64>,
 }
 
-/// Requests to every device that holds the working folder of a process or a file that it has open to write. Empty where
-/// these are on no block device, as in memory.
+/// Requests to every device that holds the working folder of a process or a file that it has open for writing. Empty if
+/// none of these is on a block device, for example on tmpfs.
 pub fn storage_usage(pid: i32) -> BTreeMap<Device, StorageUsage> {
     let devices = devices_of(pid);
     match fs::read_to_string("/proc/diskstats") {
@@ -35,7 +35,7 @@ fn devices_of(pid: i32) -> BTreeSet<Device> {
     let mut numbers = BTreeSet::new();
     numbers.extend(fs::metadata(format!("{folder}/cwd")).ok().map(|found| found.dev()));
     for entry in fs::read_dir(format!("{folder}/fd")).into_iter().flatten().flatten() {
-        // The link's own rights say how it was opened.
+        // The mode of the link shows how the file was opened.
         let is_written = fs::symlink_metadata(entry.path()).is_ok_and(|link| link.mode() & 0o200 != 0);
         let file = fs::metadata(entry.path()).ok().filter(|file| is_written && file.is_file());
         numbers.extend(file.map(|file| file.dev()));
@@ -44,7 +44,7 @@ fn devices_of(pid: i32) -> BTreeSet<Device> {
     numbers.into_iter().map(device).map(whole).collect()
 }
 
-/// The disk that a partition is of: flushes are counted there alone.
+/// The disk that a partition belongs to: the kernel counts flushes only for the whole disk.
 fn whole((major, minor): Device) -> Device {
     let folder = format!("/sys/dev/block/{major}:{minor}");
     let disk = || {
@@ -57,7 +57,7 @@ fn whole((major, minor): Device) -> Device {
 }
 
 /// Lines of /proc/diskstats (Documentation/admin-guide/iostats.rst): major, minor, name, reads completed, merged,
-/// sectors, ms, writes completed, merged, sectors, ms, three of the queue, four of discards, flushes, ms.
+/// sectors, ms, writes completed, merged, sectors, ms, three fields of the queue, four of discards, flushes, ms.
 fn usage_of(text: &str, is_wanted: impl Fn(Device) -> bool) -> BTreeMap<Device, StorageUsage> {
     let of_line = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_synced_is_a_write_on_its_device() {
-        // In the folder of the tests: a temporary one may be in memory.
+        // In the folder of the crate: a temporary folder may be in memory.
         let path = format!("{}/.storage-{}", env!("CARGO_MANIFEST_DIR"), std::process::id());
         let mut file = fs::File::create(&path).unwrap();
         fs::remove_file(path).unwrap();

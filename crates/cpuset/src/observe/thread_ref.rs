@@ -1,4 +1,4 @@
-//! One name for a thread: the process it belongs to, and its own number in the kernel.
+//! Identifies a thread by its process and its own kernel number.
 
 use super::error::ObserveError;
 use super::proc_file;
@@ -7,13 +7,13 @@ use procfs::process::Status;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A thread of some process. Binding needs only the second number; /proc needs both.
+/// A thread of any process. Binding needs only `tid`; /proc needs both numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct ThreadRef {
     /// The process, as `ps` numbers it (the kernel's "thread group").
     pub pid: i32,
-    /// The thread, as the kernel numbers it; the same as the process for its main thread.
+    /// The thread, as the kernel numbers it; equal to `pid` for the main thread.
     pub tid: i32,
 }
 
@@ -26,22 +26,22 @@ impl ThreadRef {
         }
     }
 
-    /// The thread a process was started with.
+    /// The main thread of a process.
     pub const fn main_of(pid: i32) -> Self {
         Self { pid, tid: pid }
     }
 
-    /// The thread with this number, whichever process it belongs to, as a server tells it of its own threads. One small
-    /// file is read.
+    /// The thread with this number, in any process, for example a number that a server reports for one of its threads.
+    /// Reads one small file.
     ///
     /// # Errors
-    /// When there is no such thread.
+    /// When the thread does not exist.
     pub fn of_tid(tid: i32) -> Result<Self, ObserveError> {
         let status: Status = proc_file::parse(&format!("/proc/{tid}/status"))?;
         Ok(Self { pid: status.tgid, tid })
     }
 
-    /// A thread of another machine, known by the number that it has there: nothing of it can be looked up here.
+    /// A thread of another machine, with its number on that machine. It cannot be looked up in this machine's /proc.
     pub const fn elsewhere(tid: i32) -> Self {
         Self { pid: 0, tid }
     }
@@ -51,7 +51,6 @@ impl ThreadRef {
         self.pid == 0
     }
 
-    /// The folder of its files under /proc.
     pub(super) fn folder(self) -> String {
         format!("/proc/{}/task/{}", self.pid, self.tid)
     }

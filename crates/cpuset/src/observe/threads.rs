@@ -1,4 +1,4 @@
-//! Threads at one moment: where they run, how long they ran and waited, how often they were moved.
+//! Samples of threads: where they run, how long they ran and waited, how often they migrated.
 
 use super::error::ObserveError;
 use super::proc_file::{optional, parse, proc_text};
@@ -18,17 +18,17 @@ pub struct ThreadSample {
     pub name: String,
     /// The CPU it runs on, or ran on last.
     pub cpu: u32,
-    /// Times it gave up its CPU by itself, as to wait.
+    /// How often it gave up its CPU by itself, for example to wait.
     pub voluntary_switches: Option<u64>,
-    /// Times the kernel took its CPU away.
+    /// How often the kernel preempted it.
     pub involuntary_switches: Option<u64>,
-    /// Moves from one CPU to another. None where the kernel does not tell (no CONFIG_SCHED_DEBUG).
+    /// Migrations from one CPU to another. `None` where the kernel does not report them (no CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
     /// CPU time in user mode, in steps of the clock tick (usually 0.01 s).
     pub user_s: f64,
     /// CPU time in the kernel, in the same steps.
     pub system_s: f64,
-    /// Time on a CPU, exact. None where the kernel does not tell (no CONFIG_SCHED_INFO).
+    /// Time on a CPU, exact. `None` where the kernel does not report it (no CONFIG_SCHED_INFO).
     pub run_ns: Option<u64>,
     /// Time runnable but waiting for a CPU.
     pub wait_ns: Option<u64>,
@@ -47,7 +47,7 @@ pub fn threads_of(pid: i32) -> Result<Vec<ThreadRef>, ObserveError> {
     Ok(threads)
 }
 
-/// All that descend from a process now, without itself. One that ends while it is looked at has no children any more.
+/// The descendants that a process has now, without the process itself. A process that ends meanwhile has no children.
 pub fn descendants(pid: i32) -> Vec<i32> {
     let children = |pid: i32| -> Vec<i32> {
         let of_each = threads_of(pid).unwrap_or_default().into_iter();
@@ -74,7 +74,7 @@ pub fn threads(pid: i32) -> Result<Vec<ThreadSample>, ObserveError> {
     samples.filter(|sample| !matches!(sample, Err(ObserveError::Gone { .. }))).collect()
 }
 
-/// One thread at this moment: four small files.
+/// A sample of one thread. Reads four small files.
 ///
 /// # Errors
 /// When it has ended, or cannot be read.
@@ -100,20 +100,20 @@ pub fn thread(thread: ThreadRef) -> Result<ThreadSample, ObserveError> {
     })
 }
 
-/// The CPU a thread runs on, or ran on last: field 39 of its `stat`. One small file.
+/// The CPU a thread runs on, or ran on last: field 39 of its `stat`. Reads one small file.
 ///
 /// # Errors
 /// When it has ended, or cannot be read.
 pub fn last_cpu(thread: ThreadRef) -> Result<u32, ObserveError> {
     let path = format!("{}/stat", thread.folder());
     let stat = proc_text(&path).map_err(|e| ObserveError::of_io(&path, &e))?;
-    // Fields are counted from behind the name, which may have any characters; the first is field 3.
+    // Fields are counted from the end of the name, which may contain any character; the first one after it is field 3.
     let cpu = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_ascii_whitespace().nth(39 - 3)?.parse().ok());
     cpu.ok_or_else(|| no_processor(thread))
 }
 
-/// When a thread started, in clock ticks after boot: with its number it names a thread for good, for numbers are used
-/// again.
+/// When a thread started, in clock ticks after boot. The kernel reuses thread numbers; number and start time together
+/// identify a thread uniquely.
 ///
 /// # Errors
 /// When it has ended, or cannot be read.

@@ -1,4 +1,4 @@
-//! What a process used since its start: CPU time, faults, bytes to and from storage, context switches.
+//! Resource usage of a process since its start: CPU time, faults, bytes to and from storage, context switches.
 
 use super::error::ObserveError;
 use super::proc_file::parse;
@@ -6,7 +6,7 @@ use super::thread_ref::ThreadRef;
 use super::threads::threads_of;
 use procfs::process::{Io, Stat, Status};
 
-/// What one process used since its start, threads that have ended included. Counters only grow: subtract two of them.
+/// Resource usage of one process since its start, including ended threads. Counters only grow: subtract two samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ProcessUsage {
     /// CPU time in user mode, seconds, in steps of the clock tick (usually 0.01 s).
@@ -17,26 +17,26 @@ pub struct ProcessUsage {
     pub minor_faults: f64,
     /// Page faults that waited for storage.
     pub major_faults: f64,
-    /// Calls that read from files, sockets and pipes, as read(2) and pread(2).
+    /// Calls that read from files, sockets and pipes, such as read(2) and pread(2).
     pub read_calls: Option<f64>,
-    /// Calls that wrote to them.
+    /// Calls that wrote to files, sockets and pipes.
     pub write_calls: Option<f64>,
-    /// Bytes fetched from storage, with those of children that ended. None where this user may not know.
+    /// Bytes fetched from storage, including by children that ended. `None` where this user may not read it.
     pub read_bytes: Option<f64>,
-    /// Bytes sent to storage, or made to be sent later, with those of children that ended.
+    /// Bytes written to storage or to the page cache to be written later, including by children that ended.
     pub written_bytes: Option<f64>,
     /// CPU time and faults of children that ended: user seconds, system seconds, minor and major faults.
     pub of_ended_children: [f64; 4],
 }
 
-/// What a process used so far: two small files.
+/// What a process used so far. Reads two small files.
 ///
 /// # Errors
 /// When it has ended, or its `stat` cannot be read.
 pub fn process_usage(pid: i32) -> Result<ProcessUsage, ObserveError> {
     let stat: Stat = parse(&format!("/proc/{pid}/stat"))?;
     let seconds = |ticks: f64| ticks / procfs::ticks_per_second() as f64;
-    // Another user's needs the right to trace it (proc(5)).
+    // For a process of another user, this needs the permission to trace it (proc(5)).
     let io: Option<Io> = parse(&format!("/proc/{pid}/io")).ok();
     Ok(ProcessUsage {
         user_s: seconds(stat.utime as f64),
@@ -56,11 +56,11 @@ pub fn process_usage(pid: i32) -> Result<ProcessUsage, ObserveError> {
     })
 }
 
-/// Context switches of every thread of a process since that thread's start: voluntary, involuntary. A small file a
-/// thread.
+/// Voluntary and involuntary context switches of every thread of a process since that thread's start. Reads one small
+/// file per thread. Threads that end meanwhile are left out.
 ///
 /// # Errors
-/// When the process has ended. Threads that end meanwhile are left out.
+/// When the process has ended.
 pub fn switches(pid: i32) -> Result<Vec<(ThreadRef, [u64; 2])>, ObserveError> {
     let of = |thread: ThreadRef| {
         let status: Status = parse(&format!("{}/status", thread.folder())).ok()?;

@@ -1,4 +1,4 @@
-//! Real binding on this kernel: each test works on threads of its own.
+//! Binds real threads; each test uses threads of its own.
 
 use std::sync::mpsc;
 use std::thread;
@@ -8,7 +8,7 @@ fn set(text: &str) -> CpuSet {
     text.parse().unwrap()
 }
 
-/// A thread that waits, its id, and what ends it.
+/// A thread that waits until the sender is dropped.
 fn waiting_thread() -> (ThreadRef, mpsc::Sender<()>) {
     let (tell, told) = mpsc::channel();
     let (end, ended) = mpsc::channel::<()>();
@@ -73,7 +73,7 @@ fn moves_and_switches_of_a_thread_are_counted() {
     let (go, gone) = mpsc::channel::<()>();
     let worker = thread::Builder::new().name("busy worker é".to_owned()).spawn(move || {
         tell.send(ThreadRef::of_this_thread()).unwrap();
-        // Each receive is a voluntary switch, each bind to the other CPU a migration.
+        // Each receive is a voluntary switch, each binding to another CPU a migration.
         let mut spun = 0u64;
         for cpu in all.iter().cycle().take(40) {
             bind_thread(ThreadRef::of_this_thread(), &cpu.into()).unwrap();

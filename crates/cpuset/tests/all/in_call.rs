@@ -1,4 +1,4 @@
-//! What a thread does at one moment: real threads, and every line that the kernel could write.
+//! Tests of `InCall`: real threads, and generated lines in all formats of the kernel.
 
 use proptest::prelude::*;
 use std::io::Read;
@@ -30,12 +30,12 @@ fn a_thread_is_seen_to_sleep_in_its_call_to_run_and_to_end() {
     let thread = told.recv().unwrap();
     let file = InCallFile::open(thread).unwrap();
     until(&file, |seen| matches!(seen, InCall::Call(Call { arguments, .. }) if arguments[0] == descriptor));
-    // The same file again: it is read from its beginning, and has gone on with the thread.
+    // The same open file again: each read starts at its beginning and returns the present state.
     std::io::Write::write_all(&mut other, &[0; 1]).unwrap();
     until(&file, |seen| matches!(seen, InCall::Call(_)));
     drop(other);
     reader.join().unwrap();
-    // The kernel takes the thread away a moment after it was joined.
+    // The kernel removes the thread a moment after the join.
     let deadline = Instant::now() + Duration::from_secs(10);
     while !matches!(file.read(), Err(ObserveError::Gone { .. })) {
         assert!(Instant::now() < deadline, "{:?}", file.read());
@@ -64,7 +64,7 @@ proptest! {
         let words: Vec<String> = arguments.iter().chain([&stack, &program]).map(|word| format!("0x{word:x}")).collect();
         let text = format!("{number} {}\n", words.join(" "));
         prop_assert_eq!(text.parse(), Ok(InCall::Call(Call { number, arguments, stack, program })));
-        // A line that is cut off is no call.
+        // A truncated line is an error.
         let cut = text.trim_end().rsplit_once(' ').unwrap().0;
         prop_assert!(cut.parse::<InCall>().is_err());
         let outside = format!("-1 0x{stack:x} 0x{program:x}\n").parse();

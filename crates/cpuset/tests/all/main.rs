@@ -1,4 +1,4 @@
-//! Threads bound and looked at on this kernel.
+//! Tests that bind and observe threads on this kernel.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![allow(clippy::disallowed_methods)]

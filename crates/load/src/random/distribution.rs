@@ -1,4 +1,4 @@
-//! The key distributions of sysbench 1.0.20, and the Zipfian one of its later versions.
+//! The key distributions of sysbench 1.0.20, and the Zipfian distribution of later versions.
 
 use super::stream::Random;
 use super::zipfian::Zipfian;
@@ -8,35 +8,35 @@ use tare_text::{did_you_mean, nearest};
 
 /// Uniform numbers summed for one gaussian number (sysbench's `rand-spec-iter`).
 const GAUSSIAN_TERMS: u32 = 12;
-/// Part of the range in which `special` puts its hot keys (`rand-spec-pct` 1).
+/// Part of the range that holds the hot keys of `special` (`rand-spec-pct` 1).
 const SPECIAL_HOT_PART: f64 = 0.01;
 /// Part of the draws of `special` that are not hot: 1 - `rand-spec-res` 75 %.
 const SPECIAL_COLD_DRAWS: f64 = 0.25;
 /// `rand-pareto-h`: the first h of the range gets 1 - h of the draws.
 const PARETO_H: f64 = 0.2;
-/// The exponent unless told, sysbench's `rand-zipfian-exp`.
+/// The default exponent, sysbench's `rand-zipfian-exp`.
 const ZIPFIAN_EXPONENT: f64 = 0.8;
 
-/// How keys are drawn from a range. The defaults of every shape are those of sysbench.
+/// How keys are drawn from a range. All defaults are those of sysbench.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Distribution {
-    /// Every key is drawn alike.
+    /// Every key has the same probability.
     Uniform,
-    /// P(k) proportional to k^-exponent, not scrambled: the first key is the hottest and hot keys are neighbours.
+    /// P(k) proportional to k^-exponent, not scrambled: the first key is the hottest, and hot keys are adjacent.
     Zipfian {
-        /// At least 0; 0.8 unless told.
+        /// At least 0; the default is 0.8.
         exponent: f64,
     },
-    /// Three draws of four fall into the middle 1 % of the range, the others are bell-shaped over all of it.
+    /// Three of four draws fall into the middle 1 % of the range; the others are bell-shaped over the whole range.
     #[default]
     Special,
-    /// 80 % of the draws fall into the first 20 % of the range, and so on inside it.
+    /// 80 % of the draws fall into the first 20 % of the range, and recursively within it.
     Pareto,
     /// Bell-shaped around the middle: the mean of 12 uniform numbers.
     Gaussian,
 }
 
-/// A name that is no distribution.
+/// A name that is not a distribution.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown distribution {given:?}: expected uniform, zipfian, zipfian:EXPONENT (at least 0), special, pareto or \
@@ -45,7 +45,7 @@ pub enum Distribution {
 pub struct UnknownDistribution {
     /// The name that was given.
     pub given: String,
-    /// The likeliest intended name, when one is near enough.
+    /// The most similar known name, if one is similar enough.
     pub nearest: Option<&'static str>,
 }
 
@@ -86,7 +86,7 @@ impl Distribution {
     /// The names that parse, for help and for suggestions.
     pub const NAMES: [&str; 5] = ["uniform", "zipfian", "special", "pareto", "gaussian"];
 
-    /// This distribution over `[a, b]`, with what can be computed once computed. A `b` below `a` counts as `a`.
+    /// This distribution over `[a, b]`, with its constants precomputed. A `b` below `a` counts as `a`.
     pub fn over(self, a: u64, b: u64) -> Draw {
         let b = b.max(a);
         let n = (b - a).saturating_add(1);
@@ -145,8 +145,9 @@ fn mean_of_uniforms(random: &mut Random) -> f64 {
     (0..GAUSSIAN_TERMS).map(|_| random.unit()).sum::<f64>() / f64::from(GAUSSIAN_TERMS)
 }
 
-/// Offset into a range of span `t` (last - first). The number that decides between hot and cold is used again for the
-/// hot key, so hot keys come from the upper three quarters of the hot part: sysbench does so, and it is the contract.
+/// Offset into a range of span `t` (last - first). The random number that decides between hot and cold is used again
+/// for the hot key, so hot keys come from the upper three quarters of the hot part. This is as in sysbench and must not
+/// change.
 fn special(random: &mut Random, t: f64) -> u64 {
     let u = random.unit();
     if u / SPECIAL_COLD_DRAWS * t < t {

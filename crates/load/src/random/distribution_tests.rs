@@ -1,4 +1,4 @@
-//! Every distribution against its own formula, derived independently of the code, by chi-square.
+//! Chi-square tests of every distribution against a formula that was derived independently of the code.
 
 use super::*;
 use crate::random::stream::Purpose;
@@ -18,7 +18,7 @@ fn counts(distribution: Distribution, n: u64) -> Vec<f64> {
     counts
 }
 
-/// Tail probability of the counts under the probabilities; cells with fewer than 5 expected are pooled.
+/// The p-value of the counts under the probabilities; cells with fewer than 5 expected counts are pooled.
 fn fit(counts: &[f64], probabilities: &[f64]) -> f64 {
     assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-9, "the formula itself must sum to 1");
     let (mut statistic, mut cells) = (0.0, 0);

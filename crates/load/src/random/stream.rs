@@ -3,26 +3,26 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// What a stream is for. The numbers of one purpose stay the same whatever another purpose consumes.
+/// What a stream is used for. Numbers consumed for one purpose do not change those of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// What a client thread sends: keys, tables, texts.
     Transactions,
-    /// When it sends, in open loop.
+    /// When a client thread sends, in open loop.
     Arrivals,
-    /// The rows of a table at preparation.
+    /// The initial rows of a table.
     Rows,
 }
 
-/// One stream of random numbers (xoshiro256++), reproducible from seed, purpose and index.
+/// One stream of random numbers (xoshiro256++), determined by seed, purpose and index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Random {
     generator: Xoshiro256PlusPlus,
 }
 
 impl Random {
-    /// The stream of thread or table number `index`. Purposes lie 2^192 numbers apart and indexes 2^128, so no two
-    /// streams of one seed ever overlap. Costs about a microsecond per unit of `index`.
+    /// The stream of thread or table number `index`. The streams of two purposes are 2^192 numbers apart, those of two
+    /// indexes 2^128, so no two streams of one seed overlap. Costs about a microsecond per unit of `index`.
     pub fn new(seed: u64, purpose: Purpose, index: usize) -> Self {
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
         for _ in 0..purpose as usize {

@@ -2,8 +2,8 @@
 //!
 //! W. Hoermann, G. Derflinger: "Rejection-inversion to generate variates from monotone discrete distributions",
 //! ACM Transactions on Modeling and Computer Simulation 6(3), 1996, algorithm ZRI with v = 0. The density x^-q is
-//! integrated in closed form; a point under the integral is inverted to x and rounded to k; the part of the area that
-//! belongs to k beyond its probability k^-q is rejected. Fewer than 1.2 rounds a number are needed on average.
+//! integrated in closed form; a random value of the integral is inverted to x and rounded to k; the part of the area of
+//! k that exceeds its probability k^-q is rejected. On average, a number needs fewer than 1.2 rounds.
 
 use super::stream::Random;
 
@@ -12,11 +12,11 @@ use super::stream::Random;
 pub(super) struct Zipfian {
     exponent: f64,
     n: f64,
-    /// Integral at 1.5 less the weight of k = 1: where the area under the hat begins.
+    /// Integral at 1.5 minus the weight of k = 1: the lower end of the area under the hat function.
     lowest: f64,
-    /// Integral at n + 1/2, where it ends.
+    /// Integral at n + 1/2: the upper end of that area.
     highest: f64,
-    /// For k - x up to this, k is accepted without evaluating the integral again.
+    /// If k - x is at most this, k is accepted without evaluating the integral again.
     surely_within: f64,
 }
 
@@ -32,7 +32,7 @@ impl Zipfian {
     #[inline]
     pub(super) fn draw(&self, random: &mut Random) -> u64 {
         loop {
-            // In (lowest, highest]: the end that belongs to k = 1 must not be hit exactly.
+            // In (lowest, highest]: the end on the side of k = 1 is excluded.
             let area = self.highest + random.unit() * (self.lowest - self.highest);
             let x = inverse(area, self.exponent);
             let k = x.round().clamp(1.0, self.n);
@@ -43,7 +43,7 @@ impl Zipfian {
     }
 }
 
-/// Below this distance from 1 the exponent counts as 1, where the integral is the logarithm.
+/// An exponent nearer to 1 than this counts as 1; the integral is then the logarithm.
 const NEARLY_ONE: f64 = 1e-9;
 
 /// The unscaled density of x, x^-q.
@@ -63,7 +63,7 @@ fn inverse(area: f64, q: f64) -> f64 {
     if power.abs() < NEARLY_ONE {
         area.exp()
     } else {
-        // Rounding can push the argument just below -1, where the logarithm ends.
+        // Rounding can make the argument slightly less than -1, where the logarithm is not defined.
         ((power * area).max(-1.0).ln_1p() / power).exp()
     }
 }

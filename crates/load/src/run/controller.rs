@@ -1,4 +1,4 @@
-//! The controller: starts the client threads, announces the phases, collects the reports.
+//! The controller starts the client threads, announces the phases and collects the reports.
 
 use super::error::RunError;
 use super::interval::IntervalClock;
@@ -18,18 +18,18 @@ use tare_cpuset::{Limits, Wanted};
 
 /// How often the observer is polled.
 const POLL: Duration = Duration::from_millis(100);
-/// How long threads that are told to stop may go on with what they are doing before the observer is asked to end it.
+/// How long threads may take to stop before [`Observer::abandon`] is called.
 const GRACE: Duration = Duration::from_secs(1);
-/// How often it is looked whether they have ended.
+/// How often the controller checks whether the threads have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 type Ended<K, O> = RunError<<K as Connect>::Error, <O as Observer>::Error>;
 
-/// Runs the load and returns its samples. Client threads live only inside this call: whatever ends it, it returns when
-/// all of them have ended, each after the attempt it is in.
+/// Runs the load and returns its samples. Client threads exist only during this call: it always returns after all of
+/// them have ended, each after its current attempt at a transaction.
 ///
 /// # Errors
-/// A setting out of its range, and whatever ended the run early: see [`RunError`].
+/// A setting that is out of range, or what ended the run early: see [`RunError`].
 pub fn run<K: Connect, O: Observer>(
     settings: &LoadSettings,
     connect: &K,
@@ -66,7 +66,7 @@ pub fn run<K: Connect, O: Observer>(
         if waiting(&handles) {
             observer.abandon();
         }
-        // A panic has been told as a message; joined here, it does not become one of this thread.
+        // A panic was already reported as a message; joining here keeps it from propagating to this thread.
         handles.into_iter().for_each(|handle| drop(handle.join()));
         result
     })
@@ -96,7 +96,7 @@ struct Controller<'a, K: Connect, O: Observer> {
     clients: Clients<'a>,
     messages: Receiver<Message<K::Error>>,
     observer: &'a mut O,
-    /// When this thread was to wake, and when it did, where that was much later.
+    /// When this thread should have woken up and when it did, for each time that it was much too late.
     stood_still: Vec<(Instant, Instant)>,
 }
 
@@ -104,7 +104,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
     fn control(mut self, started: &OnceLock<Instant>) -> Result<Vec<Sample>, Ended<K, O>> {
         let threads = self.wait_for_connections()?;
         self.observer.connected(&threads).map_err(RunError::Observer)?;
-        // Of events none is done before the first that counts, unless a warm-up is asked for.
+        // With a limit of events there is no load before the sample, unless a warm-up is set.
         if self.settings.events.is_none() || self.settings.warmup_s > 0.0 {
             let start = *started.get_or_init(Instant::now);
             self.clients.announce(Phase::Warmup);
@@ -134,13 +134,13 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             self.observer.part_start().map_err(RunError::Observer)?;
             whole.add_part(self.part((sample, part), parts, started)?);
         }
-        // Once, for the other side waits between the parts.
+        // Only once, at the end, to keep the pauses between the parts short.
         whole.has_all_parts();
         self.observer.sample_end(sample).map_err(RunError::Observer)?;
         Ok(whole)
     }
 
-    /// One of so many parts of a sample; clients rest afterwards.
+    /// Measures one part of a sample; clients rest afterwards.
     fn part(
         &mut self,
         place: (usize, usize),
@@ -148,11 +148,11 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         started: &OnceLock<Instant>,
     ) -> Result<Sample, Ended<K, O>> {
         let (window, tps_each_second) = self.measure(place, self.settings.sample_s / parts as f64, started)?;
-        // Who rests has ended its last transaction when it reports.
+        // A resting client has ended its last transaction when it reports.
         Ok(summarise(self.wait_for_reports()?, &window, self.settings, tps_each_second))
     }
 
-    /// Lets clients record for so long into the sample's part. Its window, and the throughput of each whole second.
+    /// Lets clients record for `length_s` seconds. Returns the time window and the throughput of each whole second.
     fn measure(
         &mut self,
         (sample, part): (usize, usize),
@@ -176,7 +176,8 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         Ok((window, tps_each_second))
     }
 
-    /// Lets `length_s` seconds pass from `start`, or all events, and returns the throughput of each whole second.
+    /// Waits until `length_s` seconds after `start` or until all events are done. Returns the throughput of each whole
+    /// second.
     fn pass(&mut self, stage: RunPhase, start: Instant, length_s: f64) -> Result<Vec<f64>, Ended<K, O>> {
         let end = start + Duration::from_secs_f64(length_s);
         let mut tps_each_second = Vec::new();
@@ -201,7 +202,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             } else if now >= end {
                 return Ok(tps_each_second);
             } else {
-                // While time passes a message is a failure, which next_message returns, or that all events are done.
+                // The only messages now are failures, which next_message turns into errors, and the end of all events.
                 if let Some(Message::Enough) = self.next_message((now + POLL).min(due).min(end))? {
                     return Ok(tps_each_second);
                 }
@@ -247,7 +248,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         Ok(all)
     }
 
-    /// The next message until `deadline`, if any; failures of clients and the observer's wish to end become errors.
+    /// The next message until `deadline`, if any. Failures of clients, and of [`Observer::poll`], become errors.
     fn next_message(&mut self, deadline: Instant) -> Result<Option<Message<K::Error>>, Ended<K, O>> {
         self.observer.poll().map_err(RunError::Observer)?;
         let message = match self.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

@@ -1,8 +1,8 @@
-//! Why a run ended before its end.
+//! Errors that end a run early.
 
 use tare_cpuset::{LimitTooLow, ThreadRefused};
 
-/// Why a run ended before its end. `C` is the clients' error, `O` the observer's. No thread is left in any case.
+/// Why a run ended early. `C` is the clients' error, `O` the observer's. All client threads have ended in any case.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
@@ -10,28 +10,28 @@ pub enum RunError<C, O> {
     /// A setting is out of its range.
     #[error("{name} is {given}: expected {expected}")]
     Setting { name: &'static str, expected: &'static str, given: String },
-    /// So many threads are more than a limit of this system leaves room for.
+    /// A limit of this system does not allow this number of threads.
     #[error("{threads} client threads: {source}")]
     Limit { threads: usize, source: LimitTooLow },
-    /// The OS gave no more threads.
+    /// The OS refused to start a thread.
     #[error("client thread {thread} could not be started: {source}")]
     Spawn { thread: usize, source: ThreadRefused },
     /// A thread could not be bound or connected.
     #[error("client thread {thread} could not connect: {source}")]
     Connect { thread: usize, source: C },
-    /// A transaction failed for good.
+    /// A transaction failed permanently.
     #[error("client thread {thread}: {source}")]
     Transaction { thread: usize, source: C },
-    /// A client panicked: a bug in the client.
+    /// A client panicked, which is a bug in the client.
     #[error("client thread {thread} panicked")]
     Panicked { thread: usize },
-    /// Clients that never were ready: the server let them in and did not answer what they ask first.
+    /// Clients did not become ready: the server accepted their connections but did not answer their first requests.
     #[error(
         "{threads} client threads were not connected and ready {patience_s} s after the one before them: the server does \
          not answer what a session begins with"
     )]
     NotConnected { threads: usize, patience_s: f64 },
-    /// Transactions that were under way when a sample ended were not answered.
+    /// Transactions that were running at the end of a sample got no answer in time.
     #[error(
         "{threads} client threads had no answer {patience_s} s after the end of the sample: the server does not answer"
     )]

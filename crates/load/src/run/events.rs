@@ -1,8 +1,8 @@
-//! A number of transactions after which a run ends, shared by all threads: only such runs pay for sharing it.
+//! A number of transactions after which a run ends. Threads share the counters; runs without a limit do not use them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many there may be, how many of them were begun, and how many are done.
+/// The limit, the number of transactions begun, and the number completed.
 #[derive(Debug)]
 pub(super) struct Events {
     most: u64,
@@ -15,18 +15,18 @@ impl Events {
         Self { most, taken: AtomicU64::new(0), done: AtomicU64::new(0) }
     }
 
-    /// Takes one to be begun; false where all are taken.
+    /// Takes one transaction to begin; false if all are taken.
     pub(super) fn take(&self) -> bool {
-        // Each thread asks once more at most and then waits: this never overflows.
+        // Cannot overflow: each thread asks at most once more and then waits.
         self.taken.fetch_add(1, Ordering::Relaxed) < self.most
     }
 
-    /// Whether there is none left to be begun.
+    /// Whether no transaction is left to begin.
     pub(super) fn all_taken(&self) -> bool {
         self.taken.load(Ordering::Relaxed) >= self.most
     }
 
-    /// Counts one that was taken as done; true for the last of all.
+    /// Counts one taken transaction as completed; true for the last one of the run.
     pub(super) fn is_last(&self) -> bool {
         self.done.fetch_add(1, Ordering::Relaxed) + 1 == self.most
     }

@@ -1,4 +1,4 @@
-//! What an interval tells: the difference of two looks at what the threads have done.
+//! Computes the figures of an interval from two readings of the threads' totals.
 
 use super::live::{Looked, Totals};
 use super::observer::{Interval, RunPhase};
@@ -6,7 +6,7 @@ use super::phase::Shared;
 use super::settings::Intervals;
 use std::time::Instant;
 
-/// The last look, and how often there is one.
+/// The last reading, and the settings of the intervals.
 pub(super) struct IntervalClock<'a> {
     asked: Intervals,
     shared: &'a Shared,
@@ -18,12 +18,12 @@ pub(super) struct IntervalClock<'a> {
 impl<'a> IntervalClock<'a> {
     pub(super) fn new(asked: Intervals, shared: &'a Shared, start: Instant) -> Self {
         let mut latencies = Looked::new();
-        // What came before belongs to no interval of this stage.
+        // Excludes what happened before this stage.
         latencies.percentile(shared.latencies(), asked.percentile);
         Self { asked, shared, at: start, totals: shared.totals(), latencies }
     }
 
-    /// The interval that ends with this second, where one does.
+    /// The interval that ends with this second, if any.
     pub(super) fn look(&mut self, stage: RunPhase, second: u64, now: Instant) -> Option<Interval> {
         if !second.is_multiple_of(self.asked.every_s) {
             return None;

@@ -1,11 +1,11 @@
-//! What client threads tell while they send: totals since the start, each thread in cache lines of its own, and the
-//! latencies of all of them in buckets.
+//! What client threads publish while they run: totals since the start, each thread's in its own cache lines, and
+//! latencies in buckets.
 
 use crate::client::Queries;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Totals of one thread since the start of the warm-up; only it writes them. Two cache lines for itself: the second
-/// because processors fetch lines in pairs.
+/// Totals of one thread since the start of the warm-up; only that thread writes them. It has two cache lines of its
+/// own, because processors prefetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Slot {
@@ -18,7 +18,7 @@ pub(super) struct Slot {
     counted: AtomicU64,
 }
 
-/// Totals as numbers, of a thread or of all.
+/// Totals of one thread or of all threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) completed: u64,
@@ -54,16 +54,16 @@ impl Slot {
     }
 }
 
-/// Buckets a doubling: latencies within 1.6%, as near as sysbench's own.
+/// Logarithm of the number of buckets per doubling: latencies are within 1.6%, about as precise as sysbench.
 const PER_DOUBLING_BITS: u32 = 6;
-/// Shorter latencies are counted as this, nanoseconds.
+/// Nanoseconds; shorter latencies are counted as this.
 const LEAST_NS: u64 = 1 << 9;
-/// Doublings above that: up to 18 minutes.
+/// Doublings above [`LEAST_NS`]: up to 18 minutes.
 const DOUBLINGS: u32 = 31;
 const BUCKETS: usize = (DOUBLINGS as usize) << PER_DOUBLING_BITS;
 
-/// Latencies of one thread since the start, in buckets that only it writes. The counters may overflow: only
-/// differences are looked at.
+/// Latencies of one thread since the start, in buckets that only it writes. Counters may overflow: only differences are
+/// used.
 #[derive(Debug)]
 pub(super) struct Buckets(Vec<AtomicU32>);
 
@@ -75,7 +75,7 @@ impl Buckets {
     #[inline]
     pub(super) fn add(&self, latency_ns: u64) {
         let bucket = &self.0[bucket_of(latency_ns)];
-        // Only this thread writes it: no read-modify-write is needed.
+        // Only this thread writes it, so no atomic read-modify-write is needed.
         bucket.store(bucket.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
@@ -100,7 +100,7 @@ fn middle_ms(bucket: usize) -> f64 {
     LEAST_NS as f64 * 2f64.powi(doubling) * (1.0 + part / f64::from(1 << PER_DOUBLING_BITS)) / 1e6
 }
 
-/// The latencies that came since the last look.
+/// The bucket counts at the last reading.
 #[derive(Debug)]
 pub(super) struct Looked(Vec<u32>);
 
@@ -109,7 +109,7 @@ impl Looked {
         Self(vec![0; BUCKETS])
     }
 
-    /// The percentile of all threads' latencies since the last look, milliseconds; none where there were none.
+    /// The percentile of all threads' latencies since the last reading, milliseconds; `None` without latencies.
     pub(super) fn percentile(&mut self, threads: &[Buckets], percentile: f64) -> Option<f64> {
         let mut now = vec![0; BUCKETS];
         threads.iter().for_each(|buckets| buckets.add_to(&mut now));

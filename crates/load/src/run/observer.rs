@@ -1,62 +1,63 @@
-//! Who hears how a run goes, and can end it.
+//! The observer of a run: it is called with its progress, and can end it.
 
 use crate::client::ClientThread;
 use std::convert::Infallible;
 
-/// The part of a run.
+/// The part of a run: the warm-up or a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunPhase {
     /// Before the first sample.
     Warmup,
-    /// In sample number n, from 0.
+    /// In the sample with this number, from 0.
     Sample(usize),
 }
 
 /// The throughput of the last second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
-    /// Whether this belongs to a sample.
+    /// The part of the run.
     pub stage: RunPhase,
     /// Whole seconds since the stage began: 1 for the first reading.
     pub second: u64,
-    /// Transactions a second since the reading before.
+    /// Transactions per second since the previous reading.
     pub tps: f64,
 }
 
-/// What happened since the interval before, where [`super::LoadSettings::intervals`] asks for it.
+/// What happened since the previous interval, if [`super::LoadSettings::intervals`] is set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Whether this belongs to a sample.
+    /// The part of the run.
     pub stage: RunPhase,
     /// Whole seconds since the stage began, at the end of the interval.
     pub second: u64,
-    /// Client threads that the run has, idle ones too.
+    /// Client threads of the run, including idle ones.
     pub threads: usize,
-    /// Transactions a second that were completed, by all threads.
+    /// Completed transactions per second of all threads.
     pub tps: f64,
-    /// Queries a second that gave back rows.
+    /// Queries per second that returned rows.
     pub reads_per_s: f64,
-    /// Queries a second that changed rows.
+    /// Queries per second that changed rows.
     pub writes_per_s: f64,
-    /// Other queries a second.
+    /// Other queries per second.
     pub others_per_s: f64,
-    /// The percentile that was requested of the latencies, milliseconds, within 1.6%; none without transactions.
+    /// The latency at [`super::Intervals::percentile`], milliseconds, within 1.6%; `None` without transactions.
     pub latency_ms: Option<f64>,
-    /// Attempts a second that the database asked to run again.
+    /// Attempts per second that the database asked to run again.
     pub restarts_per_s: f64,
-    /// Connections a second that were lost and opened anew.
+    /// Connections per second that were lost and reopened.
     pub reconnects_per_s: f64,
-    /// What clients count for themselves ([`crate::Client::counted`]), a second.
+    /// Rate per second of the clients' own counts ([`crate::Client::counted`]).
     pub counted_per_s: f64,
 }
 
-/// Hears how a run goes, on the thread that called [`crate::run()`]. Every hook can end the run by an error, which
-/// comes back as [`crate::RunError::Observer`]. By default they do nothing.
+/// Observes a run. The methods are called on the thread that called [`crate::run()`]. An error from a method ends the
+/// run and is returned as [`crate::RunError::Observer`]. The default methods do nothing.
 pub trait Observer {
-    /// Why the run is to end.
+    /// Why the observer ends the run.
     type Error;
 
-    /// All clients are connected and wait, none has sent anything. Here server threads are found and both sides bound.
+    /// Called when all clients are connected and before any sends a transaction. Here the caller can look up server
+    /// threads, and bind threads of both sides.
     ///
     /// # Errors
     /// Ends the run.
@@ -65,7 +66,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// Right before sample number `sample` begins, under load unless clients rest.
+    /// Called right before sample number `sample` begins. The load is running, unless clients rest.
     ///
     /// # Errors
     /// Ends the run.
@@ -74,14 +75,14 @@ pub trait Observer {
         Ok(())
     }
 
-    /// In how many parts of equal length a sample is measured, 1 or more: clients rest between them, where they rest
-    /// around samples ([`super::Rest::AroundEach`]).
+    /// Number of parts of equal length in which a sample is measured, at least 1. Clients rest between the parts. It is
+    /// only used if clients rest around samples ([`super::Rest::AroundEach`]).
     fn parts(&self, sample: usize) -> usize {
         let _ = sample;
         1
     }
 
-    /// Right before each part of a sample but the first, while clients rest: the time that it takes belongs to no
+    /// Called right before each part of a sample except the first, while clients rest. Its time is not part of the
     /// sample.
     ///
     /// # Errors
@@ -90,8 +91,8 @@ pub trait Observer {
         Ok(())
     }
 
-    /// Right after it has ended. The clients go on, unrecorded, until the next sample or the end of the run, unless
-    /// they rest.
+    /// Called right after sample number `sample` has ended. Unless clients rest, they continue without being recorded
+    /// until the next sample or the end of the run.
     ///
     /// # Errors
     /// Ends the run.
@@ -100,7 +101,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// Once a second, in the warm-up too.
+    /// Called once per second, also in the warm-up.
     ///
     /// # Errors
     /// Ends the run.
@@ -109,7 +110,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// As often as [`super::LoadSettings::intervals`] says, in the warm-up too.
+    /// Called as often as set in [`super::LoadSettings::intervals`], also in the warm-up.
     ///
     /// # Errors
     /// Ends the run.
@@ -118,17 +119,16 @@ pub trait Observer {
         Ok(())
     }
 
-    /// Client threads are to end and still wait for an answer a while after they were told: end what they wait for.
-    /// It is called once, and then they are waited for however long that takes.
+    /// Called if client threads have not ended one second after the end of the run: the caller must end what they wait
+    /// for, for example their connections. It is called once; afterwards the run waits for the threads without a limit.
     fn abandon(&mut self) {}
 
-    /// Whether a sample that is under way may end now, with what was measured until here; asked as often as
-    /// [`Observer::poll`].
+    /// Whether the running sample may end now, before its time; called as often as [`Observer::poll`].
     fn is_enough(&mut self) -> bool {
         false
     }
 
-    /// About ten times a second whatever happens: the place to look at a Ctrl-C flag or a time limit.
+    /// Called about ten times per second during the whole run, for example to check a Ctrl-C flag or a time limit.
     ///
     /// # Errors
     /// Ends the run.
@@ -137,7 +137,7 @@ pub trait Observer {
     }
 }
 
-/// For runs to which no one listens.
+/// An observer that does nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
 

@@ -1,11 +1,11 @@
-//! What the controller and the client threads share: a phase to read and a counter each to write.
+//! Data shared by the controller and the client threads: the phase, which threads read, and counters, which they write.
 
 use super::events::Events;
 use super::live::{Buckets, Slot, Totals};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A part of a sample: the whole of it, but in loads that rest. The parts of a sample differ, so that a client that no
-/// CPU was given for all of one sees that it is over.
+/// A part of a sample; the whole sample unless clients rest around samples. Each part has its own number, so that a
+/// client that got no CPU time during a whole part still notices that it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) sample: u32,
@@ -22,7 +22,7 @@ impl Part {
     }
 }
 
-/// Where the run is, as client threads see it.
+/// The phase of the run that client threads see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Connected, waiting for the start.
@@ -63,30 +63,31 @@ impl Phase {
     }
 }
 
-/// Two cache lines for itself: the second because processors fetch lines in pairs.
+/// A number in two cache lines of its own, because processors prefetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Alone(AtomicU64);
 
-/// Read by all, written by the controller a few times a run; and counters a thread that only it writes.
+/// The phase, read by all threads and written by the controller a few times per run, and counters per thread, written
+/// only by that thread.
 #[derive(Debug)]
 pub(super) struct Shared {
     phase: Alone,
-    /// Begin of the first sample, nanoseconds since the start of the warm-up; written before it is announced.
+    /// Start of the first sample, nanoseconds since the start of the warm-up; written before it is announced.
     first_sample_ns: AtomicU64,
-    /// Begin of the last sample, as above.
+    /// Start of the latest sample, in the same units; written before it is announced.
     sample_start_ns: AtomicU64,
-    /// End of the last sample, nanoseconds since the start of the warm-up; written before its pause is announced.
+    /// End of the latest sample, in the same units; written before its pause is announced.
     sample_end_ns: AtomicU64,
     slots: Vec<Slot>,
-    /// One a thread, or none at all where no one asks for percentiles while the run goes on.
+    /// One per thread; empty if [`super::LoadSettings::intervals`] is not set.
     latencies: Vec<Buckets>,
-    /// None: the run ends by time alone.
+    /// `None` if the run ends only by time.
     pub(super) events: Option<Events>,
 }
 
 impl Shared {
-    /// With `latencies`, every thread also tells those while the run goes on.
+    /// With `latencies`, every thread also publishes its latencies during the run.
     pub(super) fn new(threads: usize, latencies: bool, events: Option<u64>) -> Self {
         Self {
             phase: Alone::default(),
@@ -101,7 +102,7 @@ impl Shared {
 
     #[inline]
     pub(super) fn phase(&self) -> Phase {
-        // Acquire pairs with the release in `announce`: who sees a pause sees its sample's end.
+        // Acquire pairs with the release in `announce`: a thread that sees a pause also sees its sample's end.
         Phase::decode(self.phase.0.load(Ordering::Acquire))
     }
 
@@ -145,12 +146,12 @@ impl Shared {
         }
     }
 
-    /// Transactions completed by all threads since the start, as far as they have told.
+    /// Transactions completed by all threads since the start, as published by them.
     pub(super) fn completed(&self) -> u64 {
         self.slots.iter().map(Slot::completed).sum()
     }
 
-    /// Everything that all threads did since the start, as far as they have told.
+    /// Totals of all threads since the start, as published by them.
     pub(super) fn totals(&self) -> Totals {
         let mut all = Totals::default();
         self.slots.iter().for_each(|slot| slot.add_to(&mut all));

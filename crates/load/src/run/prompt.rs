@@ -1,9 +1,10 @@
-//! When transactions would have ended, had the client begun each at once: what of a latency is the client's own delay.
+//! Computes when transactions would have ended if the client had begun each without delay. The difference to the
+//! measured latency is the client's own delay.
 
 use std::time::Instant;
 
-/// The queue of one connection with a client that is never late: Lindley's recursion (1952) over the times that
-/// transactions really took from their begin.
+/// The queue of one connection with a client that is never late: Lindley's recursion (1952) over the measured service
+/// times (from start to end) of the transactions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prompt {
     /// When the connection would have been free.
@@ -11,25 +12,25 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// A connection that is free from now on, with nothing due before.
+    /// A connection that is free from `now`.
     pub(super) fn new(now: Instant) -> Self {
         Self { free: now }
     }
 
-    /// A transaction has ended: the latency that it would have had, nanoseconds.
+    /// Adds a transaction that has ended, and returns the latency that it would have had, nanoseconds.
     #[inline]
     pub(super) fn ended(&mut self, due: Instant, begun: Instant, end: Instant) -> u64 {
         self.free = due.max(self.free) + end.saturating_duration_since(begun);
         nanoseconds(due, self.free)
     }
 
-    /// How long one that is due would have waited until `now`, nanoseconds.
+    /// How long a transaction that is due would have waited for the connection until `now`, nanoseconds.
     pub(super) fn waiting(&self, due: Instant, now: Instant) -> u64 {
         nanoseconds(due, self.free.min(now))
     }
 }
 
-/// From one time to another; 0 where that is earlier.
+/// Nanoseconds from one time to another; 0 if the other is earlier.
 #[inline]
 pub(super) fn nanoseconds(from: Instant, to: Instant) -> u64 {
     to.saturating_duration_since(from).as_nanos() as u64
@@ -48,11 +49,11 @@ mod tests {
         let mut ended = |due, begun, end| prompt.ended(at(due), at(begun), at(end)) / 1_000_000;
         assert_eq!(ended(10, 10, 14), 4);
         assert_eq!(ended(12, 14, 18), 6, "waited for the one before, as with any client");
-        // The client slept from 20 to 520; those that were due meanwhile follow one another.
+        // The client slept from 20 to 520; the transactions that became due meanwhile are sent one after the other.
         assert_eq!(ended(100, 520, 524), 4);
         assert_eq!(ended(200, 524, 528), 4);
         assert_eq!(ended(201, 528, 532), 7);
-        // The server stood still.
+        // The server stalled.
         assert_eq!(ended(600, 600, 1100), 500);
         assert_eq!(ended(700, 1100, 1104), 404);
         let prompt = Prompt { free: at(1104) };

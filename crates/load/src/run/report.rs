@@ -1,4 +1,4 @@
-//! What client threads tell the controller, and the sum of it.
+//! Messages from client threads to the controller, and the summary of their reports.
 
 use super::settings::LoadSettings;
 use super::stalls::{Gap, stalls};
@@ -9,7 +9,7 @@ use crate::recorder::Recorder;
 use crate::sample::{CpuPerTransaction, LatencyMs, Sample, Slice, ThreadSample};
 use std::time::Instant;
 
-/// A thread's word to the controller; none is sent between the borders of samples.
+/// A message of a thread to the controller. During a sample, only failures and [`Message::Enough`] are sent.
 #[derive(Debug)]
 pub(super) enum Message<E> {
     Connected(ClientThread),
@@ -18,7 +18,7 @@ pub(super) enum Message<E> {
         source: E,
     },
     Resting,
-    /// The last of the transactions that the run may have was done.
+    /// The last transaction of [`LoadSettings::events`] is completed.
     Enough,
     Report(Box<ThreadReport>),
     Failed {
@@ -38,11 +38,11 @@ pub(super) struct ThreadReport {
     pub(super) cpu: CpuTime,
     pub(super) backlog: Option<u64>,
     pub(super) gaps: Vec<Gap>,
-    /// When its last transaction ended, where that was behind the end of the sample and counts.
+    /// When its last transaction ended, if that was after the end of the sample and the transaction counts.
     pub(super) overran: Option<Instant>,
 }
 
-/// When a sample was, and when this process stood still meanwhile.
+/// The time window of a sample, and when this process stood still in it.
 #[derive(Debug)]
 pub(super) struct Window {
     pub(super) start: Instant,
@@ -108,16 +108,17 @@ pub(super) fn summarise(
     }
 }
 
-/// Seconds in which the threads' transactions were done, in the mean: one that ended behind the sample and counts took
-/// its time too. With it transactions over time is unbiased however short a sample is (Wald's identity); without it,
-/// and none in hand at the beginning, half a transaction a thread would be missing.
+/// Mean time over the threads, seconds, in which their transactions were done, including the time after the sample of a
+/// transaction that ended later and counts. Transactions divided by this time is unbiased even for a short sample
+/// (Wald's identity). Without that time and transaction, and with none running at the start, half a transaction per
+/// thread would be missing.
 fn of_threads_s(reports: &[ThreadReport], window: &Window) -> f64 {
     let length_s = window.end.duration_since(window.start).as_secs_f64();
     let over_s = |report: &ThreadReport| report.overran.map_or(0.0, |end| (end - window.end).as_secs_f64());
     length_s + reports.iter().map(over_s).sum::<f64>() / reports.len().max(1) as f64
 }
 
-/// The slices of a sample whose rate changes, as far as it went.
+/// The slices that the sample completed, if its rate changes.
 fn slices(all: &Recorder, settings: &LoadSettings, elapsed_s: f64) -> Vec<Slice> {
     let Pace::Open { rate, .. } = settings.pace else { return Vec::new() };
     let count = rate.slices() as f64;

@@ -1,65 +1,65 @@
-//! What to run.
+//! Settings of a run.
 
 use super::error::RunError;
 use crate::pace::Pace;
 
-/// The most client threads: no machine has more, and each has memory of its own.
+/// The highest number of client threads: no machine has more, and each needs memory of its own.
 pub const MOST_THREADS: usize = 65_536;
 
-/// How the clients are driven.
+/// Settings of a run: threads, pace, samples and pauses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadSettings {
     /// Client threads, each with one connection; at least 1.
     pub threads: usize,
-    /// Seed of everything the threads draw.
+    /// Seed of all random numbers of the threads.
     pub seed: u64,
     /// When a thread begins its next transaction.
     pub pace: Pace,
-    /// Load before the first sample that is left out of every figure, seconds.
+    /// Load before the first sample, seconds; it is not part of any result.
     pub warmup_s: f64,
     /// Measured samples, at least 1.
     pub samples: usize,
     /// Length of a sample, seconds, above 0.
     pub sample_s: f64,
-    /// How long the next client may take to be connected and ready, seconds.
+    /// How long a client may take to become connected and ready after the previous one, seconds.
     pub connect_s: f64,
-    /// How long a transaction that is under way when a sample ends may still take, seconds.
+    /// How long a transaction that is running when a sample ends may still take, seconds.
     pub patience_s: f64,
-    /// When clients send nothing, so that the observer finds an idle server.
+    /// When clients pause, so that the observer sees an idle server.
     pub rest: Rest,
-    /// Recorded transactions, over all threads, after which the sample ends, where its time is not over before: 1 or
-    /// more, for runs of one sample that do not rest. No transaction beyond them is begun, and without a warm-up none
-    /// before them.
+    /// Number of recorded transactions, over all threads, after which the sample ends, unless its time ends first: at
+    /// least 1, only for runs with one sample and no rests. No further transaction is begun, and without a warm-up none
+    /// runs before the recorded ones.
     pub events: Option<u64>,
-    /// What is told while the run goes on; none: throughput once a second and nothing else.
+    /// Detailed reports during the run; `None` for the throughput per second only.
     pub intervals: Option<Intervals>,
 }
 
-/// When clients send nothing.
+/// When clients pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rest {
-    /// They go on from the warm-up to the end of the last sample.
+    /// They send from the warm-up to the end of the last sample without a pause.
     #[default]
     Never,
-    /// Before the first sample, while its [`super::Observer::sample_start`] runs. What is due by a rate meanwhile is
-    /// left out.
+    /// Before the first sample, while its [`super::Observer::sample_start`] runs. In open loop, transactions that are
+    /// due meanwhile are skipped.
     BeforeFirst,
     /// Before and after each sample, while [`super::Observer::sample_start`] and [`super::Observer::sample_end`] run.
-    /// Not with a rate, whose transactions would queue up meanwhile.
+    /// Not allowed in open loop, because transactions would queue up meanwhile.
     AroundEach,
 }
 
-/// What [`super::Observer::interval`] hears, and how often.
+/// How often [`super::Observer::interval`] is called, and with which percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Intervals {
-    /// Whole seconds between two, at least 1.
+    /// Whole seconds between two calls, at least 1.
     pub every_s: u64,
-    /// The percentile of latencies that each tells, above 0 and up to 100.
+    /// The percentile of latencies to report, above 0 and up to 100.
     pub percentile: f64,
 }
 
 impl Default for LoadSettings {
-    /// One thread, closed loop, 10 s of warm-up, one sample of 60 s, half a minute of patience, a minute to connect.
+    /// One thread, closed loop, 10 s of warm-up, one sample of 60 s, `patience_s` 30 s, `connect_s` 60 s.
     fn default() -> Self {
         Self {
             threads: 1,
@@ -80,7 +80,7 @@ impl Default for LoadSettings {
 impl LoadSettings {
     pub(super) fn check<C, O>(&self) -> Result<(), RunError<C, O>> {
         let wrong = |name, expected, given: String| Err(RunError::Setting { name, expected, given });
-        // A century: beyond it, times no longer fit the clock.
+        // About a century; longer times would overflow the clock.
         let is_time = |seconds: f64| (0.0..3.2e9).contains(&seconds);
         if !(1..=MOST_THREADS).contains(&self.threads) {
             return wrong("threads", "a number from 1 to 65536", self.threads.to_string());

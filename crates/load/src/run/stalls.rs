@@ -1,25 +1,25 @@
-//! Times in which nothing was completed, and whose standstill that was.
+//! Finds stalls: times in which no transaction was completed, caused by the server or by this process.
 
 use crate::sample::Stall;
 use std::time::{Duration, Instant};
 
-/// What a thread tells of: shorter times between two transactions are no stall of anything.
+/// Least length of a gap that a thread reports and of a stall.
 pub(super) const LEAST: Duration = Duration::from_millis(100);
-/// How many times the median latency a stall lasts at least: slow transactions are not stalls.
+/// Least length of a stall in median latencies, so that slow transactions are not stalls.
 const MEDIANS: f64 = 20.0;
-/// A controller that wakes so much later than it asked for shows that the whole process stood still.
+/// If the controller wakes up this much too late, the whole process stood still.
 pub(super) const LATE: Duration = Duration::from_millis(50);
 
 /// A long time between two transactions that one thread completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
     pub(super) from: Instant,
-    /// When the next transaction was begun: before that, none was due.
+    /// When the next transaction was due or begun; before that the thread had nothing to do.
     pub(super) busy_from: Instant,
     pub(super) to: Instant,
 }
 
-/// From one time to a later one.
+/// A time span: start and end.
 type Span = (Instant, Instant);
 
 fn overlap(a: Span, b: Span) -> Option<Span> {
@@ -31,8 +31,8 @@ fn length(span: Span) -> Duration {
     span.1.saturating_duration_since(span.0)
 }
 
-/// The stalls of a sample: no thread completed anything, and at least one was busy all the time. `stood_still` is when
-/// this process did.
+/// The stalls of a sample: no thread completed anything, and at least one was busy for the whole time. `stood_still`
+/// has the times when this process stood still.
 pub(super) fn stalls(threads: &[&[Gap]], stood_still: &[Span], sample: Span, median_ms: Option<f64>) -> Vec<Stall> {
     let least = LEAST.max(Duration::from_secs_f64(median_ms.unwrap_or(0.0) * MEDIANS / 1e3));
     let mut silent = vec![sample];
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(found(&[&one, &two, &[]], 1.0, &[]), [], "the third went on");
         let still = [(at(1700), at(1950))];
         assert_eq!(found(&[&one, &two], 10.0, &still), [(600.0, 400.0, true)]);
-        // Nothing was due for the second thread, and for a while for neither.
+        // Nothing was due for the second thread, and for part of the time for neither.
         let idle = [gap(1500, 2000, 2000)];
         assert_eq!(found(&[&one, &idle], 1.0, &[]), [(500.0, 500.0, false)]);
         assert_eq!(found(&[&idle, &idle], 1.0, &[]), []);

@@ -1,4 +1,4 @@
-//! A client thread.
+//! The main loop of a client thread.
 
 use super::events::Events;
 use super::live::Totals;
@@ -18,10 +18,10 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 
-/// Longest sleep before the phase is looked at again, should a wake-up have been lost in the client's own waiting.
+/// Longest sleep before the phase is checked again, because the client's own waiting may consume a wake-up.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
-/// What every thread of a run is given.
+/// What all threads of a run get.
 pub(super) struct Common<'a> {
     pub(super) settings: LoadSettings,
     pub(super) shared: &'a Shared,
@@ -29,7 +29,7 @@ pub(super) struct Common<'a> {
     pub(super) started: &'a OnceLock<Instant>,
 }
 
-/// The whole life of thread number `index`: bind, connect, report, wait, send until told to stop.
+/// The main function of thread number `index`: bind, connect, report, wait, send until the run stops.
 pub(super) fn live<K: Connect>(common: &Common<'_>, connect: &K, index: usize, controller: Sender<Message<K::Error>>) {
     let _on_panic = TellOnPanic { thread: index, controller: &controller };
     let thread = ClientThread { index, id: ThreadRef::of_this_thread() };
@@ -48,7 +48,7 @@ pub(super) fn live<K: Connect>(common: &Common<'_>, connect: &K, index: usize, c
     }
 }
 
-/// The controller may have left already after another thread's failure; then there is no one to tell.
+/// Ignores a closed channel: the controller may have ended already after the failure of another thread.
 fn tell<E>(controller: &Sender<Message<E>>, message: Message<E>) {
     let _ = controller.send(message);
 }
@@ -79,22 +79,22 @@ struct Worker<'a, C: Client> {
     phase: Phase,
     recorder: Recorder,
     cpu_at_start: CpuTime,
-    /// Since the start of the warm-up.
+    /// Totals since the start of the warm-up.
     totals: Totals,
     last_end: Instant,
-    /// Whether the transaction in hand is one of the events that the run may have.
+    /// Whether the current transaction is one of [`LoadSettings::events`].
     is_event: bool,
-    /// What was due before is the warm-up's, and no sample's.
+    /// Start of the first sample: transactions that were due before belong to the warm-up.
     first_sample: Instant,
     sample_start: Instant,
-    /// From when on the transaction in hand could have been under way; none while nothing is due.
+    /// When the current transaction was due or begun; `None` while nothing is due.
     busy_from: Option<Instant>,
-    /// When it was begun, in open loop.
+    /// When the current transaction was begun, in open loop.
     begun: Instant,
-    /// Of a client that is never late.
+    /// The queue of a client that is never late.
     prompt: Prompt,
     gaps: Vec<Gap>,
-    /// When the transaction ended that was in hand at the end of the sample, where clients rest then.
+    /// When the transaction ended that was running at the end of the sample, if clients rest afterwards.
     overran: Option<Instant>,
     controller: &'a Sender<Message<C::Error>>,
 }
@@ -109,7 +109,7 @@ impl<'a, C: Client> Worker<'a, C> {
     ) -> Self {
         let settings = &common.settings;
         if settings.pace != Pace::Closed {
-            // The kernel may delay a sleeper by 50 us to save wake-ups; that would be booked as latency. Best effort.
+            // By default the kernel may delay a wake-up by 50 us, which would be measured as latency. Best effort.
             let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         }
         Self {
@@ -139,7 +139,7 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
-    /// The hot loop: one clock reading, one load of the phase and one store to an own cache line a transaction.
+    /// The hot loop: per transaction one clock reading, one load of the phase and one store to an own cache line.
     fn send_until_stopped(&mut self) -> Result<(), C::Error> {
         let mut start = Instant::now();
         loop {
@@ -150,7 +150,7 @@ impl<'a, C: Client> Worker<'a, C> {
                 }
                 start = due;
                 self.begun = Instant::now();
-                // A thread that did not wake when it was due has something to do all the same.
+                // Busy from the due time on, even if the thread woke up late.
                 self.busy_from = Some(due.max(self.last_end));
             } else {
                 let pause = self.client.pause(&mut self.random);
@@ -184,7 +184,7 @@ impl<'a, C: Client> Worker<'a, C> {
             if phase != self.phase {
                 rested = self.rests_in(phase);
                 if rested && matches!(self.phase, Phase::Measure(_)) {
-                    // None was in hand when the sample began, so this one is its own, and with it the time it took.
+                    // No transaction was running when the sample began, so this one and its time belong to the sample.
                     self.recorder.record(latency_ns, &done);
                     self.overran = Some(end);
                 }
@@ -196,7 +196,7 @@ impl<'a, C: Client> Worker<'a, C> {
                     self.last_end = next_start;
                 }
             }
-            // What ended before a rest belongs to no sample after it.
+            // A transaction that ended before a rest does not belong to the sample after it.
             if matches!(self.phase, Phase::Measure(_)) && !rested && !self.is_of_warm_up(due) && self.counts() {
                 self.recorder.record(latency_ns, &done);
                 if let Some(queue) = &mut self.recorder.queue {
@@ -215,7 +215,7 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
-    /// Takes one of the events that the run may have; where all are taken, waits for its end. `due` is when it was, in
+    /// Takes one of [`LoadSettings::events`]; if all are taken, waits for the end of the run. `due` is the due time in
     /// open loop. False when the run is over.
     #[inline]
     fn take_event(&mut self, due: Option<Instant>) -> bool {
@@ -234,13 +234,13 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
-    /// Whether the transaction that ended is to be recorded: one from the warm-up takes an event now, if any is left.
+    /// Whether to record the transaction that ended. One that began in the warm-up takes an event now, if any is left.
     #[inline]
     fn counts(&self) -> bool {
         self.is_event || self.shared.events.as_ref().is_none_or(Events::take)
     }
 
-    /// Keeps a long time without a transaction that was completed.
+    /// Records a long time without a completed transaction.
     #[inline]
     fn note_gap(&mut self, until: Instant) {
         if until.saturating_duration_since(self.last_end) >= LEAST {
@@ -248,7 +248,7 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
-    /// Lets everybody see what has been done so far.
+    /// Publishes the totals and the latency.
     #[inline]
     fn tell(&mut self, latency_ns: u64, done: &Complete) {
         self.totals.completed += 1;
@@ -260,8 +260,8 @@ impl<'a, C: Client> Worker<'a, C> {
         self.shared.tell_latency(self.thread.index, latency_ns);
     }
 
-    /// Runs one transaction to its end; none when the run stops between two attempts. `due` is when it was, in open
-    /// loop. It may outlive a sample, which must end all the same.
+    /// Runs one transaction to its end; `None` if the run stops between two attempts. `due` is the due time in open
+    /// loop. The phase is checked between attempts, so that a sample can end during a transaction.
     fn complete_transaction(&mut self, due: Option<Instant>) -> Result<Option<Complete>, C::Error> {
         let mut done = Complete::default();
         let mut away = false;
@@ -286,7 +286,7 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
-    /// The part of the present sample that a transaction was due in, where its rate changes.
+    /// The slice of the current sample in which a transaction was due, if the rate changes.
     #[inline]
     fn slice(&mut self, due: Option<Instant>) -> Option<&mut SliceRecorder> {
         let since = due.filter(|_| !self.recorder.slices.is_empty())?.checked_duration_since(self.sample_start)?;
@@ -294,18 +294,19 @@ impl<'a, C: Client> Worker<'a, C> {
         self.recorder.slices.get_mut(number as usize)
     }
 
-    /// Whether a transaction was due before the first sample: how long it waited says what the warm-up was like.
+    /// Whether a transaction was due before the first sample. Its latency depends on the warm-up.
     #[inline]
     fn is_of_warm_up(&self, due: Option<Instant>) -> bool {
         due.is_some_and(|due| due < self.first_sample)
     }
 
-    /// Sleeps until the next transaction is due and returns when it was; none when the run stops. What was due in the
-    /// warm-up and has not begun when the first sample does is left out: it would make every transaction after it wait.
+    /// Sleeps until the next transaction is due and returns its due time; `None` if the run stops. Transactions that
+    /// were due in the warm-up and have not begun when the first sample begins are skipped: they would delay later
+    /// ones.
     fn wait_until_due(&mut self) -> Option<Instant> {
         let mut due_ns = self.schedule.as_mut()?.next()?;
         loop {
-            // Also when late: a thread that never sleeps must still see the stop.
+            // Checked also when late, because a thread that never sleeps must see the stop.
             let phase = self.shared.phase();
             if phase != self.phase {
                 if !self.enter(phase, Some(self.at(due_ns))) || (self.rests_in(phase) && !self.rest_out()) {
@@ -330,7 +331,7 @@ impl<'a, C: Client> Worker<'a, C> {
         self.started + Duration::from_nanos(ns)
     }
 
-    /// Sleeps for so long, whatever the phases meanwhile. False when the run is over.
+    /// Sleeps for `pause`, across changes of phase. False when the run is over.
     fn wait(&mut self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         loop {
@@ -354,7 +355,7 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
-    /// Sends nothing while phases last in which the clients rest. False when the run is over.
+    /// Waits until the phases in which clients rest are over. False when the run is over.
     fn rest_out(&mut self) -> bool {
         loop {
             let now = self.shared.phase();
@@ -369,8 +370,8 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
-    /// Goes over to a phase: reports the sample that ended, makes ready for the next. False when the run is over.
-    /// `in_hand` is when the transaction in hand was due, in open loop.
+    /// Enters a phase: reports the sample that ended, or prepares for the next. False when the run is over. `in_hand`
+    /// is the due time of the current transaction, in open loop.
     fn enter(&mut self, phase: Phase, in_hand: Option<Instant>) -> bool {
         let before = std::mem::replace(&mut self.phase, phase);
         match phase {
@@ -386,7 +387,7 @@ impl<'a, C: Client> Worker<'a, C> {
                 self.cpu_at_start = CpuTime::of_this_thread();
             }
             Phase::Pause(part) => {
-                // A transaction longer than the whole part has hidden its start: then nothing is known of its CPU.
+                // If a transaction lasted longer than the part, the thread missed its start; its CPU time is unknown.
                 let saw_start = before == Phase::Measure(part);
                 let now = CpuTime::of_this_thread();
                 let cpu = if saw_start { now.since(self.cpu_at_start) } else { CpuTime::default() };
@@ -394,7 +395,7 @@ impl<'a, C: Client> Worker<'a, C> {
                 let backlog = self.backlog(in_hand);
                 let next = Recorder::of_loop(self.pace);
                 let recorder = std::mem::replace(&mut self.recorder, next);
-                // One that goes on: what lies behind the sample is cut off.
+                // A gap that continues; `stalls` cuts off what is outside the sample.
                 self.note_gap(Instant::now());
                 let gaps = std::mem::take(&mut self.gaps);
                 let overran = self.overran.take();
@@ -407,12 +408,12 @@ impl<'a, C: Client> Worker<'a, C> {
         true
     }
 
-    /// Transactions due by the end of the sample and not completed then: the one in hand and all after it. Each is
-    /// recorded with what it had waited until then.
+    /// Number of transactions that were due by the end of the sample and not completed then: the current one and all
+    /// after it. Each is recorded with its waiting time until then.
     fn backlog(&mut self, in_hand: Option<Instant>) -> Option<u64> {
         self.schedule.as_ref()?;
         if self.shared.events.as_ref().is_some_and(Events::all_taken) {
-            // What is due behind the last event is no one's.
+            // Transactions that are due after the last event do not count.
             return Some(0);
         }
         let end = self.at(self.shared.sample_end_ns());
@@ -420,7 +421,7 @@ impl<'a, C: Client> Worker<'a, C> {
         let mut count = 0;
         let first = self.first_sample;
         if let Some(due) = in_hand.filter(|due| (first..=end).contains(due)) {
-            // Where it is completed already, what it took is in there.
+            // If it is already completed, `prompt` includes it.
             if self.busy_from.is_some() {
                 prompt.ended(due, self.begun, end);
             }
@@ -436,7 +437,7 @@ impl<'a, C: Client> Worker<'a, C> {
         Some(count)
     }
 
-    /// Records one that was due and not completed at the end of the sample.
+    /// Records the waiting time of a transaction that was due and not completed at the end of the sample.
     fn waits(&mut self, due: Instant, end: Instant, prompt: &Prompt) {
         let waited_ns = nanoseconds(due, end);
         if let Some(queue) = &mut self.recorder.queue {

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! Tests of the intervals that a run reports.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use tare_load::{
     Unobserved, run,
 };
 
-/// Takes 2 ms; every tenth transaction is run again once, every hundredth loses its connection, and every twentieth
-/// takes 20 ms.
+/// A client whose transactions take 2 ms, every twentieth 20 ms. Every tenth is run again once, and every hundredth
+/// loses its connection.
 struct Known(u64);
 
 impl Client for Known {
@@ -53,7 +53,7 @@ fn intervals_tell_rates_of_every_kind_and_a_percentile() {
         let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.1;
         assert_eq!(interval.threads, 2);
         assert!(near(interval.tps, samples[0].tps()), "{interval:?} {}", samples[0].tps());
-        // 89 of 100 attempts are done, 10 of them after one that was not.
+        // 89 of 100 attempts complete a transaction, 10 of them after a restarted attempt.
         assert!(near(interval.reads_per_s, interval.tps * (3.0 + 10.0 / 89.0)), "{interval:?}");
         assert!(near(interval.writes_per_s, interval.tps * 2.0) && near(interval.others_per_s, interval.tps));
         assert!(near(interval.restarts_per_s, interval.tps * 10.0 / 89.0), "{interval:?}");

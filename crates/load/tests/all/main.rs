@@ -1,4 +1,4 @@
-//! Tests of client threads that really run, in one test program.
+//! Tests with real client threads, in one test program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 

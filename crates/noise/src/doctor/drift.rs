@@ -1,5 +1,4 @@
-//! Drift: how much a job of known work varies from one moment to the next, and how much of that probes alongside it
-//! know.
+//! Drift: how much the time of a known job varies, and how much of this variation probes explain.
 
 use super::finding::{Finding, Severity};
 use crate::error::Result;
@@ -9,44 +8,44 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
 
-/// Length of a reading alongside the job.
+/// Length of a reading of the probes between jobs.
 const READING: Duration = Duration::from_millis(4);
-/// Jobs whose times are taken together: drift, not jitter, is asked for.
+/// Number of jobs per group. Means of groups show drift instead of jitter.
 const GROUP: usize = 8;
-/// Groups below which nothing is said.
+/// Least number of groups for a result.
 const FEWEST: usize = 6;
-/// A job reads this much memory in order, and looks up as many words of it as it has pages.
+/// A job reads this much memory in order, and then one word per 64 words at random positions.
 const JOB_BYTES: usize = 32 << 20;
-/// Variation from which on drift is worth a probe.
+/// Coefficient of variation from which drift matters.
 const NOTABLE: f64 = 0.01;
-/// A probe that leaves more than this is not worth its time.
+/// A probe that leaves more than this fraction of the spread is not useful.
 const WORTH_IT: f64 = 0.8;
 
-/// What a probe leaves of the drift of the job.
+/// How much drift remains after adjustment by a probe.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Left {
-    /// `chain`, `spin` or `wakeup`, as `sampling.probe` names them.
+    /// `chain`, `spin` or `wakeup`, as in `sampling.probe` of a study.
     pub probe: &'static str,
-    /// Spread that is left over all spread; 1 where it knows nothing.
+    /// Remaining spread divided by total spread; 1 if the probe explains nothing.
     pub left: f64,
 }
 
-/// How a job of known work drifted, and what probes alongside it know of that.
+/// How the time of a known job drifted, and how much of it probes explain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drift {
     /// OS number of the CPU.
     pub cpu: u32,
-    /// How long it was watched, seconds.
+    /// Length of the measurement, seconds.
     pub elapsed_s: f64,
-    /// Groups of jobs that were compared.
+    /// Number of groups of jobs.
     pub groups: usize,
     /// Coefficient of variation of the groups' times, as a fraction.
     pub cov: f64,
-    /// What each probe leaves of it.
+    /// The drift that remains after adjustment by each probe.
     pub probes: Vec<Left>,
 }
 
-/// Alternates the job and the probes on one CPU. None where it is too short to say anything.
+/// Alternates the job and the probes on one CPU. `None` if too few jobs were done.
 ///
 /// # Errors
 /// [`crate::NoiseError::Bind`] when this process may not run there.
@@ -77,7 +76,7 @@ fn on_cpu(cpu: u32, work: impl FnOnce() -> f64 + Send) -> Result<f64> {
     })
 }
 
-/// Seconds of reading everything in order and looking up a word here and there.
+/// Seconds of reading all words in order and some at random positions.
 fn job(memory: &[u64]) -> f64 {
     let clock = Instant::now();
     let mut sum = memory.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
@@ -91,7 +90,7 @@ fn job(memory: &[u64]) -> f64 {
 }
 
 fn of(cpu: u32, elapsed: Duration, jobs: &[f64], readings: &[Reading]) -> Option<Drift> {
-    // On a machine so busy that few jobs get done, smaller groups say more than nothing.
+    // On a busy machine with few jobs, smaller groups are better than no result.
     let size = (jobs.len() / FEWEST).clamp(1, GROUP);
     let grouped = |values: Vec<f64>| -> Vec<f64> {
         values.chunks_exact(size).map(|group| (group.iter().sum::<f64>() / size as f64).ln()).collect()
@@ -126,7 +125,7 @@ fn product(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// Residual over plain standard deviation of a straight line; the slope costs a degree of freedom.
+/// Residual standard deviation of a linear fit divided by the total one; the slope costs a degree of freedom.
 fn left(x: &[f64], y: &[f64]) -> f64 {
     let (xx, yy, n) = (product(x, x), product(y, y), y.len() as f64);
     if xx <= 0.0 || yy <= 0.0 {
@@ -136,7 +135,7 @@ fn left(x: &[f64], y: &[f64]) -> f64 {
     (unexplained * (n - 1.0) / (n - 2.0)).sqrt()
 }
 
-/// One finding: how large the drift is, and the probe that knows most of it.
+/// The finding: how large the drift is, and what remains of it with each probe.
 pub(super) fn finding(drift: &Drift) -> Finding {
     let left: Vec<String> =
         drift.probes.iter().map(|found| format!("{:.2} of it ({})", found.left, found.probe)).collect();
@@ -153,7 +152,7 @@ pub(super) fn finding(drift: &Drift) -> Finding {
     let cost = "samples drift by as much whatever is set; adjusting by a probe takes out what the probe shows of it";
     let best = drift.probes.iter().min_by(|a, b| a.left.total_cmp(&b.left)).filter(|best| best.left <= WORTH_IT);
     let mut finding = Finding::new("drift", value, severity, cost);
-    // Known work is not the study's: whether a probe helps that is asked of its own samples.
+    // The known job differs from the study's workload: whether a probe helps a study must be tested with its samples.
     finding.command = best.filter(|_| severity != Severity::Good).map(|_| "tare doctor --study STUDY".to_owned());
     finding
 }

@@ -1,4 +1,4 @@
-//! The examination: a window of watching, then a spin on each CPU.
+//! The doctor's examination: observe the machine, then spin on each CPU, then measure drift.
 
 use super::drift::{self, Drift, measure_drift};
 use super::finding::{Finding, Severity};
@@ -15,21 +15,21 @@ use std::time::Duration;
 use tare_cpuset::affinity_of;
 use tare_cpuset::{CpuSet, ThreadRef};
 
-/// What to examine and for how long.
+/// What to examine, and how long.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The CPUs of the benchmark; none for all that this process may use.
+    /// The CPUs of the benchmark; `None` for all that this process may use.
     pub cpus: Option<CpuSet>,
-    /// How long to watch what else runs.
+    /// How long to observe what else runs.
     pub window: Duration,
     /// How long to spin on each CPU, one after the other.
     pub spin: Duration,
-    /// How long to watch a job of known work drift, with probes alongside it; 0: not at all.
+    /// How long to measure the drift of a known job and of the probes; 0 to skip it.
     pub drift: Duration,
 }
 
 impl Default for Options {
-    /// All CPUs, one second of watching, half a second of spinning on each, five of drift.
+    /// All CPUs, a window of 1 s, a spin of 0.5 s on each CPU, 5 s for drift.
     fn default() -> Self {
         Self {
             cpus: None,
@@ -43,20 +43,20 @@ impl Default for Options {
 /// What the doctor found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diagnosis {
-    /// All noise sources, the worst first.
+    /// All noise sources, the most severe first.
     pub findings: Vec<Finding>,
     /// Stolen time of each CPU that could be measured.
     pub jitter: Vec<Jitter>,
-    /// How a job of known work drifted on the first CPU, and what probes know of that; none when it was too short.
+    /// Drift of a known job on the first CPU; `None` if the time was too short.
     pub drift: Option<Drift>,
     /// What the machine did during the window, named as in [`Snapshot::since`].
     pub interference: BTreeMap<String, f64>,
-    /// Processes that used at least 1% of a CPU during the window, the greatest first.
+    /// Processes that used at least 1% of a CPU during the window, the largest first.
     pub background: Vec<CpuUser>,
 }
 
-/// Examines `system`. Takes the window, the spin on each CPU and the watch over drift. Changes nothing and needs no
-/// right; the spin runs on this machine even where a folder plays the system.
+/// Examines `system`. Takes the sum of the three times in [`Options`], with one spin per CPU. It changes nothing and
+/// needs no privileges. The spin runs on this machine even if `system` is a fake one.
 pub fn examine(system: &System, options: &Options) -> Diagnosis {
     let cpus = options.cpus.clone().unwrap_or_else(|| affinity_of(ThreadRef::of_this_thread()).unwrap_or_default());
     let (before, processes, interrupts) =
@@ -91,7 +91,7 @@ pub fn examine(system: &System, options: &Options) -> Diagnosis {
         others: others.iter().map(|user| user.cpu_fraction).sum(),
     };
     findings.extend(worst(system, &cpus, &jitter, &meanwhile));
-    // A CPU that cannot be had has its finding above.
+    // A CPU that cannot be used is already reported above.
     let drift = cpus.first().filter(|_| !options.drift.is_zero());
     let drift = drift.and_then(|cpu| measure_drift(cpu, options.drift).ok().flatten());
     findings.extend(drift.as_ref().map(drift::finding));
@@ -99,15 +99,15 @@ pub fn examine(system: &System, options: &Options) -> Diagnosis {
     Diagnosis { findings, jitter, drift, interference, background }
 }
 
-/// What may have taken the time that a spinning thread lost.
+/// Possible causes of the time that a spinning thread lost.
 struct Meanwhile {
-    /// As a fraction, by the hypervisor's own account; none where it keeps none.
+    /// Steal time as a fraction, as the hypervisor reports it; `None` if it does not.
     steal: Option<f64>,
-    /// CPUs' worth of time that other processes used.
+    /// CPU time of other processes, in CPUs.
     others: f64,
 }
 
-/// One finding for the CPU that lost most, with what is known of who took it.
+/// One finding for the CPU that lost most time, with its known causes.
 fn worst(system: &System, cpus: &CpuSet, jitter: &[Jitter], meanwhile: &Meanwhile) -> Option<Finding> {
     let worst = jitter.iter().max_by(|a, b| a.stolen_fraction.total_cmp(&b.stolen_fraction))?;
     let steal = match meanwhile.steal {

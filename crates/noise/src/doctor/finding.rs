@@ -9,28 +9,28 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Severity {
-    /// As it should be.
+    /// Nothing has to be changed.
     Good,
-    /// To know; it disturbs only some measurements, or cannot be helped.
+    /// For information: it disturbs only some measurements, or cannot be changed.
     Note,
-    /// It disturbs, and can be removed.
+    /// It disturbs measurements, and can be removed.
     Warning,
 }
 
 /// A noise source: a setting, a limit or a reading.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What, in the words of [`crate::Setting::name`] where it is one.
+    /// Its name; for a setting, [`crate::Setting::name`].
     pub name: &'static str,
-    /// What was found, for people, with units.
+    /// What was found, as text with units.
     pub value: String,
     /// How much it matters.
     pub severity: Severity,
-    /// What it may cost; empty when it is as it should be.
+    /// What it may cost; empty if all is good.
     pub cost: String,
-    /// The command that removes it, until the machine restarts.
+    /// The command that removes it until the next reboot.
     pub command: Option<String>,
-    /// The line of a study that removes it for the run alone, `factor = "level"`.
+    /// The line of a study that removes it during a run, `factor = "level"`.
     pub study: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Finding {
         Self { name, value: value.into(), severity, cost, command: None, study: None }
     }
 
-    /// A finding that is a warning when `bad`, and good otherwise.
+    /// A finding that is a warning if `bad`, and good otherwise.
     pub(crate) fn check(name: &'static str, value: impl Into<String>, bad: bool, cost: &str) -> Self {
         Self::new(name, value, if bad { Severity::Warning } else { Severity::Good }, cost)
     }
@@ -52,8 +52,8 @@ impl Finding {
         self
     }
 
-    /// Adds the study's line for a machine-wide level, where this machine has it (with root or without) and not
-    /// all is good.
+    /// Adds the study's line for a machine-wide level, if this machine supports it (even if only for root), unless all
+    /// is good.
     pub(crate) fn study(mut self, system: &System, setting: Setting, text: &str) -> Self {
         let can = setting.level(text).is_ok_and(|level| level.is_here(system));
         self.study = (can && self.severity != Severity::Good).then(|| format!("{setting} = \"{text}\""));

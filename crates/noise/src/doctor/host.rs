@@ -1,4 +1,4 @@
-//! Findings about what the machine did during the doctor's window.
+//! Findings about the activity of the machine during the doctor's window.
 
 use super::finding::Finding;
 use super::processes::CpuUser;
@@ -66,7 +66,7 @@ fn background(users: &[CpuUser]) -> Finding {
     .command(stop)
 }
 
-/// A daemon that moves interrupts during a run, also those that `irq_affinity` has moved.
+/// The daemon irqbalance, which moves interrupts during a run, including those that `irq_affinity` has moved.
 fn irqbalance(system: &System) -> Option<Finding> {
     let runs = |pid: &String| {
         let name = system.read_optional(&format!("/proc/{pid}/comm"));

@@ -47,7 +47,8 @@ impl Interrupts {
     }
 }
 
-/// Lines of /proc/interrupts whose name is a number: devices. Timers and calls between CPUs cannot be moved.
+/// Parses the lines of /proc/interrupts whose name is a number, which are devices. Other interrupts (timers,
+/// inter-processor interrupts) cannot be moved.
 fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, u64>> {
     let mut lines = text.lines();
     let header = lines.next().unwrap_or_default();
@@ -58,7 +59,7 @@ fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, u64>> {
             number.trim().parse::<u32>().ok()?;
             let counts: Vec<u64> = rest.split_whitespace().take(cpus.len()).map_while(|w| w.parse().ok()).collect();
             let names: Vec<&str> = rest.split_whitespace().skip(counts.len()).collect();
-            // The last word is the device, as a rule: "IR-PCI-MSI 524288-edge nvme0q1".
+            // The last word is usually the device: "IR-PCI-MSI 524288-edge nvme0q1".
             let source = format!("{} {}", number.trim(), names.last().unwrap_or(&""));
             Some((source.trim().to_owned(), cpus.iter().copied().zip(counts).collect()))
         })

@@ -1,4 +1,4 @@
-//! Jitter of a calibrated spin: how much time something else takes from a thread that has a CPU to itself.
+//! Jitter: how much time a thread that spins on a CPU loses to other activity.
 
 use crate::error::{NoiseError, Result};
 use serde::Serialize;
@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use tare_cpuset::bind_thread;
 use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused};
 
-/// Length that one piece of work is calibrated to. Short, so that an interruption stands out; long compared with the
-/// 20 to 50 ns of reading the clock.
+/// Calibrated length of one piece of work, nanoseconds: short enough to detect an interruption, and long compared with
+/// the 20 to 50 ns of reading the clock.
 const PIECE_NS: u64 = 2_000;
-/// Excess over the usual length that counts as stolen.
+/// Least excess over the usual length that counts as stolen, nanoseconds.
 const THRESHOLD_NS: u64 = 1_000;
-/// Buckets double from 1 us; the last is open.
+/// Number of buckets. Their bounds double from 1 us; the last has no upper bound.
 const BUCKETS: usize = 21;
-/// Time to let the frequency rise, and then to learn the usual length of a piece.
+/// Time for the CPU frequency to rise, and then to measure the usual length of a piece.
 const WARMUP: Duration = Duration::from_millis(20);
 const CALIBRATION: Duration = Duration::from_millis(20);
 
@@ -23,36 +23,37 @@ const CALIBRATION: Duration = Duration::from_millis(20);
 pub struct Bucket {
     /// Shortest stolen time of this class, microseconds.
     pub from_us: u64,
-    /// End of the class, exclusive; none for the last.
+    /// End of the class, exclusive; `None` for the last.
     pub to_us: Option<u64>,
-    /// Interruptions whose length falls into it.
+    /// Number of interruptions of this length.
     pub count: u64,
 }
 
-/// What was stolen from a spinning thread on one CPU.
+/// Time that a spinning thread lost on one CPU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Jitter {
     /// OS number of the CPU.
     pub cpu: u32,
     /// How long the loop ran, seconds.
     pub elapsed_s: f64,
-    /// Pieces of work done.
+    /// Number of pieces of work.
     pub pieces: u64,
     /// Usual (median) length of a piece, nanoseconds.
     pub piece_ns: u64,
-    /// Stolen time over measured time. Stolen is what a piece took longer than usual, where that is 1 us or more:
-    /// interrupts, other tasks, the hypervisor, and stalls by a sibling or a falling frequency.
+    /// Stolen time divided by measured time. Stolen time is the excess of a piece over the usual length, if it is at
+    /// least 1 us. Its causes are interrupts, other tasks, the hypervisor, an SMT sibling, or a falling frequency.
     pub stolen_fraction: f64,
     /// Longest single interruption, microseconds.
     pub longest_us: f64,
-    /// Interruptions by length, empty classes left out.
+    /// Interruptions by length; empty classes are left out.
     pub histogram: Vec<Bucket>,
 }
 
 /// Spins on one CPU for `duration` (after 40 ms of warm-up and calibration), in a thread of its own.
 ///
 /// # Errors
-/// [`NoiseError::Bind`] when this process may not run on that CPU, [`NoiseError::Thread`] when there is no thread.
+/// [`NoiseError::Bind`] when this process may not run on that CPU; [`NoiseError::Thread`] when no thread can be
+/// started.
 pub fn measure_jitter(cpu: u32, duration: Duration) -> Result<Jitter> {
     let spinner = || {
         bind_thread(ThreadRef::of_this_thread(), &CpuSet::from(cpu))
@@ -79,7 +80,7 @@ fn spin(cpu: u32, duration: Duration) -> Jitter {
     tally.finish(cpu, elapsed)
 }
 
-/// Work that the compiler cannot shorten, and that touches no memory.
+/// Work that the compiler cannot optimize away and that accesses no memory.
 fn work(steps: u64) {
     let mut x = black_box(1u64);
     for _ in 0..steps {
@@ -87,7 +88,7 @@ fn work(steps: u64) {
     }
 }
 
-/// Steps that take [`PIECE_NS`]: the fastest of many tries, as every disturbance makes one slower.
+/// The number of steps that take [`PIECE_NS`], from the fastest of many trials, because disturbances only add time.
 fn calibrate() -> u64 {
     const TRIAL: u64 = 1_000;
     let mut fastest = u64::MAX;
@@ -95,8 +96,8 @@ fn calibrate() -> u64 {
     (TRIAL * PIECE_NS / fastest.max(1)).clamp(1, 1_000_000)
 }
 
-/// Does pieces of work for `duration`; each piece's time reaches from the end of the one before, so nothing that is
-/// stolen between two is lost.
+/// Runs pieces of work for `duration`. The time of a piece begins at the end of the previous one, so that no stolen
+/// time between two is missed.
 fn run(steps: u64, duration: Duration, mut each: impl FnMut(u64)) -> Duration {
     let start = Instant::now();
     let mut last = start;
@@ -190,7 +191,7 @@ mod tests {
             stop.store(true, Ordering::Relaxed);
             jitter
         });
-        // A fair scheduler gives each half; a tenth leaves room for any other.
+        // A fair scheduler gives half to each thread; the limit of a tenth allows for others.
         assert!(jitter.stolen_fraction > 0.1 && jitter.stolen_fraction < 1.0, "{jitter:?}");
         assert!(jitter.histogram.iter().any(|b| b.from_us >= 256), "whole time slices: {jitter:?}");
     }

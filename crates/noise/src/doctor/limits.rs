@@ -1,4 +1,4 @@
-//! Limits of the control groups and CPU sets that this process lives in, and isolated CPUs.
+//! Findings about limits of this process's control groups and cpusets, isolated CPUs, and swap.
 
 use super::finding::{Finding, Severity};
 use crate::control_group::ControlGroup;
@@ -9,17 +9,17 @@ use tare_cpuset::CpuSet;
 /// Findings about limits; `cpus` are those of the benchmark.
 pub(crate) fn findings(system: &System, cpus: &CpuSet) -> Vec<Finding> {
     let mut all = vec![quota(system), cpuset(system), isolation(system, cpus), swap(system)];
-    // Of a folder that plays a machine no one can say it.
+    // Not known for a fake system.
     if !system.is_fake() {
         all.push(server_group(ControlGroup::planned("doctor").is_some(), system.exists(SYSTEMD)));
     }
     all
 }
 
-/// What is there where systemd is the first process (sd_booted(3)).
+/// Exists if systemd is the init process (sd_booted(3)).
 const SYSTEMD: &str = "/run/systemd/system";
 
-/// Whether servers get control groups of their own, so that nothing that they start gets away.
+/// Whether each server gets a control group of its own, so that all processes that it starts are found and ended.
 fn server_group(is_made: bool, systemd: bool) -> Finding {
     if is_made {
         return Finding::new("server_group", "each server gets a control group of its own", Severity::Good, "");
@@ -36,7 +36,7 @@ fn server_group(is_made: bool, systemd: bool) -> Finding {
     .command(systemd.then(|| how.to_owned()))
 }
 
-/// The tightest CPU quota of this process's group and those above.
+/// The tightest CPU quota of this process's group and the groups above it.
 fn quota(system: &System) -> Finding {
     let groups = system.read_optional("/proc/self/cgroup").unwrap_or_default();
     let mut tightest: Option<(f64, String)> = None;
@@ -77,7 +77,7 @@ fn ancestors(path: &str) -> Vec<String> {
     all
 }
 
-/// CPUs' worth of time that one group may use: cpu.max in v2, cfs quota and period in v1.
+/// The quota of one group in CPUs: cpu.max in v2, cfs quota and period in v1.
 fn cpus_allowed(system: &System, folder: &str) -> Option<f64> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| *n > 0.0);
     if let Some(text) = system.read_optional(&format!("{folder}/cpu.max")) {

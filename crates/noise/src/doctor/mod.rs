@@ -1,4 +1,4 @@
-//! Every noise source of this machine now: what it is, what it may cost, and what removes it.
+//! The doctor lists the noise sources of this machine: what they are, what they may cost, and how to remove them.
 
 mod drift;
 mod examine;

@@ -1,4 +1,4 @@
-//! Who uses the CPUs meanwhile.
+//! Processes that use CPU time during the doctor's window.
 
 use crate::process_stat;
 use crate::system::System;
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 pub struct CpuUser {
     /// Its id under /proc.
     pub pid: u32,
-    /// Its name as the kernel keeps it (at most 15 bytes).
+    /// Its name in the kernel (at most 15 bytes).
     pub name: String,
-    /// CPU time over wall time: 1 is one whole CPU.
+    /// CPU time divided by wall-clock time: 1 is one whole CPU.
     pub cpu_fraction: f64,
 }
 
@@ -29,7 +29,7 @@ impl ProcessTimes {
         Self(processes.collect())
     }
 
-    /// Those that used at least 1% of a CPU since `earlier`, the greatest first; this process is left out.
+    /// Processes that used at least 1% of a CPU since `earlier`, the largest first, without this process.
     pub(crate) fn users_since(&self, earlier: &Self, elapsed_s: f64) -> Vec<CpuUser> {
         let ticks = elapsed_s * rustix::param::clock_ticks_per_second() as f64;
         let mut users: Vec<CpuUser> = self
@@ -37,7 +37,7 @@ impl ProcessTimes {
             .iter()
             .filter(|(pid, _)| **pid != std::process::id())
             .map(|(pid, (name, now))| {
-                // One that began meanwhile has used all it has.
+                // A process that started meanwhile has used all of its time since then.
                 let before = earlier.0.get(pid).map_or(0, |(_, ticks)| *ticks);
                 CpuUser { pid: *pid, name: name.clone(), cpu_fraction: now.saturating_sub(before) as f64 / ticks }
             })

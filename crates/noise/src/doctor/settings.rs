@@ -4,7 +4,7 @@ use super::finding::{Finding, Severity};
 use crate::setting::{Setting, frequency_policies};
 use crate::system::System;
 
-/// Findings about everything that is set and stays so.
+/// Findings about all settings that persist.
 pub(crate) fn findings(system: &System) -> Vec<Finding> {
     let nodes = system.names("/sys/devices/system/node").iter().filter(|n| is_numbered(n, "node")).count();
     let mut all: Vec<Finding> = vec![
@@ -56,14 +56,14 @@ fn is_numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|digits| digits.parse::<u32>().is_ok())
 }
 
-/// A setting that should have the level `wanted`.
+/// A finding about a setting that should have the level `wanted`.
 fn setting(system: &System, setting: Setting, wanted: &str, severity: Severity, cost: &str) -> Finding {
     let name = setting.name();
     let level = setting.level(wanted).ok();
     let lacking = level.as_ref().and_then(|l| l.lacking(system));
     match (setting.read(system), lacking) {
         (Ok(found), _) if found == wanted => Finding::new(name, found, Severity::Good, ""),
-        // It can be had, or a right is missing: that is what the advice is for.
+        // It is available, or only a permission is missing: the advice says how to set it.
         (Ok(found), _) if level.as_ref().is_some_and(|l| l.is_here(system)) => {
             Finding::new(name, found, severity, cost)
                 .command(level.and_then(|l| l.command(system)))
@@ -82,7 +82,7 @@ fn thp(system: &System) -> Finding {
     let cost =
         "huge pages are made and split in the background and in page faults, at moments that differ from run to run";
     match Setting::Thp.read(system).as_deref() {
-        // Only programs that ask for them get them.
+        // Only programs that request huge pages get them.
         Ok("madvise") => Finding::new("thp", "madvise", Severity::Good, ""),
         _ => setting(system, Setting::Thp, "never", Severity::Warning, cost),
     }
@@ -92,7 +92,7 @@ fn aslr(system: &System) -> Finding {
     let cost = "each server start gets another memory layout, which alone can move a run by several percent; \
                 one fixed layout is one sample, so compare over many starts or over a fixed set of layouts";
     match Setting::AslrSystem.read(system) {
-        // The level for the server's process needs no right; the machine-wide one is left alone.
+        // ASLR of the server's process can be set without privileges; the machine-wide setting stays unchanged.
         Ok(found) if found != "0" => {
             let finding = Finding::new("aslr", format!("randomize_va_space {found}"), Severity::Note, cost);
             Finding { study: Some("aslr = \"off\"".to_owned()), ..finding }
@@ -139,7 +139,7 @@ fn frequency(system: &System) -> Finding {
 fn clocksource(system: &System) -> Finding {
     let path = "/sys/devices/system/clocksource/clocksource0";
     let found = system.read_optional(&format!("{path}/current_clocksource")).unwrap_or_default().trim().to_owned();
-    // These are read without entering the kernel.
+    // These clocks are read without a system call.
     let fast = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "riscv_clocksource", "timebase"];
     let available = system.read_optional(&format!("{path}/available_clocksource")).unwrap_or_default();
     let better = available.split_whitespace().find(|c| fast.contains(c));

@@ -1,25 +1,25 @@
-//! Parsers of the kernel's counters. Unknown or broken lines are left out: a missing source is no zero.
+//! Parsers of the kernel's counters. Unknown or malformed lines are skipped, because a missing value is not 0.
 
 use std::collections::BTreeMap;
 
 /// Time of one CPU, or of all, in clock ticks since boot, from a `cpu` line of /proc/stat (proc_stat(5)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// User mode, without guests' time (the kernel counts that in `user` too, and here it stays there).
+    /// User mode, including the time of guests (the kernel counts it in `user` too).
     pub user: u64,
     /// User mode at low priority.
     pub nice: u64,
     /// Kernel mode, without interrupts.
     pub system: u64,
-    /// With nothing to run and nothing awaited.
+    /// Idle, with no task waiting for a disk.
     pub idle: u64,
     /// Idle while a task waited for a disk.
     pub iowait: u64,
-    /// Serving interrupts of devices.
+    /// Handling interrupts of devices.
     pub irq: u64,
-    /// Serving soft interrupts: network, timers, RCU.
+    /// Handling soft interrupts: network, timers, RCU.
     pub softirq: u64,
-    /// Taken by the hypervisor for others.
+    /// Taken by the hypervisor for other guests.
     pub steal: u64,
 }
 
@@ -30,17 +30,17 @@ impl CpuTimes {
         Some(Self { user, nice, system, idle, iowait, irq, softirq, steal: rest.first().copied().unwrap_or(0) })
     }
 
-    /// All time, idle included.
+    /// All time, including idle and stolen time.
     pub fn total(&self) -> u64 {
         self.busy() + self.idle + self.iowait + self.steal
     }
 
-    /// Time this machine itself worked: neither idle nor stolen.
+    /// Time in which this machine itself worked: neither idle nor stolen.
     pub fn busy(&self) -> u64 {
         self.user + self.nice + self.system + self.irq + self.softirq
     }
 
-    /// Field-wise difference; a field that ran backwards (iowait may, proc_stat(5)) counts as zero.
+    /// Field-wise difference; a field that decreased (iowait may, proc_stat(5)) counts as zero.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -71,14 +71,14 @@ impl CpuTimes {
     }
 }
 
-/// /proc/stat: times by CPU number, and the single counters (`ctxt`, `processes`, the first of `intr`).
+/// Parses /proc/stat: times by CPU number, and the single counters (`ctxt`, `processes`, the first of `intr`).
 pub(crate) fn parse_stat(text: &str) -> (BTreeMap<u32, CpuTimes>, BTreeMap<String, u64>) {
     let mut cpus = BTreeMap::new();
     let mut counters = BTreeMap::new();
     for line in text.lines() {
         let Some((name, rest)) = line.split_once(char::is_whitespace) else { continue };
         if let Some(number) = name.strip_prefix("cpu") {
-            // The line "cpu" (their sum) is left out: sums are made over the CPUs one asks for.
+            // The line "cpu" (the sum) is skipped: sums are computed over the requested CPUs.
             if let (Ok(cpu), Some(times)) = (number.parse(), CpuTimes::parse(rest)) {
                 cpus.insert(cpu, times);
             }
@@ -89,7 +89,7 @@ pub(crate) fn parse_stat(text: &str) -> (BTreeMap<u32, CpuTimes>, BTreeMap<Strin
     (cpus, counters)
 }
 
-/// A file of lines `name number`, as /proc/vmstat and numastat.
+/// Parses a file with lines `name number`, such as /proc/vmstat and numastat.
 pub(crate) fn parse_pairs(text: &str) -> BTreeMap<String, u64> {
     text.lines()
         .filter_map(|line| {
@@ -99,7 +99,7 @@ pub(crate) fn parse_pairs(text: &str) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// One file of /proc/pressure: stalled microseconds since boot by kind (`some`, `full`).
+/// Parses a file of /proc/pressure: stalled microseconds since boot by kind (`some`, `full`).
 pub(crate) fn parse_pressure(text: &str) -> BTreeMap<String, u64> {
     text.lines()
         .filter_map(|line| {

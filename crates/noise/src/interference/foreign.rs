@@ -1,4 +1,4 @@
-//! CPU time that others took from given CPUs.
+//! CPU time that other programs used on given CPUs.
 
 use super::counters::{CpuTimes, parse_stat};
 use crate::process_stat::{self, ProcessStat};
@@ -7,25 +7,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
 
-/// CPU time of all processes and all CPUs at one moment. Taking one reads a small file a process.
+/// CPU time of all processes and all CPUs at one moment. Taking it reads one small file per process.
 #[derive(Debug, Clone)]
 pub struct CpuUse {
     taken: Instant,
     cpus: BTreeMap<u32, CpuTimes>,
-    /// Each with when it was read: reading all of them takes long where the CPUs are busy.
+    /// Each with the time when it was read, because reading all of them takes long on busy CPUs.
     processes: BTreeMap<u32, (Instant, ProcessStat)>,
 }
 
-/// What others did on given CPUs between two moments.
+/// CPU time of other programs on given CPUs between two moments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Foreign {
-    /// CPU time of user processes of others, seconds. Over short times it may be a tick or two below 0, because kernel
-    /// and processes are counted by different clocks; sums over many short times are right only with what is negative.
+    /// CPU time of other user processes, seconds. Over short times it may be one or two ticks below 0, because CPUs and
+    /// processes are accounted by different clocks. Keep negative values in sums over many short times.
     pub cpu_s: f64,
-    /// `cpu_s` as a fraction of all time of these CPUs.
+    /// `cpu_s` divided by the total time of these CPUs.
     pub fraction: f64,
-    /// Who used most, wherever it ran: name, process id, CPU time over wall time. At most three, at least 1% each.
-    /// Processes that began and ended in between are counted above and are not named.
+    /// The processes that used most CPU time, on any CPU: name, process id, CPU time divided by wall-clock time. At
+    /// most three, with at least 1% each. Processes that began and ended meanwhile only count in `cpu_s`.
     pub users: Vec<(String, u32, f64)>,
 }
 
@@ -48,11 +48,12 @@ impl CpuUse {
         Self { taken, cpus, processes }
     }
 
-    /// What others did on `cpus` since `earlier`. Own are the processes `own` and all their descendants.
+    /// CPU time of other programs on `cpus` since `earlier`. The processes `own` and their descendants do not count.
     ///
-    /// It is what is left of the CPUs' user and system time after own processes and kernel threads: interrupts and
-    /// kernel threads work for the benchmark too (network, writeback), and no one can tell for whom. Time of own
-    /// processes and kernel threads on other CPUs is taken away as well, so that this errs towards too little.
+    /// It is the user and system time of these CPUs minus that of own processes and kernel threads. Kernel threads and
+    /// interrupts are not counted, because they also work for the benchmark (network, writeback) and their time cannot
+    /// be attributed. The time of own processes and kernel threads on other CPUs is subtracted too: the result tends to
+    /// be too small.
     pub fn since(&self, earlier: &Self, cpus: &CpuSet, own: &[u32]) -> Foreign {
         let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
         let (mut worked, mut all) = (0, 0);
@@ -81,7 +82,7 @@ impl CpuUse {
         Foreign { cpu_s: foreign / ticks_per_s, fraction: if all > 0 { foreign / all as f64 } else { 0.0 }, users }
     }
 
-    /// Ticks that each process of this moment used since `earlier`; one that began since has used all it has.
+    /// Ticks that each process used since `earlier`; for a process that began since then, all of its ticks.
     fn used_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = (u32, &'a ProcessStat, u64)> {
         self.processes.iter().map(|(pid, (_, process))| {
             let before = earlier.processes.get(pid).map_or(0, |(_, p)| p.ticks);
@@ -89,7 +90,8 @@ impl CpuUse {
         })
     }
 
-    /// The time between the two readings of a process; of one that began since, that since `earlier` was begun.
+    /// The time between the two readings of a process; for a process that began in between, the time since the start of
+    /// `earlier`.
     fn time_of(&self, earlier: &Self, pid: u32) -> Duration {
         let now = self.processes.get(&pid).map_or(self.taken, |(read, _)| *read);
         now.saturating_duration_since(earlier.processes.get(&pid).map_or(earlier.taken, |(read, _)| *read))
@@ -119,7 +121,7 @@ mod tests {
     use super::*;
     use crate::process_stat::KERNEL_THREAD;
 
-    /// A machine of two CPUs and these processes: (pid, parent, flags, ticks).
+    /// A machine with two CPUs and these processes: (pid, parent, flags, ticks).
     fn machine(cpu0: u64, cpu1: u64, processes: &[(u32, u32, u64, u64)]) -> CpuUse {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("proc")).unwrap();
@@ -136,7 +138,7 @@ mod tests {
     #[test]
     fn what_is_left_after_the_own_family_and_the_kernel_is_foreign() {
         let zero = machine(0, 0, &[(10, 1, 0, 0), (11, 10, 0, 0), (2, 0, KERNEL_THREAD, 0), (99, 1, 0, 40)]);
-        // 300 ticks on CPU 0: own 100 + 50 (a child that began since), kernel 30, the rest someone else's.
+        // 300 ticks on CPU 0: own 100 + 50 (a child that began since), kernel 30, other programs the rest.
         let processes = [(10, 1, 0, 100), (11, 10, 0, 0), (12, 11, 0, 50), (2, 0, KERNEL_THREAD, 30), (99, 1, 0, 160)];
         let after = machine(300, 0, &processes);
         let found = after.since(&zero, &[0].into_iter().collect(), &[10]);
@@ -144,7 +146,7 @@ mod tests {
         assert_eq!(found.cpu_s, 120.0 / hz);
         assert_eq!(found.users.len(), 1);
         assert_eq!((found.users[0].0.as_str(), found.users[0].1), ("p) 99", 99));
-        // On an idle CPU nothing was taken: what own processes did elsewhere does not count as less than that.
+        // On an idle CPU there is no time of other programs; own time on other CPUs makes the result negative.
         assert!(after.since(&zero, &[1].into_iter().collect(), &[10]).cpu_s <= 0.0);
     }
 
@@ -153,7 +155,7 @@ mod tests {
         let hz = rustix::param::clock_ticks_per_second();
         let mut zero = machine(0, 0, &[(99, 1, 0, 0)]);
         let mut after = machine(0, 0, &[(99, 1, 0, 4 * hz), (100, 1, 0, hz)]);
-        // Both readings began within a second; process 99 was read at the end of the second one alone.
+        // Both readings began within a second, but process 99 was read late in the second one.
         let moment = zero.taken;
         let at = |s: u64| moment + Duration::from_secs(s);
         zero.processes.get_mut(&99).unwrap().0 = at(0);

@@ -1,4 +1,4 @@
-//! What the machine did alongside the measurement: cheap readings before and after a sample, and their difference.
+//! What else the machine did during a measurement: cheap readings before and after a sample, and their difference.
 
 mod counters;
 mod foreign;

@@ -1,4 +1,4 @@
-//! One reading of every counter, and the difference of two.
+//! A reading of all counters of the machine, and the difference of two.
 
 use super::counters::{CpuTimes, parse_pairs, parse_pressure, parse_stat};
 use crate::system::System;
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 use tare_cpuset::CpuSet;
 
-/// One reading of what the machine has done since boot. Taking one reads a few small files (well under a
-/// millisecond on a small machine) and never fails: a source this kernel lacks is left out of the differences.
+/// A reading of the machine's counters since boot. Taking one reads a few small files (well under a millisecond on a
+/// small machine) and never fails: counters that this kernel does not have are left out of the differences.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     taken: Instant,
@@ -54,17 +54,17 @@ impl Snapshot {
         &self.cpus
     }
 
-    /// What happened on the whole machine since `earlier`: names with their units last, to be stored as they are
-    /// alongside a sample. A counter this kernel lacks has no name in the map.
+    /// What happened on the whole machine since `earlier`. Names end with their unit and can be stored with a sample as
+    /// they are. Counters that this kernel does not have are not in the map.
     ///
-    /// | name | what |
+    /// | name | meaning |
     /// | --- | --- |
     /// | `elapsed_s` | time between the two readings |
     /// | `busy_fraction`, `steal_fraction`, `iowait_fraction`, `irq_fraction` | of all CPUs' time; irq with softirq |
-    /// | `psi_{cpu,io,memory}_{some,full}_fraction` | of the time, some or all tasks stalled |
+    /// | `psi_{cpu,io,memory}_{some,full}_fraction` | fraction of the time in which some or all tasks stalled |
     /// | `swap_pages`, `major_faults`, `numa_hint_faults`, `numa_migrated_pages` | from /proc/vmstat |
-    /// | `numa_promoted_pages`, `numa_demoted_pages` | moved to a faster, to a slower node (tiering) |
-    /// | `numa_miss_pages`, `numa_foreign_pages` | allocated on another node than wanted (numastat) |
+    /// | `numa_promoted_pages`, `numa_demoted_pages` | moved to a faster or a slower node (tiering) |
+    /// | `numa_miss_pages`, `numa_foreign_pages` | allocated on another node than intended (numastat) |
     /// | `throttle_events` | thermal throttling of cores and packages |
     /// | `context_switches`, `forks` | of the whole machine |
     pub fn since(&self, earlier: &Self) -> BTreeMap<String, f64> {
@@ -73,7 +73,7 @@ impl Snapshot {
         self.cpu_fractions(earlier, &self.cpus.keys().copied().collect(), "", &mut out);
         for (key, us) in &self.pressure {
             if let Some(before) = earlier.pressure.get(key).filter(|_| elapsed_s > 0.0) {
-                // PSI totals move in steps of the kernel's averaging clock: over a short time they may exceed it.
+                // The kernel updates PSI totals periodically, so over a short time the difference may exceed the time.
                 let fraction = (us.saturating_sub(*before) as f64 / 1e6 / elapsed_s).min(1.0);
                 out.insert(format!("psi_{}_{}_fraction", key.0, key.1), fraction);
             }
@@ -86,7 +86,7 @@ impl Snapshot {
         let swap = |s: &Self| Some(s.vmstat.get("pswpin")? + s.vmstat.get("pswpout")?);
         count("swap_pages", swap(self), swap(earlier));
         count("throttle_events", self.throttle_events, earlier.throttle_events);
-        // Pages that moved between tiers of memory: up by promotion, down by who wanted room.
+        // Demotions to a slower memory tier, summed over the parts of the kernel that demote pages.
         let demoted = |s: &Self| {
             let by = ["pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "pgdemote_proactive"];
             by.iter().filter_map(|key| s.vmstat.get(*key).copied()).reduce(|sum, more| sum + more)
@@ -109,9 +109,9 @@ impl Snapshot {
         out
     }
 
-    /// As [`Self::since`] for the CPUs of a benchmark alone: `bound_busy_fraction`, `bound_steal_fraction`,
-    /// `bound_iowait_fraction`, `bound_irq_fraction`, and `bound_busy_s`, from which the benchmark's own CPU time
-    /// is to be taken away to get foreign use.
+    /// As [`Self::since`], only for the CPUs of a benchmark: `bound_busy_fraction`, `bound_steal_fraction`,
+    /// `bound_iowait_fraction`, `bound_irq_fraction`, and `bound_busy_s`. Subtract the benchmark's own CPU time from
+    /// `bound_busy_s` to get that of other programs.
     pub fn since_on(&self, earlier: &Self, cpus: &CpuSet) -> BTreeMap<String, f64> {
         let mut out = BTreeMap::new();
         let times = self.cpu_fractions(earlier, cpus, "bound_", &mut out);
@@ -123,7 +123,7 @@ impl Snapshot {
     fn cpu_fractions(&self, earlier: &Self, cpus: &CpuSet, prefix: &str, out: &mut BTreeMap<String, f64>) -> CpuTimes {
         let times = cpus
             .iter()
-            // A CPU that came or went meanwhile has no difference.
+            // A CPU that went online or offline meanwhile has no difference.
             .filter_map(|cpu| Some(self.cpus.get(&cpu)?.since(earlier.cpus.get(&cpu)?)))
             .fold(CpuTimes::default(), |sum, t| sum.plus(&t));
         if times.total() > 0 {
@@ -151,8 +151,8 @@ fn numa_counters(system: &System) -> BTreeMap<String, u64> {
     sums
 }
 
-/// Sum of all cores' and packages' counts. CPUs that share a core or a package show the same count, so one event
-/// may count several times: what matters is whether there were any.
+/// Sum of all cores' and packages' counts. CPUs that share a core or a package show the same count, so one event may be
+/// counted several times. What matters is whether the sum is 0.
 fn throttle_events(system: &System) -> Option<u64> {
     let cpus = "/sys/devices/system/cpu";
     let mut sum = None;

@@ -1,10 +1,10 @@
-//! How often the CPU quota of a control group stopped this process and its children, from `cpu.stat` of its group and
-//! those above (Documentation/admin-guide/cgroup-v2.rst; cgroup-v1 in Documentation/scheduler/sched-bwc.rst).
+//! Throttling of this process and its children by the CPU quota of a control group, from `cpu.stat` of its group and of
+//! the groups above it (Documentation/admin-guide/cgroup-v2.rst; cgroup-v1 in Documentation/scheduler/sched-bwc.rst).
 
 use crate::setting::CGROUP;
 use crate::system::System;
 
-/// One reading of all groups that this process is in.
+/// A reading of all control groups that this process is in.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Throttling(Vec<Group>);
 
@@ -16,12 +16,12 @@ struct Group {
     throttled_s: f64,
 }
 
-/// What a quota took between two readings.
+/// Throttling by a quota between two readings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Throttled {
-    /// Folder of the group whose quota took most.
+    /// Folder of the group that was throttled most often.
     pub group: String,
-    /// Share of the quota's periods in which it was used up.
+    /// Fraction of the quota's periods in which it was used up.
     pub periods_fraction: f64,
     /// Time in which threads were stopped, seconds, summed over CPUs.
     pub stopped_s: f64,
@@ -39,7 +39,7 @@ impl Throttling {
         Self(folders.filter_map(|folder| group(system, folder)).collect())
     }
 
-    /// What was taken since an earlier reading; none where no group has a quota that counted a period meanwhile.
+    /// Throttling since an earlier reading; `None` if no group with a quota counted a period meanwhile.
     pub fn since(&self, before: &Self) -> Option<Throttled> {
         let differences = self.0.iter().filter_map(|now| {
             let before = before.0.iter().find(|group| group.folder == now.folder)?;
@@ -54,8 +54,8 @@ impl Throttling {
     }
 }
 
-/// The folders of a line of `/proc/self/cgroup` and of all groups above: "0::/a/b" in version 2, "2:cpu,cpuacct:/a/b"
-/// in version 1.
+/// The folders of the group in a line of `/proc/self/cgroup` and of all groups above it: "0::/a/b" in version 2,
+/// "2:cpu,cpuacct:/a/b" in version 1.
 fn folders(line: &str) -> Option<Vec<String>> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, path) = (parts.next()?, parts.next()?);

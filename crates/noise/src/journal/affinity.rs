@@ -1,4 +1,4 @@
-//! The CPUs of threads that are someone else's: on disk before they are bound, and put back exactly as found.
+//! Binds threads of other programs: their affinities are on disk before they are bound, and are restored exactly.
 
 use super::entry::VERSION;
 use super::file::Journal;
@@ -17,34 +17,35 @@ use tare_cpuset::{CpuSet, ThreadRef};
 use tare_cpuset::{affinity_of, bind_thread};
 use tare_files::crash;
 
-/// What reports call it.
+/// Name of the setting in reports.
 const SETTING: &str = "affinity";
 
-/// One line of the journal of affinities: a thread about to be bound.
+/// One line of the journal of affinities: a thread that is about to be bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     v: u32,
     /// The boot in which it was written.
     boot: String,
     thread: ThreadRef,
-    /// Start of the thread, clock ticks after boot: another one may have got its number since.
+    /// Start of the thread, clock ticks after boot, because the kernel may reuse its number.
     started: u64,
-    /// Where it might run before.
+    /// Its original CPUs.
     found: CpuSet,
-    /// Where it is about to be bound.
+    /// The CPUs to which it is about to be bound.
     wrote: CpuSet,
-    /// Threads that its process had when the first of them was bound; in the entry of that one alone. A later one may
-    /// have been made by a bound one, and then has its CPUs without being asked.
+    /// Threads that its process had when the first of them was bound; only in the entry of that first one. A later
+    /// thread may have been created by a bound one, and then inherited its CPUs.
     known: BTreeSet<i32>,
-    /// Processes that descended from it then, in the same entry: a later one has the CPUs of the thread that made it.
+    /// Descendants of its process at that time, in the same entry: a later one inherited the CPUs of its creating
+    /// thread.
     #[serde(default)]
     children: BTreeSet<i32>,
-    /// The CPUs of the process's first thread, which new threads have as a rule.
+    /// The CPUs of the process's first thread, which new threads usually have.
     first: CpuSet,
 }
 
-/// Binds threads of servers that someone else runs, and puts their affinities back when it is dropped or, after a
-/// kill, when the next run, load or `tare restore` begins.
+/// Binds threads of servers that this program did not start. Their affinities are restored when it is dropped or, after
+/// a kill, when the next run, load or `tare restore` begins.
 #[derive(Debug)]
 pub struct ThreadAffinities {
     journal: Journal,
@@ -53,19 +54,18 @@ pub struct ThreadAffinities {
 }
 
 impl ThreadAffinities {
-    /// Nothing is bound yet. Who holds the machine's lock alone may write the journal; what a killed run left must have
-    /// been put back ([`super::recover`]).
+    /// A new value, with nothing bound. Only the holder of the host lock may write the journal. The caller must already
+    /// have restored what a killed run left ([`super::recover`]).
     pub fn new(state_dir: &Path, _lock: &HostLock) -> Self {
         let boot = boot_id(&System::real());
         Self { journal: Journal::of_affinities(state_dir), boot, entries: Vec::new() }
     }
 
-    /// Binds threads, each to its CPUs; what they had is on disk before the first one is bound. With `may_be_gone`
-    /// threads that end meanwhile are no error: helpers of a server come and go.
+    /// Binds threads, each to its CPUs. Their original affinities are on disk before the first one is bound. With
+    /// `may_be_gone`, threads that end meanwhile are no error, because a server's helper threads come and go.
     ///
     /// # Errors
-    /// A thread that is gone or may not be bound by this user; those of writing the journal, and then nothing was
-    /// bound.
+    /// When a thread has ended or may not be bound; when the journal cannot be written, and then nothing is bound.
     pub fn bind(&mut self, wanted: &[(ThreadRef, CpuSet)], may_be_gone: bool) -> Result<()> {
         let mut new = Vec::new();
         for (thread, cpus) in wanted {
@@ -115,7 +115,7 @@ impl ThreadAffinities {
         })
     }
 
-    /// What a thread has, or would have if it had not been made by one that is bound.
+    /// The CPUs that a thread has, or would have if it had not been created by a thread that this program bound.
     fn before(&self, thread: ThreadRef, new: &[Entry]) -> std::result::Result<CpuSet, AffinityError> {
         let now = affinity_of(thread)?;
         let entries = || self.entries.iter().chain(new);
@@ -124,15 +124,15 @@ impl ThreadAffinities {
             true => !of.known.contains(&thread.tid),
             false => !of.children.contains(&thread.pid) && observe::descendants(of.thread.pid).contains(&thread.pid),
         };
-        // Descendants last: each look at them walks through /proc.
+        // Descendants are checked last, because that walks through /proc.
         let maker = entries().find(|of| !of.known.is_empty() && of.first != now && has_its_cpus(of) && is_heir(of));
         Ok(maker.map_or(now, |of| of.first.clone()))
     }
 
-    /// Puts every affinity back and reads it back. Doing it twice is the same as once.
+    /// Restores every affinity and reads it back. It is idempotent.
     ///
     /// # Errors
-    /// When the journal cannot be rewritten. A thread that could not be put back, or that someone else has bound
+    /// When the journal cannot be rewritten. A thread that could not be restored, or that another program has bound
     /// meanwhile, is in the report: see [`RestoreReport::check`].
     pub fn put_back(&mut self) -> Result<RestoreReport> {
         if self.entries.is_empty() {
@@ -147,12 +147,12 @@ impl ThreadAffinities {
 
 impl Drop for ThreadAffinities {
     fn drop(&mut self) {
-        // What cannot be put back stays in the journal, and the next start reports it.
+        // What cannot be restored stays in the journal, and the next start reports it.
         let _ = self.put_back();
     }
 }
 
-/// A thread that has ended, or cannot be seen any more.
+/// A thread that has ended, or can no longer be observed.
 struct Gone;
 
 impl From<ObserveError> for Gone {
@@ -167,7 +167,7 @@ impl From<AffinityError> for Gone {
     }
 }
 
-/// Puts back what a killed run left.
+/// Restores the affinities that a killed run left.
 pub(super) fn recover(state_dir: &Path) -> Result<RestoreReport> {
     let journal = Journal::of_affinities(state_dir);
     let (entries, torn_lines) = journal.load::<Entry>()?;
@@ -179,7 +179,7 @@ pub(super) fn recover(state_dir: &Path) -> Result<RestoreReport> {
     Ok(report)
 }
 
-/// Threads that are still bound where a killed run left them, in words.
+/// Threads that are still bound by a killed run, as text.
 pub(super) fn left(state_dir: &Path) -> Result<Vec<String>> {
     let (entries, _) = Journal::of_affinities(state_dir).load::<Entry>()?;
     let boot = boot_id(&System::real());
@@ -193,10 +193,10 @@ impl Entry {
     }
 }
 
-/// What was done, and the entries that still have to be.
+/// Restores the affinities of entries. Returns a report, and the entries that could not be restored.
 fn undo(entries: &[Entry], boot: &str) -> (RestoreReport, Vec<Entry>) {
     let (mut report, mut left, mut seen) = (RestoreReport::default(), Vec::new(), BTreeSet::new());
-    // The first entry of a thread knows what was found.
+    // The first entry of a thread has its original affinity.
     for entry in entries.iter().filter(|entry| entry.boot == boot) {
         if !seen.insert((entry.thread, entry.started)) || !entry.is_alive() {
             continue;
@@ -237,11 +237,11 @@ fn put_back(thread: ThreadRef, found: &CpuSet, ours: &[&CpuSet]) -> Outcome {
     }
 }
 
-/// Threads and processes that were made meanwhile by bound ones, and so got CPUs that no one asked for: on a server
-/// with a process a connection, also those of clients that have nothing to do with ours.
+/// Restores threads and processes that bound ones created meanwhile and that inherited their CPUs. On a server with a
+/// process per connection, these include processes of other programs' clients.
 fn heirs(entries: &[Entry], pid: i32) -> Vec<Restored> {
     let of_process: Vec<&Entry> = entries.iter().filter(|entry| entry.thread.pid == pid).collect();
-    // A process that took over the number of one that ended is none of ours.
+    // Another process may have got the number of one that ended.
     if !of_process.iter().any(|entry| entry.is_alive()) {
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! What a trial may rely on: no setting that an earlier trial made is left on the machine.
+//! Ensures that no setting of an earlier trial is left on the machine before the next trial.
 
 use super::affinity;
 use super::entry::{Entry, Undo};
@@ -14,12 +14,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Puts back what a trial left that could not do so itself: killed, or stopped for too long. For the one who ends a
-/// trial, before anything else is measured. That no trial lives is proved by their common lock in `lock_dir`.
+/// Restores what a trial left that was killed or stopped for too long. The process that ends a trial must call this
+/// before anything else is measured. The common lock of trials in `lock_dir` ensures that no trial is running.
 ///
 /// # Errors
-/// [`NoiseError::Locked`] when a trial still lives after `patience`; [`NoiseError::NotAsFound`] when a setting could
-/// not be put back, or someone else has changed it meanwhile; those of reading and writing the journal.
+/// [`NoiseError::Locked`] when a trial still runs after `patience`; [`NoiseError::NotAsFound`] when a setting could not
+/// be restored, or another program has changed it meanwhile; the errors of reading and writing the journal.
 pub fn recover_trial(system: &System, state_dir: &Path, lock_dir: &Path, patience: Duration) -> Result<RestoreReport> {
     if !Journal::pending(state_dir) {
         return Ok(RestoreReport::default());
@@ -31,11 +31,11 @@ pub fn recover_trial(system: &System, state_dir: &Path, lock_dir: &Path, patienc
     Ok(report)
 }
 
-/// Makes sure that every journalled setting reads as it was found before the first write of it, and that root's journal
-/// holds none that are still to be put back.
+/// Checks that every setting in the journal has its original value, and that root's journal has nothing left to
+/// restore.
 ///
 /// # Errors
-/// [`NoiseError::NotAsFound`] with each that does not; those of reading the journal.
+/// [`NoiseError::NotAsFound`] with each setting that differs; the errors of reading the journal.
 pub fn verify_as_found(system: &System, state_dir: &Path) -> Result<()> {
     let (entries, _) = Journal::new(state_dir).load::<Entry>()?;
     let boot = boot_id(system);
@@ -50,12 +50,12 @@ pub fn verify_as_found(system: &System, state_dir: &Path) -> Result<()> {
     if left.is_empty() { Ok(()) } else { Err(NoiseError::NotAsFound { left: left.join("; ") }) }
 }
 
-/// How the machine differs from what this entry found.
+/// How the machine differs from the original value of an entry, as text.
 fn difference(system: &System, entry: &Entry) -> Option<String> {
     let path = entry.undo.path();
     let told = |what: String| Some(format!("{} ({path}) {what}", entry.setting));
     match &entry.undo {
-        // What went away with a device cannot differ.
+        // The file has disappeared, for example with its device.
         _ if !system.exists(path) => None,
         Undo::File { format, original, .. } => {
             let (found, wanted) = (format.value(&system.read_optional(path)?), format.value(original));

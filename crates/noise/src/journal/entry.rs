@@ -1,9 +1,9 @@
-//! One line of the journal: what was there, and what undoes the change.
+//! One line of the journal: the original value, and how to undo the change.
 
 use serde::{Deserialize, Serialize};
 use tare_cpuset::CpuSet;
 
-/// How the text of a settings file stands for its value.
+/// How the text of a settings file represents its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -11,12 +11,12 @@ pub enum Format {
     Plain,
     /// A list of choices with the current one in brackets: `always [madvise] never`. Written as the plain word.
     Choice,
-    /// A list of CPUs, which the kernel may print in another form than it was written in.
+    /// A list of CPUs, which the kernel may print in another form than it was written.
     CpuList,
 }
 
 impl Format {
-    /// The value that the file's text `raw` stands for, in a form that compares.
+    /// The value of the file's text `raw`, in a normalized form for comparison.
     pub fn value(self, raw: &str) -> String {
         let text = raw.trim();
         match self {
@@ -28,7 +28,7 @@ impl Format {
         }
     }
 
-    /// What is written to bring back `raw`: the same bytes, or the word that was chosen.
+    /// The text to write to restore `raw`: the same bytes, or the chosen word.
     pub fn written(self, raw: &str) -> String {
         match self {
             Self::Plain | Self::CpuList => raw.to_owned(),
@@ -37,7 +37,7 @@ impl Format {
     }
 }
 
-/// Version of the journal's lines; a reader leaves a newer one alone.
+/// Version of the journal's lines; a newer version is an error for the reader.
 pub(crate) const VERSION: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,13 +49,13 @@ pub(crate) enum Undo {
         format: Format,
         /// The file's whole text before the first write.
         original: String,
-        /// What is about to be written; none where the kernel changes this file as a result of writing another
-        /// (SMT takes CPUs offline), so that any value may be ours.
+        /// The value that is about to be written. `None` if the kernel changes this file as a result of writing another
+        /// one (SMT takes CPUs offline), so that any value may result from our change.
         wrote: Option<String>,
     },
-    /// A control group that is about to be created.
+    /// A control group that will be created.
     Cgroup { path: String },
-    /// A controller that is about to be switched on in a `cgroup.subtree_control`.
+    /// A controller that will be enabled in a `cgroup.subtree_control`.
     Controller { path: String, name: String },
 }
 
@@ -71,7 +71,7 @@ impl Undo {
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The [`VERSION`] that wrote it.
+    /// The [`VERSION`] of its format.
     pub v: u32,
     /// The boot in which it was written: another boot has its own defaults.
     pub boot: String,

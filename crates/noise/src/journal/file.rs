@@ -1,4 +1,4 @@
-//! The journal's file: appended and synced before each change, rewritten whole after a restore.
+//! The journal's file: appended to and synced before each change, rewritten completely after a restore.
 
 use super::entry::VERSION;
 use crate::error::{NoiseError, Result};
@@ -13,16 +13,16 @@ use tare_files::{Access, PrivateFolder, crash};
 
 /// Name of the journal of settings in the state directory.
 const FILE: &str = "journal.jsonl";
-/// Name of the journal of affinities: written by other sessions than settings, at the same time.
+/// Name of the journal of affinities, which is separate because it may be written at the same time as that of settings.
 const AFFINITIES: &str = "affinities.jsonl";
-/// The most that is read, bytes: some thousand times what all settings of a large machine take.
+/// Size limit for reading, bytes: some thousand times the size for all settings of a large machine.
 const LARGEST: u64 = 64 << 20;
 
-/// The journal of a state directory: one JSON line for each file about to be changed, with the text it held.
+/// The journal of a state directory: one JSON line for each file that will be changed, with its original text.
 ///
-/// A line is appended and synced (file, and folder when the file is new) **before** the change it speaks of. So a
-/// line that is torn by a kill or a power cut speaks of a change that never happened, and may be dropped. The file
-/// is gone when nothing is left to restore.
+/// A line is appended and synced (the file, and the folder if the file is new) **before** the change that it records. A
+/// line that was torn by a kill or a power failure therefore records a change that never happened, and can be ignored.
+/// The file is removed when nothing is left to restore.
 #[derive(Debug, Clone)]
 pub struct Journal {
     folder: PathBuf,
@@ -35,19 +35,18 @@ impl Journal {
         Self { folder: state_dir.to_owned(), name: FILE }
     }
 
-    /// The journal of affinities of threads that are someone else's, in the same directory.
+    /// The journal of affinities of other programs' threads, in the same directory.
     pub(crate) fn of_affinities(state_dir: &Path) -> Self {
         Self { folder: state_dir.to_owned(), name: AFFINITIES }
     }
 
-    /// The state directory that it is in.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Whether `state_dir` holds a journal, of settings or of affinities, with something in it; asks no right but to
-    /// look into the folder. An
-    /// ordinary user learns so that root's settings ([`crate::ROOT_STATE_DIR`]) still wait to be put back.
+    /// Whether `state_dir` contains a journal of settings or affinities that is not empty. This only needs permission
+    /// to search the folder, so an ordinary user can see that settings of root ([`crate::ROOT_STATE_DIR`]) are left to
+    /// restore.
     pub fn pending(state_dir: &Path) -> bool {
         [FILE, AFFINITIES].into_iter().any(|name| fs::symlink_metadata(state_dir.join(name)).is_ok_and(|m| m.len() > 0))
     }
@@ -55,8 +54,8 @@ impl Journal {
     /// Entries in the order of writing, and the number of lines that could not be read.
     ///
     /// # Errors
-    /// [`NoiseError::Files`] when it or its folder belongs to someone else or others may write to it,
-    /// [`NoiseError::BadJournal`] when a line is of a newer version: then nothing may be concluded from it.
+    /// [`NoiseError::Files`] when the file or its folder belongs to another user or others may write to it;
+    /// [`NoiseError::BadJournal`] when a line has a newer version, which this version cannot interpret.
     pub(crate) fn load<E: DeserializeOwned>(&self) -> Result<(Vec<E>, usize)> {
         let folder = PrivateFolder::open(&self.folder, self.access())?;
         let bytes = folder.map(|folder| folder.read(self.name, LARGEST)).transpose()?.flatten();
@@ -66,7 +65,7 @@ impl Journal {
     fn parse<E: DeserializeOwned>(&self, bytes: &[u8]) -> Result<(Vec<E>, usize)> {
         let (mut entries, mut torn) = (Vec::new(), 0);
         for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
-            // The version first: a newer line may have other fields.
+            // The version is checked first, because a newer line may have other fields.
             let version = serde_json::from_slice::<serde_json::Value>(line).ok().and_then(|v| v.get("v")?.as_u64());
             if version.is_some_and(|v| v > u64::from(VERSION)) {
                 return Err(self.bad("it was written by a newer version of this tool; restore with that one"));
@@ -82,7 +81,7 @@ impl Journal {
     /// Appends entries and returns when they are on the disk.
     ///
     /// # Errors
-    /// Those of creating, writing and syncing; nothing may be changed on the machine then.
+    /// The errors of creating, writing and syncing. Nothing may be changed on the machine then.
     pub(crate) fn append<E: Serialize>(&self, entries: &[E]) -> Result<()> {
         if entries.is_empty() {
             return Ok(());
@@ -90,7 +89,7 @@ impl Journal {
         let folder = PrivateFolder::open_or_create(&self.folder, self.access())?;
         let mut file = folder.append(self.name)?;
         let is_new = file.metadata().map_or(true, |meta| meta.len() == 0);
-        // A line torn by an earlier failed write must not swallow ours.
+        // Begins with a newline, so that a line that was torn by an earlier failed write does not merge with ours.
         let mut text = b"\n".to_vec();
         text.extend(self.lines(entries)?);
         crash::point("journal: before entries");
@@ -105,10 +104,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Replaces all entries, as one step; removes the file when there are none.
+    /// Replaces all entries atomically; removes the file if there are none.
     ///
     /// # Errors
-    /// Those of writing, syncing and renaming; the old entries are kept then.
+    /// The errors of writing, syncing and renaming. The old entries are kept then.
     pub(crate) fn replace<E: Serialize>(&self, entries: &[E]) -> Result<()> {
         let Some(folder) = PrivateFolder::open(&self.folder, self.access())? else { return Ok(()) };
         if entries.is_empty() {
@@ -127,7 +126,7 @@ impl Journal {
         Ok(text)
     }
 
-    /// Root's is open for asking whether there is a journal.
+    /// Root's folder lets other users test whether a journal exists.
     fn access(&self) -> Access {
         if self.folder == Path::new(ROOT_STATE_DIR) { Access::Searchable } else { Access::Closed }
     }
@@ -145,7 +144,7 @@ impl Journal {
     }
 }
 
-/// The id of the running boot; a system that has none counts as always the same boot.
+/// The id of the running boot; "unknown" on a system without one, which then counts as one boot.
 pub(crate) fn boot_id(system: &System) -> String {
     system
         .read_optional("/proc/sys/kernel/random/boot_id")

@@ -1,4 +1,4 @@
-//! Originals on disk before any write, and putting them back.
+//! The journal: original values are on disk before any write, and are restored from there.
 
 mod affinity;
 mod as_found;

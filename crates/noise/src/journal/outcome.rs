@@ -1,30 +1,30 @@
-//! What a restore did, file by file and thread by thread.
+//! The results of a restore, by file and thread.
 
 use crate::error::{NoiseError, Result};
 use serde::Serialize;
 
-/// What became of one changed file.
+/// The result of restoring one changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The original was written and reads back.
+    /// The original value was written, and was verified by reading it back.
     Restored,
-    /// It held the original already: the change never happened, or was undone before.
+    /// The file already had the original value: the change never happened, or was undone before.
     AlreadyThere,
-    /// It holds neither the original nor anything this tool wrote: someone else's value, left alone.
+    /// The file has neither the original value nor one that this tool wrote. It is left unchanged.
     ChangedByOther {
         /// The value found.
         found: String,
-        /// The original that was not put back.
+        /// The original value, which was not restored.
         original: String,
     },
-    /// The file is no more (a device or CPU went away, a control group was removed).
+    /// The file no longer exists (a device or CPU was removed, or a control group was).
     Gone,
-    /// Recorded in an earlier boot: a restart of the machine has set it to the boot's value; dropped.
+    /// It was recorded in an earlier boot, and the reboot has reset the value. The entry is dropped.
     OtherBoot,
-    /// It could not be put back; it stays in the journal for the next try.
+    /// It could not be restored. It stays in the journal for the next attempt.
     Failed {
-        /// Why.
+        /// The reason.
         error: String,
     },
 }
@@ -36,16 +36,16 @@ pub struct Restored {
     pub setting: String,
     /// The file or control group.
     pub path: String,
-    /// What became of it.
+    /// The result for it.
     pub outcome: Outcome,
 }
 
-/// What a restore did, file by file. Empty when there was nothing to restore.
+/// The results of a restore, by file. Empty if there was nothing to restore.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RestoreReport {
-    /// In the order of restoring.
+    /// Files in the order of restoring.
     pub files: Vec<Restored>,
-    /// Journal lines that could not be read: a kill or power cut tore them before their change was made.
+    /// Journal lines that could not be parsed: a kill or power failure tore them before their change was made.
     pub torn_lines: usize,
 }
 
@@ -55,15 +55,15 @@ impl RestoreReport {
         self.files.is_empty() && self.torn_lines == 0
     }
 
-    /// Files that still wait to be put back.
+    /// Files that could not be restored.
     pub fn failed(&self) -> impl Iterator<Item = &Restored> {
         self.files.iter().filter(|f| matches!(f.outcome, Outcome::Failed { .. }))
     }
 
-    /// That everything is as it was found.
+    /// Checks that everything has its original value.
     ///
     /// # Errors
-    /// [`NoiseError::NotAsFound`] with what could not be put back, or what someone else has changed.
+    /// [`NoiseError::NotAsFound`] with what could not be restored, or what another program has changed.
     pub fn check(&self) -> Result<()> {
         let failed = self.failed().map(|f| format!("{} ({}): {:?}", f.setting, f.path, f.outcome));
         let changed = self.changed_by_other().map(|f| match &f.outcome {
@@ -76,7 +76,7 @@ impl RestoreReport {
         if left.is_empty() { Ok(()) } else { Err(NoiseError::NotAsFound { left: left.join("; ") }) }
     }
 
-    /// Files left alone because someone else changed them meanwhile.
+    /// Files that were left unchanged because another program changed them meanwhile.
     pub fn changed_by_other(&self) -> impl Iterator<Item = &Restored> {
         self.files.iter().filter(|f| matches!(f.outcome, Outcome::ChangedByOther { .. }))
     }

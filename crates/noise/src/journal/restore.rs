@@ -1,4 +1,4 @@
-//! Putting back what the journal holds.
+//! Restores the original values from the journal.
 
 use super::affinity;
 use super::entry::{Entry, Format, Undo};
@@ -14,13 +14,13 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Puts back everything the journal in `state_dir` holds, as after a run that was killed: `tare restore`, and the
-/// start of every [`crate::Session`]. Doing it twice, or killing it and doing it again, is the same as once.
+/// Restores everything in the journal of `state_dir`, as left by a run that was killed. `tare restore` and the start of
+/// every [`crate::Session`] call this. It is idempotent, even if it is killed and run again.
 ///
-/// The host lock proves that no living run is being undone.
+/// The host lock proves that no running run is undone.
 ///
 /// # Errors
-/// When the journal cannot be read or rewritten. A file that cannot be put back is no error: see
+/// When the journal cannot be read or rewritten. A file that cannot be restored is not an error: see
 /// [`RestoreReport::failed`].
 pub fn recover(system: &System, state_dir: &Path, _lock: &HostLock) -> Result<RestoreReport> {
     let mut report = put_back(system, state_dir)?;
@@ -28,7 +28,7 @@ pub fn recover(system: &System, state_dir: &Path, _lock: &HostLock) -> Result<Re
     Ok(report)
 }
 
-/// [`recover`] for callers that have proved otherwise that nothing living is undone.
+/// As [`recover`], for callers that have another proof that no running run is undone.
 pub(crate) fn put_back(system: &System, state_dir: &Path) -> Result<RestoreReport> {
     let journal = Journal::new(state_dir);
     let (entries, torn_lines) = journal.load::<Entry>()?;
@@ -39,7 +39,7 @@ pub(crate) fn put_back(system: &System, state_dir: &Path) -> Result<RestoreRepor
     Ok(report)
 }
 
-/// Undoes the entries whose setting `wanted` accepts, rewrites the journal, and returns the entries left in it.
+/// Undoes the entries whose setting `wanted` accepts, rewrites the journal, and returns the remaining entries.
 pub(crate) fn undo_all(
     system: &System,
     journal: &Journal,
@@ -66,8 +66,8 @@ pub(crate) fn undo_all(
     Ok((report, left))
 }
 
-/// Settings last set first, as a later one may have been set on top of an earlier; the files of one setting in the
-/// order in which it recorded them (SMT first, then the CPUs it switched).
+/// Settings and files in the order of restoring: the setting that was set last first, because a later one may depend on
+/// an earlier one; the files of one setting in the order of recording (SMT first, then the CPUs that it switched).
 fn order(entries: &[Entry]) -> Vec<(&str, &str)> {
     let mut settings: Vec<&str> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -129,7 +129,7 @@ fn undo_file(system: &System, entries: &[&Entry], path: &str, format: Format, or
     }
 }
 
-/// A damaged journal must not make root write anywhere else.
+/// Checks that a path is that of a setting, so that a damaged journal cannot make root write elsewhere.
 fn check_path(path: &str) -> Result<()> {
     let settings = ["/proc/sys/", "/proc/irq/", "/sys/"];
     if settings.iter().any(|s| path.starts_with(s)) && !path.split('/').any(|part| part == "..") {
@@ -142,17 +142,17 @@ fn check_path(path: &str) -> Result<()> {
     })
 }
 
-/// Moves what still runs in the group to its parent and removes it.
+/// Moves the remaining processes of a control group to its parent, and removes the group.
 fn remove_cgroup(system: &System, path: &str) -> Result<Outcome> {
     let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
     let mut last = io::Error::from(io::ErrorKind::Other);
-    // First its CPUs go back: a group that is removed as a partition gives them back some time later. One whose making
-    // was interrupted has none.
+    // First returns its CPUs: a group that is removed while it is a partition returns them only some time later. A
+    // group whose creation was interrupted has none.
     let _ = system.write(&format!("{path}/cpuset.cpus.partition"), "member");
-    // The kernel lets go of a group a moment after its last process.
+    // The kernel releases a group a moment after the end of its last process.
     for _ in 0..100 {
         for pid in system.read_optional(&format!("{path}/cgroup.procs")).unwrap_or_default().split_whitespace() {
-            // A process that ended meanwhile needs no move.
+            // The process may have ended meanwhile.
             let _ = system.write(&format!("{parent}/cgroup.procs"), pid);
         }
         match system.remove_group(path) {

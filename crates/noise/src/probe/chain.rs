@@ -1,44 +1,44 @@
-//! Work of known length: loads that each need the one before, and a spin that touches no memory.
+//! Known work: dependent loads, and a spin that accesses no memory.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Memory of the chain: beyond what a PU's share of the last cache holds.
+/// Memory of the chain, bytes: more than a PU's share of the last-level cache.
 const BYTES: usize = 128 << 20;
-/// Of a machine's memory the chain takes at most this part.
+/// The chain takes at most one part in this many of the machine's memory.
 const OF_MEMORY: u64 = 32;
-/// Loads between two looks at the clock: some 50 to 300 us.
+/// Loads per reading of the clock: about 50 to 300 us.
 const LOADS: usize = 1_000;
-/// Steps of the spin between two looks at the clock: some 100 us.
+/// Steps of the spin per reading of the clock: about 100 us.
 const STEPS: u64 = 100_000;
 
-/// A cache line that holds the number of the next one.
+/// A cache line with the number of the next one.
 #[repr(align(64))]
 struct Line(u32);
 
-/// One ring through all lines, in an order that no prefetcher guesses.
+/// A ring through all lines, in an order that a prefetcher cannot predict.
 pub(super) struct Chain {
     lines: Vec<Line>,
 }
 
 impl Chain {
-    /// Allocates it on the node of the PU that this is called on.
+    /// Allocates it on the NUMA node of the calling thread's PU.
     pub(super) fn new() -> Self {
         let memory = (rustix::system::sysinfo().totalram as u64) / OF_MEMORY;
         let bytes = BYTES.min(usize::try_from(memory).unwrap_or(BYTES)).max(1 << 20);
         let count = (bytes / size_of::<Line>()).next_power_of_two() as u32;
-        // A full-period congruential generator (Hull & Dobell 1962: an odd increment, a multiplier of 1 modulo 4) goes
-        // through every number below a power of two once.
+        // A congruential generator of full period (Hull & Dobell 1962: an odd increment, a multiplier of 1 modulo 4)
+        // visits every number below a power of two once.
         let next = |i: u32| i.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) & (count - 1);
         Self { lines: (0..count).map(|i| Line(next(i))).collect() }
     }
 
-    /// The line at a part of the whole, for readers that begin apart.
+    /// The line at which reader `part` of `of` begins, so that readers begin at different places.
     pub(super) fn at(&self, part: usize, of: usize) -> u32 {
         (self.lines.len() / of.max(1) * part) as u32
     }
 
-    /// Nanoseconds a load, for about `time`; `from` becomes where it ended.
+    /// Nanoseconds per load, measured for about `time`; `from` is set to the line where it ended.
     pub(super) fn ns(&self, from: &mut u32, time: Duration) -> f64 {
         steady(time, LOADS as f64, || {
             let mut at = *from;
@@ -50,7 +50,7 @@ impl Chain {
     }
 }
 
-/// Nanoseconds of a hundred dependent steps in registers, for about `time`.
+/// Nanoseconds of a hundred dependent steps in registers, measured for about `time`.
 pub(super) fn spin_ns(time: Duration) -> f64 {
     steady(time, STEPS as f64 / 100.0, || {
         let mut x = black_box(1u64);
@@ -61,8 +61,8 @@ pub(super) fn spin_ns(time: Duration) -> f64 {
     })
 }
 
-/// Repeats a piece of work for about `time` and gives nanoseconds a unit of it, the mean of the middle half of all
-/// pieces: a thread that was put aside for a moment says nothing of how fast the machine is.
+/// Repeats a piece of work for about `time` and returns nanoseconds per unit, as the mean of the middle half of all
+/// pieces, so that preemptions of the thread do not affect the result.
 pub(super) fn steady(time: Duration, units: f64, mut piece: impl FnMut()) -> f64 {
     let began = Instant::now();
     let mut took = Vec::with_capacity(64);
@@ -76,7 +76,7 @@ pub(super) fn steady(time: Duration, units: f64, mut piece: impl FnMut()) -> f64
     middle(took)
 }
 
-/// Mean of the middle half.
+/// Mean of the middle half of the values.
 pub(super) fn middle(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let cut = values.len() / 4;

@@ -1,4 +1,4 @@
-//! The reference weight: what a few milliseconds of known work take, here and now.
+//! Probes: time a few milliseconds of known work, to measure how fast the machine is at this moment.
 
 mod chain;
 mod read;

@@ -1,4 +1,4 @@
-//! A probe in its seats, and one reading of it.
+//! A probe with its threads' CPUs, and its readings.
 
 use super::chain::{Chain, spin_ns};
 use super::wakeup::{bind_here, round_trip_ns};
@@ -8,33 +8,33 @@ use std::time::Duration;
 use tare_cpuset::AffinityError;
 use tare_cpuset::{CpuSet, ThreadRefused};
 
-/// Shares of a reading's time.
+/// Shares of the parts in the time of a reading.
 const CHAIN: f64 = 0.55;
 const SPIN: f64 = 0.25;
 const WAKEUP: f64 = 0.2;
 
-/// Where a probe reads: where the work goes that it stands alongside.
+/// The CPUs of a probe's threads: those of the work that it is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seats {
-    /// One thread each that loads and spins, all at the same time; none: wherever the system puts it.
+    /// One thread for each element, which loads and spins, all at the same time; `None` if the OS places the thread.
     pub workers: Vec<Option<CpuSet>>,
-    /// Two threads that wake each other, the client's seat first.
+    /// Two threads that wake each other: first the client's CPUs, then the server's.
     pub pair: [Option<CpuSet>; 2],
 }
 
-/// What the known work took.
+/// Times of the known work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
-    /// A load that needs the one before, from memory: nanoseconds, mean over the seats.
+    /// A dependent load from memory: nanoseconds, mean over the threads.
     pub chain_ns: f64,
-    /// A hundred dependent steps in registers: nanoseconds, mean over the seats.
+    /// A hundred dependent steps in registers: nanoseconds, mean over the threads.
     pub spin_ns: f64,
-    /// Waking the other thread and being woken by it, over a socket: nanoseconds.
+    /// A round trip of waking the other thread and being woken by it, over a socket: nanoseconds.
     pub wakeup_ns: f64,
 }
 
 impl Reading {
-    /// Half-way between two readings.
+    /// The mean of two readings.
     pub fn between(&self, other: &Self) -> Self {
         Self {
             chain_ns: f64::midpoint(self.chain_ns, other.chain_ns),
@@ -48,15 +48,16 @@ impl Reading {
 pub struct Probe {
     seats: Seats,
     chain: Chain,
-    /// Where each worker goes on.
+    /// The line at which each worker continues.
     from: Vec<u32>,
 }
 
 impl Probe {
-    /// Makes it, with its memory near the first seat. Takes about a tenth of a second.
+    /// Creates a probe, with its memory on the node of the first worker. Takes about 0.1 s.
     ///
     /// # Errors
-    /// [`NoiseError::Bind`] when this process may not run there.
+    /// [`NoiseError::Bind`] when this process may not run on the CPUs; [`NoiseError::Thread`] when a thread cannot be
+    /// started.
     pub fn new(seats: Seats) -> Result<Self> {
         let first = seats.workers.first().cloned().flatten();
         let made = thread::scope(|scope| {
@@ -70,10 +71,11 @@ impl Probe {
         Ok(Self { seats, chain, from })
     }
 
-    /// Times the work for about `length` in all.
+    /// Times the work, for about `length` in total.
     ///
     /// # Errors
-    /// [`NoiseError::Bind`] when a thread could not be put into its seat.
+    /// [`NoiseError::Bind`] when a thread cannot be bound; [`NoiseError::Thread`] when it cannot be started;
+    /// [`NoiseError::Probe`] when the two threads cannot communicate.
     pub fn read(&mut self, length: Duration) -> Result<Reading> {
         let chain = &self.chain;
         let worked = thread::scope(|scope| {

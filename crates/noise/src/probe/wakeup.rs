@@ -1,4 +1,4 @@
-//! Two threads that wake each other, as a client and its server do.
+//! Measures two threads that wake each other, like a client and its server.
 
 use super::chain::middle;
 use std::io::{self, Read, Write};
@@ -9,7 +9,8 @@ use tare_cpuset::AffinityError;
 use tare_cpuset::bind_thread;
 use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused};
 
-/// Nanoseconds there and back over a socket between a thread on `first` and one on `second`, for about `time`.
+/// Nanoseconds of a round trip over a socket between a thread on `first` and one on `second`, measured for about
+/// `time`.
 pub(super) fn round_trip_ns(
     first: Option<&CpuSet>,
     second: Option<&CpuSet>,
@@ -22,7 +23,7 @@ pub(super) fn round_trip_ns(
     thread::scope(|scope| {
         let answerer = Builder::new().spawn_scoped(scope, move || {
             let bound = bind_here(second);
-            // Dropped at the end, which is how the caller learns that no one answers.
+            // `far` is dropped at the end of this closure, so that the caller sees that no one answers.
             if bound.is_ok() {
                 answer(far);
             }
@@ -32,7 +33,7 @@ pub(super) fn round_trip_ns(
             Ok(answerer) => answerer,
             Err(refused) => return Ok(Err(io::Error::other(ThreadRefused::from(refused)))),
         };
-        // The socket goes with the caller, so that the answerer ends when it does.
+        // The caller owns the socket, so that the answerer ends when the caller does.
         let caller = move || bind_here(first).map(|()| call(near, time));
         let caller = match Builder::new().spawn_scoped(scope, caller) {
             Ok(caller) => caller,
@@ -44,7 +45,7 @@ pub(super) fn round_trip_ns(
     })
 }
 
-/// Binds this thread; none leaves it where the system puts it.
+/// Binds this thread; with `None` the OS places it.
 pub(super) fn bind_here(cpus: Option<&CpuSet>) -> Result<(), AffinityError> {
     cpus.map_or(Ok(()), |cpus| bind_thread(ThreadRef::of_this_thread(), cpus))
 }

@@ -1,4 +1,4 @@
-//! Whether a level can be had here and by this user, found out without changing anything.
+//! Checks whether this machine and this user can set a level, without changing anything.
 
 use super::level::DMA_LATENCY;
 use super::{Level, Setting, files, frequency, irq, shield};
@@ -6,12 +6,12 @@ use crate::system::System;
 use std::fmt;
 use std::io::ErrorKind;
 
-/// Why a level cannot be had.
+/// Why a level cannot be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lacking {
-    /// The machine or its kernel does not have it.
+    /// The machine or its kernel does not support it.
     NotHere(String),
-    /// This user lacks the right: what needs root, and how to get it.
+    /// This user lacks a permission: the rest of the sentence "needs root".
     Right(String),
 }
 
@@ -28,20 +28,20 @@ fn not_here(reason: impl Into<String>) -> Option<Lacking> {
     Some(Lacking::NotHere(reason.into()))
 }
 
-/// Whether a level can be set here; the answer of [`Level::availability`].
+/// Whether a level can be set here; the result of [`Level::availability`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
-    /// It can be set, or is so already.
+    /// It can be set, or is already set.
     Available,
-    /// It cannot; a condition that needs it is not realizable.
+    /// It cannot be set. A condition that needs it is not realizable.
     NotAvailable {
-        /// What this machine lacks, or the right this user lacks with the command that needs it.
+        /// What this machine does not support, or the command that needs root.
         reason: String,
     },
 }
 
 impl Level {
-    /// Whether this level can be had. One that equals what is found needs no right and no write.
+    /// Whether this level can be set. A level that is already set needs neither permission nor a write.
     pub fn availability(&self, system: &System) -> Availability {
         match self.lacking(system) {
             None => Availability::Available,
@@ -49,12 +49,12 @@ impl Level {
         }
     }
 
-    /// Whether this machine has it, for root at least.
+    /// Whether this machine supports it, at least for root.
     pub(crate) fn is_here(&self, system: &System) -> bool {
         matches!(self.lacking(system), None | Some(Lacking::Right(_)))
     }
 
-    /// Why it cannot be had, if so.
+    /// Why it cannot be set, if so.
     pub(crate) fn lacking(&self, system: &System) -> Option<Lacking> {
         match (self.setting(), self.cpus()) {
             (Setting::IrqAffinity | Setting::CpuShield, None) => None,
@@ -67,8 +67,8 @@ impl Level {
         }
     }
 
-    /// The command by which an administrator sets this level by hand, until the machine restarts; none where there
-    /// is no such file here, or where it takes more than a command.
+    /// The command with which an administrator can set this level until the next reboot. `None` if this machine has no
+    /// such file, or one command is not enough.
     pub fn command(&self, system: &System) -> Option<String> {
         if self.setting() == Setting::Frequency {
             return None;
@@ -114,7 +114,7 @@ impl Level {
         })
     }
 
-    /// A governor or choice that this kernel does not offer.
+    /// Whether this kernel does not offer the governor or choice.
     fn lacking_choice(&self, system: &System, path: &str) -> Option<Lacking> {
         let offered = match self.setting() {
             Setting::Governor => {
@@ -152,7 +152,7 @@ impl Level {
         if system.may_write(DMA_LATENCY).is_ok() {
             return None;
         }
-        // Reading it, to verify, takes root as well.
+        // Verifying reads the file, which also needs root.
         Some(Lacking::Right(format!(" to open {DMA_LATENCY}: run with sudo")))
     }
 
@@ -189,7 +189,7 @@ impl Level {
     }
 }
 
-/// Why this process may not write `value` to `path`, with the command that may.
+/// Why this process may not write `value` to `path`, with the command for an administrator.
 fn writable(system: &System, path: &str, setting: Setting, value: &str) -> Option<Lacking> {
     let error = system.may_write(path).err()?;
     Some(match error.kind() {
@@ -202,7 +202,7 @@ fn writable(system: &System, path: &str, setting: Setting, value: &str) -> Optio
     })
 }
 
-/// The command by which an administrator sets `value`.
+/// The command with which an administrator sets `value`.
 fn command(path: &str, value: &str) -> String {
     match path.strip_prefix("/proc/sys/") {
         Some(name) => format!("sudo sysctl {}={value}", name.replace('/', ".")),

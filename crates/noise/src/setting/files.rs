@@ -1,14 +1,14 @@
-//! Settings that are values in files: where, and how a level is written there.
+//! Settings that are values in files: their paths, and how levels are written and read.
 
 use super::Setting;
 use crate::error::{NoiseError, Result};
 use crate::journal::Format;
 use crate::system::System;
 
-/// Folder of CPU files.
+/// Folder of the kernel's CPU files.
 pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
 
-/// The files that hold `setting`, all to be written alike; empty where this machine has none.
+/// The files of `setting`, which are all written; empty if this machine has none.
 pub(crate) fn paths(setting: Setting, system: &System) -> Vec<String> {
     let one = |path: &str| vec![path.to_owned()];
     let all = match setting {
@@ -20,7 +20,7 @@ pub(crate) fn paths(setting: Setting, system: &System) -> Vec<String> {
         Setting::AslrSystem => one("/proc/sys/kernel/randomize_va_space"),
         Setting::PerfEventParanoid => one("/proc/sys/kernel/perf_event_paranoid"),
         Setting::IntelPstate => vec![format!("{CPUS}/intel_pstate/status")],
-        // By policy, not by CPU: the files of CPUs that share a policy are one and the same.
+        // By policy, not by CPU: CPUs that share a policy share its file.
         Setting::Governor => policies(system).iter().map(|p| format!("{p}/scaling_governor")).collect(),
         Setting::Turbo => {
             let intel = format!("{CPUS}/intel_pstate/no_turbo");
@@ -36,9 +36,9 @@ pub(crate) fn paths(setting: Setting, system: &System) -> Vec<String> {
     all.into_iter().filter(|path| system.exists(path)).collect()
 }
 
-/// Files that the kernel changes as a result of writing those of [`paths`], to be put back after them: CPUs that an
-/// administrator had taken offline one by one come back with SMT; a policy's own boost follows the common one; another
-/// driver of frequencies begins with its own governor and bounds.
+/// Files that the kernel changes when those of [`paths`] are written, and that are restored after them: CPUs that an
+/// administrator had taken offline come online with SMT; a policy's own boost follows the common one; another frequency
+/// driver starts with its own governor and bounds.
 pub(crate) fn followers(setting: Setting, system: &System) -> Vec<String> {
     let all: Vec<String> = match setting {
         Setting::Smt => {
@@ -65,7 +65,7 @@ pub(crate) fn policies(system: &System) -> Vec<String> {
     system.names(&folder).iter().filter(|n| n.starts_with("policy")).map(|n| format!("{folder}/{n}")).collect()
 }
 
-/// How the files of `setting` are read.
+/// The format of the files of `setting`.
 pub(crate) fn format(setting: Setting) -> Format {
     match setting {
         Setting::Thp | Setting::ThpDefrag => Format::Choice,
@@ -88,7 +88,7 @@ fn decode(setting: Setting, path: &str, value: &str) -> String {
     match (setting, value) {
         (Setting::NumaBalancing, "0") => "off",
         (Setting::NumaBalancing, "1") => "on",
-        // 3 is both (admin-guide/sysctl/kernel): no level here.
+        // 3 is both (admin-guide/sysctl/kernel), which is not a level here.
         (Setting::NumaBalancing, "2") => "tiering",
         (Setting::NumaDemotion, "true") => "on",
         (Setting::NumaDemotion, "false") => "off",
@@ -99,14 +99,14 @@ fn decode(setting: Setting, path: &str, value: &str) -> String {
                 "off"
             }
         }
-        // Without SMT, or with SMT switched off for good at boot, there are no siblings: that is off.
+        // Without SMT, or if SMT was disabled permanently at boot, there are no siblings: this is off.
         (Setting::Smt, "notsupported" | "forceoff") => "off",
         _ => value,
     }
     .to_owned()
 }
 
-/// The level that the machine's files say now.
+/// The present level, from the machine's files; several different ones are joined by `+`.
 pub(crate) fn read(setting: Setting, system: &System) -> Result<String> {
     let paths = paths(setting, system);
     if paths.is_empty() {
@@ -127,7 +127,7 @@ pub(crate) fn read(setting: Setting, system: &System) -> Result<String> {
     Ok(levels.join("+"))
 }
 
-/// Why a machine lacks `setting`.
+/// Why a machine does not support `setting`.
 pub(crate) fn missing(setting: Setting) -> &'static str {
     match setting {
         Setting::NumaBalancing => "this kernel has no automatic NUMA balancing (CONFIG_NUMA_BALANCING)",

@@ -1,4 +1,4 @@
-//! A fixed frequency: for every frequency domain the same lower and upper bound.
+//! Fixed frequencies (equal lower and upper bounds in every frequency domain), and idle states.
 
 use super::Setting;
 use super::files::{self, CPUS, policies};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const MIN: &str = "scaling_min_freq";
 const MAX: &str = "scaling_max_freq";
 
-/// Whether it is the name of a level.
+/// Whether a text is a level of the frequency.
 pub(super) fn is_level(text: &str) -> bool {
     let mhz = text.parse::<u32>().is_ok_and(|mhz| mhz > 0 && mhz.to_string() == text);
     mhz || ["lowest", "highest"].contains(&text)
@@ -19,7 +19,7 @@ fn khz(system: &System, policy: &str, name: &str) -> Option<u64> {
     system.read_optional(&format!("{policy}/{name}"))?.trim().parse().ok()
 }
 
-/// What a domain is held at for a level, kHz; none where it has no such frequency.
+/// The frequency of a domain for a level, kHz; `None` if it does not support that frequency.
 fn wanted(system: &System, policy: &str, level: &str) -> Option<u64> {
     let (least, most) = (khz(system, policy, "cpuinfo_min_freq")?, khz(system, policy, "cpuinfo_max_freq")?);
     let mhz: u64 = match level {
@@ -27,7 +27,7 @@ fn wanted(system: &System, policy: &str, level: &str) -> Option<u64> {
         "highest" => return Some(most),
         mhz => mhz.parse().ok()?,
     };
-    // Drivers with a table of frequencies say so, and round to MHz what is not a whole number of them.
+    // Drivers with a table of frequencies list them; they may not be whole numbers of MHz.
     let listed = system.read_optional(&format!("{policy}/scaling_available_frequencies")).unwrap_or_default();
     let mut listed = listed.split_whitespace().filter_map(|khz| khz.parse::<u64>().ok()).peekable();
     match listed.peek() {
@@ -36,12 +36,12 @@ fn wanted(system: &System, policy: &str, level: &str) -> Option<u64> {
     }
 }
 
-/// The domains of this machine whose bounds can be written.
+/// The frequency domains of this machine that have bounds.
 fn domains(system: &System) -> Vec<String> {
     policies(system).into_iter().filter(|policy| system.exists(&format!("{policy}/{MIN}"))).collect()
 }
 
-/// Why a level cannot be had, rights aside.
+/// Why this machine does not support a level, apart from permissions.
 pub(super) fn lacking(system: &System, level: &str) -> Option<String> {
     domains(system).iter().find(|policy| wanted(system, policy, level).is_none()).map(|policy| {
         let mhz = |name| khz(system, policy, name).map_or("?".to_owned(), |khz| (khz / 1000).to_string());
@@ -51,7 +51,7 @@ pub(super) fn lacking(system: &System, level: &str) -> Option<String> {
     })
 }
 
-/// The bounds of all domains, MHz: one number where they are fixed, `800-3600` where they are not.
+/// The bounds of all domains, MHz: one number for a fixed frequency, `800-3600` otherwise.
 pub(super) fn read(system: &System) -> Result<String> {
     let mut found: Vec<String> = Vec::new();
     for policy in domains(system) {
@@ -74,7 +74,7 @@ pub(super) fn read(system: &System) -> Result<String> {
     Ok(found.join("+"))
 }
 
-/// Whether every domain is held at the level.
+/// Whether every domain is fixed at the level.
 pub(super) fn is_held(system: &System, level: &str) -> bool {
     let all = domains(system);
     !all.is_empty()
@@ -84,8 +84,8 @@ pub(super) fn is_held(system: &System, level: &str) -> bool {
         })
 }
 
-/// What is written where, in the order in which it is undone; it is done in the reverse one. A lower bound above the
-/// upper one is refused: above what is found the upper bound goes first.
+/// Files and values, in the order of undoing; writing is in the reverse order. The kernel refuses a lower bound above
+/// the upper one, so for a frequency above the present bounds the upper bound is written first.
 pub(super) fn writes(system: &System, level: &str) -> Vec<(String, String)> {
     let mut writes = Vec::new();
     for policy in domains(system) {
@@ -97,12 +97,12 @@ pub(super) fn writes(system: &System, level: &str) -> Vec<(String, String)> {
     writes
 }
 
-/// Whether it may be the name of a state; whether this machine has it is seen later.
+/// Whether a text may be the name of an idle state. Whether this machine has it is checked later.
 pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// The states by name with the time it takes to leave them, us: the largest of all CPUs, which may be of several kinds.
+/// The idle states by name, with their exit latency, us: the largest of all CPUs, which may be of several kinds.
 pub(super) fn states(system: &System) -> BTreeMap<String, i32> {
     let mut states: BTreeMap<String, i32> = BTreeMap::new();
     let is_cpu = |name: &&String| name.strip_prefix("cpu").is_some_and(|digits| digits.parse::<u32>().is_ok());
@@ -120,12 +120,12 @@ pub(super) fn states(system: &System) -> BTreeMap<String, i32> {
     states
 }
 
-/// The latency to ask for, us, so that this state may be entered and no deeper one.
+/// The latency limit, us, that allows this idle state and no deeper one.
 pub(crate) fn latency_us(system: &System, name: &str) -> Option<i32> {
     states(system).get(name).copied()
 }
 
-/// The level that a request of so many microseconds comes to.
+/// The level that corresponds to a latency limit in microseconds.
 pub(super) fn level(system: &System, us: i32) -> String {
     if us == 0 {
         return "off".to_owned();
@@ -135,7 +135,7 @@ pub(super) fn level(system: &System, us: i32) -> String {
     let allowed = states.iter().filter(|(_, latency)| **latency <= us && **latency > 0).max_by_key(|(_, us)| **us);
     match allowed {
         Some((name, _)) if us <= deepest => name.clone(),
-        // Shallower than every state but polling.
+        // Only polling is allowed.
         None if us < deepest => "off".to_owned(),
         _ => "on".to_owned(),
     }

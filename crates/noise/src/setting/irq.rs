@@ -1,10 +1,10 @@
-//! Where interrupts may go.
+//! The CPUs of interrupts.
 
 use super::files::CPUS;
 use crate::system::System;
 use tare_cpuset::CpuSet;
 
-/// Files of all interrupts with their CPUs, as far as they can be read.
+/// The files of all interrupts with their CPUs; those that cannot be read are skipped.
 pub(crate) fn all(system: &System) -> Vec<(String, CpuSet)> {
     system
         .names("/proc/irq")
@@ -18,17 +18,18 @@ pub(crate) fn all(system: &System) -> Vec<(String, CpuSet)> {
         .collect()
 }
 
-/// CPUs that some interrupt may use.
+/// CPUs that any interrupt may use.
 pub(crate) fn reachable(system: &System) -> CpuSet {
     all(system).iter().flat_map(|(_, cpus)| cpus.iter()).collect()
 }
 
-/// Files of the interrupts that may use one of `cpus`.
+/// The files of interrupts that may use one of `cpus`.
 pub(crate) fn on_cpus(system: &System, cpus: &CpuSet) -> Vec<String> {
     all(system).into_iter().filter(|(_, list)| !list.intersection(cpus).is_empty()).map(|(path, _)| path).collect()
 }
 
-/// The CPUs for each interrupt that has to move to avoid `cpus`: its own others, or where it has none all others.
+/// The new CPUs of each interrupt that must avoid `cpus`: the rest of its own CPUs, or, if there are none, all other
+/// CPUs.
 pub(crate) fn moves(system: &System, cpus: &CpuSet) -> Vec<(String, CpuSet)> {
     let others = online(system).difference(cpus);
     all(system)

@@ -1,49 +1,49 @@
-//! The settings by name.
+//! The list of settings with their names.
 
 use crate::error::NoiseError;
 use std::str::FromStr;
 
-/// A factor that is set for the whole machine, and put back.
+/// A setting of the whole machine, which is restored after a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Setting {
     /// Automatic NUMA balancing: the kernel moves pages and tasks between nodes (kernel.numa_balancing).
     NumaBalancing,
-    /// Demotion: where memory gets short, pages go to a slower node in place of swap (kernel mm/numa/demotion_enabled).
+    /// Demotion: when memory is short, pages move to a slower node instead of swap (kernel mm/numa/demotion_enabled).
     NumaDemotion,
     /// Transparent huge pages.
     Thp,
-    /// How hard a fault tries to make a huge page.
+    /// How much work a page fault does to allocate a huge page.
     ThpDefrag,
     /// Preference for swapping over dropping page cache (vm.swappiness).
     Swappiness,
-    /// Address-space randomisation of all new processes (kernel.randomize_va_space). For one process alone no
-    /// right is needed: personality(2).
+    /// Address-space randomisation of all new processes (kernel.randomize_va_space). A single process needs no
+    /// privileges for it: personality(2).
     AslrSystem,
     /// Who may use hardware counters (kernel.perf_event_paranoid).
     PerfEventParanoid,
-    /// What Intel's driver of frequencies does: chooses them, leaves that to governors, or is off.
+    /// Mode of Intel's frequency driver: it chooses frequencies itself, leaves that to governors, or is off.
     IntelPstate,
     /// CPU frequency governor of every frequency domain.
     Governor,
     /// Turbo or boost frequencies (intel_pstate/no_turbo, or cpufreq/boost).
     Turbo,
-    /// SMT siblings of all cores, online or not.
+    /// Whether the SMT siblings of all cores are online.
     Smt,
-    /// Every CPU at one frequency, whatever its load.
+    /// Every CPU at a fixed frequency, independent of its load.
     Frequency,
-    /// Idle states deeper than polling, or than a chosen one, forbidden by holding /dev/cpu_dma_latency open.
+    /// Limits idle states to polling or to a given state, by holding /dev/cpu_dma_latency open.
     CStates,
-    /// Interrupts moved away from given CPUs.
+    /// Moves interrupts away from given CPUs.
     IrqAffinity,
-    /// Given CPUs taken away from all other processes, by a cgroup v2 cpuset partition.
+    /// Reserves given CPUs by a cgroup v2 cpuset partition, so that other processes cannot use them.
     CpuShield,
-    /// Page cache dropped: an action, with nothing to restore.
+    /// Drops the page cache: an action, with nothing to restore.
     PageCache,
 }
 
 impl Setting {
-    /// All settings, in the order in which they are listed.
+    /// All settings, in the order of listings.
     pub const ALL: [Self; 16] = [
         Self::NumaBalancing,
         Self::NumaDemotion,
@@ -85,7 +85,7 @@ impl Setting {
         }
     }
 
-    /// Its levels, in words for messages and help.
+    /// Its levels, as text for messages and help.
     pub fn levels(self) -> &'static str {
         match self {
             Self::NumaBalancing => "on, off or tiering (hot pages come from slower nodes to faster ones; Linux 5.18)",

@@ -1,4 +1,4 @@
-//! Levels of a setting, read, checked and verified.
+//! Levels of a setting: parsing, reading and verifying.
 
 use super::{Setting, files, frequency, irq, shield};
 use crate::error::{NoiseError, Result};
@@ -6,7 +6,7 @@ use crate::system::System;
 use std::fmt;
 use tare_cpuset::CpuSet;
 
-/// A level that a [`Setting`] has; made by [`Setting::level`].
+/// A valid level of a [`Setting`], created by [`Setting::level`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
     setting: Setting,
@@ -39,7 +39,7 @@ impl Setting {
             Self::PageCache => ["keep", "drop"].contains(&text),
         };
         if known {
-            // One spelling a level, so that two equal ones compare equal.
+            // A single spelling per level, so that equal levels compare equal.
             let text = cpus.as_ref().map_or_else(|| text.to_owned(), |list| format!("cpus:{list}"));
             Ok(Level { setting: self, text, cpus })
         } else {
@@ -47,12 +47,12 @@ impl Setting {
         }
     }
 
-    /// The level the machine has now, in the words of [`Setting::levels`]; another word where the machine is in a
-    /// state that has no level (`performance+powersave` where frequency domains differ). For interrupts the CPUs
-    /// that some interrupt may use.
+    /// The level that the machine has now, in the words of [`Setting::levels`]; another word if this is not a level
+    /// (`performance+powersave` if frequency domains differ). For interrupts, the CPUs that any interrupt may use.
     ///
     /// # Errors
-    /// [`NoiseError::NotAvailable`] where the machine lacks it, [`NoiseError::Read`] where it cannot be read.
+    /// [`NoiseError::NotAvailable`] when the machine does not support the setting; [`NoiseError::Read`] when it cannot
+    /// be read.
     pub fn read(self, system: &System) -> Result<String> {
         match self {
             Self::Frequency => frequency::read(system),
@@ -66,7 +66,7 @@ impl Setting {
 }
 
 impl Level {
-    /// The setting that it is a level of.
+    /// The setting of this level.
     pub fn setting(&self) -> Setting {
         self.setting
     }
@@ -81,11 +81,11 @@ impl Level {
         self.cpus.as_ref()
     }
 
-    /// Reads the machine and makes sure that it has this level, from this or any other process. Returns what
-    /// escapes it without making it untrue: interrupts that this kernel does not let move.
+    /// Reads the setting and checks that the machine has this level, no matter which process set it. Returns tolerated
+    /// exceptions: interrupts that this kernel cannot move.
     ///
     /// # Errors
-    /// [`NoiseError::NotVerified`] when it does not; those of [`Setting::read`].
+    /// [`NoiseError::NotVerified`] when the level differs; the errors of [`Setting::read`].
     pub fn verify(&self, system: &System) -> Result<Vec<String>> {
         match (self.setting, &self.cpus) {
             (Setting::PageCache, _) | (Setting::IrqAffinity, None) => Ok(Vec::new()),
@@ -111,8 +111,8 @@ impl fmt::Display for Level {
 /// Path of the latency request device.
 pub(crate) const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
 
-/// The device shows the strictest request of all holders as a 32-bit number of microseconds in the machine's own
-/// byte order (kernel documentation, power/pm_qos_interface).
+/// Reads the level from the device, which shows the strictest request of all holders as a 32-bit number of microseconds
+/// in the machine's byte order (kernel documentation, power/pm_qos_interface).
 fn read_c_states(system: &System) -> Result<String> {
     use std::io::Read;
     let path = system.path(DMA_LATENCY);

@@ -1,5 +1,4 @@
-//! The machine-wide factors: their names, levels, what is there now, and whether this machine and user can have
-//! another level.
+//! The machine-wide settings: their names, levels and present values, and whether another level can be set.
 
 mod availability;
 mod files;

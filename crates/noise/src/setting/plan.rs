@@ -1,4 +1,4 @@
-//! What has to be done for a level, as steps that the session journals and performs.
+//! The steps to set a level, which a session records in the journal and performs.
 
 use super::{Level, Setting, files, frequency, irq, shield};
 use crate::journal::{Format, Undo};
@@ -11,21 +11,21 @@ pub(crate) enum Step {
         path: String,
         format: Format,
         value: String,
-        /// Some interrupts refuse to move: recorded, and no error.
+        /// If the kernel refuses the value, this is recorded and is not an error: some interrupts cannot be moved.
         may_refuse: bool,
     },
-    /// Record only: the kernel will change it.
+    /// Only record the file: the kernel will change it.
     Follow { path: String },
-    /// Switch a controller on for the groups below.
+    /// Enable a controller for the groups below.
     Controller { path: String, name: &'static str },
     /// Create a control group.
     MakeGroup { path: &'static str },
-    /// Write to a file of the group just made, which goes away with it.
+    /// Write to a file of the group that was just created; the file disappears with the group.
     InGroup { path: String, value: String },
 }
 
 impl Step {
-    /// What the journal must hold before this step is done. `original` is the file's text now.
+    /// What the journal must contain before this step is performed. `original` is the file's present text.
     pub(crate) fn undo(&self, original: String) -> Option<Undo> {
         Some(match self {
             Self::Write { path, format, value, .. } => {
@@ -49,8 +49,8 @@ impl Step {
     }
 }
 
-/// The steps for `level`. They are journalled in this order, and undone in this order within the setting; those of a
-/// frequency are done in the reverse one.
+/// The steps for `level`. They are recorded in this order, and undone in this order within the setting. Those of a
+/// frequency are performed in the reverse order.
 pub(crate) fn steps(level: &Level, system: &System) -> Vec<Step> {
     let setting = level.setting();
     match (setting, level.cpus()) {
@@ -73,7 +73,7 @@ pub(crate) fn steps(level: &Level, system: &System) -> Vec<Step> {
                 value: value.to_owned(),
             };
             vec![
-                // Undone in this order: first the group goes, then the controller.
+                // The order of undoing: first the group is removed, then the controller is disabled.
                 Step::MakeGroup { path: shield::SHIELD },
                 Step::Controller { path: format!("{}/cgroup.subtree_control", shield::CGROUP), name: "cpuset" },
                 file("cpuset.cpus", &cpus.to_string()),

@@ -1,5 +1,5 @@
-//! The CPU shield: a control group at the root of cgroup v2 whose cpuset is a partition, so that its CPUs are taken
-//! from every other group (kernel documentation, admin-guide/cgroup-v2, cpuset.cpus.partition).
+//! The CPU shield: a group directly below the root of cgroup v2 whose cpuset is a partition, so that no other group can
+//! use its CPUs (kernel documentation, admin-guide/cgroup-v2, cpuset.cpus.partition).
 
 use crate::error::Result;
 use crate::journal::Format;
@@ -7,10 +7,10 @@ use crate::system::System;
 
 /// Root of cgroup v2.
 pub(crate) const CGROUP: &str = "/sys/fs/cgroup";
-/// The group this tool makes.
+/// The group that this tool creates.
 pub(crate) const SHIELD: &str = "/sys/fs/cgroup/tare.shield";
 
-/// The level now. A partition that the kernel does not accept shows the kernel's reason.
+/// The present level. If the kernel does not accept the partition, the text has the kernel's reason.
 pub(crate) fn read(system: &System) -> Result<String> {
     if !system.exists(SHIELD) {
         return Ok("off".to_owned());

@@ -1,4 +1,4 @@
-//! Affinities of processes that are someone else's: as found afterwards, also of those that were made meanwhile.
+//! Tests of affinities of other programs' processes: they are restored, also those of processes created meanwhile.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -9,7 +9,7 @@ use tare_cpuset::{CpuSet, ThreadRef};
 use tare_cpuset::{affinity_of, bind_thread};
 use tare_noise::{HostLock, System, ThreadAffinities, recover, verify_as_found};
 
-/// A server with a process a connection: for every line that it is sent it makes one, and says its number.
+/// A server with a process per connection: for every line that it gets, it creates one and prints its number.
 struct Forking {
     parent: Child,
     lines: BufReader<std::process::ChildStdout>,
@@ -58,9 +58,9 @@ fn processes_that_a_bound_one_makes_get_back_what_it_had() {
         let unasked = server.makes_one();
         assert_eq!(affinity_of(unasked).unwrap(), *one, "it inherits");
         let of_another = another.makes_one();
-        // One that is found when it has inherited already, and is asked for.
+        // A process that has already inherited the CPUs and is then bound explicitly.
         let asked = server.makes_one();
-        // One that its owner has moved meanwhile.
+        // A process that its owner has bound elsewhere meanwhile.
         let moved = server.makes_one();
         bind_thread(moved, other).unwrap();
         affinities.bind(&[asked, moved, owners].map(|thread| (thread, one.clone())), false).unwrap();
@@ -101,7 +101,7 @@ fn a_thread_that_is_gone_is_an_error_unless_it_may_be_and_then_the_others_are_bo
     server.ends();
 }
 
-/// Whether the journal says of a living thread that it is still to be put back.
+/// Whether the journal has a living thread that is not restored yet.
 fn waits(state: &Path) -> bool {
     let found = verify_as_found(&System::real(), state);
     found

@@ -1,4 +1,4 @@
-//! What a trial left is put back by the one who ended it, and proved before the next one begins.
+//! Tests that settings which a killed trial left are restored, and that this is verified before the next trial.
 
 use crate::common::{Machine, kill, level};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ fn left_by_a_killed_trial() -> Machine {
     machine
 }
 
-/// The machine's files by their paths on it.
+/// The machine's files by their paths below its root.
 fn relative(machine: &Machine) -> BTreeMap<PathBuf, String> {
     let root = machine.root();
     machine.tree().into_iter().map(|(path, text)| (path.strip_prefix(&root).unwrap().to_owned(), text)).collect()
@@ -80,7 +80,7 @@ fn somebody_elses_value_is_left_alone_and_is_an_error() {
 fn a_journal_of_roots_that_still_waits_is_foreign() {
     let machine = Machine::new();
     verify_as_found(&machine.system(), &machine.state()).unwrap();
-    // One that was killed before its first entry.
+    // The journal of a run that was killed before its first entry.
     machine.put("/var/lib/tare/journal.jsonl", "");
     verify_as_found(&machine.system(), &machine.state()).unwrap();
     machine.put("/var/lib/tare/journal.jsonl", "{}\n");

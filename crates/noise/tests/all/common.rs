@@ -1,4 +1,4 @@
-//! What the tests of this crate share, with one of whole programs (`tests/all/ends`).
+//! Code shared by the tests of this crate, and by tests of whole programs (`tests/all/ends`).
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use std::collections::BTreeMap;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use tare_noise::{HostLock, Level, NoiseError, RestoreReport, Session, Setting, System, fake};
 use tempfile::TempDir;
 
-/// Settings of this machine that tests may change without harm to what else runs here, with two levels each, so that
-/// one of them differs from what is found.
+/// Settings of this machine that tests may change without disturbing what else runs here, with two levels each, so that
+/// at least one of them differs from the present one.
 pub const HARMLESS: [(Setting, [&str; 2]); 6] = [
     (Setting::NumaBalancing, ["on", "off"]),
     (Setting::Thp, ["always", "never"]),
@@ -54,7 +54,7 @@ impl Machine {
         Session::begin(self.system(), &self.state(), self.lock()).unwrap()
     }
 
-    /// A new one with what its files hold and a session that has changed nothing yet.
+    /// A new machine, the content of its files, and a session that has changed nothing yet.
     pub fn begun() -> (Self, BTreeMap<PathBuf, String>, Session) {
         let machine = Self::new();
         let (before, (session, _)) = (machine.tree(), machine.begin());
@@ -84,8 +84,8 @@ impl Machine {
     }
 }
 
-/// All files below `root` with their contents, without halves that a killed writer left alongside them and without what
-/// goes meanwhile.
+/// All files below `root` with their contents, without partial files that a killed writer left and without files that
+/// disappear meanwhile.
 pub fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
@@ -107,7 +107,7 @@ pub fn level(setting: Setting, text: &str) -> Level {
     setting.level(text).unwrap()
 }
 
-/// The lock of this machine, waited for: other programs, and these tests run from another folder, may have it.
+/// Waits for the lock of this machine, which other programs, or these tests in another folder, may hold.
 pub fn host_lock() -> HostLock {
     host_lock_in(&HostLock::default_dir())
 }
@@ -122,9 +122,9 @@ pub fn host_lock_in(folder: &Path) -> HostLock {
     HostLock::acquire(folder).unwrap()
 }
 
-/// Ends a session as SIGKILL does: nothing runs. (Its lock goes with the file descriptor.)
+/// Ends a session as SIGKILL would, without any cleanup.
 pub fn kill(session: Session, machine: &Machine) {
     std::mem::forget(session);
-    // The forgotten descriptor keeps the lock: a new file takes its place, as no other process is about.
+    // The forgotten descriptor keeps the lock, so its file is removed: the next session then creates a new one.
     fs::remove_file(machine.dir.path().join("tare-host.lock")).unwrap();
 }

@@ -1,24 +1,24 @@
-//! Crash points in turn (`tare_files::crash`): each run of a command is ended at the next of them, until one comes to
-//! its end.
+//! Runs a command once for each crash point (`tare_files::crash`), which ends it there, until a run completes.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Points by their label, with how often each was the crash.
+/// Labels of crash points, with how often the program crashed at each.
 pub type Counts = BTreeMap<String, usize>;
 
-/// Who dies at a crash point.
+/// The processes that end at a crash point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whom {
     /// The process that reached it.
     One,
-    /// Every process, as in a power cut: that one stops, and nothing passes another point until the test kills all.
+    /// Every process, as in a power failure: the one that reached it stops, and no process passes another point until
+    /// the test kills all.
     All,
 }
 
-/// The log in which points are numbered.
+/// The log that numbers the points.
 pub struct Log(PathBuf);
 
 impl Log {
@@ -26,13 +26,13 @@ impl Log {
         Self(path)
     }
 
-    /// Points are numbered from 1 again, and those of this command count.
+    /// Numbers the points of this command, from 1.
     pub fn count(&self, command: &mut Command) {
         let _ = fs::remove_file(&self.0);
         command.env("TARE_CRASH_LOG", &self.0);
     }
 
-    /// The same, and the one with this number is the crash.
+    /// As [`Self::count`], and the command crashes at the point with this number.
     pub fn crash(&self, command: &mut Command, at: usize, whom: Whom) {
         self.count(command);
         command.env("TARE_CRASH_AT", at.to_string());
@@ -50,7 +50,7 @@ impl Log {
     }
 }
 
-/// Prints how many points there were, and fails when one that must be met was not.
+/// Prints the numbers of points, and fails if one of `must` was not reached.
 pub fn check_counts(what: &str, counts: &Counts, must: &[&str]) {
     println!("{what}: {} crash points", counts.values().sum::<usize>());
     counts.iter().for_each(|(label, count)| println!("{count:5} {label}"));
@@ -58,13 +58,13 @@ pub fn check_counts(what: &str, counts: &Counts, must: &[&str]) {
     assert!(missed.is_empty(), "{what}: never a crash at {missed:?}");
 }
 
-/// Halves of whole writes that a crash left in a folder, which nothing reads.
+/// Temporary files of writes that a crash left in a folder, which nothing reads.
 pub fn halves(folder: &Path) -> Vec<PathBuf> {
     let is_half = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "new");
     fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).filter(is_half).collect()
 }
 
-/// Points of a journal and of settings that every session meets.
+/// Points of the journal and of settings that every session reaches.
 pub const OF_SETTINGS: [&str; 7] = [
     "journal: before entries",
     "journal: entries written, not synced",

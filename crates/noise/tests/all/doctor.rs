@@ -1,4 +1,4 @@
-//! The doctor on this machine.
+//! Tests of the doctor on this machine.
 
 use std::time::Duration;
 use tare_noise::doctor::{Options, Severity, examine};

@@ -1,4 +1,4 @@
-//! A process that changes settings and dies at every crash point in turn: afterwards every setting is as before.
+//! Tests a process that changes settings and is killed at every crash point in turn: every setting must be restored.
 
 use crate::common::{HARMLESS, Machine, host_lock_in, level};
 use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
@@ -12,7 +12,7 @@ use tare_noise::{
     Availability, HostLock, Journal, NoiseError, RestoreReport, Session, Setting, System, ThreadAffinities, recover,
 };
 
-/// What only a fake machine is asked for besides.
+/// Further settings that are only changed on a fake machine.
 const MORE: [(Setting, [&str; 2]); 5] = [
     (Setting::IntelPstate, ["passive", "off"]),
     (Setting::Governor, ["performance", "powersave"]),
@@ -21,15 +21,15 @@ const MORE: [(Setting, [&str; 2]); 5] = [
     (Setting::Frequency, ["2000", "3000"]),
 ];
 
-/// Not a test: the process to be killed. It does what it is told once, unless the test that started it is gone: nothing
-/// would put back what it leaves.
+/// Not a test: the process to be killed. It does its job once, unless the test that started it has ended: then nothing
+/// would restore what it changes.
 #[test]
 #[ignore = "run by the other tests"]
 fn child() {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let (Some(root), Some(folder)) = (variable("TARE_TEST_ROOT"), variable("TARE_TEST_FOLDER")) else { return };
     let system = if root == Path::new("/") { System::real() } else { System::at(root) };
-    // A test that starts its own child at this moment may have left a copy of the lock in it until it is exec'd.
+    // A test that starts its own child at this moment may keep a copy of the lock in it until the child calls exec.
     let lock = host_lock_in(&folder);
     let state = folder.join("state");
     match std::env::var("TARE_TEST_DOES").unwrap().as_str() {
@@ -63,7 +63,7 @@ fn sets(system: System, state: &Path, lock: HostLock) {
     session.close().unwrap().check().unwrap();
 }
 
-/// Binds a process of the test's to each of its first two CPUs in turn.
+/// Binds a process of the test to each of its first two CPUs in turn.
 fn binds(state: &Path, lock: &HostLock) {
     let thread = ThreadRef::main_of(std::env::var("TARE_TEST_THREAD").unwrap().parse().unwrap());
     let all = affinity_of(thread).unwrap();
@@ -74,7 +74,7 @@ fn binds(state: &Path, lock: &HostLock) {
     affinities.put_back().unwrap().check().unwrap();
 }
 
-/// Where the child works.
+/// The machine and the folders of the child.
 struct Place<'a> {
     root: &'a Path,
     folder: &'a Path,
@@ -103,7 +103,7 @@ impl Place<'_> {
         command
     }
 
-    /// Runs the child until the point with this number; its label, or none where there are not so many.
+    /// Runs the child until the point with this number. Returns the point's label; `None` if there is none.
     fn crash(&self, does: &str, at: usize) -> Option<String> {
         let (log, mut child) = (self.log(), self.child(does));
         log.crash(&mut child, at, Whom::One);
@@ -118,7 +118,7 @@ impl Place<'_> {
         Some(reached.last().unwrap().1.clone())
     }
 
-    /// What the next start does.
+    /// Restores, as the next start does.
     fn recover(&self) -> RestoreReport {
         let system = if self.root == Path::new("/") { System::real() } else { System::at(self.root) };
         let report = recover(&system, &self.state(), &host_lock_in(self.folder)).unwrap();
@@ -127,11 +127,11 @@ impl Place<'_> {
         report
     }
 
-    /// Every crash point of the child; after the next start what `found` finds is as before.
+    /// Crashes the child at every point; after each next start, `found` must return the same as before.
     fn every<T: PartialEq + std::fmt::Debug>(&self, does: &str, found: impl Fn() -> T) -> Counts {
         let (before, mut counts, mut left) = (found(), Counts::new(), 0);
         for at in 1.. {
-            // A state directory that is there already has fewer points.
+            // An existing state directory would have fewer points.
             let _ = std::fs::remove_dir_all(self.state());
             let Some(label) = self.crash(does, at) else { break };
             let report = self.recover();
@@ -145,7 +145,7 @@ impl Place<'_> {
         counts
     }
 
-    /// The folder of a journal is synced behind the first lines of it, which make the file, and behind no later ones.
+    /// The folder of a journal is synced after its first lines, which create the file, and not after later ones.
     fn new_is_synced_once(&self) {
         let labels: Vec<String> = self.log().reached().into_iter().map(|(_, label)| label).collect();
         let written = labels.windows(2).filter(|two| two[0] == "journal: entries written, not synced");
@@ -154,8 +154,8 @@ impl Place<'_> {
         }
     }
 
-    /// Every crash point of the next start, after a crash that left most to put back: what was journalled last is not
-    /// applied, and all else is.
+    /// Crashes the next start at every point, after a crash that left the most to restore: the last entry of the
+    /// journal is not applied, and all others are.
     fn every_of_the_next_start<T: PartialEq + std::fmt::Debug>(&self, does: &str, found: impl Fn() -> T) -> Counts {
         let (before, mut counts) = (found(), Counts::new());
         let (log, mut child) = (self.log(), self.child(does));
@@ -181,7 +181,7 @@ fn a_fake_machine_at_every_crash_point() {
     let place = Place { root: &root, folder: machine.dir.path(), thread: 0 };
     let counts = place.every("settings", || machine.tree());
     let groups = ["group: before it is made", "group: made", "group: before its removal", "group: removed"];
-    // A new list of CPUs puts the old one's files back first, and keeps the rest of the journal.
+    // A new list of CPUs first restores the files of the old one, and keeps the rest of the journal.
     let rewritten = [
         "private folder: made, not closed",
         "private folder: done",
@@ -199,7 +199,7 @@ fn a_fake_machine_at_every_crash_point() {
     check_counts("the next start on a fake machine", &counts, &must);
 }
 
-/// A process of the test's, which ends with it.
+/// A process that is killed at the end of the test.
 struct Sleeping(Child);
 
 impl Drop for Sleeping {
@@ -220,7 +220,7 @@ fn affinities_at_every_crash_point() {
     let counts = place.every("affinities", found);
     let must = ["affinity: before it is set", "affinity: set", "affinity: before it is put back", "affinity: put back"];
     check_counts("affinities", &counts, &must);
-    // The last entry is of a thread that is bound already.
+    // The last entry is that of a thread which is already bound.
     let counts = place.every_of_the_next_start("affinities", found);
     check_counts("the next start after affinities", &counts, &must[2..]);
 }
@@ -230,7 +230,7 @@ fn read_harmless() -> Vec<(Setting, String)> {
     HARMLESS.iter().filter_map(|(s, _)| Some((*s, s.read(&system).ok()?))).collect()
 }
 
-/// The real settings, put back whatever becomes of the test.
+/// The real settings, which are restored even if the test fails.
 struct Originals(Vec<(Setting, String)>);
 
 impl Originals {
@@ -250,15 +250,15 @@ impl Drop for Originals {
         for (setting, text) in &self.0 {
             let _ = session.apply(&level(*setting, text));
         }
-        // Its end would bring back what the failed test left.
+        // The end of the session would set again what the failed test left.
         std::mem::forget(session);
     }
 }
 
-/// Tests of the real settings exclude each other here, and other programs through the host lock.
+/// Runs a test of the real settings. Such tests exclude each other with a mutex, and other programs with the host lock.
 ///
-/// Root's journal is kept where the next run of the tests finds it, should this one be killed; the first thing is to
-/// put back what an earlier one left.
+/// Root's journal is in a place where the next run of the tests finds it if this one is killed. First, what an earlier
+/// run left is restored.
 fn with_this_machine(test: impl FnOnce(&Originals, &Path)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -268,7 +268,7 @@ fn with_this_machine(test: impl FnOnce(&Originals, &Path)) {
         std::fs::create_dir_all(&folder).unwrap();
         recover(&System::real(), &folder.join("state"), &HostLock::acquire(&folder).unwrap()).unwrap();
         test(&Originals::read(), &folder);
-        // Kept when the test fails, as it may hold what is to be put back.
+        // Not removed if the test fails, because it may have settings that must be restored.
         std::fs::remove_dir_all(folder).unwrap();
     } else {
         let folder = tempfile::tempdir().unwrap();
@@ -276,14 +276,14 @@ fn with_this_machine(test: impl FnOnce(&Originals, &Path)) {
     }
 }
 
-/// A level other than the one found, that this kernel has.
+/// A level that differs from `found` and that this kernel supports.
 fn other(setting: Setting, found: &str) -> &'static str {
     let (_, texts) = HARMLESS.into_iter().find(|(s, _)| *s == setting).unwrap();
     if texts[0] == found { texts[1] } else { texts[0] }
 }
 
 fn is_root() -> bool {
-    // Root inside a container may lack the right as well; then the settings are not to be had either.
+    // Root in a container may lack this permission too; then the settings cannot be tested.
     System::real().may_write("/proc/sys/vm/swappiness").is_ok()
 }
 

@@ -1,4 +1,4 @@
-//! Two runs on one machine.
+//! Tests of the lock with two runs on one machine.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tare_noise::{HostLock, NoiseError};
 
-/// Not a test: the other process of the tests below, which run this one by its name.
+/// Not a test: the other process of the tests below, which start it by this name.
 #[test]
 #[ignore = "run by the other tests"]
 fn child() {
@@ -34,7 +34,7 @@ fn start_child(dir: &Path, of_parent: bool) -> (Child, String) {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let line = lines.find(|l| l == "locked" || l.starts_with("parent=")).expect("the child should have said something");
     if of_parent {
-        // It ends by itself, and its last words need a reader.
+        // It ends by itself; its output must be read until then.
         lines.for_each(drop);
         child.wait().unwrap();
     }

@@ -1,4 +1,4 @@
-//! Tests on machines that are played by a folder, and on this one, in one test program.
+//! Tests on fake machines and on this one, in one test program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 

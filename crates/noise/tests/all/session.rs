@@ -1,4 +1,4 @@
-//! Applying and restoring on a fake machine.
+//! Tests of applying and restoring settings on a fake machine.
 
 use crate::common::{Machine, kill, level};
 use std::fs;
@@ -8,8 +8,8 @@ use tare_noise::{Availability, HostLock, Journal, NoiseError, Outcome, Session, 
 
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 
-/// A level other than the fake machine's own for each setting that has something to restore, with a file and what it
-/// must hold then.
+/// For each setting that has something to restore: a level that differs from the fake machine's, a file, and the
+/// content that the file must have then.
 const CHANGES: [(Setting, &str, &str, &str); 14] = [
     (Setting::NumaBalancing, "off", "/proc/sys/kernel/numa_balancing", "0\n"),
     (Setting::NumaBalancing, "tiering", "/proc/sys/kernel/numa_balancing", "2\n"),
@@ -142,7 +142,7 @@ fn another_boot_drops_its_entries() {
     let (mut session, _) = machine.begin();
     session.apply(&level(Setting::Swappiness, "10")).unwrap();
     kill(session, &machine);
-    // The new boot has its own default, and an administrator may have written the very value that we had.
+    // The new boot has its own default, and an administrator may have written the same value as we did.
     machine.put("/proc/sys/kernel/random/boot_id", "another\n");
     let report = machine.recover().unwrap();
     assert_eq!(report.files.iter().map(|f| &f.outcome).collect::<Vec<_>>(), [&Outcome::OtherBoot]);
@@ -166,7 +166,7 @@ fn a_file_that_cannot_be_put_back_stays_in_the_journal() {
     let (machine, before, mut session) = Machine::begun();
     session.apply(&level(Setting::Swappiness, "10")).unwrap();
     session.apply(&level(Setting::AslrSystem, "0")).unwrap();
-    // Writing goes through this name; a folder in its place refuses even root.
+    // Writes use a temporary file of this name; a folder in its place makes them fail even for root.
     let obstacle = machine.system().path("/proc/sys/vm/swappiness.next");
     fs::create_dir(&obstacle).unwrap();
     let report = session.close().unwrap();
@@ -200,7 +200,7 @@ fn what_the_kernel_changes_along_is_put_back() {
     let before = machine.tree();
     let (mut session, _) = machine.begin();
     session.apply(&level(Setting::Smt, "off")).unwrap();
-    // What a kernel does: the siblings 1 and 3 go, and with "on" all of them come.
+    // As a kernel does: the siblings 1 and 3 go offline, and with "on" all come online.
     machine.put("/sys/devices/system/cpu/cpu1/online", "0\n");
     machine.put("/sys/devices/system/cpu/cpu3/online", "1\n");
     drop(session);
@@ -270,7 +270,7 @@ fn the_deepest_idle_state_may_be_chosen() {
         let error = session.apply(&level(Setting::CStates, state)).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
-    // Someone asks for less: no longer what was requested.
+    // Another program requests a shorter latency: the level is no longer the requested one.
     fs::write(machine.system().path("/dev/cpu_dma_latency"), 1i32.to_ne_bytes()).unwrap();
     assert!(level(Setting::CStates, "C6").verify(&machine.system()).is_err());
 }
@@ -289,7 +289,7 @@ fn a_frequency_is_held_and_its_bounds_are_put_back() {
             assert_eq!((machine.file(&file(policy, low)), machine.file(&file(policy, high))), (khz.into(), khz.into()));
         }
         assert_eq!(Setting::Frequency.read(&machine.system()).unwrap(), read);
-        // A lower bound is never above the upper one, on the way there and back.
+        // A lower bound is never above the upper one, neither when setting nor when restoring.
         if text == "2400" {
             let of_2: Vec<&String> = applied.written.iter().filter(|path| path.contains("policy2")).collect();
             assert_eq!(of_2, [&file(2, high), &file(2, low)]);
@@ -305,7 +305,7 @@ fn a_frequency_is_held_and_its_bounds_are_put_back() {
         panic!("there is no such frequency");
     };
     assert!(reason.contains("they have 800 to 3600"), "{reason}");
-    // A driver with a table has only what stands there.
+    // A driver with a table supports only the frequencies in it.
     for policy in [0, 2] {
         machine.put(&file(policy, "scaling_available_frequencies"), "3600000 2394000 800000\n");
     }
@@ -318,7 +318,7 @@ fn a_frequency_is_held_and_its_bounds_are_put_back() {
 fn what_did_not_take_is_an_error() {
     let machine = Machine::new();
     machine.remove("/dev/cpu_dma_latency");
-    // Takes every write and keeps none.
+    // Accepts every write and keeps nothing.
     std::os::unix::fs::symlink("/dev/null", machine.system().path("/dev/cpu_dma_latency")).unwrap();
     let (mut session, _) = machine.begin();
     assert!(session.apply(&level(Setting::CStates, "off")).is_err());
@@ -391,7 +391,7 @@ fn a_journal_that_cannot_be_trusted_is_not_believed() {
         assert_eq!(machine.file("/etc/victim"), "60\n");
     }
     assert_eq!(machine.file(SWAPPINESS), "60\n");
-    // The very same line, where all is well, is believed.
+    // The same line in a file with the right permissions is used.
     write(&line(1, SWAPPINESS), 0o600);
     machine.recover().unwrap();
     assert_eq!(machine.file(SWAPPINESS), "99\n");
@@ -402,7 +402,7 @@ fn a_journal_that_cannot_be_trusted_is_not_believed() {
 
 #[test]
 fn an_unwritable_tree_changes_nothing() {
-    // Below a file there is nothing to read or write, for root as well.
+    // Below a file nothing can be read or written, even by root.
     let lock_dir = tempfile::tempdir().unwrap();
     let system = System::at("/proc/version");
     let (mut session, _) =

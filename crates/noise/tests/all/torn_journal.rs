@@ -1,4 +1,4 @@
-//! A journal cut off anywhere, as by a kill or a power cut during its write, and one filled with rubbish.
+//! Tests of a journal that is truncated anywhere, as by a kill or a power failure during a write, and of a corrupt one.
 
 use crate::common::{Machine, kill, level};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn write_journal(machine: &Machine, bytes: &[u8]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 50, failure_persistence: None, ..Default::default() })]
 
-    /// The write of the `done`-th change's lines is cut after some bytes: that change did not happen yet.
+    /// The write of the lines of change number `done` is truncated: that change has not happened yet.
     #[test]
     fn cut_anywhere(done in 0..CHANGES.len(), cut in 0.0..1.0f64) {
         let (machine, before, mut session) = Machine::begun();
@@ -34,7 +34,7 @@ proptest! {
             session.apply(&level(*setting, text)).unwrap();
         }
         let whole = fs::read(machine.journal()).unwrap_or_default();
-        // What the next change would append, found out on a twin.
+        // What the next change would append, taken from a second machine.
         let twin = Machine::new();
         let (mut other, _) = twin.begin();
         for (setting, text) in &CHANGES[..=done] {
@@ -54,7 +54,7 @@ proptest! {
         prop_assert!(!machine.journal().exists());
     }
 
-    /// Rubbish never panics, and never gives a file any text but its own or the one recorded.
+    /// A corrupt journal never causes a panic, and every file keeps its text or gets the one recorded.
     #[test]
     fn rubbish(flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)) {
         let (machine, before, mut session) = Machine::begun();

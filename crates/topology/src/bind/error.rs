@@ -1,30 +1,30 @@
-//! What can go wrong when threads and memory are bound.
+//! Errors of binding threads and memory.
 
 use crate::MemoryPolicy;
 use std::io;
 use tare_cpuset::AffinityError;
 
-/// Why a thread or its memory is not bound as asked.
+/// Why threads or memory could not be bound, or a memory policy could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BindError {
-    /// The CPUs of a thread.
+    /// Setting or reading the CPU affinity failed.
     #[error(transparent)]
     Affinity(#[from] AffinityError),
-    /// hwloc or the kernel refused.
+    /// hwloc or the kernel refused the policy.
     #[error("setting memory policy {policy} failed: {reason}")]
     SetPolicy { policy: MemoryPolicy, reason: String },
     /// The policy could not be read back.
     #[error("reading the memory policy from {path} failed: {source}")]
     ReadPolicy { path: String, source: io::Error },
-    /// Where the pages of shared memory are is not known.
+    /// The location of the pages of shared memory could not be read.
     #[error("where the shared memory of process {pid} lies is not known: {reason}")]
     ReadShared { pid: i32, reason: String },
-    /// A policy that [`MemoryPolicy`] has no word for.
+    /// The kernel shows a policy that [`MemoryPolicy`] does not support.
     #[error("{path} shows a memory policy that is not supported: {found:?}")]
     UnknownPolicy { path: String, found: String },
-    /// The kernel took another policy than asked.
+    /// The kernel set another policy than requested.
     #[error("the memory policy was to be {requested}, but the kernel shows {found}")]
     PolicyDiffers { requested: MemoryPolicy, found: MemoryPolicy },
 }

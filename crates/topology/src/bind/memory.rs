@@ -1,4 +1,4 @@
-//! Memory policies of threads: set, and read back from what the kernel shows.
+//! Sets memory policies of threads, and reads them back from the kernel.
 
 use super::error::BindError;
 use super::shared::mask;
@@ -12,14 +12,14 @@ use std::fs;
 use std::io;
 use tare_cpuset::{NodeSet, keep_affinity};
 
-/// Sets the memory policy of the calling thread, which threads and processes started from it inherit, and makes sure
-/// that the kernel has it. Nodes must be spelt out: see [`MemoryPolicy::resolve`].
+/// Sets the memory policy of the calling thread and reads it back to verify it. Threads and processes that it starts
+/// inherit the policy. Nodes must be given by number: see [`MemoryPolicy::resolve`].
 ///
-/// Takes the time of an hwloc discovery (milliseconds). A policy that is in force already is not set again, so
-/// `default` needs neither NUMA support nor privileges.
+/// Takes as long as an hwloc discovery (milliseconds). A policy that is already in force is not set again, so `default`
+/// needs neither NUMA support nor privileges.
 ///
 /// # Errors
-/// When the kernel or hwloc refuses the policy, or another one is read back.
+/// When the kernel or hwloc refuses the policy, or another policy is read back.
 pub fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), BindError> {
     if this_thread_memory_policy()? == *policy {
         return Ok(());
@@ -30,17 +30,17 @@ pub fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), BindError> {
 }
 
 fn apply(policy: &MemoryPolicy) -> Result<(), String> {
-    // hwloc visits every CPU to look at it.
+    // hwloc binds the thread to each CPU in turn to inspect it.
     let topology = keep_affinity(Topology::new).map_err(|e| e.to_string())?.map_err(|e| e.to_string())?;
     let bind = |nodes: &HwlocNodeSet, kind: Policy, flags: Flags| {
         topology.bind_memory(nodes, kind, Flags::THREAD | flags).map_err(|e| e.to_string())
     };
     match policy {
         MemoryPolicy::Default => topology.unbind_memory(Flags::THREAD).map_err(|e| e.to_string()),
-        // hwloc calls MPOL_LOCAL "first touch", and takes it only for the whole machine.
+        // hwloc calls MPOL_LOCAL "first touch", and accepts it only for the whole machine.
         MemoryPolicy::Local => bind(&topology.complete_nodeset().clone_target(), Policy::FirstTouch, Flags::empty()),
         MemoryPolicy::Preferred(node) => bind(&nodeset(&(*node).into())?, Policy::Bind, Flags::empty()),
-        // Strict is what makes it MPOL_BIND in place of MPOL_PREFERRED.
+        // STRICT selects MPOL_BIND instead of MPOL_PREFERRED.
         MemoryPolicy::Bind(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Bind, Flags::STRICT),
         MemoryPolicy::Interleave(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Interleave, Flags::STRICT),
         MemoryPolicy::WeightedInterleave(Nodes::These(nodes)) => weighted_interleave(nodes),
@@ -52,12 +52,12 @@ fn apply(policy: &MemoryPolicy) -> Result<(), String> {
     }
 }
 
-/// hwloc has no word for it (nor has libnuma before 2.0.19), so the kernel is asked itself.
+/// hwloc does not support this policy (nor does libnuma before 2.0.19), so this calls the kernel directly.
 fn weighted_interleave(nodes: &NodeSet) -> Result<(), String> {
     /// From the kernel's include/uapi/linux/mempolicy.h; since Linux 6.9.
     const MPOL_WEIGHTED_INTERLEAVE: libc::c_long = 6;
     let mask = mask(nodes);
-    // The kernel takes one bit fewer than it is told.
+    // The kernel reads one bit fewer than max_node.
     let max_node = mask.len() as libc::c_ulong * libc::c_ulong::from(libc::c_ulong::BITS) + 1;
     // SAFETY: set_mempolicy reads max_node - 1 bits, which are those of `mask`, and writes nothing of this process; it
     // concerns the calling thread's later allocations only.
@@ -79,27 +79,27 @@ fn nodeset(nodes: &NodeSet) -> Result<HwlocNodeSet, String> {
 /// The memory policy of the calling thread, from the kernel.
 ///
 /// # Errors
-/// When the kernel does not show it, or shows one that [`MemoryPolicy`] has no word for.
+/// When the kernel does not show it, or shows one that [`MemoryPolicy`] does not support.
 pub fn this_thread_memory_policy() -> Result<MemoryPolicy, BindError> {
     read("/proc/thread-self/numa_maps")
 }
 
-/// The memory policy of a process's main thread, from the kernel: what it was started with, unless it changed it.
-/// Walks all of its page tables: for a process with tens of gigabytes do this before they are filled.
+/// The memory policy of a process's main thread, from the kernel: the inherited one, unless the process changed it. The
+/// kernel walks all page tables of the process; call this before a process has filled tens of gigabytes.
 ///
 /// # Errors
-/// When the process has ended, or its policy is one that [`MemoryPolicy`] has no word for.
+/// When the process has ended, the kernel does not show its policy, or [`MemoryPolicy`] does not support it.
 pub fn read_memory_policy(pid: i32) -> Result<MemoryPolicy, BindError> {
     read(&format!("/proc/{pid}/numa_maps"))
 }
 
-/// A thread's policy shows on each mapping that has none of its own; the main stack is one no one binds. hwloc's
-/// get_membind is no help: it does not tell preferred from bind, nor local from default.
+/// The kernel shows a thread's policy on each mapping without a policy of its own; the main stack is such a mapping.
+/// hwloc's get_membind cannot be used: it does not distinguish preferred from bind, nor local from default.
 fn read(path: &str) -> Result<MemoryPolicy, BindError> {
     let failed = |source| BindError::ReadPolicy { path: path.to_owned(), source };
     let maps = match mappings(path) {
         Ok(maps) => maps,
-        // A kernel without NUMA has no such file, and no other policy either.
+        // A kernel without NUMA support has no such file, and only the default policy.
         Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/maps").unwrap_or(false) => {
             return no_numa(path, e);
         }

@@ -1,8 +1,8 @@
-//! Binding memory to nodes, and reading back what the kernel made of it; threads are bound by `tare-cpuset`.
+//! Sets memory policies and reads them back from the kernel. The crate `tare-cpuset` binds threads to CPUs.
 //!
-//! A server is bound before it exists: CPUs and memory policy are inherited over fork and exec, so [`Placed`] puts
-//! them on the calling thread, the server is spawned, and [`Placed::restore`] puts the thread's own back. Nothing runs
-//! between fork and exec.
+//! A server is bound before it starts, because CPU affinity and memory policy are inherited over fork and exec:
+//! [`Placed`] applies them to the calling thread, the caller spawns the server, and [`Placed::restore`] restores the
+//! thread's own. No code runs between fork and exec.
 
 mod error;
 mod memory;

@@ -1,4 +1,4 @@
-//! The calling thread bound for a while, so that what it spawns inherits CPUs and memory policy.
+//! Binds the calling thread temporarily, so that processes it spawns inherit CPUs and memory policy.
 
 use super::error::BindError;
 use super::memory::{set_memory_policy, this_thread_memory_policy};
@@ -6,7 +6,7 @@ use crate::MemoryPolicy;
 use std::marker::PhantomData;
 use tare_cpuset::{CpuSet, ThreadRef, affinity_of, bind_thread};
 
-/// The calling thread, bound for a while: what is spawned meanwhile inherits its CPUs and memory policy.
+/// A temporary binding of the calling thread: processes that it spawns meanwhile inherit its CPUs and memory policy.
 ///
 /// ```no_run
 /// use tare_cpuset::CpuSet;
@@ -17,24 +17,24 @@ use tare_cpuset::{CpuSet, ThreadRef, affinity_of, bind_thread};
 /// # Ok::<(), tare_topology::bind::BindError>(())
 /// ```
 ///
-/// The thread that applies is the thread that spawns, so a parent-death signal of the child follows that thread.
+/// The thread that calls `apply` must spawn the process. A parent-death signal of the child is tied to that thread.
 #[derive(Debug)]
 #[must_use = "dropping it puts the thread's own binding back at once"]
 pub struct Placed {
     own_cpus: CpuSet,
     own_memory: MemoryPolicy,
     done: bool,
-    /// Belongs to the thread it was made on.
+    /// Not `Send`: it belongs to the thread that created it.
     not_send: PhantomData<*const ()>,
 }
 
 impl Placed {
-    /// Binds the calling thread. `cpus` None leaves its CPUs as they are. On an error everything is as before.
+    /// Binds the calling thread. With `cpus` None, its CPUs stay unchanged. An error restores the previous binding.
     ///
     /// # Errors
-    /// When the thread cannot be bound, or its memory policy not be set.
+    /// When the CPUs or the memory policy of the thread cannot be read or set.
     pub fn apply(cpus: Option<&CpuSet>, memory: &MemoryPolicy) -> Result<Self, BindError> {
-        // Dropped on the way out of an error, it restores.
+        // If an error returns early, dropping this restores the binding.
         let placed = Self {
             own_cpus: affinity_of(ThreadRef::of_this_thread())?,
             own_memory: this_thread_memory_policy()?,
@@ -48,10 +48,10 @@ impl Placed {
         Ok(placed)
     }
 
-    /// Puts back the CPUs and the memory policy that the thread had.
+    /// Restores the CPUs and the memory policy that the thread had.
     ///
     /// # Errors
-    /// When either cannot be put back.
+    /// When either cannot be restored.
     pub fn restore(mut self) -> Result<(), BindError> {
         self.done = true;
         self.put_back()
@@ -66,7 +66,7 @@ impl Placed {
 impl Drop for Placed {
     fn drop(&mut self) {
         if !self.done {
-            // No one is left to tell; `restore` is for those who ask.
+            // A drop cannot return an error; call `restore` to get it.
             let _ = self.put_back();
         }
     }

@@ -1,6 +1,6 @@
-//! A memory policy for memory that another process shares with its children, set from outside. A policy of a mapping
-//! is the process's own affair, but one of shared memory belongs to that memory (the kernel's "shared policy"): a
-//! process that has mapped it may set it, and it holds for all.
+//! Sets the memory policy of memory that another process shares with its children. Only a process itself can set the
+//! policy of its private mappings, but a policy of shared memory belongs to the memory (the kernel's "shared policy"):
+//! every process that maps it may set it, and it applies to all.
 
 use super::error::BindError;
 use crate::observe::NodePages;
@@ -13,7 +13,7 @@ use std::ptr;
 use tare_cpuset::NodeSet;
 use tare_cpuset::observe::proc_text;
 
-/// From the kernel's include/uapi/linux/mempolicy.h: pages that other processes have mapped too.
+/// From the kernel's include/uapi/linux/mempolicy.h: also move pages that other processes map.
 const MPOL_MF_MOVE_ALL: libc::c_int = 1 << 2;
 
 /// A mapping that is unmapped when it is dropped.
@@ -24,16 +24,16 @@ struct Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: `at` is what mmap gave for so many bytes, and nothing refers to what lies there.
+        // SAFETY: `at` is the address that mmap returned for `bytes` bytes, and no reference to this memory exists.
         unsafe { libc::munmap(self.at, self.bytes) };
     }
 }
 
-/// Gives the largest shared memory of a process this policy: pages that are there move, as far as the kernel lets them,
-/// and all others come by it. Nodes must be spelt out. The size of that memory, bytes.
+/// Sets the policy of the largest shared memory of a process. Existing pages are moved as far as the kernel permits;
+/// the policy applies to all later ones. Nodes must be given by number. Returns the size of the memory, bytes.
 ///
 /// # Errors
-/// When the process has none, this user may not map it (root may), or the kernel refuses the policy.
+/// When the process has no shared memory, this user may not map it (root may), or the kernel refuses the policy.
 pub fn set_shared_memory_policy(pid: i32, policy: &MemoryPolicy) -> Result<u64, BindError> {
     let refused = |reason: String| BindError::SetPolicy { policy: policy.clone(), reason };
     let (mode, nodes) = words(policy).ok_or_else(|| refused("its nodes are not spelt out".to_owned()))?;
@@ -46,17 +46,18 @@ pub fn set_shared_memory_policy(pid: i32, policy: &MemoryPolicy) -> Result<u64, 
     Ok(mapped.bytes as u64)
 }
 
-/// All pages of the largest shared memory of a process by OS node number, whichever process touched them: in
-/// `/proc/PID/numa_maps` a process has only those that it touched itself. Huge pages of the kernel's pool are not told.
+/// All pages of the largest shared memory of a process by OS node number, no matter which process touched them
+/// (`/proc/PID/numa_maps` only lists pages that the process itself touched). Huge pages of the kernel's pool are not
+/// counted.
 ///
 /// # Errors
-/// When the process has none, this user may not map it (root may), or the kernel does not tell.
+/// When the process has no shared memory, this user may not map it (root may), or the kernel does not report the nodes.
 pub fn shared_memory_pages(pid: i32) -> Result<BTreeMap<u32, NodePages>, BindError> {
     let mapped = largest(pid).map_err(|reason| BindError::ReadShared { pid, reason })?;
     let there = take_in(&mapped);
     let found = place(&mapped, &there, None).map_err(|e| BindError::ReadShared { pid, reason: e.to_string() })?;
     let mut nodes: BTreeMap<u32, NodePages> = BTreeMap::new();
-    // Below 0: a page that went meanwhile.
+    // A negative number is an error, for example for a page that was freed meanwhile.
     for node in found.into_iter().filter_map(|node| u32::try_from(node).ok()) {
         let pages = nodes.entry(node).or_default();
         pages.pages += 1;
@@ -65,7 +66,7 @@ pub fn shared_memory_pages(pid: i32) -> Result<BTreeMap<u32, NodePages>, BindErr
     Ok(nodes)
 }
 
-/// The largest shared memory of a process, mapped; else the reason.
+/// Maps the largest shared memory of a process; an error is the reason as text.
 fn largest(pid: i32) -> Result<Mapped, String> {
     let maps = proc_text(&format!("/proc/{pid}/maps")).map_err(|e| e.to_string())?;
     let largest = maps.lines().filter_map(shared).max_by_key(|(start, end)| end - start);
@@ -75,7 +76,7 @@ fn largest(pid: i32) -> Result<Mapped, String> {
     map(&file, (end - start) as usize).map_err(|e| format!("{path}: {e}"))
 }
 
-/// The addresses of a line of /proc/PID/maps that is of shared memory without a file of a file system.
+/// The addresses of a line of /proc/PID/maps, if it is shared memory that is not a file of a file system.
 fn shared(line: &str) -> Option<(u64, u64)> {
     let mut fields = line.split_ascii_whitespace();
     let (start, end) = fields.next()?.split_once('-')?;
@@ -86,24 +87,25 @@ fn shared(line: &str) -> Option<(u64, u64)> {
 }
 
 fn map(file: &File, bytes: usize) -> io::Result<Mapped> {
-    // SAFETY: a new mapping at an address of the kernel's choice, of which this program reads no byte.
+    // SAFETY: creates a new mapping at an address that the kernel chooses; this program reads no byte of it.
     let at = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Mapped { at, bytes }) }
 }
 
-/// Maps the pages that are there, and no others: only those of this process's page tables are moved. Their numbers.
-/// Best effort: huge pages are not told by mincore, and before Linux 5.14 nothing can be mapped without being read.
+/// Populates this process's page tables with the existing pages and no others, because the kernel only moves pages that
+/// are in them. Returns the numbers of these pages. Best effort: mincore does not report huge pages, and before Linux
+/// 5.14 a page cannot be populated without reading it.
 fn take_in(mapped: &Mapped) -> Vec<usize> {
     let page = rustix::param::page_size();
     let mut is_there = vec![0_u8; mapped.bytes.div_ceil(page)];
-    // SAFETY: mincore writes a byte for each page of `mapped`, for which there is room.
+    // SAFETY: mincore writes one byte for each page of `mapped`, and `is_there` has room for them.
     if unsafe { libc::mincore(mapped.at, mapped.bytes, is_there.as_mut_ptr()) } != 0 {
         return Vec::new();
     }
     let mut from = 0;
     for run in is_there.chunk_by(|a, b| a & 1 == b & 1) {
         if run[0] & 1 == 1 {
-            // SAFETY: a part of `mapped`; nothing is changed but this process's page tables.
+            // SAFETY: the range is a part of `mapped`; only this process's page tables change.
             unsafe { libc::madvise(mapped.at.byte_add(from * page), run.len() * page, libc::MADV_POPULATE_READ) };
         }
         from += run.len();
@@ -111,17 +113,17 @@ fn take_in(mapped: &Mapped) -> Vec<usize> {
     (0..is_there.len()).filter(|page| is_there[*page] & 1 == 1).collect()
 }
 
-/// Deals the pages that are there out to the nodes: to the kernel a page on any of them already conforms to an
-/// interleaving.
+/// Distributes the existing pages over the nodes in turn. The kernel does not do so: to it, a page on any of the nodes
+/// already conforms to an interleave policy.
 fn spread(mapped: &Mapped, there: &[usize], nodes: &NodeSet) -> io::Result<()> {
     let nodes: Vec<i32> = nodes.iter().map(|node| node.cast_signed()).collect();
     let to: Vec<i32> = nodes.iter().copied().cycle().take(there.len()).collect();
     if nodes.len() < 2 { Ok(()) } else { place(mapped, there, Some(&to)).map(drop) }
 }
 
-/// On which node each of these pages is, or an error's number below 0; with `to` they are moved first.
+/// The node of each of these pages, or a negative errno. With `to`, the pages are moved first.
 fn place(mapped: &Mapped, pages: &[usize], to: Option<&[i32]>) -> io::Result<Vec<i32>> {
-    /// So that the lists stay small.
+    /// Pages per call, so that the lists stay small.
     const AT_ONCE: usize = 1 << 16;
     let size = rustix::param::page_size();
     let mut found = Vec::with_capacity(pages.len());
@@ -129,12 +131,12 @@ fn place(mapped: &Mapped, pages: &[usize], to: Option<&[i32]>) -> io::Result<Vec
         let addresses: Vec<_> = part.iter().map(|page| mapped.at.wrapping_byte_add(page * size)).collect();
         let nodes = to.map_or(ptr::null(), |to| to[number * AT_ONCE..][..part.len()].as_ptr());
         let (mut status, flags) = (vec![0_i32; part.len()], if to.is_some() { MPOL_MF_MOVE_ALL } else { 0 });
-        // SAFETY: move_pages reads as many addresses and nodes as there are pages and writes as many answers; the pages
-        // are those of `mapped`, which no reference of this process is to.
+        // SAFETY: move_pages reads as many addresses and nodes as there are pages and writes as many status values; the
+        // pages belong to `mapped`, to which this process has no reference.
         let outcome = unsafe {
             libc::syscall(libc::SYS_move_pages, 0, part.len(), addresses.as_ptr(), nodes, status.as_mut_ptr(), flags)
         };
-        // Above 0: so many pages stayed.
+        // A positive result is the number of pages that were not moved.
         if outcome < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -145,17 +147,17 @@ fn place(mapped: &Mapped, pages: &[usize], to: Option<&[i32]>) -> io::Result<Vec
 
 fn bind(mapped: &Mapped, mode: i32, mask: &[libc::c_ulong]) -> io::Result<()> {
     let flags = libc::c_ulong::from(MPOL_MF_MOVE_ALL.unsigned_abs());
-    // The kernel takes one bit fewer than it is told.
+    // The kernel reads one bit fewer than max_node.
     let max_node =
         if mask.is_empty() { 0 } else { mask.len() as libc::c_ulong * libc::c_ulong::from(libc::c_ulong::BITS) + 1 };
     let nodes = if mask.is_empty() { ptr::null() } else { mask.as_ptr() };
-    // SAFETY: mbind reads max_node - 1 bits, which are those of `mask`; the pages are those of `mapped`, which no
-    // reference of this process is to.
+    // SAFETY: mbind reads max_node - 1 bits, which are those of `mask`; the pages belong to `mapped`, to which this
+    // process has no reference.
     let outcome = unsafe { libc::syscall(libc::SYS_mbind, mapped.at, mapped.bytes, mode, nodes, max_node, flags) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The kernel's number of a policy, and its nodes; none where they are not spelt out.
+/// The kernel's number of a policy, and its nodes; `None` if the nodes are not given by number.
 fn words(policy: &MemoryPolicy) -> Option<(i32, NodeSet)> {
     /// Since Linux 6.9.
     const MPOL_WEIGHTED_INTERLEAVE: i32 = 6;
@@ -170,7 +172,7 @@ fn words(policy: &MemoryPolicy) -> Option<(i32, NodeSet)> {
     })
 }
 
-/// The bits of nodes, as the kernel reads them.
+/// The bit mask of nodes, as the kernel reads it.
 pub(super) fn mask(nodes: &NodeSet) -> Vec<libc::c_ulong> {
     let bits = libc::c_ulong::BITS;
     let mut mask = vec![0 as libc::c_ulong; nodes.last().map_or(0, |highest| (highest / bits) as usize + 1)];

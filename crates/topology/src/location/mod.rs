@@ -1,4 +1,4 @@
-//! Location expressions: which CPUs, in hwloc-calc's notation.
+//! Location expressions, which select CPUs in hwloc-calc's notation.
 
 mod model;
 mod parse;

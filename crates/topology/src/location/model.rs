@@ -1,20 +1,22 @@
-//! Locations as data, and as the text that hwloc-calc would take.
+//! Locations as data, and as text in hwloc-calc's notation.
 
 use std::fmt;
 use strum::{Display, EnumString, VariantArray, VariantNames};
 use tare_cpuset::CpuSet;
 
-/// Which CPUs, as hwloc-calc writes it: `node:1.core:0-1.pu:0`, joined by `+`; `cpus:4-11,16` for OS numbers; `all`.
+/// A selection of CPUs in hwloc-calc's notation: `node:1.core:0-1.pu:0`, `cpus:4-11,16` for OS numbers, or `all`;
+/// several are joined by `+`.
 ///
-/// Indexes are logical (hwloc's order, not the OS's), each relative to what contains it: `node:1.core:0` is the first
-/// core of the second node. `0-1` is a range, `2-` runs to the end, `all`, `odd` and `even` select by index. Where a
-/// node and a core are unrelated by CPUs, nothing is selected, and that is an error rather than an empty set.
+/// Indexes are logical (hwloc's order, not the OS's) and relative to the containing object: `node:1.core:0` is the
+/// first core of the second node. `0-1` is a range, `2-` means from 2 to the last, and `all`, `odd` and `even` select
+/// by index. An expression that selects no CPUs is an error.
 ///
-/// Beyond hwloc, three words select nodes by what they are: `node:near` is the first with CPUs and memory, `node:far`
-/// the one farthest from it, `node:usable` is all of them, and as a
-/// level of a factor `node:each` is one level for each; two more select cores of a hybrid machine: `core:performance`
-/// are those of its fastest kind, `core:efficiency` those of its most frugal one. They are for studies that are to fit
-/// any machine.
+/// Further words, which hwloc does not have, make a study portable between machines:
+///
+/// - `node:near` is the first node with CPUs and memory, `node:far` the one farthest from it, and `node:usable` are all
+///   nodes with CPUs and memory. `node:each`, only as a level of a factor, stands for one level per such node.
+/// - `core:performance` are the cores of the fastest kind of a hybrid machine, `core:efficiency` those of the most
+///   power-efficient kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
     pub(crate) terms: Vec<Term>,
@@ -26,34 +28,34 @@ impl Location {
         Self { terms: vec![Term::All] }
     }
 
-    /// CPUs by OS number. None for the empty set, which is no location.
+    /// CPUs by OS number. `None` for the empty set, which is not a valid location.
     pub fn cpus(cpus: CpuSet) -> Option<Self> {
         (!cpus.is_empty()).then(|| Self { terms: vec![Term::Cpus(cpus)] })
     }
 
-    /// What `+` joins; none when there is nothing to join.
+    /// A location from its terms; `None` without terms.
     pub(crate) fn of(terms: Vec<Term>) -> Option<Self> {
         (!terms.is_empty()).then_some(Self { terms })
     }
 
-    /// What the `+` joins. Never empty.
+    /// The terms that `+` joins. Never empty.
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
 }
 
-/// A part of a location.
+/// One term of a location.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Term {
     /// Every CPU that this process may use.
     All,
-    /// OS numbers. Never empty.
+    /// CPUs by OS number. Never empty.
     Cpus(CpuSet),
     /// Objects within objects, outermost first. Never empty.
     Objects(Vec<Step>),
 }
 
-/// Objects of one kind within those of the step before.
+/// Objects of one kind within those of the previous step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Step {
     /// The kind of these objects.
@@ -62,8 +64,8 @@ pub struct Step {
     pub index: Index,
 }
 
-/// A kind of object that holds CPUs. Read in small or capital letters and with hwloc's longer names, written with the
-/// first.
+/// A kind of object that contains CPUs. Names are read in either case, including hwloc's longer ones, and written as
+/// the first name given here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, EnumString, VariantArray, VariantNames)]
 #[strum(serialize_all = "lowercase", ascii_case_insensitive)]
 pub enum ObjectKind {
@@ -81,7 +83,7 @@ pub enum ObjectKind {
     /// A cache of level 4 (`l4`, `l4cache`).
     #[strum(to_string = "l4", serialize = "l4cache")]
     L4,
-    /// A cache of level 3 (`l3`, `l3cache`): on many processors of today there are several in a node.
+    /// A cache of level 3 (`l3`, `l3cache`); many current processors have several per node.
     #[strum(to_string = "l3", serialize = "l3cache")]
     L3,
     /// A cache of level 2 (`l2`, `l2cache`).
@@ -108,7 +110,7 @@ impl ObjectKind {
 pub enum Index {
     /// From the first to the last logical index, both included, first <= last.
     Range(u32, u32),
-    /// From a logical index on.
+    /// From a logical index to the last.
     From(u32),
     /// Every object of the kind.
     All,
@@ -118,21 +120,20 @@ pub enum Index {
     Even,
     /// Of nodes: the first that has CPUs and memory.
     Near,
-    /// Of nodes: of the others with CPUs and memory the farthest from that one, by the distances that the machine
-    /// reports.
+    /// Of nodes: the one with CPUs and memory that is farthest from the first, by the distances of the machine.
     Far,
     /// Of nodes: all that have CPUs and memory.
     Usable,
-    /// Of nodes, as a level of a factor: one level for each that has CPUs and memory.
+    /// Of nodes, only as a level of a factor: one level for each node that has CPUs and memory.
     Each,
     /// Of cores: those of the fastest kind of a hybrid machine.
     Performance,
-    /// Of cores: those of the most frugal kind of a hybrid machine.
+    /// Of cores: those of the most power-efficient kind of a hybrid machine.
     Efficiency,
 }
 
 impl ObjectKind {
-    /// For people: one, and many.
+    /// Names for messages: singular and plural.
     pub(super) fn nouns(self) -> (String, String) {
         let plain = |one: &str, many: &str| (one.to_owned(), many.to_owned());
         match self {

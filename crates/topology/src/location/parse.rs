@@ -1,4 +1,4 @@
-//! From text to a location, with the place of every mistake.
+//! Parses locations; errors have the position of the mistake.
 
 use super::model::{Index, Location, ObjectKind, Step, Term};
 use std::str::FromStr;
@@ -7,17 +7,17 @@ use tare_cpuset::parse_index;
 use tare_cpuset::{CpuSet, IndexSetError};
 use tare_text::{did_you_mean, nearest};
 
-/// A text that is not a location.
+/// Why a text is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at byte {offset}: expected {expected}, found {found:?}{}", did_you_mean(*nearest))]
 pub struct LocationError {
-    /// Where, in bytes from the start of the text.
+    /// Position of the error, in bytes from the start of the text.
     pub offset: usize,
-    /// What was expected there, for people.
+    /// What was expected there, as text for the user.
     pub expected: String,
     /// What was found in its place.
     pub found: String,
-    /// The likeliest intended word, when one is near enough.
+    /// The most similar known word, if one is similar enough.
     pub nearest: Option<&'static str>,
 }
 
@@ -29,7 +29,7 @@ struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// Without the blanks around it.
+    /// Without leading and trailing blanks.
     fn trimmed(self) -> Self {
         let text = self.text.trim_start();
         Self { offset: self.offset + self.text.len() - text.len(), text: text.trim_end() }
@@ -89,7 +89,7 @@ fn cpus(list: Piece<'_>) -> Result<CpuSet, LocationError> {
 
 fn step(piece: Piece<'_>) -> Result<Step, LocationError> {
     let Some((word, which)) = piece.split_once(':') else {
-        // The kind is checked first: "nod" is a misspelt kind before it is a kind without an index.
+        // The kind is checked first: "nod" is reported as a misspelt kind, not as a missing index.
         return Err(match kind(piece) {
             Ok(_) => LocationError {
                 offset: piece.offset + piece.text.len(),

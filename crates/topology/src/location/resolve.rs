@@ -1,4 +1,4 @@
-//! From a location to CPUs of one machine, or why it has none such.
+//! Resolves a location to the CPUs of a machine, or to the reason why that is not possible.
 
 use super::model::{Index, Location, ObjectKind, Step, Term, chain};
 use crate::text::count;
@@ -6,11 +6,11 @@ use crate::{Cache, Machine, NotRealizable};
 use tare_cpuset::CpuSet;
 
 impl Location {
-    /// The CPUs on this machine. An object or CPU that is named and does not exist, or has no usable CPU, makes the
-    /// location not realizable; nothing is left out silently. (hwloc-calc skips what does not exist.)
+    /// The CPUs that it selects on a machine. If a named object or CPU does not exist or has no usable CPU, the
+    /// location is not realizable; nothing is skipped silently (hwloc-calc skips objects that do not exist).
     ///
     /// # Errors
-    /// When something that it names does not exist on this machine.
+    /// When a named object or CPU does not exist on the machine, or has no usable CPU.
     pub fn resolve(&self, machine: &Machine) -> Result<CpuSet, NotRealizable> {
         self.terms.iter().try_fold(CpuSet::new(), |set, term| {
             let more = match term {
@@ -33,7 +33,7 @@ fn numbered(machine: &Machine, cpus: &CpuSet) -> Result<CpuSet, NotRealizable> {
 }
 
 fn objects(machine: &Machine, steps: &[Step]) -> Result<CpuSet, NotRealizable> {
-    // What has been selected so far. None stands for the machine.
+    // The objects selected so far.
     let mut selected: Vec<Object> = Vec::new();
     for (depth, step) in steps.iter().enumerate() {
         if depth == 0 {
@@ -53,14 +53,14 @@ fn objects(machine: &Machine, steps: &[Step]) -> Result<CpuSet, NotRealizable> {
     Ok(cpus)
 }
 
-/// Something that a step selected.
+/// An object that a step selected.
 struct Object {
-    /// Itself, after what contains it: kinds and logical indexes.
+    /// Kinds and logical indexes of the containing objects, outermost first, and of the object itself.
     path: Vec<(ObjectKind, usize)>,
     cpus: CpuSet,
 }
 
-/// As a location names it: `node:1.core:0`.
+/// The location text of an object: `node:1.core:0`.
 fn name(path: &[(ObjectKind, usize)]) -> String {
     let steps: Vec<String> = path.iter().map(|(kind, index)| format!("{kind}:{index}")).collect();
     steps.join(".")
@@ -113,7 +113,7 @@ fn select(machine: &Machine, container: Option<&Object>, step: Step) -> Result<V
     }
 }
 
-/// The CPUs of the fastest or the most frugal kind of cores.
+/// The CPUs of the fastest or the most power-efficient kind of cores.
 fn of_cpu_kind(machine: &Machine, fastest: bool) -> Result<&CpuSet, NotRealizable> {
     let kinds = &machine.cpu_kinds;
     let kind = if fastest { kinds.last() } else { kinds.first() };
@@ -126,7 +126,7 @@ fn of_cpu_kind(machine: &Machine, fastest: bool) -> Result<&CpuSet, NotRealizabl
     })
 }
 
-/// Logical indexes of the nodes that have CPUs and memory; never none.
+/// Logical indexes of the nodes that have CPUs and memory; never empty.
 pub(crate) fn usable(machine: &Machine) -> Result<Vec<usize>, NotRealizable> {
     let with_memory = machine.memory_nodes();
     let is_usable = |i: &usize| !machine.nodes[*i].cpus.is_empty() && with_memory.contains(machine.nodes[*i].os_index);
@@ -137,19 +137,19 @@ pub(crate) fn usable(machine: &Machine) -> Result<Vec<usize>, NotRealizable> {
     }
 }
 
-/// Of the usable nodes the farthest from the first; where distances say nothing, the last.
+/// The usable node that is farthest from the first one; without known distances, the last one.
 fn farthest(machine: &Machine) -> Result<usize, NotRealizable> {
     let nodes = usable(machine)?;
     let (near, others) = (nodes[0], &nodes[1..]);
     let distance = |node: usize| machine.distances.as_ref().and_then(|all| all.get(near)?.get(node).copied());
-    // Of equally far ones the first, unless none is told.
+    // Of equally far nodes the first, if distances are known.
     let told = others.iter().rev().max_by_key(|node| distance(**node)).filter(|node| distance(**node).is_some());
     told.or(others.last()).copied().ok_or_else(|| {
         NotRealizable::new("node:far needs two NUMA nodes with CPUs and memory, and this machine has one")
     })
 }
 
-/// CPUs of every object of a kind, in logical order; within a container only of those that lie in it and have CPUs.
+/// CPUs of every object of a kind, in logical order; within a container only objects that are in it and have CPUs.
 fn of_kind(machine: &Machine, kind: ObjectKind, within: Option<&CpuSet>) -> Vec<CpuSet> {
     let lies = |cpus: &&CpuSet| within.is_none_or(|outer| !cpus.is_empty() && cpus.is_subset(outer));
     let caches = |level| {

@@ -1,12 +1,13 @@
-//! Names of Arm cores. Arm kernels say no model names: a core has a number (MIDR) of who made it and of its design.
+//! Names of Arm cores. Kernels on Arm do not report model names, only a number per core (MIDR) that identifies the
+//! manufacturer and the design.
 
 use super::model::Machine;
 use std::fs;
 use std::path::Path;
 use tare_cpuset::CpuSet;
 
-/// Who made it, which part of theirs, and the design's name. The numbers are those of the kernel's
-/// arch/arm64/include/asm/cputype.h and of the makers' reference manuals.
+/// Manufacturer, part number and name of designs, from the kernel's arch/arm64/include/asm/cputype.h and the
+/// manufacturers' reference manuals.
 const CORES: &[(u8, u16, &str)] = &[
     (0x41, 0xd03, "Cortex-A53"),
     (0x41, 0xd04, "Cortex-A35"),
@@ -58,11 +59,11 @@ const CORES: &[(u8, u16, &str)] = &[
     (0xc0, 0xac5, "Ampere-1b"),
 ];
 
-/// Where kernels have a folder for each CPU.
+/// The folder with a subfolder for each CPU.
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// The name of a core's design with its variant and revision, such as "Neoverse-N1 r3p1"; by numbers where it is not
-/// known. The fields are those of the Arm Architecture Reference Manual (MIDR_EL1).
+/// The name of a core's design with its variant and revision, such as "Neoverse-N1 r3p1"; an unknown design is named by
+/// its numbers. The fields are those of the Arm Architecture Reference Manual (MIDR_EL1).
 fn design(midr: u64) -> String {
     let (maker, part) = ((midr >> 24) as u8, (midr >> 4) as u16 & 0xfff);
     let revision = format!("r{}p{}", (midr >> 20) & 0xf, midr & 0xf);
@@ -77,7 +78,7 @@ fn of_cpu(folder: &Path, cpu: u32) -> Option<String> {
     u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok().map(design)
 }
 
-/// The names of all CPUs of a set, each once, joined; none where the kernel tells none.
+/// The design names of all CPUs of a set, each once, joined; `None` if the kernel reports none.
 fn of_set(folder: &Path, cpus: &CpuSet) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for name in cpus.iter().filter_map(|cpu| of_cpu(folder, cpu)) {
@@ -88,7 +89,7 @@ fn of_set(folder: &Path, cpus: &CpuSet) -> Option<String> {
     (!names.is_empty()).then(|| names.join(" + "))
 }
 
-/// Names packages and kinds of cores that have no name of this machine's own.
+/// Sets the names of packages and kinds of cores that have none.
 pub(super) fn name(machine: &mut Machine) {
     name_from(machine, Path::new(CPUS));
 }
@@ -103,8 +104,8 @@ fn name_from(machine: &mut Machine, folder: &Path) {
 }
 
 impl Machine {
-    /// The processor's name where only its cores have one, as on Arm: the designs of its CPUs, each once. They are read
-    /// on the machine that this runs on.
+    /// The names of the core designs of its CPUs, each once, for machines without a processor name, as on Arm. They are
+    /// read from the machine that this runs on.
     pub fn core_designs(&self) -> Option<String> {
         of_set(Path::new(CPUS), &self.cpus())
     }
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
     use crate::CpuKind;
 
-    /// A folder as that of an Arm kernel, with the MIDR of each CPU.
+    /// A folder like that of an Arm kernel, with the MIDR of each CPU.
     fn kernel(midrs: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (cpu, midr) in midrs.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! How a machine differs from what it was, in words.
+//! Differences between two states of a machine, as text.
 
 use std::fmt;
 use tare_cpuset::{CpuSet, NodeSet};
 
-/// One difference between two [`Fingerprint`](super::Fingerprint)s. Displayed as a clause, such as "allowed CPUs were
+/// One difference between two [`Fingerprint`](super::Fingerprint)s. Its text is a clause, such as "allowed CPUs were
 /// 0-1 and are 0".
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -15,28 +15,28 @@ pub enum Change {
         /// The release that runs now.
         is: String,
     },
-    /// The processors have other names, so this is other hardware.
+    /// The processors have other names: this is other hardware.
     Processor {
         /// Names when the fingerprint was taken.
         was: String,
-        /// Names that were found now.
+        /// Names of the present processors.
         is: String,
     },
-    /// Hardware threads were turned on or off.
+    /// SMT was turned on or off.
     Smt {
-        /// Whether cores ran several threads.
+        /// Whether SMT was on.
         was: bool,
-        /// Whether they do now.
+        /// Whether SMT is on now.
         is: bool,
     },
-    /// This process may use other CPUs, by affinity, cgroup or what is online.
+    /// This process may use other CPUs: its affinity, its cgroup or the online CPUs changed.
     AllowedCpus {
         /// CPUs it could use.
         was: CpuSet,
         /// CPUs it can use now.
         is: CpuSet,
     },
-    /// A NUMA node no longer exists, or gives neither CPUs nor memory any more.
+    /// A NUMA node no longer exists, or no longer provides CPUs or memory.
     NodeGone {
         /// The node's OS number.
         node: u32,
@@ -47,10 +47,10 @@ pub enum Change {
     NodeNew {
         /// The node's OS number.
         node: u32,
-        /// CPUs that it brings.
+        /// Its CPUs.
         cpus: CpuSet,
     },
-    /// CPUs that are still allowed belong to another NUMA node.
+    /// CPUs that are still allowed now belong to another NUMA node.
     NodeCpus {
         /// The node's OS number.
         node: u32,
@@ -66,23 +66,23 @@ pub enum Change {
         /// Nodes it can come from now.
         is: NodeSet,
     },
-    /// A CPU shares a package, core or cache with other CPUs.
+    /// A CPU shares a package, core or cache with a different set of CPUs.
     Sharing {
-        /// What it is that they share.
+        /// What the CPUs share.
         shared: Shared,
-        /// The first CPU of which this is true.
+        /// The first CPU with this change.
         cpu: u32,
-        /// It and those it shared it with; empty when that was not known.
+        /// The CPU and those that shared it; empty if unknown.
         was: CpuSet,
-        /// It and those it shares it with now.
+        /// The CPU and those that share it now.
         is: CpuSet,
     },
 }
 
-/// What CPUs may have in common, alongside a node.
+/// What CPUs may share, other than a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shared {
-    /// They sit in one socket.
+    /// They are in one socket.
     Package,
     /// They are threads of one physical core.
     Core,

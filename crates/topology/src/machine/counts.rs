@@ -1,21 +1,21 @@
-//! What is asked of a machine most: how many of each, which CPUs, how near two of them are.
+//! Properties of a machine: numbers of objects, usable CPUs, and the relation of two CPUs.
 
 use super::model::Machine;
 use crate::Pairing;
 use tare_cpuset::{CpuSet, NodeSet};
 
-/// How sockets are cut into NUMA nodes. Results of two layouts of one machine are results of two machines.
+/// How sockets are divided into NUMA nodes. Two layouts of one machine must be treated as two machines in results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeLayout {
-    /// Nodes with CPUs in each package; more than one where sub-NUMA clustering (SNC) or NPS is on.
+    /// Nodes with CPUs per package; more than one with sub-NUMA clustering (SNC) or NPS.
     pub per_package: usize,
-    /// Whether each of several nodes of a package is one last-level cache ("L3 as NUMA").
+    /// Whether a package has several nodes and each has exactly the CPUs of one L3 cache ("L3 as NUMA").
     pub each_cache: bool,
     /// Nodes without CPUs: high-bandwidth memory, CXL.
     pub memory_only: usize,
 }
 
-/// `2 a package`, `4 a package, one for each L3 cache`, `1 a package and 2 with memory only`.
+/// For example `2 a package`, `4 a package, one for each L3 cache`, `1 a package and 2 with memory only`.
 impl std::fmt::Display for NodeLayout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} a package", self.per_package)?;
@@ -30,28 +30,28 @@ impl std::fmt::Display for NodeLayout {
 }
 
 impl Machine {
-    /// Sockets; 0 when hwloc knows of none.
+    /// Number of sockets; 0 if hwloc knows of none.
     pub fn package_count(&self) -> usize {
         self.packages.len()
     }
 
-    /// Physical cores; 0 when the machine lists PUs only.
+    /// Number of physical cores; 0 if the machine only lists PUs.
     pub fn core_count(&self) -> usize {
         self.cores.len()
     }
 
-    /// Hardware threads that this process may use.
+    /// Number of PUs (hardware threads) that this process may use.
     pub fn pu_count(&self) -> usize {
         self.pus.len()
     }
 
-    /// NUMA nodes, with and without CPUs.
+    /// Number of NUMA nodes, with and without CPUs.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// How the machine's sockets are cut into NUMA nodes: sub-NUMA clustering (SNC) and NPS make several of a package,
-    /// and some firmware makes one of each last-level cache.
+    /// How the machine's sockets are divided into NUMA nodes: sub-NUMA clustering (SNC) and NPS divide a package into
+    /// several nodes, and some firmware makes each last-level cache a node.
     pub fn node_layout(&self) -> NodeLayout {
         let with_cpus: Vec<_> = self.nodes.iter().filter(|node| !node.cpus.is_empty()).collect();
         let caches: Vec<_> = self.caches.iter().filter(|cache| cache.level == 3).collect();
@@ -67,7 +67,7 @@ impl Machine {
         self.pus.iter().map(|pu| pu.os_index).collect()
     }
 
-    /// OS numbers of nodes that memory can come from. When no node tells its memory, all of them.
+    /// OS numbers of nodes that have memory; of all nodes if no memory sizes are known.
     pub fn memory_nodes(&self) -> NodeSet {
         let told = self.nodes.iter().any(|node| node.memory_bytes > 0);
         self.nodes.iter().filter(|node| !told || node.memory_bytes > 0).map(|node| node.os_index).collect()
@@ -78,8 +78,8 @@ impl Machine {
         self.pus.iter().position(|pu| pu.os_index == cpu)
     }
 
-    /// How near two CPUs (OS numbers) are: the first that holds of same-pu, smt-sibling, same-cache, other-cache,
-    /// same-node and other-node. None when either CPU is unknown or nothing relates them.
+    /// The relation of two CPUs (OS numbers): the first of same-pu, smt-sibling, same-cache, other-cache, same-node and
+    /// other-node that applies. `None` if a CPU is unknown or none applies.
     pub fn relation(&self, a: u32, b: u32) -> Option<Pairing> {
         use Pairing::{OtherCache, OtherNode, SameCache, SameNode, SamePu, SmtSibling};
         let (a, b) = (self.pu_of(a)?, self.pu_of(b)?);

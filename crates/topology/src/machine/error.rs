@@ -1,16 +1,16 @@
-//! What can go wrong when a machine is described.
+//! Errors of reading the description of a machine.
 
 use std::path::PathBuf;
 
-/// Why a machine could not be described.
+/// Why the description of a machine could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum MachineError {
-    /// hwloc failed to look at this machine.
+    /// hwloc failed to discover this machine.
     #[error("hwloc could not discover this machine: {0}")]
     Discovery(String),
-    /// The environment makes hwloc describe another machine.
+    /// Environment variables make hwloc describe another machine.
     #[error(
         "hwloc describes another machine than this one; unset HWLOC_SYNTHETIC, HWLOC_XMLFILE, HWLOC_FSROOT and \
          HWLOC_THISSYSTEM"
@@ -19,28 +19,28 @@ pub enum MachineError {
     /// The CPUs of this process could not be read.
     #[error("could not read the CPU affinity of this process: {0}")]
     Affinity(#[source] std::io::Error),
-    /// The process may run on no CPU that hwloc knows.
+    /// hwloc knows none of the CPUs that this process may run on.
     #[error("hwloc knows none of the CPUs this process may run on ({allowed})")]
     NoCpus { allowed: tare_cpuset::CpuSet },
-    /// A text that hwloc does not take as a synthetic description.
+    /// hwloc does not accept the text as a synthetic description.
     #[error(
         "{description:?} is neither an existing file nor an hwloc synthetic description, such as \"node:4 core:32 pu:1\""
     )]
     Synthetic { description: String },
-    /// An XML file that could not be read.
+    /// The XML file could not be read.
     #[error("could not read the hwloc XML file {}: {source}", path.display())]
     XmlUnreadable { path: PathBuf, source: std::io::Error },
-    /// A file of a format that hwloc 2 does not know.
+    /// The format of the file is newer than version 2 of hwloc.
     #[error(
         "{} was written by hwloc {version} or later, and only files of version 2 can be read; on that machine write it \
          with: lstopo --export-xml-flags V2 machine.xml",
         path.display()
     )]
     XmlTooNew { path: PathBuf, version: String },
-    /// The process that reads descriptions gave no answer.
+    /// The child process that reads descriptions failed.
     #[error("cannot read the machine {what}: {reason}")]
     Reader { what: String, reason: String },
-    /// A file that hwloc does not take as XML.
+    /// hwloc does not accept the file as its XML.
     #[error("{} is not an hwloc XML file (as written by `lstopo machine.xml`)", path.display())]
     XmlInvalid { path: PathBuf },
 }

@@ -1,4 +1,4 @@
-//! By what a machine is known again: a plan was made for this one, and its trials must run on no other.
+//! Fingerprints of machines: a plan's trials must run on the machine that the plan was made for.
 
 use super::change::{Change, Shared};
 use super::model::{Machine, Origin};
@@ -7,35 +7,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use tare_cpuset::{CpuSet, NodeSet};
 
-/// What a plan depends on of a machine: which CPUs and nodes it may use, how they hang together, and the kernel.
+/// The properties of a machine that a plan depends on: usable CPUs and nodes, their relations, and the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
-    /// The usable CPUs of each NUMA node, by the node's OS number; none for a memory-only one.
+    /// The usable CPUs of each NUMA node, by the node's OS number; empty for a memory-only node.
     pub nodes: BTreeMap<u32, CpuSet>,
     /// The usable CPUs of each package.
     pub packages: BTreeSet<CpuSet>,
     /// The usable CPUs of each core.
     pub cores: BTreeSet<CpuSet>,
-    /// Usable CPUs that share an outermost cache.
+    /// The usable CPUs of each outermost cache.
     pub last_level_caches: BTreeSet<CpuSet>,
     /// Processor names, without repetition.
     pub processors: BTreeSet<String>,
     /// CPUs that are online and inside both the cgroup's cpuset and the affinity mask.
     pub allowed_cpus: CpuSet,
-    /// Nodes that memory can come from.
+    /// Nodes with usable memory.
     pub memory_nodes: NodeSet,
-    /// Whether cores run several hardware threads: what the kernel says, or any core of several PUs where it says
-    /// nothing.
+    /// Whether SMT is on, as the kernel reports it; if it does not, whether any core has several PUs.
     pub smt: bool,
-    /// The kernel's release, such as `6.1.0-28-amd64`. None for a described machine.
+    /// The kernel's release, such as `6.1.0-28-amd64`. `None` for a described machine.
     pub kernel: Option<String>,
-    /// A number that every boot draws anew. For the record: a restart alone changes no plan. None for a described
-    /// machine.
+    /// Identifies the boot. It is only recorded: a reboot alone is not a change. `None` for a described machine.
     pub boot_id: Option<String>,
 }
 
 impl Fingerprint {
-    /// That of a machine; of this one also what the kernel says of itself.
+    /// The fingerprint of a machine. Kernel, boot and SMT are only read for the machine that this runs on.
     pub fn of(machine: &Machine) -> Self {
         let here = machine.origin == Origin::This;
         let read = |path: &str| {
@@ -52,15 +50,15 @@ impl Fingerprint {
             processors: machine.packages.iter().filter_map(|package| package.model.clone()).collect(),
             allowed_cpus: machine.cpus(),
             memory_nodes: machine.memory_nodes(),
-            // A narrow affinity hides a core's other thread, which still runs what others give it.
+            // A narrow affinity hides a core's other thread, on which other processes can still run.
             smt: read("/sys/devices/system/cpu/smt/active").map_or(several, |active| active == "1"),
             kernel: read("/proc/sys/kernel/osrelease"),
             boot_id: read("/proc/sys/kernel/random/boot_id"),
         }
     }
 
-    /// How the machine has changed since this was taken; empty when it is the same. What only one side knows, as of a
-    /// described machine, is no change; nor is the boot.
+    /// How the machine has changed since this fingerprint was taken; empty if it has not. Properties that only one of
+    /// the two fingerprints has (as of a described machine) and the boot identifier are not compared.
     pub fn changes(&self, now: &Self) -> Vec<Change> {
         let mut changes = Vec::new();
         if let (Some(was), Some(is)) = (&self.kernel, &now.kernel)
@@ -87,7 +85,7 @@ impl Fingerprint {
         changes
     }
 
-    /// CPUs that are still, or newly, allowed are told of elsewhere: only those of both sides are compared.
+    /// CPUs that are allowed in both. Only these are compared; other CPUs are reported as [`Change::AllowedCpus`].
     fn common(&self, now: &Self) -> CpuSet {
         self.allowed_cpus.intersection(&now.allowed_cpus)
     }
@@ -105,7 +103,7 @@ impl Fingerprint {
         old.chain(new.map(|(node, is)| Change::NodeNew { node: *node, cpus: is.clone() })).collect()
     }
 
-    /// One change for each kind of sharing: the first CPU whose company is another.
+    /// At most one change for each kind of sharing: that of the first CPU which shares with a different set of CPUs.
     fn changed_sharing(&self, now: &Self) -> Vec<Change> {
         let common = self.common(now);
         let company = |groups: &BTreeSet<CpuSet>, cpu: u32| {

@@ -1,4 +1,4 @@
-//! From hwloc's objects to plain data.
+//! Converts hwloc's objects to plain data.
 
 use super::model::{Cache, Core, CpuKind, Die, Excluded, Machine, Node, Origin, Package, Pu};
 use hwlocality::Topology;
@@ -9,7 +9,7 @@ use hwlocality::object::distance::DistancesKind;
 use hwlocality::object::types::ObjectType;
 use tare_cpuset::{CpuSet, IndexSet};
 
-/// Data and unified caches, outermost first. Level 5 is the highest that hwloc knows.
+/// Data and unified caches, outermost first. Level 5 is the highest level of hwloc.
 const CACHES: [(u8, ObjectType); 5] = [
     (5, ObjectType::L5Cache),
     (4, ObjectType::L4Cache),
@@ -77,7 +77,7 @@ fn caches(topology: &Topology, level: u8, kind: ObjectType) -> impl Iterator<Ite
     })
 }
 
-/// NUMA nodes, each with the CPUs that are its own.
+/// NUMA nodes, each with its own CPUs only.
 pub(super) fn nodes(topology: &Topology) -> Vec<Node> {
     let mut nodes: Vec<Node> = topology.objects_with_type(ObjectType::NUMANode).filter_map(node).collect();
     keep_own_cpus(&mut nodes);
@@ -92,9 +92,10 @@ fn node(object: &TopologyObject) -> Option<Node> {
     Some(Node { os_index: os_index(object)?, cpus: cpus_of(object), memory_bytes })
 }
 
-/// hwloc gives every node the CPUs of what it is attached to: a memory-only node those of its package, or all. A CPU
-/// belongs to one node, as the OS has it: the narrowest that covers it, and of several the one with the lowest number,
-/// since firmware numbers nodes with CPUs first. What then has no CPU is memory-only.
+/// Assigns each CPU to one node, as the OS does. hwloc lists the CPUs of the object a node is attached to: a
+/// memory-only node has the CPUs of its package, or all. A CPU belongs to the node with the fewest CPUs that includes
+/// it; of several, to the one with the lowest number, because firmware numbers nodes with CPUs first. A node without
+/// CPUs is memory-only.
 fn keep_own_cpus(nodes: &mut [Node]) {
     let reach: Vec<(u32, CpuSet)> = nodes.iter().map(|node| (node.os_index, node.cpus.clone())).collect();
     let owner = |cpu: u32| {
@@ -106,7 +107,7 @@ fn keep_own_cpus(nodes: &mut [Node]) {
     }
 }
 
-/// hwloc lists a single kind on machines that are not hybrid; that says nothing and is dropped.
+/// Empty on machines that are not hybrid, for which hwloc lists a single kind.
 fn cpu_kinds(topology: &Topology) -> Vec<CpuKind> {
     let Ok(kinds) = topology.cpu_kinds() else { return Vec::new() };
     let kinds: Vec<CpuKind> = kinds
@@ -124,7 +125,7 @@ fn cpu_kinds(topology: &Topology) -> Vec<CpuKind> {
     if kinds.len() < 2 { Vec::new() } else { kinds }
 }
 
-/// The first latency matrix that covers every node, its rows and columns put in the order of `nodes`.
+/// The first latency matrix that covers every node, with rows and columns in the order of `nodes`.
 fn distances(topology: &Topology, nodes: &[Node]) -> Option<Vec<Vec<u64>>> {
     let matrices =
         topology.distances_with_type(Some(DistancesKind::MEANS_LATENCY), ObjectType::NUMANode).unwrap_or_default();
@@ -138,7 +139,7 @@ fn distances(topology: &Topology, nodes: &[Node]) -> Option<Vec<Vec<u64>>> {
     })
 }
 
-/// hwlocality panics where hwloc sets an errno it did not foresee; a bad file must be an error all the same.
+/// Catches panics: hwlocality panics if hwloc sets an unexpected errno, but an invalid file must be an error.
 pub(super) fn guarded<T>(load: impl FnOnce() -> Option<T>) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)).ok().flatten()
 }

@@ -1,4 +1,4 @@
-//! This machine, limited to what this process may use, and machines from synthetic descriptions.
+//! Discovers this machine, limited to what this process may use, and reads synthetic descriptions.
 
 use super::arm;
 use super::error::MachineError;
@@ -13,18 +13,18 @@ use hwlocality::topology::editor::RestrictFlags;
 use tare_cpuset::{AffinityError, NodeSet, ThreadRef, affinity_of, keep_affinity};
 
 impl Machine {
-    /// The machine this process runs on, limited to the CPUs on which the calling thread may run (online, inside the
-    /// cgroup's cpuset, inside its affinity mask) and to the nodes whose memory the cgroup allows. A node whose memory
-    /// it withholds stays, without memory, when CPUs of it are left.
+    /// The machine that this process runs on, limited to the CPUs on which the calling thread may run (online, in the
+    /// cgroup's cpuset and in its affinity mask) and to the nodes whose memory the cgroup allows. A node whose memory
+    /// is not allowed remains, without memory, if it has usable CPUs.
     ///
     /// # Errors
     /// When hwloc cannot read the machine, or this process may use none of its CPUs.
     pub fn this() -> Result<Self, MachineError> {
         let discovery = |e: &dyn std::fmt::Display| MachineError::Discovery(e.to_string());
         let affinity = |e| MachineError::Affinity(std::io::Error::other::<AffinityError>(e));
-        // Objects that the cgroup withholds are kept at first, to be able to say that they exist.
+        // Objects that the cgroup does not allow are included at first, so that they can be listed as excluded.
         let builder = Topology::builder().with_flags(BuildFlags::INCLUDE_DISALLOWED).map_err(|e| discovery(&e))?;
-        // hwloc asks for this thread's CPUs until it is told, and leaves it where it put it when it may not go back.
+        // hwloc binds this thread to other CPUs and may fail to restore its affinity.
         let mut topology = keep_affinity(|| builder.build()).map_err(affinity)?.map_err(|e| discovery(&e))?;
         if !topology.is_this_system() {
             return Err(MachineError::NotThisMachine);
@@ -37,7 +37,7 @@ impl Machine {
             return Err(MachineError::NoCpus { allowed: affinity });
         }
         let nodes = nodes(&topology);
-        // The kernel allows memory from nodes that have some; a node without is not withheld.
+        // The kernel's list of allowed nodes only has nodes with memory; a node without memory is not withheld.
         let with_memory: NodeSet = nodes.iter().filter(|n| n.memory_bytes > 0).map(|n| n.os_index).collect();
         let withheld = with_memory.difference(&indexes(topology.allowed_nodeset().iter_set()));
         let excluded = Excluded {
@@ -47,7 +47,7 @@ impl Machine {
             cgroup_nodes: withheld.clone(),
         };
         let cpus = HwlocCpuSet::from(bitmap(&usable));
-        // A node stays for its memory or for its CPUs.
+        // A node is kept if it has usable memory or usable CPUs.
         let gives = with_memory.difference(&withheld);
         let stays = |n: &&Node| gives.contains(n.os_index) || !n.cpus.intersection(&usable).is_empty();
         let nodes: NodeSet = nodes.iter().filter(stays).map(|n| n.os_index).collect();
@@ -67,11 +67,11 @@ impl Machine {
         Ok(machine)
     }
 
-    /// A machine from an hwloc synthetic description, such as `package:2 node:1 core:6 pu:2`. A large enough one takes
-    /// all memory: [`Machine::describe`] reads those of others.
+    /// A machine from an hwloc synthetic description, such as `package:2 node:1 core:6 pu:2`. A description can require
+    /// any amount of memory; use [`Machine::describe`] for untrusted ones.
     ///
     /// # Errors
-    /// When it describes no machine.
+    /// When the description is invalid.
     pub fn synthetic(description: &str) -> Result<Self, MachineError> {
         let invalid = || MachineError::Synthetic { description: description.to_owned() };
         let topology = guarded(|| TopologyBuilder::new().from_synthetic(description).ok()?.build().ok());

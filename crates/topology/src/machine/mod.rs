@@ -1,4 +1,4 @@
-//! A machine as plain data.
+//! Machines: discovery, descriptions, and their properties as plain data.
 
 mod arm;
 mod change;

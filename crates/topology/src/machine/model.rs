@@ -1,35 +1,35 @@
-//! The machine as plain data: packages, caches, cores, PUs and nodes.
+//! The data of a machine: packages, caches, cores, PUs and nodes.
 
 use serde::{Deserialize, Serialize};
 use tare_cpuset::{CpuSet, NodeSet};
 
 /// A machine: this one, a synthetic one or one from an hwloc XML file.
 ///
-/// Holds only CPUs and nodes that this process may use; what is left out is in [`Machine::excluded`]. Every list is in
-/// hwloc's logical order, and **an object's logical index is its position in its list**. Objects without any usable CPU
-/// are left out, save NUMA nodes, whose memory remains usable.
+/// Contains only CPUs and nodes that this process may use; the others are in [`Machine::excluded`]. Every list is in
+/// hwloc's logical order, and **an object's logical index is its position in its list**. Objects without usable CPUs
+/// are left out, except NUMA nodes with usable memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Where the description comes from.
     pub origin: Origin,
-    /// Sockets. Empty when hwloc knows of none, as on many synthetic machines.
+    /// Sockets. Empty if hwloc knows of none, as for many synthetic machines.
     pub packages: Vec<Package>,
-    /// Dies, where packages have several.
+    /// Dies, if packages have several.
     pub dies: Vec<Die>,
     /// Data and unified caches, by level descending, then logical order.
     pub caches: Vec<Cache>,
-    /// Physical cores. Empty when the machine lists PUs only.
+    /// Physical cores. Empty if the machine only lists PUs.
     pub cores: Vec<Core>,
     /// Hardware threads. Never empty.
     pub pus: Vec<Pu>,
     /// NUMA nodes, with and without CPUs or memory.
     pub nodes: Vec<Node>,
-    /// Kinds of cores from most frugal to fastest, on hybrid machines. Empty otherwise.
+    /// Kinds of cores of a hybrid machine, from the most power-efficient to the fastest. Empty otherwise.
     pub cpu_kinds: Vec<CpuKind>,
-    /// Relative latencies between nodes as the firmware claims them: `distances[from][to]`, in the order of
-    /// [`Machine::nodes`], 10 meaning local. None when the machine reports none.
+    /// Relative latencies between nodes as reported by the firmware: `distances[from][to]`, in the order of
+    /// [`Machine::nodes`]; 10 means local. `None` if the machine reports none.
     pub distances: Option<Vec<Vec<u64>>>,
-    /// What exists and was left out, and why.
+    /// What exists but was left out, and why.
     pub excluded: Excluded,
 }
 
@@ -45,12 +45,12 @@ pub enum Origin {
     Xml(String),
 }
 
-/// A socket, and what sits in it.
+/// A socket with its processor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {
-    /// The OS's number, where it has one.
+    /// The OS's number, if it has one.
     pub os_index: Option<u32>,
-    /// CPUs of it that may be used.
+    /// Its CPUs that may be used.
     pub cpus: CpuSet,
     /// The processor's name, such as "AMD EPYC 7742".
     pub model: Option<String>,
@@ -59,18 +59,18 @@ pub struct Package {
 /// A die of a package that has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Die {
-    /// CPUs of it that may be used.
+    /// Its CPUs that may be used.
     pub cpus: CpuSet,
 }
 
 /// A data or unified cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
-    /// 1 for L1d, 2, 3, ...
+    /// Its level: 1 for L1d, 2, 3, ...
     pub level: u8,
-    /// Its size, where known.
+    /// Its size, if known.
     pub size_bytes: Option<u64>,
-    /// CPUs that share it.
+    /// The usable CPUs that share it.
     pub cpus: CpuSet,
 }
 
@@ -79,22 +79,22 @@ pub struct Cache {
 pub struct Core {
     /// The OS's number, unique only within a package on many machines.
     pub os_index: Option<u32>,
-    /// CPUs of it that may be used.
+    /// Its CPUs that may be used.
     pub cpus: CpuSet,
     /// On hybrid machines, the index of its kind in [`Machine::cpu_kinds`].
     pub kind: Option<usize>,
 }
 
-/// A hardware thread. All indexes but `os_index` are positions in the machine's lists.
+/// A hardware thread (logical CPU). All indexes except `os_index` are positions in the machine's lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pu {
     /// The number that the OS gives this CPU.
     pub os_index: u32,
-    /// Its core; none where cores are not known.
+    /// Its core; `None` if cores are not known.
     pub core: Option<usize>,
-    /// Its package; none where packages are not known.
+    /// Its package; `None` if packages are not known.
     pub package: Option<usize>,
-    /// Its NUMA node; none where the OS gives it none.
+    /// Its NUMA node; `None` if the OS assigns none.
     pub node: Option<usize>,
     /// The outermost cache that serves it.
     pub last_level_cache: Option<usize>,
@@ -106,10 +106,9 @@ pub struct Node {
     /// The OS's node number, as memory policies use it.
     pub os_index: u32,
     /// Its usable CPUs; every CPU belongs to at most one node. Empty for a memory-only node, such as high-bandwidth or
-    /// CXL memory, for which hwloc itself gives the CPUs it is attached to.
+    /// CXL memory (hwloc itself lists the CPUs that such a node is attached to).
     pub cpus: CpuSet,
-    /// Its memory. 0 for a node without memory, one whose memory the cgroup withholds, or when the description does not
-    /// tell.
+    /// Its memory. 0 if it has none, if the cgroup does not allow it, or if the description has no sizes.
     pub memory_bytes: u64,
 }
 
@@ -118,13 +117,13 @@ pub struct Node {
 pub struct CpuKind {
     /// hwloc's name for it, such as "IntelAtom" or "IntelCore".
     pub name: Option<String>,
-    /// hwloc's rank: higher is faster and less frugal. None when hwloc cannot rank.
+    /// hwloc's rank: a higher one is faster and less power-efficient. `None` if hwloc cannot rank the kinds.
     pub efficiency: Option<u32>,
     /// Usable CPUs of this kind.
     pub cpus: CpuSet,
 }
 
-/// What exists on the machine but may not be used.
+/// CPUs and nodes that exist on the machine but may not be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excluded {
     /// CPUs that are offline.
@@ -133,12 +132,12 @@ pub struct Excluded {
     pub cgroup: CpuSet,
     /// CPUs outside the process's own affinity mask, as set by taskset or numactl.
     pub affinity: CpuSet,
-    /// Nodes whose memory the cgroup's cpuset withholds.
+    /// Nodes whose memory the cgroup's cpuset does not allow.
     pub cgroup_nodes: NodeSet,
 }
 
 impl Excluded {
-    /// Why a CPU was left out: "is offline", ... None when it was not.
+    /// Why a CPU was left out, for example "is offline". `None` if it was not.
     pub fn reason(&self, cpu: u32) -> Option<&'static str> {
         let reasons = [
             (&self.offline, "is offline"),

@@ -1,4 +1,4 @@
-//! Descriptions of machines that others wrote are read in a child process, which may crash, hang or eat memory.
+//! Reads untrusted descriptions of machines in a child process, because reading one may crash, hang or exhaust memory.
 
 use super::error::MachineError;
 use super::model::{Machine, Origin};
@@ -16,19 +16,19 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest that a description may take. A machine of 2,000 CPUs takes a tenth of a second.
+/// How long reading a description may take. A machine with 2,000 CPUs takes 0.1 s.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Largest file that is looked at. A machine of 2,000 CPUs takes 2 MB.
+/// Size limit of a file. A machine with 2,000 CPUs takes 2 MB.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// The signal of a process that gives up by itself.
+/// The signal of a failed assertion.
 const SIGABRT: i32 = Signal::ABORT.as_raw();
 
-/// How often the child is asked whether it has ended.
+/// How often the child is checked for its end.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// The program that reads descriptions for this one: it calls [`TopologyReader::answer`] and ends.
+/// The program that reads descriptions in a child process: it calls [`TopologyReader::answer`] and exits.
 #[derive(Debug, Clone)]
 pub struct TopologyReader {
     program: PathBuf,
@@ -37,15 +37,15 @@ pub struct TopologyReader {
 }
 
 impl TopologyReader {
-    /// A program with the arguments that make it call [`Self::answer`]. What is to be read follows them.
+    /// A program with the arguments that make it call [`Self::answer`]. The description is appended to the arguments.
     pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
         Self { program: program.into(), arguments, time_limit: TIME_LIMIT }
     }
 
-    /// In the program that was started: reads a synthetic description, or without one the XML on standard
-    /// input, and writes the machine to standard output. For a process that does nothing else: it is first limited in
-    /// memory (1 GiB), CPU time (10 s) and what it may write, for good, and dies with its parent.
+    /// For the child process: reads a synthetic description, or without one the XML on standard input, and writes the
+    /// machine to standard output. The process must do nothing else, because its limits of memory (1 GiB), CPU time
+    /// (10 s) and output size are lowered permanently. It is killed when its parent ends.
     ///
     /// # Errors
     /// When the limits cannot be set, the input is not text, or the answer cannot be written.
@@ -53,17 +53,16 @@ impl TopologyReader {
         answer(description)
     }
 
-    /// With another time limit than 10 s.
+    /// Sets a time limit other than 10 s.
     #[must_use]
     pub fn within(self, time_limit: Duration) -> Self {
         Self { time_limit, ..self }
     }
 
-    /// A machine from an hwloc XML file. The file is opened here, once, so that neither a pipe nor a device can be
-    /// waited for.
+    /// A machine from an hwloc XML file. The file is opened and checked here, so that a pipe or device cannot block.
     ///
     /// # Errors
-    /// When the file cannot be read, describes no machine, or its reader fails.
+    /// When the file cannot be read or is invalid, or its reader fails.
     pub fn xml(&self, path: &Path) -> Result<Machine, MachineError> {
         let unreadable = |source| MachineError::XmlUnreadable { path: path.to_owned(), source };
         let nonblock = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
@@ -84,9 +83,9 @@ impl TopologyReader {
     /// A machine from an hwloc synthetic description.
     ///
     /// # Errors
-    /// When it describes no machine, or its reader fails.
+    /// When the description is invalid, or its reader fails.
     pub fn synthetic(&self, description: &str) -> Result<Machine, MachineError> {
-        // What no argument of a program can hold is no description either.
+        // An argument of a program cannot contain a NUL.
         if description.contains('\0') {
             return Err(MachineError::Synthetic { description: description.to_owned() });
         }
@@ -95,13 +94,13 @@ impl TopologyReader {
         self.ask(Stdio::null(), Some(description)).map_err(failed)?.map_err(refused)
     }
 
-    /// What the child answers, or why there is no answer.
+    /// The answer of the child, or why there is none.
     fn ask(&self, input: Stdio, description: Option<&str>) -> Result<Answer, String> {
         let told = |e: io::Error| format!("cannot start {}: {e}", self.program.display());
         let mut answer = File::from(memfd_create("machine", MemfdFlags::CLOEXEC).map_err(|e| told(e.into()))?);
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
-        // After "--" a description cannot be taken for an option.
+        // After "--", a description is never parsed as an option.
         command.args(description.map(|text| ["--", text]).into_iter().flatten());
         command.stdin(input).stdout(answer.try_clone().map_err(told)?).stderr(Stdio::null());
         let status = self.ended(command.spawn().map_err(told)?)?;
@@ -121,7 +120,7 @@ impl TopologyReader {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) if began.elapsed() < self.time_limit => thread::sleep(LOOK_EVERY),
                 outcome => {
-                    // It is gone by itself when this fails.
+                    // If this fails, the child has already ended.
                     let _ = child.kill();
                     let _ = child.wait();
                     return Err(match outcome {
@@ -136,7 +135,7 @@ impl TopologyReader {
 
 fn ending(status: ExitStatus) -> String {
     let how = match status.signal() {
-        // hwloc checks itself by assertions, which only damaged or made-up objects break.
+        // hwloc's assertions only fail for damaged or inconsistent objects.
         Some(SIGABRT) => return "it is damaged: its objects do not fit together".to_owned(),
         Some(signal) => format!("was ended by signal {signal}"),
         None => format!("ended with {}", status.code().unwrap_or(-1)),
@@ -148,11 +147,11 @@ fn ending(status: ExitStatus) -> String {
 }
 
 impl Machine {
-    /// What `--topology` takes: an existing file, or any name that ends in `.xml`, is XML; all else is a synthetic
-    /// description. Either is read by the reader's process, never by this one.
+    /// The value of the option `--topology`: an existing file, or any name that ends in `.xml`, is XML; anything else
+    /// is a synthetic description. Both are read by the reader's process, never by this one.
     ///
     /// # Errors
-    /// When it describes no machine, or its reader fails.
+    /// When the description is invalid, or its reader fails.
     pub fn describe(spec: &str, reader: &TopologyReader) -> Result<Self, MachineError> {
         let path = Path::new(spec);
         let named_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));

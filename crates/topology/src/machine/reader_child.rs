@@ -1,23 +1,23 @@
-//! The other end of a [`TopologyReader`](super::TopologyReader): limits itself, reads one description, answers.
+//! The child process of a [`TopologyReader`](super::TopologyReader): limits itself, reads a description, answers.
 
 use super::model::Machine;
 use super::xml::{Refused, parse};
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 use std::io::{self, Read, Write};
 
-/// What the child answers, as JSON.
+/// The answer of the child, written as JSON.
 pub(super) type Answer = Result<Machine, Refused>;
 
-/// Address space of the child.
+/// Limit of the child's address space.
 pub(super) const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Largest answer: a hostile file of a few kilobytes can name very many objects.
+/// Largest answer: a malicious file of a few kilobytes can describe very many objects.
 pub(super) const ANSWER_BYTES: u64 = 64 << 20;
 
-/// CPU time of the child, seconds; in case no one is left to end it.
+/// CPU time limit of the child, seconds, in case its parent cannot kill it.
 const CPU_S: u64 = 10;
 
-/// Limits this process for good, reads the description and answers on standard output.
+/// Limits this process permanently, reads the description and writes the answer to standard output.
 pub(super) fn answer(description: Option<&str>) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     limit(Resource::As, MEMORY_BYTES)?;

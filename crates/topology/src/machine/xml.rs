@@ -1,4 +1,4 @@
-//! Machines from the XML that hwloc writes, read in this process.
+//! Reads machines from hwloc's XML, in this process.
 
 use super::error::MachineError;
 use super::hwloc::{guarded, indexes, snapshot};
@@ -7,12 +7,12 @@ use hwlocality::topology::builder::TopologyBuilder;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Why a text is no machine.
+/// Why a text is not accepted as a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Refused {
-    /// hwloc does not take it.
+    /// hwloc does not accept it.
     Invalid,
-    /// It is of a format that came after the one this hwloc knows: this version.
+    /// Its format has this version, which is newer than this hwloc supports.
     TooNew(String),
 }
 
@@ -27,12 +27,11 @@ impl Refused {
 }
 
 impl Machine {
-    /// A machine from an XML file, as written by `lstopo machine.xml` there, read by this process itself. Only for
-    /// files that are known to be sound: hwloc crashes and hangs on some damaged ones. [`Machine::describe`] reads
-    /// those of others.
+    /// A machine from an XML file, as written by `lstopo machine.xml` on that machine. It is read in this process: only
+    /// use it for trusted files, because hwloc crashes or hangs on some damaged ones. See [`Machine::describe`].
     ///
     /// # Errors
-    /// When the file cannot be read, or describes no machine.
+    /// When the file cannot be read or is invalid.
     pub fn from_xml(path: impl AsRef<Path>) -> Result<Self, MachineError> {
         let path = path.as_ref();
         let xml = std::fs::read_to_string(path)
@@ -42,7 +41,7 @@ impl Machine {
     }
 }
 
-/// A machine of which only the name of the file is missing.
+/// Parses a machine; its origin does not yet have the name of the file.
 pub(super) fn parse(xml: &str) -> Result<Machine, Refused> {
     if let Some(version) = version(xml)
         && version.split('.').next().and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major > 2)

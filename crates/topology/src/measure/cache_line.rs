@@ -1,4 +1,4 @@
-//! A cache line that two threads pass to and fro.
+//! Measures the round trip of a cache line between two threads.
 
 use super::error::MeasureError;
 use std::hint::spin_loop;
@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_cpuset::bind_thread;
 
-/// Round trips between two looks at the clock.
+/// Round trips per reading of the clock.
 const BATCH: u64 = 200;
-/// What ends the game; numbers of passes stay far below.
+/// The value that ends the measurement; counters of passes stay far below.
 const OVER: u64 = u64::MAX;
 
-/// A line of its own, and the one that a prefetcher would fetch with it.
+/// A counter in a cache line of its own, together with the adjacent line that a prefetcher would also fetch.
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Nanoseconds for a line to go from one CPU to another and back: the best batch, since disturbance only adds.
+/// Nanoseconds for a line to move from one CPU to another and back: the minimum of all batches: disturbances only add
+/// time.
 pub(super) fn round_trip_ns(first: u32, second: u32, time: Duration) -> Result<f64, MeasureError> {
     let line = Line(AtomicU64::new(0));
     let ready = Barrier::new(2);
@@ -39,7 +40,7 @@ pub(super) fn round_trip_ns(first: u32, second: u32, time: Duration) -> Result<f
             line.0.store(OVER, Ordering::Release);
             bound.map(|()| best)
         });
-        // Were there no caller, the answerer would wait for ever at the gate.
+        // Without a caller, the answerer would wait at the barrier forever.
         let caller = caller.map_err(|e| {
             ready.wait();
             line.0.store(OVER, Ordering::Release);
@@ -52,7 +53,8 @@ pub(super) fn round_trip_ns(first: u32, second: u32, time: Duration) -> Result<f
     })
 }
 
-/// Passes odd numbers and waits for even ones; nanoseconds a round trip of the best batch, infinite for none at all.
+/// Stores odd numbers and waits for even ones. Returns nanoseconds per round trip of the fastest batch; infinite
+/// without any round trip.
 fn call(line: &Line, time: Duration) -> f64 {
     let mut best = f64::INFINITY;
     let began = Instant::now();
@@ -63,7 +65,7 @@ fn call(line: &Line, time: Duration) -> f64 {
         for trip in 0..BATCH {
             line.0.store(pass + 1, Ordering::Release);
             while line.0.load(Ordering::Acquire) != pass + 2 {
-                // An answerer that could not be bound answers nothing; one that waits for a CPU takes milliseconds.
+                // An answerer that could not be bound never answers; one that waits for a CPU takes milliseconds.
                 if batch.elapsed() > time + Duration::from_secs(1) {
                     return if trip > 0 { best.min(per_trip(trip)) } else { best };
                 }
@@ -76,13 +78,13 @@ fn call(line: &Line, time: Duration) -> f64 {
     best
 }
 
-/// Turns every odd number into the next even one.
+/// Replaces every odd number by the next even one.
 fn answer(line: &Line) {
     loop {
         match line.0.load(Ordering::Acquire) {
             OVER => return,
             pass if pass % 2 == 1 => {
-                // Fails only when the game is over.
+                // Fails only if the measurement is over.
                 let _ = line.0.compare_exchange(pass, pass + 1, Ordering::AcqRel, Ordering::Acquire);
             }
             _ => spin_loop(),

@@ -1,37 +1,37 @@
-//! What distances cost, from what was measured: medians, near against far, and the same in sentences.
+//! Summarizes a measurement of distances: medians, ratios of far to near, and sentences.
 
 use super::run::Measured;
 use crate::{Machine, Pairing};
 use serde::{Deserialize, Serialize};
 
-/// What being further apart costs on this machine, from medians over what was measured.
+/// The cost of distance on a machine, from medians of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
-    /// Median round trip of a cache line by how near the two PUs are, nearest first.
+    /// Median round trip of a cache line by the relation of the two PUs, nearest first.
     pub line: Vec<Cost>,
-    /// A line to another node over one within a node (other cores only). None on a machine of one node.
+    /// Round trip of a cache line between nodes, divided by that between cores of a node. `None` with one node.
     pub line_other_node_ratio: Option<f64>,
-    /// Latency of another node's memory over that of the own.
+    /// Latency of another node's memory, divided by that of the own node's.
     pub latency_other_node_ratio: Option<f64>,
-    /// Bandwidth from another node's memory over that from the own.
+    /// Bandwidth of another node's memory, divided by that of the own node's.
     pub bandwidth_other_node_ratio: Option<f64>,
-    /// The costs in plain words, one sentence each.
+    /// The costs as text, one sentence each.
     pub sentences: Vec<String>,
 }
 
-/// The cost of one kind of nearness.
+/// The cost for one relation of two PUs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// How near the two PUs are.
+    /// The relation of the two PUs.
     pub pairing: Pairing,
-    /// Median, nanoseconds there and back.
+    /// Median round trip, nanoseconds.
     pub median_ns: f64,
-    /// Pairs of PUs it is of.
+    /// Number of pairs of PUs in the median.
     pub pairs: usize,
 }
 
 impl Costs {
-    /// Reads a measurement of this machine.
+    /// Summarizes a measurement of this machine.
     pub fn of(machine: &Machine, measured: &Measured) -> Self {
         use Pairing::{OtherCache, OtherNode, SameCache, SameNode, SmtSibling};
         let pairs = line_pairs(machine, measured);
@@ -92,7 +92,7 @@ impl Costs {
     }
 }
 
-/// Every measured pair of PUs once: how near they are, and nanoseconds.
+/// Every measured pair of PUs once: relation and nanoseconds.
 fn line_pairs(machine: &Machine, measured: &Measured) -> Vec<(Pairing, f64)> {
     let mut pairs = Vec::new();
     for (i, (first, row)) in measured.cpus.iter().zip(&measured.line_ns).enumerate() {
@@ -103,7 +103,7 @@ fn line_pairs(machine: &Machine, measured: &Measured) -> Vec<(Pairing, f64)> {
     pairs
 }
 
-/// Medians over the own node and over other nodes.
+/// Medians of the values for the own node and of those for other nodes.
 fn own_and_other(measured: &Measured, table: &[Vec<Option<f64>>]) -> (Option<f64>, Option<f64>) {
     let (mut own, mut other) = (Vec::new(), Vec::new());
     for (from, row) in measured.from_nodes.iter().zip(table) {
@@ -125,7 +125,8 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Two nodes of two cores: 100 ns within a node, 310 between; 90 and 140 ns, 20 and 10 GB/s.
+    /// Two nodes with two cores each: round trips of 100 ns within and 310 ns between nodes; memory latency of 90 and
+    /// 140 ns, bandwidth of 20 and 10 GB/s.
     fn made_up(machine: &Machine) -> Measured {
         let node = |cpu: u32| cpu / 2;
         let cpus: Vec<u32> = (0..4).collect();

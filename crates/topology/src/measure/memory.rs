@@ -1,4 +1,4 @@
-//! Latency and bandwidth of a node's memory from CPUs of another.
+//! Measures latency and bandwidth of a node's memory from CPUs of a node.
 
 use super::error::MeasureError;
 use super::working_set::{Line, WorkingSet, sum};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_cpuset::bind_thread;
 
-/// Loads between two looks at the clock.
+/// Loads per reading of the clock.
 const BATCH: usize = 20_000;
 
-/// Nanoseconds of a load that misses every cache: the best batch, since disturbance only adds.
+/// Nanoseconds of a load that misses every cache: the minimum over all batches, because disturbances only add time.
 pub(super) fn latency_ns(set: &WorkingSet, cpu: u32, time: Duration) -> Result<f64, MeasureError> {
     on_cpu(cpu, || {
         let mut best = f64::INFINITY;
@@ -27,7 +27,7 @@ pub(super) fn latency_ns(set: &WorkingSet, cpu: u32, time: Duration) -> Result<f
     })
 }
 
-/// Bytes a second that these CPUs read together, one thread each: the best pass.
+/// Bytes per second that these CPUs read together, one thread each: the maximum over all passes.
 pub(super) fn bandwidth_bytes_per_s(set: &WorkingSet, cpus: &[u32], time: Duration) -> Result<f64, MeasureError> {
     let parts: Vec<&[Line]> = set.parts(cpus.len()).collect();
     let bytes: usize = parts.iter().map(|part| size_of_val(*part)).sum();
@@ -39,13 +39,13 @@ pub(super) fn bandwidth_bytes_per_s(set: &WorkingSet, cpus: &[u32], time: Durati
     Ok(bytes as f64 / best.as_secs_f64().max(1e-9))
 }
 
-/// All parts read at once, each by a thread on its CPU: how long the slowest takes.
+/// Reads all parts at the same time, each by a thread on its CPU. Returns the time of the slowest.
 fn pass(parts: &[&[Line]], cpus: &[u32]) -> Result<Duration, MeasureError> {
-    // So many are still to come to the gate.
+    // Number of threads that have not yet reached the gate.
     let gate = AtomicUsize::new(parts.len());
     let read = |cpu: u32, part: &[Line]| {
         let bound = bind_thread(ThreadRef::of_this_thread(), &cpu.into());
-        // One that could not be bound must not leave the others waiting.
+        // Counted even if binding failed, so that the others do not wait forever.
         gate.fetch_sub(1, Ordering::AcqRel);
         while gate.load(Ordering::Acquire) > 0 {
             thread::yield_now();
@@ -60,7 +60,7 @@ fn pass(parts: &[&[Line]], cpus: &[u32]) -> Result<Duration, MeasureError> {
             match thread::Builder::new().spawn_scoped(scope, || read(*cpu, part)) {
                 Ok(reader) => readers.push(reader),
                 Err(e) => {
-                    // Nor must those that were never started.
+                    // Threads that were never started must not keep the others waiting.
                     gate.fetch_sub(parts.len() - readers.len(), Ordering::AcqRel);
                     return Err(MeasureError::Thread(e.to_string()));
                 }
@@ -74,7 +74,7 @@ fn pass(parts: &[&[Line]], cpus: &[u32]) -> Result<Duration, MeasureError> {
     })
 }
 
-/// Runs something on a thread of its own that is bound to a CPU.
+/// Runs a function on a new thread that is bound to a CPU.
 fn on_cpu<T: Send>(cpu: u32, work: impl FnOnce() -> T + Send) -> Result<T, MeasureError> {
     thread::scope(|scope| {
         let worker = thread::Builder::new()

@@ -1,7 +1,7 @@
-//! What the machine's distances really cost: cache lines between PUs, memory between nodes.
+//! Measures round trips of cache lines between PUs, and latency and bandwidth of memory between nodes.
 //!
-//! Planning (which PUs and nodes, how long each) is apart from measuring, so that any described machine can be planned
-//! for. Nothing here is quadratic without a limit: of a large machine a sample is taken, and the plan says which.
+//! A [`MeasurePlan`] selects PUs and nodes and the time for each. It can be made for any described machine;
+//! [`measure()`] executes it. On a large machine only a sample of all pairs is measured; the plan says which.
 
 mod cache_line;
 mod costs;

@@ -1,52 +1,53 @@
-//! Which pairs of PUs and nodes are measured: all of a small machine, a sample of a large one.
+//! Selects the pairs of PUs and nodes to measure: all of a small machine, a sample of a large one.
 
 use crate::{Machine, Pairing};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Most PUs between which cache lines are passed: 496 pairs.
+/// Most PUs between which cache lines are measured: 496 pairs.
 pub const MAX_CPUS: usize = 32;
 /// Most nodes between which memory is measured: 256 pairs.
 pub const MAX_NODES: usize = 16;
-/// Longest and shortest time that one measurement is given.
+/// Longest and shortest time of one measurement.
 const LONGEST: Duration = Duration::from_millis(100);
 const SHORTEST: Duration = Duration::from_micros(500);
-/// Most threads that read at once for a bandwidth.
+/// Most threads that read at the same time for a bandwidth.
 const MAX_READERS: usize = 16;
 
 /// What to measure on a machine, and for how long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasurePlan {
-    /// OS numbers of the PUs between which cache lines are passed, in logical order.
+    /// OS numbers of the PUs between which cache lines are measured, in logical order.
     pub cpus: Vec<u32>,
-    /// Nodes whose CPUs read.
+    /// Nodes whose CPUs read memory.
     pub from: Vec<Reader>,
     /// OS numbers of the nodes whose memory is read.
     pub to: Vec<u32>,
-    /// Bytes of the memory that is read: more than the caches hold.
+    /// Bytes of memory that are read: if possible twice the largest cache.
     pub working_set_bytes: usize,
-    /// What was left out, and why, for people.
+    /// What was left out and why, as text for the user.
     pub left_out: Vec<String>,
     /// Time for each pair of PUs.
     pub each_pair: Duration,
     /// Time for each latency, and for each bandwidth.
     pub each_memory: Duration,
-    /// Nothing new begins after so long.
+    /// No measurement begins after this time.
     pub limit: Duration,
 }
 
-/// A node whose CPUs read, and which of them.
+/// A node whose CPUs read memory, with these CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reader {
     /// The OS number of the node.
     pub node: u32,
-    /// Its CPUs that read, one a core; the first measures the latency.
+    /// Its CPUs that read, one per core; the first one measures the latency.
     pub cpus: Vec<u32>,
 }
 
 impl MeasurePlan {
-    /// A plan that takes about `limit` at most. PUs are taken node by node in turn: of each node the first PU, its
-    /// sibling, one on another core of the same cache, one under each other cache, then the rest, up to [`MAX_CPUS`].
+    /// A plan that takes about `limit` at most. PUs are selected from all nodes in turn, up to [`MAX_CPUS`]: of each
+    /// node first its first PU, then that PU's SMT sibling, a PU of another core of the same cache, one of each other
+    /// cache, and the rest.
     pub fn new(machine: &Machine, limit: Duration) -> Self {
         let mut left_out = Vec::new();
         let cpus = sample_cpus(machine, &mut left_out);
@@ -56,7 +57,7 @@ impl MeasurePlan {
         let to = sample(to, "nodes with memory", &mut left_out);
         let pairs = cpus.len() * cpus.len().saturating_sub(1) / 2;
         let memories = 2 * from.len() * to.len();
-        // A third each: the rest is for making the working sets.
+        // A third for each kind; the rest of the time is for creating the working sets.
         let share =
             |count: usize| (limit / 3 / u32::try_from(count.max(1)).unwrap_or(u32::MAX)).clamp(SHORTEST, LONGEST);
         let working_set_bytes = working_set_bytes(machine, &to);
@@ -97,7 +98,7 @@ fn sample_cpus(machine: &Machine, left_out: &mut Vec<String>) -> Vec<u32> {
     chosen.into_iter().filter_map(|pu| machine.pus.get(pu)).map(|pu| pu.os_index).collect()
 }
 
-/// Logical indexes of the PUs of each node; of the machine where it has no nodes.
+/// Logical indexes of the PUs of each node, and of those without a node.
 fn groups(machine: &Machine) -> Vec<Vec<usize>> {
     let of = |node: Option<usize>| -> Vec<usize> {
         (0..machine.pus.len()).filter(|pu| machine.pus.get(*pu).is_some_and(|pu| pu.node == node)).collect()
@@ -106,7 +107,7 @@ fn groups(machine: &Machine) -> Vec<Vec<usize>> {
     nodes.map(of).filter(|pus| !pus.is_empty()).collect()
 }
 
-/// The PUs of a node, those that say most first.
+/// The PUs of a node, the most informative first.
 fn ranked(machine: &Machine, pus: Vec<usize>) -> Vec<usize> {
     let Some(first) = pus.first().copied() else { return pus };
     let mut order = vec![first];
@@ -126,7 +127,7 @@ fn ranked(machine: &Machine, pus: Vec<usize>) -> Vec<usize> {
     order
 }
 
-/// Nodes with CPUs, each with the first PU of its cores; a machine without nodes reads as node 0.
+/// Nodes with CPUs, each with the first PU of its cores; a machine without nodes counts as node 0.
 fn readers(machine: &Machine) -> Vec<Reader> {
     let readers = groups(machine).into_iter().map(|pus| {
         let mut cores = Vec::new();
@@ -144,7 +145,7 @@ fn readers(machine: &Machine) -> Vec<Reader> {
     readers.collect()
 }
 
-/// At most [`MAX_NODES`], evenly chosen.
+/// At most [`MAX_NODES`], chosen at even distances.
 fn sample<T>(all: Vec<T>, what: &str, left_out: &mut Vec<String>) -> Vec<T> {
     let count = all.len();
     if count <= MAX_NODES {
@@ -188,11 +189,11 @@ mod tests {
     fn a_big_machine_is_sampled_within_its_limits() {
         let plan = plan("package:8 node:4 l3:4 core:8 pu:2");
         assert_eq!((plan.cpus.len(), plan.from.len(), plan.to.len()), (MAX_CPUS, MAX_NODES, MAX_NODES));
-        // 32 nodes: one PU of each, the first.
+        // 32 nodes: the first PU of each.
         assert_eq!(plan.cpus[..3], [0, 64, 128]);
         assert_eq!(plan.left_out.len(), 3, "{:?}", plan.left_out);
         assert!(plan.left_out[0].starts_with("32 of 2048 PUs"), "{:?}", plan.left_out);
-        // A node more in every round does not exceed the limit.
+        // The number of nodes does not divide the limit, and the limit is still kept.
         assert_eq!(MeasurePlan::new(&Machine::synthetic("node:5 core:32 pu:1").unwrap(), MINUTE).cpus.len(), MAX_CPUS);
         let pairs = u32::try_from(MAX_CPUS * (MAX_CPUS - 1) / 2).unwrap();
         let memories = u32::try_from(2 * MAX_NODES * MAX_NODES).unwrap();
@@ -203,7 +204,7 @@ mod tests {
     fn what_says_most_is_taken_first() {
         let machine = Machine::synthetic("node:8 l3:4 core:4 pu:2").unwrap();
         let plan = MeasurePlan::new(&machine, MINUTE);
-        // Four of each node of 32: the first, its sibling, another core of its cache, another cache.
+        // Four of the 32 PUs of each node: the first, its sibling, another core of its cache, another cache.
         assert_eq!(plan.cpus[..8], [0, 1, 2, 8, 32, 33, 34, 40]);
     }
 

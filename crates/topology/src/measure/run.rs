@@ -1,4 +1,4 @@
-//! Measuring what a plan names, within its limits of time.
+//! Executes a measurement plan within its time limits.
 
 use super::error::MeasureError;
 use super::plan::MeasurePlan;
@@ -7,35 +7,35 @@ use super::{cache_line, memory};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// What the plan came to. Rows and columns of the tables are those of the plan; `None` is what was not measured.
+/// The results of a plan. Rows and columns of the tables are those of the plan; `None` was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// OS numbers of the PUs of `line_ns`.
     pub cpus: Vec<u32>,
-    /// Nanoseconds for a cache line to go from the row's PU to the column's and back. None on the diagonal.
+    /// Nanoseconds for a cache line to move from the row's PU to the column's and back. `None` on the diagonal.
     pub line_ns: Vec<Vec<Option<f64>>>,
     /// OS numbers of the nodes that read: rows of the two tables below.
     pub from_nodes: Vec<u32>,
-    /// OS numbers of the nodes whose memory is read: their columns.
+    /// OS numbers of the nodes whose memory is read: columns of these tables.
     pub to_nodes: Vec<u32>,
-    /// Nanoseconds of a load from memory that depends on the load before.
+    /// Nanoseconds of a load from memory that depends on the previous load.
     pub latency_ns: Vec<Vec<Option<f64>>>,
-    /// Bytes a second that the cores of a node read together.
+    /// Bytes per second that the cores of a node read together.
     pub bandwidth_bytes_per_s: Vec<Vec<Option<f64>>>,
-    /// Threads that read for the bandwidth, by row.
+    /// Number of threads that read for the bandwidth, by row.
     pub readers: Vec<usize>,
-    /// Bytes that are read.
+    /// Bytes of memory that were read.
     pub working_set_bytes: usize,
-    /// What was left out or makes the figures less than exact, for people.
+    /// What was left out or makes the figures inexact, as text for the user.
     pub notes: Vec<String>,
     /// How long it took, seconds.
     pub elapsed_s: f64,
 }
 
-/// Measures, on this machine. `progress` hears what fraction of the work is done.
+/// Executes a plan on this machine. `progress` is called with the fraction of the work that is done.
 ///
 /// # Errors
-/// When a thread or its memory cannot be bound where the plan says.
+/// When a thread or its memory cannot be bound as planned, or a thread cannot be started.
 pub fn measure(plan: &MeasurePlan, progress: &mut dyn FnMut(f64)) -> Result<Measured, MeasureError> {
     let clock = Clock { began: Instant::now(), limit: plan.limit };
     let mut notes = plan.left_out.clone();
@@ -87,7 +87,7 @@ fn lines(
             }
             let ns = cache_line::round_trip_ns(*first, *second, plan.each_pair)?;
             let ns = ns.is_finite().then_some(ns);
-            // There and back is the same from either end.
+            // A round trip is the same in both directions.
             measured.line_ns[i][j] = ns;
             measured.line_ns[j][i] = ns;
         }
@@ -120,7 +120,7 @@ fn memories(
     Ok(())
 }
 
-/// Memory comes in huge pages only where the kernel gives them unasked.
+/// A note if memory is not in huge pages: the kernel uses them here only if they are always enabled.
 fn small_pages() -> Option<String> {
     let enabled = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     (!enabled.contains("[always]")).then(|| {

@@ -1,4 +1,4 @@
-//! Memory on a chosen node, in one random ring through all of its cache lines.
+//! Memory on a chosen node, whose cache lines form one random ring.
 
 use crate::MemoryPolicy;
 use crate::Nodes;
@@ -7,22 +7,22 @@ use crate::bind::{BindError, Placed};
 /// Words of 8 bytes in a cache line of 64.
 const WORDS: usize = 8;
 
-/// As many words as a cache line holds.
+/// The words of one cache line.
 pub(super) type Line = [u64; WORDS];
 
-/// Memory whose every line holds, in its first word, the number of the next line.
+/// Memory in which the first word of each line is the number of the next line.
 pub(super) struct WorkingSet {
     lines: Vec<Line>,
 }
 
 impl WorkingSet {
-    /// Allocates and writes it on a node, whatever CPU this is called on.
+    /// Allocates and writes it on a node, independent of the calling thread's CPU.
     pub(super) fn on_node(node: u32, bytes: usize) -> Result<Self, BindError> {
         let placed = Placed::apply(None, &MemoryPolicy::Bind(Nodes::These(node.into())))?;
         let count = (bytes / size_of::<Line>()).max(2);
         let mut lines: Vec<Line> = (0..count as u64).map(|i| [i, 1, 1, 1, 1, 1, 1, 1]).collect();
         placed.restore()?;
-        // Sattolo's algorithm: exchanging each entry with an earlier one, never itself, leaves a single ring.
+        // Sattolo's algorithm: exchanging each entry with an earlier one, never with itself, yields a single ring.
         let mut random = SplitMix(0x7461_7265);
         for i in (1..count).rev() {
             let j = (random.next() % i as u64) as usize;
@@ -32,7 +32,7 @@ impl WorkingSet {
         Ok(Self { lines })
     }
 
-    /// Follows the ring: each load needs the one before.
+    /// Follows the ring: each load depends on the previous one.
     pub(super) fn chase(&self, from: usize, steps: usize) -> usize {
         let mut at = from;
         for _ in 0..steps {
@@ -46,7 +46,7 @@ impl WorkingSet {
     }
 }
 
-/// Reads every word, many at a time.
+/// Reads every word, with independent sums so that loads can overlap.
 pub(super) fn sum(lines: &[Line]) -> u64 {
     let mut sums = [0u64; WORDS];
     for line in lines {
@@ -57,7 +57,7 @@ pub(super) fn sum(lines: &[Line]) -> u64 {
     sums.iter().fold(0, |all, sum| all.wrapping_add(*sum))
 }
 
-/// Vigna's SplitMix64: any order does, as long as no prefetcher guesses it.
+/// Vigna's SplitMix64: any order suffices that a prefetcher cannot predict.
 struct SplitMix(u64);
 
 impl SplitMix {

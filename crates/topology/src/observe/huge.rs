@@ -1,4 +1,4 @@
-//! Memory of a process in huge pages, of both kinds.
+//! Memory of a process in huge pages: transparent ones and those of a reserved pool.
 
 use std::fs;
 use tare_cpuset::observe::ObserveError;
@@ -6,17 +6,17 @@ use tare_cpuset::observe::ObserveError;
 /// Bytes of a process in huge pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HugeMemory {
-    /// In pages that the kernel made huge by itself, and may make small again (transparent huge pages).
+    /// In transparent huge pages, which the kernel creates and may split by itself.
     pub transparent_bytes: u64,
-    /// In pages of a pool that was set aside, as the process asked for (hugetlb).
+    /// In pages of a reserved pool that the process requested explicitly (hugetlb).
     pub pool_bytes: u64,
 }
 
-/// Memory in huge pages now, from `/proc/<pid>/smaps_rollup`. The kernel walks every page table for it, as for
-/// [`pages_by_node`](super::pages_by_node): call it outside a measurement.
+/// Memory of a process that is now in huge pages, from `/proc/<pid>/smaps_rollup`. The kernel walks every page table
+/// for it, as for [`pages_by_node`](super::pages_by_node): call it outside a measurement.
 ///
 /// # Errors
-/// When it has ended, or is another user's.
+/// When the process has ended, or belongs to another user.
 pub fn huge_memory(pid: i32) -> Result<HugeMemory, ObserveError> {
     let path = format!("/proc/{pid}/smaps_rollup");
     fs::read_to_string(&path).map(|text| of(&text)).map_err(|e| ObserveError::of_io(&path, &e))

@@ -1,4 +1,4 @@
-//! Where the pages of a process really are, from /proc. Works on any process of the same user.
+//! On which NUMA nodes the pages of a process are, from /proc. Works on any process of the same user.
 
 mod huge;
 pub(crate) mod numa_maps;

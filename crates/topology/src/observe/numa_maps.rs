@@ -1,4 +1,4 @@
-//! The one parser of `/proc/<pid>/numa_maps`: a line a mapping, with its policy, what it maps and where its pages are.
+//! Parses `/proc/<pid>/numa_maps`: one line per mapping, with its policy, its file and the nodes of its pages.
 
 use crate::{MemoryPolicy, Nodes};
 use std::fs::File;
@@ -6,31 +6,31 @@ use std::io::{self, BufRead, BufReader};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mapping {
-    /// Its first address, by which /proc/PID/maps says how large it is.
+    /// Its first address, to look up its size in /proc/PID/maps.
     pub start: u64,
-    /// The policy of its pages as the kernel words it, such as `interleave:0-1` or `weighted interleave:0-1`.
+    /// The policy of its pages in the kernel's words, such as `interleave:0-1` or `weighted interleave:0-1`.
     pub policy: String,
-    /// The file it maps, with blanks escaped; none for memory without a file.
+    /// The file it maps, with blanks escaped; `None` for memory without a file.
     pub file: Option<String>,
     /// Whether it is the stack of the process's first thread.
     pub stack: bool,
     pub page_bytes: u64,
-    /// How many pages lie on each node, by OS node number.
+    /// Number of pages on each node, by OS node number.
     pub pages: Vec<(u32, u64)>,
 }
 
-/// Every mapping in turn. Lines that are none are left out: kernels differ, and more may come.
+/// All mappings, in order. Unknown lines are skipped, because the format differs between kernels.
 ///
 /// The kernel walks every page table for this, holding the process's memory map for reading: milliseconds for each
 /// gigabyte.
 pub(crate) fn mappings(path: &str) -> io::Result<impl Iterator<Item = io::Result<Mapping>>> {
     let lines = BufReader::new(File::open(path)?).split(b'\n');
-    // File names may be any bytes; the fields that count are ASCII.
+    // File names may have any bytes; the fields that are used are ASCII.
     Ok(lines.filter_map(|line| line.map(|line| mapping(&String::from_utf8_lossy(&line))).transpose()))
 }
 
-/// An address, a policy (whose name may hold a blank) and fields such as `N0=5`, which counts pages of
-/// `kernelpagesize_kB`. Blanks in file names are escaped by the kernel, so splitting at blanks is safe.
+/// Parses a line: an address, a policy (whose name may contain a blank) and fields such as `N0=5`, a number of pages of
+/// size `kernelpagesize_kB`. The kernel escapes blanks in file names, so splitting at blanks is safe.
 fn mapping(line: &str) -> Option<Mapping> {
     let (address, rest) = line.split_once(' ')?;
     let start = u64::from_str_radix(address, 16).ok()?;
@@ -54,8 +54,8 @@ fn mapping(line: &str) -> Option<Mapping> {
     Some(found)
 }
 
-/// As the kernel words it: `bind:0-1`, `interleave:0,2`, `weighted interleave:0`, `prefer:1`, `prefer (many):1`,
-/// `local`, `default`.
+/// Parses a policy in the kernel's words: `bind:0-1`, `interleave:0,2`, `weighted interleave:0`, `prefer:1`,
+/// `prefer (many):1`, `local`, `default`.
 pub(crate) fn policy_of(shown: &str) -> Option<MemoryPolicy> {
     match shown.split_once(':') {
         None if shown == "default" => Some(MemoryPolicy::Default),

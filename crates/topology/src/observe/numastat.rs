@@ -1,29 +1,29 @@
-//! How the page allocator served each node of the whole machine.
+//! Statistics of the page allocator for each node of the machine.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How the page allocator of one node served the whole machine since boot: subtract two readings. See the kernel's
+/// Page allocations of the whole machine on one node since boot: subtract two readings. See the kernel's
 /// Documentation/admin-guide/numastat.rst.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeStat {
     /// Pages allocated on this node as intended.
     pub hit: u64,
-    /// Pages allocated on this node though another was preferred.
+    /// Pages allocated on this node although another was preferred.
     pub miss: u64,
-    /// Pages meant for this node that another one gave.
+    /// Pages intended for this node but allocated on another.
     pub foreign: u64,
-    /// Pages that an interleave policy wanted here and got.
+    /// Pages that an interleave policy intended for this node and that were allocated here.
     pub interleave_hit: u64,
-    /// Pages allocated here while a thread of this node asked.
+    /// Pages allocated here for a thread that ran on this node.
     pub local: u64,
-    /// Pages allocated here while a thread of another node asked.
+    /// Pages allocated here for a thread that ran on another node.
     pub other: u64,
 }
 
 impl NodeStat {
-    /// What happened between `before` and this reading.
+    /// The difference between `before` and this reading.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             hit: self.hit.saturating_sub(before.hit),

@@ -1,4 +1,4 @@
-//! Pages of a process by node, and which of them its own memory policy placed.
+//! Pages of a process by NUMA node and by memory policy.
 
 use super::numa_maps::{Mapping, mappings, policy_of};
 use crate::MemoryPolicy;
@@ -10,24 +10,24 @@ use tare_cpuset::observe::{ObserveError, proc_text};
 /// Pages of a process on one node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodePages {
-    /// Pages, of whatever size each mapping has.
+    /// Number of pages; their size differs between mappings.
     pub pages: u64,
     /// Bytes of these pages.
     pub bytes: u64,
-    /// Of these bytes, those of mapped files: programs, libraries, data read through a mapping. They lie where anyone
-    /// who read or wrote the file first put them, so no memory policy of this process decides alone. Shared memory
-    /// without a file of its own (System V, memfd, anonymous) is not among them.
+    /// Of these bytes, those of mapped files: programs, libraries, data read through a mapping. Their node was chosen
+    /// when any process first read or wrote the file, so this process's memory policy does not determine it alone.
+    /// Shared memory without a file (System V, memfd, anonymous) is not included.
     pub file_bytes: u64,
 }
 
 impl NodePages {
-    /// Bytes that the process's own memory policy placed: all but those of mapped files.
+    /// Bytes that the process's own memory policy placed: all except those of mapped files.
     pub fn own_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.file_bytes)
     }
 }
 
-/// How the kernel names shared memory that is no file of a file system.
+/// Beginnings of the kernel's names for shared memory that is not a file of a file system.
 const NO_REAL_FILE: [&str; 5] = ["/dev/zero", "/SYSV", "/memfd:", "/anon_hugepage", "/dev/shm/"];
 
 /// Resident pages of a process by OS node number, from `/proc/<pid>/numa_maps`.
@@ -36,7 +36,7 @@ const NO_REAL_FILE: [&str; 5] = ["/dev/zero", "/SYSV", "/memfd:", "/anon_hugepag
 /// gigabyte. Call it outside a measurement.
 ///
 /// # Errors
-/// When the process has ended, or is another user's.
+/// When the process has ended, or belongs to another user.
 pub fn pages_by_node(pid: i32) -> Result<BTreeMap<u32, NodePages>, ObserveError> {
     let path = format!("/proc/{pid}/numa_maps");
     let failed = |e: io::Error| ObserveError::of_io(&path, &e);
@@ -47,21 +47,21 @@ pub fn pages_by_node(pid: i32) -> Result<BTreeMap<u32, NodePages>, ObserveError>
     Ok(nodes)
 }
 
-/// The pages of a process that a policy of its own placed, and all others.
+/// The pages of a process in mappings with a given memory policy, and all others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PagesByPolicy {
-    /// Of mappings that show this policy, by OS node number.
+    /// Pages of mappings with this policy, by OS node number.
     pub under: BTreeMap<u32, NodePages>,
-    /// Addresses of these mappings that may have pages, bytes.
+    /// Size of the address ranges of these mappings, bytes.
     pub under_bytes: u64,
-    /// Of all other mappings.
+    /// Pages of all other mappings, by OS node number.
     pub others: BTreeMap<u32, NodePages>,
 }
 
-/// Resident pages of a process by node, those of mappings under a policy apart; [`pages_by_node`] says what that takes.
+/// Resident pages of a process by node, separately for mappings with a policy. See [`pages_by_node`] for its cost.
 ///
 /// # Errors
-/// When the process has ended, or is another user's.
+/// When the process has ended, or belongs to another user.
 pub fn pages_by_policy(pid: i32, policy: &MemoryPolicy) -> Result<PagesByPolicy, ObserveError> {
     let (path, of_sizes) = (format!("/proc/{pid}/numa_maps"), format!("/proc/{pid}/maps"));
     let failed = |e: io::Error| ObserveError::of_io(&path, &e);
@@ -80,14 +80,14 @@ pub fn pages_by_policy(pid: i32, policy: &MemoryPolicy) -> Result<PagesByPolicy,
     Ok(found)
 }
 
-/// Start and size of a line of /proc/PID/maps.
+/// Start and size of the mapping of a line of /proc/PID/maps.
 fn size(line: &str) -> Option<(u64, u64)> {
     let (start, end) = line.split_ascii_whitespace().next()?.split_once('-')?;
     let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
     Some((start, end.checked_sub(start)?))
 }
 
-/// Whether a mapping's name is of shared memory that is no file of a file system.
+/// Whether the name of a mapping is that of shared memory that is not a file of a file system.
 pub(crate) fn is_shared_memory(name: &str) -> bool {
     NO_REAL_FILE.iter().any(|start| name.starts_with(start))
 }

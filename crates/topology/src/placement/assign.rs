@@ -1,27 +1,27 @@
-//! Pairs of client and server threads onto PUs, with as few threads on a PU as can be.
+//! Assigns pairs of client and server threads to PUs, with as few threads per PU as possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Client and server PU of a pair, as logical indexes.
 pub(super) type Pair = (usize, usize);
 
-/// Up to so many threads all assignments are searched where greedy and exchange find none.
+/// Up to this number of threads, all assignments are searched if the greedy method and exchanges find none.
 const SEARCH_THREADS: usize = 16;
 
-/// Beyond this many steps that search gives up, and more threads on a PU are allowed.
+/// After this many steps the search gives up, and more threads per PU are allowed.
 const SEARCH_STEPS: usize = 20_000;
 
-/// Who may be paired with whom, asked anew each time: on a machine of thousands of PUs all pairs would not fit memory.
+/// Which PUs may be paired, computed on demand: with thousands of PUs, a list of all pairs would not fit into memory.
 struct Graph<'a> {
-    /// Client PUs that have a partner.
+    /// Client PUs that can be paired with some server PU.
     clients: Vec<usize>,
-    /// Server PUs that are a partner of some client.
+    /// Server PUs that can be paired with some client PU.
     servers: Vec<usize>,
-    /// The rank of the form of pairing (0 preferred), none for two that cannot be paired.
+    /// The rank of a pair (0 is preferred); `None` for two PUs that cannot be paired.
     rank: &'a dyn Fn(usize, usize) -> Option<u8>,
 }
 
-/// How many threads each PU may take, and has.
+/// A partial assignment: the pairs, and the limit and number of threads per PU.
 struct Board<'a> {
     graph: &'a Graph<'a>,
     limit: usize,
@@ -31,9 +31,9 @@ struct Board<'a> {
     pairs: Vec<Pair>,
 }
 
-/// `threads` pairs, or None when no client PU can be paired with any server PU. The most loaded PU has as few threads
-/// as possible (surely so up to [`SEARCH_THREADS`] on small machines, where tests compare with brute force; beyond, in
-/// odd corners, one or a few more); given that, all pairs are in their preferred form if they can be.
+/// `threads` pairs, or `None` if no client PU can be paired with any server PU. The most loaded PU has as few threads
+/// as possible: exactly so for up to [`SEARCH_THREADS`] threads on small machines, where tests compare with brute
+/// force; beyond, in rare cases, it has one or a few more. With this number, all pairs have rank 0 if that is possible.
 pub(super) fn assign(
     clients: &[usize],
     servers: &[usize],
@@ -50,7 +50,7 @@ pub(super) fn assign(
     let graph = Graph { clients, servers, rank: &rank };
     let (mut low, mut high) = (graph.least_limit(threads), 2 * threads);
     if graph.fill(low, 1, threads).is_none() {
-        // Infeasible at `low`, feasible at `high`: one PU, or two, can take every thread.
+        // Infeasible at `low`, feasible at `high`: one or two PUs can then take all threads.
         while high - low > 1 {
             let middle = low.midpoint(high);
             if graph.fill(middle, 1, threads).is_some() { high = middle } else { low = middle }
@@ -61,7 +61,7 @@ pub(super) fn assign(
 }
 
 impl Graph<'_> {
-    /// Fewer threads on the most loaded PU than this cannot be, by counting alone.
+    /// A lower bound for the threads on the most loaded PU, by counting.
     fn least_limit(&self, threads: usize) -> usize {
         let (clients, servers) = (self.clients.len(), self.servers.len());
         let is_client: BTreeSet<usize> = self.clients.iter().copied().collect();
@@ -117,7 +117,7 @@ impl Board<'_> {
         let ranked = self.graph.servers.iter().filter_map(|s| Some((*s, (self.graph.rank)(client, *s)?)));
         let mut open: Vec<(usize, u8, usize)> = ranked
             .filter(|(s, rank)| *rank <= self.worst_rank && self.fits((client, *s)))
-            // The client itself is a thread on its own PU.
+            // If the server is on the client's PU, the client's thread counts too.
             .map(|(s, rank)| (self.load(s) + usize::from(s == client), rank, s))
             .collect();
         open.sort_unstable();
@@ -136,11 +136,11 @@ impl Board<'_> {
         pair.map(|pair| self.put(pair)).is_some()
     }
 
-    /// Makes two pairs of one: frees a pair, lets one of its ends pair with someone else, and places another.
+    /// Gains a pair: removes one, pairs one of its PUs with a different partner, and adds a further pair.
     fn exchange(&mut self) -> bool {
         let mut tried = BTreeSet::new();
         for position in 0..self.pairs.len() {
-            // Pairs on the same PUs are alike.
+            // Pairs on the same PUs are equivalent.
             if !tried.insert(self.pairs[position]) {
                 continue;
             }
@@ -153,19 +153,19 @@ impl Board<'_> {
                 self.take(self.pairs.len() - 1);
             }
             self.put(old);
-            // Back to its position, so that the others keep theirs.
+            // Moves it back to its position, so that the others keep theirs.
             self.pairs[position..].rotate_right(1);
         }
         false
     }
 
-    /// Pairs that could be placed now and share an end with a pair just freed.
+    /// Pairs that fit now and share a PU with the pair that was just removed.
     fn touching(&self, old: Pair) -> Vec<Pair> {
         let all = self.clients().into_iter().flat_map(|c| self.servers(c).into_iter().map(move |s| (c, s)));
         all.filter(|(c, s)| *c == old.0 || *s == old.0 || *c == old.1 || *s == old.1).filter(|p| *p != old).collect()
     }
 
-    /// All assignments in turn, until one is complete.
+    /// Searches all assignments until one is complete.
     fn search(&mut self, threads: usize, steps: &mut usize) -> bool {
         if self.pairs.len() == threads {
             return true;

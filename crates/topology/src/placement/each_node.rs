@@ -1,11 +1,11 @@
-//! Levels of factors that stand for one level a node: `node:each` and `bind:each`.
+//! Levels of factors that stand for one level per node: `node:each` and `bind:each`.
 
 use super::memory::{MemoryPolicy, Nodes};
 use crate::location::usable;
 use crate::{Index, Location, Machine, NotRealizable, Term};
 
 impl Location {
-    /// This location once for each node with CPUs and memory, where `node:each` stands in it; else none.
+    /// If the location contains `node:each`: one location for each node with CPUs and memory. Otherwise `None`.
     ///
     /// # Errors
     /// When the machine has no such node.
@@ -32,7 +32,7 @@ impl Location {
 }
 
 impl MemoryPolicy {
-    /// This policy once for each node with memory, CPUs or not, where `each` stands in it; else none.
+    /// If the policy's nodes are `each`: one policy for each node with memory, with or without CPUs. Otherwise `None`.
     pub fn of_each_node(&self, machine: &Machine) -> Option<Vec<Self>> {
         let of: fn(Nodes) -> Self = match self {
             Self::Bind(Nodes::Each) => Self::Bind,

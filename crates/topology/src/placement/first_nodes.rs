@@ -1,4 +1,4 @@
-//! The first nodes, or last-level caches, of a machine, each shared between clients and server.
+//! Placements on the first nodes or last-level caches of a machine, which clients and server share.
 
 use super::memory::{MemoryPolicy, Nodes};
 use super::resolve::Placement;
@@ -8,8 +8,7 @@ use crate::{Machine, NotRealizable};
 use std::collections::BTreeSet;
 use tare_cpuset::NodeSet;
 
-/// A node or cache that can be used: what kind of object it is, its logical index, the nodes that give it memory, how
-/// many PUs it has.
+/// A usable node or cache: its kind, its logical index, the nodes of its memory, and its number of PUs.
 struct Usable {
     kind: ObjectKind,
     logical: u32,
@@ -18,18 +17,18 @@ struct Usable {
 }
 
 impl Placement {
-    /// This placement with [`Placement::nodes`] or [`Placement::caches`] spelt out for this machine: locations of
-    /// both sides, and memory interleaved over exactly those nodes (those of the caches) unless another policy is
-    /// given. Without either it is the placement itself.
+    /// Replaces [`Placement::nodes`] or [`Placement::caches`] by locations of both sides on this machine, and by memory
+    /// interleaved over these nodes (or the nodes of the caches) unless another policy is set. Without either, the
+    /// placement is returned unchanged.
     ///
-    /// Nodes are taken in logical order, those that have both CPUs and memory; caches too, those on such nodes. Of each
-    /// one's PUs, in logical order, the last (or first, by `client_pus`) `client_pus_per_node` are the clients' and the
-    /// others the server's, so an even number leaves no core of two hardware threads to both; when it is not given,
-    /// both sides share all PUs.
+    /// Nodes with CPUs and memory are taken in logical order; for caches, those on such nodes. Of the PUs of each, in
+    /// logical order, the last (or first, by `client_pus`) `client_pus_per_node` are for clients and the others for the
+    /// server. With an even number, no core with two hardware threads is used by both. If it is not set, both sides
+    /// share all PUs.
     ///
     /// # Errors
-    /// When the machine has fewer of them, when one has no PU left for the server, and when the placement says in two
-    /// ways where a side runs.
+    /// When the machine has fewer nodes or caches, when one has no PU left for the server, and when fields of the
+    /// placement contradict each other.
     pub fn explicit(&self, machine: &Machine) -> Result<Self, NotRealizable> {
         let (word, nodes) = match (self.nodes, self.caches, self.client_pus_per_node) {
             (None, _, _) if !self.node_order.is_empty() => {
@@ -118,7 +117,7 @@ fn first_nodes(machine: &Machine, count: u32, order: &[u32]) -> Result<Vec<Usabl
     Ok(nodes)
 }
 
-/// Last-level caches that several cores can share, on nodes with memory.
+/// The first last-level caches that several cores can share, on nodes with memory.
 fn first_caches(machine: &Machine, count: u32) -> Result<Vec<Usable>, NotRealizable> {
     let with_memory = machine.memory_nodes();
     let shared: BTreeSet<usize> = machine.pus.iter().filter_map(|pu| machine.cache_several_share(pu)).collect();
@@ -145,7 +144,7 @@ fn first_caches(machine: &Machine, count: u32) -> Result<Vec<Usable>, NotRealiza
     Ok(all.into_iter().take(count as usize).collect())
 }
 
-/// A location of the PUs `from..to` of each; neighbours with the same PUs are written as one.
+/// The location of the PUs `from..to` of each node or cache; adjacent ones with the same PUs become one term.
 fn side(nodes: &[Usable], pus: impl Fn(&Usable) -> (u32, u32)) -> Side {
     let mut runs: Vec<(ObjectKind, u32, u32, (u32, u32))> = Vec::new();
     for node in nodes {

@@ -1,4 +1,4 @@
-//! Memory policies: which nodes new pages come from.
+//! Memory policies: on which nodes new pages are allocated.
 
 use crate::text::serde_as_string;
 use crate::{Machine, NotRealizable, Origin};
@@ -8,11 +8,11 @@ use std::str::FromStr;
 use tare_cpuset::NodeSet;
 use tare_text::{did_you_mean, nearest};
 
-/// Where a kernel that has weighted interleave keeps each node's weight.
+/// The folder with each node's weight, on kernels with weighted interleave.
 const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 
-/// Which nodes new pages come from. Nodes are **OS node numbers**, as in numactl and /sys/devices/system/node, unlike
-/// the logical indexes of `node:` in a location.
+/// On which nodes new pages are allocated. Nodes are **OS node numbers**, as in numactl and /sys/devices/system/node,
+/// unlike the logical indexes of `node:` in a location.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MemoryPolicy {
@@ -23,13 +23,12 @@ pub enum MemoryPolicy {
     Bind(Nodes),
     /// These nodes in turn, page by page (`interleave:all`, MPOL_INTERLEAVE).
     Interleave(Nodes),
-    /// These nodes in turn, with as many pages each as its weight says (`weighted-interleave:all`,
-    /// MPOL_WEIGHTED_INTERLEAVE, Linux 6.9). The weights are the kernel's, under
-    /// /sys/kernel/mm/mempolicy/weighted_interleave.
+    /// These nodes in turn, each with as many pages as its weight (`weighted-interleave:all`, MPOL_WEIGHTED_INTERLEAVE,
+    /// Linux 6.9). The weights are those of the kernel in /sys/kernel/mm/mempolicy/weighted_interleave.
     WeightedInterleave(Nodes),
-    /// This node while it has memory (`preferred:1`, MPOL_PREFERRED).
+    /// This node as long as it has free memory (`preferred:1`, MPOL_PREFERRED).
     Preferred(u32),
-    /// The node of the allocating CPU, said explicitly (`local`, MPOL_LOCAL).
+    /// The node of the allocating CPU, set explicitly (`local`, MPOL_LOCAL).
     Local,
 }
 
@@ -38,30 +37,30 @@ pub enum MemoryPolicy {
 pub enum Nodes {
     /// Every node with memory (`all`).
     All,
-    /// As a level of a factor: one level for each node with memory (`each`).
+    /// Only as a level of a factor: one level for each node with memory (`each`).
     Each,
     /// These OS node numbers. Never empty when parsed.
     These(NodeSet),
 }
 
-/// A text that is not a memory policy.
+/// Why a text is not a memory policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "at byte {offset}: expected {expected}, found {found:?}{}", did_you_mean(*nearest)
 )]
 pub struct PolicyError {
-    /// Where, in bytes from the start of the text.
+    /// Position of the error, in bytes from the start of the text.
     pub offset: usize,
-    /// What was expected there, for people.
+    /// What was expected there, as text for the user.
     pub expected: &'static str,
     /// What was found in its place.
     pub found: String,
-    /// The likeliest intended word, when one is near enough.
+    /// The most similar known word, if one is similar enough.
     pub nearest: Option<&'static str>,
 }
 
 impl MemoryPolicy {
-    /// The OS numbers of the nodes that it names; empty where it names none, or all.
+    /// The OS numbers of the nodes that it names; empty for `all`, `each` and policies without nodes.
     pub fn nodes(&self) -> NodeSet {
         match self {
             Self::Default | Self::Local => NodeSet::default(),
@@ -73,10 +72,10 @@ impl MemoryPolicy {
         }
     }
 
-    /// This policy with its nodes spelt out, when this machine has them all and each has memory.
+    /// This policy with its nodes as numbers, after checking that they exist on this machine and have memory.
     ///
     /// # Errors
-    /// When a node does not exist on this machine, or has no memory.
+    /// When a node does not exist or has no memory, for `each`, and when the kernel does not support the policy.
     pub fn resolve(&self, machine: &Machine) -> Result<Self, NotRealizable> {
         Ok(match self {
             Self::Default => Self::Default,

@@ -1,4 +1,4 @@
-//! Placements: which CPUs each thread may run on, and which nodes its memory comes from.
+//! Placements: the CPUs on which each thread may run, and the nodes of its memory.
 
 mod assign;
 mod each_node;

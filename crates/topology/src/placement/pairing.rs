@@ -1,4 +1,4 @@
-//! Pairings: which of them a machine has, and whether two PUs satisfy one.
+//! Pairings: which of them exist on a machine, and whether two PUs satisfy one.
 
 use super::words::Pairing;
 use crate::{Machine, NotRealizable, Pu};
@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 /// Whether a pairing exists on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairingChoice {
-    /// The pairing this is about.
+    /// The pairing that is described.
     pub pairing: Pairing,
-    /// Why no two threads can be placed so. None when they can.
+    /// Why no two threads can be placed like this. `None` if they can.
     pub missing: Option<NotRealizable>,
-    /// A nearer pairing that gives the same CPUs here: same-core where cores have second hardware threads is
-    /// smt-sibling, and same-node is other-cache where a node has several last-level caches and same-cache where it has
-    /// one. None when it stands for itself.
+    /// A more specific pairing that selects the same CPUs on this machine: same-core is smt-sibling if cores have a
+    /// second hardware thread, else same-pu; same-node is other-cache if a node has several last-level caches, and
+    /// same-cache if it has one. `None` if there is none.
     pub same_as: Option<Pairing>,
 }
 
 impl Machine {
-    /// Every pairing but `none`, nearest first, and whether it exists here.
+    /// Every pairing except `none`, nearest first, and whether it exists on this machine.
     pub fn pairings(&self) -> Vec<PairingChoice> {
         Pairing::PAIRED.into_iter().map(|pairing| self.choice(pairing)).collect()
     }
@@ -39,8 +39,8 @@ impl Machine {
         PairingChoice { pairing, missing, same_as }
     }
 
-    /// The outermost cache of a PU, when it is of the kind that several cores can share: one core's own level 2 cache
-    /// is no place to be near to or far from.
+    /// The outermost cache of a PU, if several cores can share caches of this kind. A level 2 cache of a single core
+    /// does not count, because no other core can be near to it.
     pub(super) fn cache_several_share(&self, pu: &Pu) -> Option<usize> {
         let index = pu.last_level_cache?;
         let cache = self.caches.get(index)?;
@@ -56,8 +56,9 @@ impl Machine {
         pus.iter().any(|a| pus.iter().any(|b| holds(*a, *b)))
     }
 
-    /// Enough PUs to show every pairing that any two have: cores of as many PUs under the same cache of the same node
-    /// are alike, and of those two PUs of two cores will do. Machines of thousands of PUs have few.
+    /// A subset of PUs with every pairing that any two PUs have: cores with the same number of PUs, the same cache and
+    /// the same node are equivalent, and two PUs of each of two such cores suffice. The subset is small even on
+    /// machines with thousands of PUs.
     fn representatives(&self) -> Vec<usize> {
         let mut cores_of: BTreeMap<_, usize> = BTreeMap::new();
         let mut pus_of: BTreeMap<_, usize> = BTreeMap::new();
@@ -84,8 +85,8 @@ impl Machine {
 }
 
 impl Pairing {
-    /// Whether a client on PU `client` and a server on PU `server` (logical indexes) are so paired: None when not,
-    /// 0 when they are in the pairing's first form, 1 when only in its fallback form.
+    /// Whether a client on PU `client` and a server on PU `server` (logical indexes) satisfy this pairing: `None` if
+    /// not, 0 in its preferred form, 1 in its fallback form only.
     pub(crate) fn rank(self, machine: &Machine, client: usize, server: usize) -> Option<u8> {
         let (c, s): (&Pu, &Pu) = (machine.pus.get(client)?, machine.pus.get(server)?);
         let same_pu = client == server;
@@ -109,7 +110,7 @@ impl Pairing {
         }
     }
 
-    /// Why a whole machine, or what is left of it in two locations, has no such pair.
+    /// Why a machine, or the PUs of two locations, have no such pair.
     pub(super) fn missing(self) -> &'static str {
         match self {
             Self::None => "no PU here",

@@ -1,4 +1,4 @@
-//! From a placement to the CPUs of every thread on one machine.
+//! Resolves a placement to the CPUs of every thread on a machine.
 
 use super::assign::assign;
 use super::memory::MemoryPolicy;
@@ -7,7 +7,7 @@ use crate::{Location, Machine, NotRealizable};
 use serde::{Deserialize, Serialize};
 use tare_cpuset::CpuSet;
 
-/// Which CPUs client and server threads may run on, and which nodes the server's memory comes from.
+/// The CPUs on which client and server threads may run, and the nodes of the server's memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Placement {
@@ -15,90 +15,90 @@ pub struct Placement {
     pub client: Side,
     /// Where server threads run.
     pub server: Side,
-    /// Where server threads run that serve no connection; left to float they are where the server threads are.
+    /// Where server threads run that serve no connection; with `float`, where the server threads run.
     #[serde(skip_serializing_if = "is_float")]
     pub background: Side,
     /// Whether threads share their side's location.
     pub bind: Bind,
-    /// Where a server thread sits relative to its client thread. Needs `bind = "thread"`.
+    /// Where a server thread runs relative to its client thread. Needs `bind = "thread"`.
     pub pairing: Pairing,
-    /// Which nodes memory comes from.
+    /// On which nodes memory is allocated.
     pub memory: MemoryPolicy,
-    /// Which nodes the memory of the server's pool of pages comes from, apart from the rest; default: as the rest.
+    /// On which nodes the server's buffer pool is allocated; `default` means as the rest of the memory.
     #[serde(skip_serializing_if = "is_default")]
     pub pool_memory: MemoryPolicy,
-    /// Both sides on so many nodes, the first of the machine, in place of two locations; see [`Placement::explicit`].
+    /// Both sides on the first `nodes` nodes of the machine, instead of two locations; see [`Placement::explicit`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
-    /// With `nodes`: logical indexes of the nodes to take, in this order, in place of the first of the machine; so 0
-    /// and 2 of four are two nodes of the order 0, 2.
+    /// With `nodes`: logical indexes of the nodes to take, in this order, instead of the first nodes of the machine.
+    /// For example, `nodes` 2 with the order 0, 2 selects nodes 0 and 2.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_order: Vec<u32>,
-    /// Both sides on so many last-level caches, the first of the machine, in place of two locations or of `nodes`: on
-    /// processors whose nodes have several (a CCX, a cluster), steps that are finer than nodes.
+    /// Both sides on the first `caches` last-level caches of the machine, instead of two locations or `nodes`. On
+    /// processors with several per node (a CCX, a cluster), this allows finer steps than nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caches: Option<u32>,
-    /// With `nodes` or `caches`: PUs of each that are the clients' alone. The server gets the others.
+    /// With `nodes` or `caches`: number of PUs of each that only clients use. The server uses the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_pus_per_node: Option<u32>,
-    /// Which PUs of each those are.
+    /// Which PUs of each the clients use.
     #[serde(skip_serializing_if = "ClientPus::is_usual")]
     pub client_pus: ClientPus,
 }
 
-/// A placement on a machine: OS CPU numbers.
+/// A placement on a machine, with OS CPU numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResolvedPlacement {
-    /// Client threads. Empty: left to the OS. With `bind = "set"` one set for all threads, with `"thread"` one set of
-    /// one CPU for each thread.
+    /// CPUs of client threads. Empty if the OS places them. With `bind = "set"` one set for all threads, with
+    /// `"thread"` one set of one CPU for each thread.
     pub client: Vec<CpuSet>,
-    /// Server threads, in the same form; with `"thread"`, element i serves client thread i.
+    /// CPUs of server threads, in the same form; with `"thread"`, server thread i serves client thread i.
     pub server: Vec<CpuSet>,
-    /// All server threads that serve no connection; none where nothing is said of them alone.
+    /// CPUs of all server threads that serve no connection; `None` if they have no location of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<CpuSet>,
     /// Whether threads share their side's set.
     pub bind: Bind,
     /// The pairing that the threads satisfy.
     pub pairing: Pairing,
-    /// The memory policy with its nodes spelt out.
+    /// The memory policy, with its nodes as numbers.
     pub memory: MemoryPolicy,
-    /// That of the server's pool of pages; default: as the rest.
+    /// The policy of the server's buffer pool; `default` means as the rest of the memory.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pool_memory: MemoryPolicy,
 }
 
 impl ResolvedPlacement {
-    /// The CPUs of client thread `thread`; none when the OS places it.
+    /// The CPUs of client thread `thread`; `None` if the OS places it.
     pub fn client_cpus(&self, thread: usize) -> Option<&CpuSet> {
         set_of(&self.client, thread)
     }
 
-    /// The CPUs of the server thread that serves client thread `thread`; none when the OS places it.
+    /// The CPUs of the server thread that serves client thread `thread`; `None` if the OS places it.
     pub fn server_cpus(&self, thread: usize) -> Option<&CpuSet> {
         set_of(&self.server, thread)
     }
 }
 
-/// A thread's own set, or the one that all share.
+/// A thread's own set, or the set that all threads share.
 fn set_of(sets: &[CpuSet], thread: usize) -> Option<&CpuSet> {
     if sets.len() == 1 { sets.first() } else { sets.get(thread) }
 }
 
 impl Placement {
-    /// The CPUs of every thread on this machine, for `threads` client threads with one server thread each. What `nodes`
-    /// means is spelt out first ([`Placement::explicit`]).
+    /// The CPUs of every thread on this machine, for `threads` client threads with one server thread each. `nodes` and
+    /// `caches` are replaced by locations first ([`Placement::explicit`]).
     ///
-    /// - `bind = "set"`: one set a side; a pairing then means nothing and is refused.
+    /// - `bind = "set"`: one set per side. A pairing is refused, because it has no meaning for a set.
     /// - `bind = "thread"`, no pairing: thread i of a side gets the i-th PU of its location in logical order, starting
-    ///   over when there are more threads than PUs.
+    ///   over if there are more threads than PUs.
     /// - With a pairing, thread by thread: the client gets the PU of its location with the fewest threads of either
-    ///   side, lowest logical index first; the server gets the PU of its location, among those that satisfy the
-    ///   pairing, with the fewest threads. Where that stacks threads that can be spread, pairs are moved until the most
-    ///   loaded PU has as few threads as an assignment can give it. A side that floats counts as `all`.
+    ///   side, lowest logical index first; the server gets the PU of its location with the fewest threads among those
+    ///   that satisfy the pairing. If a PU then has more threads than necessary, pairs are moved until the most loaded
+    ///   PU has as few threads as possible. A side with `float` counts as `all`.
     ///
     /// # Errors
-    /// When a location or pairing cannot be had on this machine.
+    /// When a location, pairing or memory policy is not possible on this machine, or settings are contradictory.
     pub fn resolve(&self, machine: &Machine, threads: usize) -> Result<ResolvedPlacement, NotRealizable> {
         if threads == 0 {
             return Err(NotRealizable::new("a placement needs at least one thread"));
@@ -147,7 +147,7 @@ impl Placement {
         Ok(pairs.into_iter().map(|(c, s)| (cpu(c), cpu(s))).unzip())
     }
 
-    /// Why no pair fits: the machine has none at all, or the two locations leave none.
+    /// Why no pair exists: the machine has none at all, or the two locations contain none.
     fn unpaired(&self, machine: &Machine, pairing: Pairing) -> NotRealizable {
         let anywhere = machine.pairings().into_iter().find(|choice| choice.pairing == pairing);
         anywhere.and_then(|choice| choice.missing).unwrap_or_else(|| {

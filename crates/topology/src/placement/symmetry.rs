@@ -1,24 +1,24 @@
-//! Which uses of a machine are the same but for the names of its parts.
+//! Detects uses of a machine that are equivalent, that is, equal except for the numbers of equivalent objects.
 
 use crate::Machine;
 use std::collections::BTreeMap;
 use tare_cpuset::{CpuSet, NodeSet};
 
-/// Nodes beyond which the ways to exchange them are not searched: then no two of them count as the same.
+/// With more nodes than this, exchanges of nodes are not searched, and no two uses count as equivalent.
 const MOST_NODES: usize = 8;
 
-/// What uses a machine: a mark for each CPU that something runs on, and the nodes that memory comes from.
+/// A use of a machine: a mark for each CPU that is used, and the nodes of its memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// By OS number: what runs there, in words that two uses share.
+    /// By OS number: a name for what runs there, which must be the same in all compared uses.
     pub cpus: BTreeMap<u32, String>,
     /// OS numbers of nodes that a memory policy names.
     pub memory: NodeSet,
 }
 
 impl Marks {
-    /// A text that two uses of one machine share exactly when exchanging like parts of it (packages, nodes with the
-    /// same distances, dies, caches, cores and PUs of the same kind) turns one into the other.
+    /// A text that is equal for two uses of one machine exactly if exchanging equivalent objects (packages, nodes with
+    /// the same distances, dies, caches, cores and PUs of the same kind) turns one use into the other.
     pub fn signature(&self, machine: &Machine) -> String {
         let objects = objects(machine, self);
         let exchangeable = machine.nodes.iter().all(|node| !node.cpus.is_empty()) && machine.nodes.len() <= MOST_NODES;
@@ -38,13 +38,13 @@ impl Marks {
     }
 }
 
-/// A part of the machine with CPUs: what is like it is written the same.
+/// An object with CPUs; equivalent objects have the same text `like`.
 struct Object {
     like: String,
     cpus: CpuSet,
 }
 
-/// All parts, those that contain others first.
+/// All objects, containing ones before contained ones.
 fn objects(machine: &Machine, marks: &Marks) -> Vec<Object> {
     let mut objects = Vec::new();
     let mut add = |like: String, cpus: &CpuSet| objects.push(Object { like, cpus: cpus.clone() });
@@ -56,17 +56,17 @@ fn objects(machine: &Machine, marks: &Marks) -> Vec<Object> {
     machine.dies.iter().for_each(|d| add("die".into(), &d.cpus));
     machine.caches.iter().for_each(|c| add(format!("cache {} {:?}", c.level, c.size_bytes), &c.cpus));
     machine.cores.iter().for_each(|c| add(format!("core {:?}", c.kind), &c.cpus));
-    // The sort is stable: of parts with the same CPUs the outer kind stays first.
+    // The sort is stable: of objects with the same CPUs, the outer kind stays first.
     objects.sort_by_key(|object| std::cmp::Reverse(object.cpus.len()));
     objects
 }
 
-/// Sizes of memory within about a tenth of one another: firmware keeps some of the first node's.
+/// A class of memory sizes within about 10 %: firmware reserves some of the first node's memory.
 fn about(bytes: u64) -> i64 {
     if bytes == 0 { -1 } else { ((bytes as f64).log2() * 7.0).round() as i64 }
 }
 
-/// The tree of parts within some CPUs, its branches sorted by what they are like.
+/// The tree of objects within some CPUs as text, with its branches sorted.
 fn canonical(objects: &[Object], within: &CpuSet, marks: &Marks) -> String {
     let mut left = within.clone();
     let mut branches = Vec::new();
@@ -82,7 +82,7 @@ fn canonical(objects: &[Object], within: &CpuSet, marks: &Marks) -> String {
     branches.join(",")
 }
 
-/// Whether distances say no more than that other nodes are farther.
+/// Whether all nodes have the same distance to themselves, and the same to each other node.
 fn is_uniform(distances: Option<&[Vec<u64>]>) -> bool {
     let Some(rows) = distances else { return true };
     let at = |same: bool| {
@@ -94,7 +94,7 @@ fn is_uniform(distances: Option<&[Vec<u64>]>) -> bool {
     at(true) && at(false)
 }
 
-/// Every order of the nodes that keeps all distances, and which nodes share a package.
+/// Every permutation of the nodes that preserves all distances and which nodes share a package.
 fn exchanges(machine: &Machine) -> Vec<Vec<usize>> {
     let count = machine.nodes.len();
     let package = |node: usize| {
@@ -127,7 +127,7 @@ fn exchanges(machine: &Machine) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// A client and a server, each on all CPUs of a node, as numactl puts them.
+    /// A client and a server, each on all CPUs of a node, as numactl binds them.
     fn on_nodes(machine: &Machine, client: usize, server: usize) -> String {
         let mut marks = Marks::default();
         for (node, word) in [(client, "c"), (server, "s")] {
@@ -147,9 +147,9 @@ mod tests {
 
     #[test]
     fn like_nodes_are_exchanged_and_unlike_ones_are_not() {
-        // The same node, or another one.
+        // Two kinds: the same node, or another one.
         assert_eq!(kinds(&Machine::synthetic("node:4 core:4 pu:2").unwrap()), 2);
-        // The same node, another one of the same package, one of the other package.
+        // Three kinds: the same node, another one of the same package, one of the other package.
         assert_eq!(kinds(&Machine::synthetic("package:2 node:2 core:4 pu:2").unwrap()), 3);
         let mut odd = Machine::synthetic("node:4 core:4 pu:2").unwrap();
         odd.nodes[3].memory_bytes *= 2;
@@ -164,7 +164,7 @@ mod tests {
         ring.distances =
             Some((0..4).map(|a: usize| (0..4).map(|b| d(a.abs_diff(b).min(4 - a.abs_diff(b)))).collect()).collect());
         assert_eq!(kinds(&ring), 3);
-        // A chain of four has two ends, and a place within it says on which side the other node is.
+        // In a chain of four nodes, only reversing the chain is an exchange: 16 pairs form 8 kinds.
         ring.distances = Some((0..4).map(|a: usize| (0..4).map(|b| 10 + 6 * a.abs_diff(b) as u64).collect()).collect());
         assert_eq!(kinds(&ring), 8);
     }

@@ -1,4 +1,4 @@
-//! The words of a placement: how threads share a location, where a server thread sits, where a side runs.
+//! The values of a placement's fields: how threads share a location, pairings, and where a side runs.
 
 use crate::text::serde_as_string;
 use crate::{Location, LocationError, UnknownWord};
@@ -13,46 +13,46 @@ pub enum Bind {
     /// Every thread may run on the whole location, as under `numactl --physcpubind` (`set`).
     #[default]
     Set,
-    /// Each thread has one PU of its own (`thread`).
+    /// Each thread is bound to one PU (`thread`).
     Thread,
 }
 
-/// Where a server thread sits relative to the client thread it serves.
+/// Where a server thread runs relative to the client thread that it serves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Display, EnumString, VariantArray, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Pairing {
-    /// Client and server threads are placed apart from each other (`none`).
+    /// Client and server threads are placed independently (`none`).
     #[default]
     None,
     /// The same PU (`same-pu`).
     SamePu,
     /// The other hardware thread of the same core (`smt-sibling`).
     SmtSibling,
-    /// Any PU of the same core, another than the client's where possible (`same-core`).
+    /// Any PU of the same core, if possible not the client's (`same-core`).
     SameCore,
     /// Another core under the same last-level cache (`same-cache`).
     SameCache,
     /// A core of the same NUMA node under another last-level cache (`other-cache`): another CCX, cluster or slice.
     OtherCache,
-    /// Another core of the same NUMA node, under another last-level cache where possible (`same-node`).
+    /// Another core of the same NUMA node, if possible under another last-level cache (`same-node`).
     SameNode,
     /// A PU of another NUMA node (`other-node`).
     OtherNode,
 }
 
-/// Which PUs of each node are the clients', where nodes are shared between both sides.
+/// Which PUs of each node or cache the clients use, if both sides share nodes or caches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum ClientPus {
-    /// Those with the lowest logical indexes (`first`).
+    /// The PUs with the lowest logical indexes (`first`).
     First,
-    /// Those with the highest (`last`).
+    /// The PUs with the highest logical indexes (`last`).
     #[default]
     Last,
 }
 
 impl ClientPus {
-    /// Whether it is what a study gets that says nothing.
+    /// Whether it is the default.
     pub(super) fn is_usual(&self) -> bool {
         *self == Self::default()
     }
@@ -69,7 +69,7 @@ pub enum Side {
 }
 
 impl Pairing {
-    /// Every pairing but `none`, nearest first.
+    /// Every pairing except `none`, nearest first.
     pub const PAIRED: [Self; 7] = [
         Self::SamePu,
         Self::SmtSibling,

@@ -1,4 +1,4 @@
-//! Real binding on this kernel; each test works on threads and processes of its own.
+//! Binds real threads and memory; each test uses threads and processes of its own.
 
 use crate::common::set;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use tare_topology::bind::{self, BindError, Placed};
 use tare_topology::observe::pages_by_node;
 use tare_topology::{Machine, MemoryPolicy, Nodes};
 
-/// `sleep`, ended with the test.
+/// A `sleep` process that is killed at the end of the test.
 struct Sleep(Child);
 
 impl Sleep {
@@ -33,7 +33,7 @@ fn own_pid() -> i32 {
     std::process::id() as i32
 }
 
-/// Every policy that one node allows.
+/// Every policy that is possible with one node.
 fn policies() -> Vec<MemoryPolicy> {
     let nodes: NodeSet = Machine::this().unwrap().memory_nodes();
     let first = nodes.first().unwrap();
@@ -45,7 +45,7 @@ fn policies() -> Vec<MemoryPolicy> {
         MemoryPolicy::Default,
     ];
     let weighted = MemoryPolicy::WeightedInterleave(Nodes::These(nodes));
-    // Older kernels refuse it; that it is refused as what it is has a test of its own.
+    // Older kernels refuse it; another test checks the error.
     if std::path::Path::new("/sys/kernel/mm/mempolicy/weighted_interleave").exists() {
         policies.insert(2, weighted);
     } else {

@@ -1,4 +1,4 @@
-//! Machines that tests describe to hwloc, and hwloc's own tools.
+//! Machines that tests describe to hwloc, and calls of hwloc's tools.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use std::fmt::Write as _;
@@ -6,7 +6,8 @@ use std::process::Command;
 use tare_cpuset::CpuSet;
 use tare_topology::Machine;
 
-/// The machine of article A: 24 PUs.
+/// The machine of the article "Benchmarking? Mind your core."
+/// (<https://mysqlonarm.github.io/Benchmarking-Mind-Your-Core/>): 24 PUs.
 pub const ARTICLE_A: &str = "package:2 node:1 core:6 pu:2";
 
 pub fn synthetic(description: &str) -> Machine {
@@ -17,14 +18,14 @@ pub fn set(text: &str) -> CpuSet {
     text.parse().unwrap()
 }
 
-/// A package of the test's making: its NUMA node's memory, and the CPUs of each core.
+/// A package for a test: its NUMA node's memory, and the CPUs of each core.
 pub struct TestPackage {
     pub memory_bytes: u64,
     pub cores: Vec<Vec<u32>>,
 }
 
-/// An hwloc XML file: packages with one node each, numbered in order; then memory-only nodes; then what else belongs
-/// under the root element (kinds of cores, distances). `offline` CPUs exist but are not online.
+/// An hwloc XML file: packages with one node each, numbered in order; then memory-only nodes; then further elements
+/// under the root (kinds of cores, distances). `offline` CPUs exist but are not online.
 pub fn xml(packages: &[TestPackage], memory_only: &[u64], offline: u64, rest: &str) -> String {
     let mask = |cpus: &[u32]| cpus.iter().fold(0u64, |mask, cpu| mask | 1 << cpu);
     let all_cpus = packages.iter().flat_map(|p| &p.cores).fold(0, |all, core| all | mask(core));
@@ -77,7 +78,7 @@ pub fn from_xml(text: &str) -> Machine {
     Machine::from_xml(&path).unwrap()
 }
 
-/// Two kinds of cores in one package, as on an Alder Lake: two fast cores of two threads, then four frugal ones.
+/// Two kinds of cores in one package, as on an Alder Lake: two fast cores with two threads, then four efficient ones.
 pub fn hybrid() -> Machine {
     let cores = vec![vec![0, 1], vec![2, 3], vec![4], vec![5], vec![6], vec![7]];
     let kinds = "<cpukind cpuset=\"0xf0\" forced_efficiency=\"0\"><info name=\"CoreType\" value=\"IntelAtom\"/></cpukind>\n\
@@ -85,8 +86,8 @@ pub fn hybrid() -> Machine {
     from_xml(&xml(&[TestPackage { memory_bytes: 1 << 30, cores }], &[], 0, kinds))
 }
 
-/// Nodes of 2 cores x 2 PUs, of 3 cores x 1 PU, of 1 core without memory, and a memory-only one; OS numbers as
-/// firmware likes to give them (second hardware threads last); CPU 9 offline.
+/// Nodes with 2 cores x 2 PUs, with 3 cores x 1 PU, with 1 core without memory, and a memory-only one. OS numbers are
+/// as firmware often assigns them (second hardware threads last). CPU 9 is offline.
 pub fn lopsided() -> Machine {
     let package = |memory_bytes, cores| TestPackage { memory_bytes, cores };
     let packages = [
@@ -100,7 +101,7 @@ pub fn lopsided() -> Machine {
     from_xml(&xml(&packages, &[1 << 30], 1 << 9, distances))
 }
 
-/// What hwloc-calc selects on a synthetic machine (OS numbers), and whether it said that something does not exist.
+/// What hwloc-calc selects on a synthetic machine (OS numbers), and whether it warned that an object does not exist.
 pub fn hwloc_calc(machine: &str, location: &str) -> (CpuSet, bool) {
     // A limit, because hwloc-calc 2.9 never ends on an open range that begins beyond the last object.
     let output = Command::new("timeout")

@@ -1,4 +1,4 @@
-//! A plan knows its machine again: every change that matters is told in words, and a restart alone is none.
+//! Tests of fingerprints: every relevant change of a machine is reported, and a reboot alone is not.
 
 use crate::common::{ARTICLE_A, TestPackage, from_xml, hybrid, lopsided, set, synthetic, xml};
 use tare_cpuset::ThreadRef;
@@ -9,7 +9,7 @@ fn changes(was: &Machine, is: &Machine) -> Vec<String> {
     Fingerprint::of(was).changes(&Fingerprint::of(is)).iter().map(ToString::to_string).collect()
 }
 
-/// Packages of one node each, from the CPUs of their cores.
+/// Packages with one node each, from the CPUs of their cores.
 fn machine(packages: &[&[&[u32]]]) -> Machine {
     let package =
         |cores: &&[&[u32]]| TestPackage { memory_bytes: 1 << 30, cores: cores.iter().map(|c| c.to_vec()).collect() };

@@ -1,4 +1,4 @@
-//! Locations on machines, against hwloc's own hwloc-calc and where it is too lenient.
+//! Tests of locations: compared with hwloc-calc, and cases where hwloc-calc is too lenient.
 
 use crate::common::{ARTICLE_A, hwloc_calc, hybrid, lopsided, set, synthetic};
 use proptest::prelude::*;
@@ -75,7 +75,7 @@ fn memory_only_nodes_hold_no_threads() {
 
 #[test]
 fn of_nodes_that_share_cpus_the_first_holds_them() {
-    // High-bandwidth memory alongside plain memory: the OS gives the CPUs to the plain node.
+    // High-bandwidth memory next to plain memory: the OS assigns the CPUs to the plain node.
     let machine = synthetic("package:2 [numa] [numa] core:2 pu:2");
     assert_eq!(resolve(&machine, "node:2.core:0"), Ok("4-5".to_owned()));
     assert_eq!(resolve(&machine, "node:3"), Err("node:3 has no CPUs that this process may use".to_owned()));
@@ -97,7 +97,7 @@ const MACHINES: [&str; 8] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// Where tare resolves, hwloc-calc gives the same CPUs; where tare refuses, hwloc-calc selects nothing or warns.
+    /// If tare resolves a location, hwloc-calc selects the same CPUs; otherwise it selects nothing or warns.
     #[test]
     fn agrees_with_hwloc_calc(
         machine in prop::sample::select(&MACHINES[..]),
@@ -117,7 +117,7 @@ proptest! {
 
 #[test]
 fn the_cross_check_covers_what_it_claims() {
-    // The example of the documentation, as hwloc-calc itself answers.
+    // The example of the documentation, resolved by hwloc-calc.
     assert_eq!(hwloc_calc(ARTICLE_A, "node:1.core:0-1.pu:0"), (set("12,14"), false));
 }
 
@@ -146,7 +146,7 @@ fn near_far_and_usable_are_nodes_by_what_they_are() {
     assert_eq!(on(ARTICLE_A, "node:near.core:0"), Ok(set("0-1")));
     assert_eq!(on(ARTICLE_A, "node:far.core:0-1.pu:0"), Ok(set("12,14")));
     assert_eq!(on(ARTICLE_A, "node:usable.core:5"), Ok(set("10-11,22-23")));
-    // Without distances the last is taken for the farthest.
+    // Without distances, the last node counts as the farthest.
     assert_eq!(on("node:4 core:2 pu:1", "node:far"), Ok(set("6-7")));
     let reason = on("core:4 pu:1", "node:far.core:0").unwrap_err();
     assert!(reason.contains("needs two NUMA nodes with CPUs and memory"), "{reason}");

@@ -1,4 +1,4 @@
-//! Machines as hwloc describes them: this one, synthetic ones, and what is found in the wild.
+//! Tests of machines from hwloc: this one, synthetic ones, and real-world cases.
 
 use crate::common::{ARTICLE_A, from_xml, hybrid, lopsided, set, synthetic};
 use std::time::{Duration, Instant};
@@ -79,7 +79,7 @@ fn hybrid_cores_know_their_kind() {
 fn the_layout_of_nodes_tells_clustering_modes_apart() {
     for (machine, words) in [
         (ARTICLE_A, "1 a package"),
-        // SNC2 and NPS4 as hwloc sees them, and L3 as NUMA.
+        // SNC2 and NPS4 in hwloc's form, and L3 as NUMA.
         ("package:2 node:2 core:4 pu:2", "2 a package"),
         ("package:1 node:4 l3:2 core:2 pu:1", "4 a package"),
         ("package:1 node:4 l3:1 core:2 pu:1", "4 a package, one for each L3 cache"),
@@ -157,7 +157,7 @@ fn a_file_of_hwloc_3_is_refused_with_the_command_that_writes_version_2() {
     assert!(e.to_string().contains("lstopo --export-xml-flags V2"), "{e}");
 }
 
-/// A reader that is no reader: a shell with one command.
+/// A reader that runs a shell command instead of reading.
 fn shell(command: &str) -> TopologyReader {
     TopologyReader::new("sh", ["-c", command]).within(Duration::from_millis(300))
 }

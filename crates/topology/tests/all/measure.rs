@@ -1,10 +1,10 @@
-//! Distances measured on this machine, whatever it is: their shape and that they are distances, not what they are.
+//! Tests of measured distances on this machine: the shape and plausibility of the results, not their values.
 
 use std::time::Duration;
 use tare_topology::Machine;
 use tare_topology::measure::{Costs, MeasurePlan, measure};
 
-/// A plan for this machine with a working set that is made at once.
+/// A plan for this machine with a small working set, which is created quickly.
 fn small_plan() -> MeasurePlan {
     let machine = Machine::this().unwrap();
     MeasurePlan { working_set_bytes: 8 << 20, ..MeasurePlan::new(&machine, Duration::from_secs(20)) }
@@ -28,7 +28,7 @@ fn every_pair_and_every_node_has_a_figure() {
         assert_eq!((table.len(), table[0].len()), (plan.from.len(), plan.to.len()));
         assert!(table.iter().flatten().all(|value| value.is_some_and(|v| v > 0.0 && v.is_finite())), "{table:?}");
     }
-    // Passing a line takes longer than a load that hits, and memory is further than that: else something was not done.
+    // Every round trip takes longer than a load that hits the cache, else nothing was measured.
     assert!(measured.line_ns.iter().flatten().flatten().all(|ns| *ns > 2.0), "{:?}", measured.line_ns);
     let costs = Costs::of(&machine, &measured);
     let pairs: usize = costs.line.iter().map(|cost| cost.pairs).sum();

@@ -1,4 +1,6 @@
-//! Placements: article A's vCPU numbers, every pairing on the machines of the zoo, and pairings against brute force.
+//! Tests of placements: the vCPU numbers of the article "Benchmarking? Mind your core."
+//! (<https://mysqlonarm.github.io/Benchmarking-Mind-Your-Core/>), every pairing on various machines, and pairings
+//! compared with brute force.
 
 use crate::common::{ARTICLE_A, hybrid, lopsided, set, synthetic};
 use proptest::prelude::*;
@@ -21,7 +23,7 @@ fn pairs(machine: &Machine, client: &str, server: &str, pairing: Pairing, thread
     resolved.client.iter().map(one).zip(resolved.server.iter().map(one)).collect()
 }
 
-/// Article A's table: how tare writes each location, its vCPUs, and those of two threads bound one by one.
+/// The article's table: each location in tare's notation, its vCPUs, and those of two threads bound one by one.
 const CLIENTS: [(&str, &str, [u32; 2]); 6] = [
     ("node:0.core:0", "0,1", [0, 1]),
     ("node:0.core:0-1.pu:0", "0,2", [0, 2]),
@@ -52,7 +54,7 @@ fn article_a_balanced_cases_have_its_vcpus() {
     let wide = placement("node:0-1.core:0", "node:0-1.core:1-", Bind::Set, Pairing::None).resolve(&machine, 4).unwrap();
     assert_eq!((wide.client, wide.server), (vec![set("0,1,12,13")], vec![set("2-11,14-23")]));
     let (client, server) = ("node:0-1.core:0.pu:0", "node:0-1.core:2.pu:0");
-    // The luck the article left open: which client meets which server.
+    // The article does not fix which client is served by which server thread.
     assert_eq!(pairs(&machine, client, server, Pairing::SameNode, 2), [(0, 4), (12, 16)]);
     assert_eq!(pairs(&machine, client, server, Pairing::OtherNode, 2), [(0, 16), (12, 4)]);
 }
@@ -98,10 +100,10 @@ fn floating_sides_are_empty() {
 
 #[test]
 fn greedy_is_repaired_where_it_would_stack_threads() {
-    // Three cores, three pairs: lowest first leaves both PUs of the last core, which cannot pair with each other.
+    // Three cores, three pairs: taking the lowest first leaves the two PUs of the last core, which cannot be paired.
     let machine = synthetic("l3:1 core:3 pu:2");
     assert_eq!(most_loaded(&pairs(&machine, "all", "all", Pairing::SameCache, 3)), 1);
-    // The same with three big nodes.
+    // The same with three large nodes.
     let machine = synthetic("node:3 core:32 pu:1");
     assert_eq!(most_loaded(&pairs(&machine, "all", "all", Pairing::OtherNode, 48)), 1);
 }
@@ -111,10 +113,10 @@ fn many_threads_on_a_big_machine_are_balanced() {
     let machine = synthetic("node:4 core:32 pu:1");
     assert_eq!(most_loaded(&pairs(&machine, "all", "all", Pairing::OtherNode, 1024)), 16);
     assert_eq!(most_loaded(&pairs(&machine, "node:0", "node:1-3", Pairing::OtherNode, 1024)), 32);
-    // Greedy and exchange do not find this one; the search does.
+    // The greedy method and exchanges do not find this one; the search does.
     let machine = synthetic("node:3 core:2 pu:1");
     assert_eq!(most_loaded(&pairs(&machine, "cpus:0,5", "cpus:0,2,4", Pairing::OtherNode, 4)), 2);
-    // One client PU faces many servers and the other way round: counting alone expects far less load.
+    // One client PU with many server PUs and vice versa: the bound by counting is far too low.
     let machine = synthetic("l3:2 core:16 pu:1");
     assert_eq!(most_loaded(&pairs(&machine, "cpus:0,17-31", "cpus:1-16", Pairing::SameCache, 1024)), 512);
 }
@@ -165,7 +167,7 @@ fn machines_say_which_pairings_they_have() {
         distinct(&synthetic("package:2 node:1 l3:2 core:2 pu:2")),
         [SamePu, SmtSibling, SameCache, OtherCache, OtherNode]
     );
-    // A cluster of cores under a level 2 cache counts, one core's own does not.
+    // A level 2 cache that cores share counts, one of a single core does not.
     assert_eq!(distinct(&synthetic("node:1 l2:2 core:4 pu:1")), [SamePu, SameCache, OtherCache]);
     assert_eq!(distinct(&synthetic("node:1 l2:4 core:1 pu:2")), [SamePu, SmtSibling, SameNode]);
     assert_eq!(distinct(&synthetic("node:1 l3:4 core:1 pu:1")), [SamePu, OtherCache]);
@@ -219,7 +221,7 @@ fn most_loaded(pairs: &[(u32, u32)]) -> usize {
     load.into_values().max().unwrap_or(0)
 }
 
-/// Whether two CPUs are so paired, from the machine's sets alone.
+/// Whether two CPUs satisfy a pairing, from the machine's sets alone.
 fn paired(machine: &Machine, pairing: Pairing, c: u32, s: u32) -> bool {
     let together = |sets: Vec<&CpuSet>| sets.iter().any(|set| set.contains(c) && set.contains(s));
     let core = c == s || together(machine.cores.iter().map(|o| &o.cpus).collect());
@@ -239,7 +241,7 @@ fn paired(machine: &Machine, pairing: Pairing, c: u32, s: u32) -> bool {
     }
 }
 
-/// The fewest threads that the most loaded PU can have, by trying every choice of `n` edges.
+/// The least possible number of threads on the most loaded PU, by trying every choice of `n` edges.
 fn brute_force(edges: &[(u32, u32)], n: usize, from: usize, chosen: &mut Vec<(u32, u32)>) -> usize {
     if chosen.len() == n {
         return most_loaded(chosen);
@@ -266,8 +268,8 @@ const SMALL: [&str; 7] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Every pair satisfies its pairing and its locations, none is refused that exists, and no assignment has a less
-    /// loaded busiest PU.
+    /// Every pair satisfies its pairing and its locations, no possible pairing is refused, and no other assignment has
+    /// fewer threads on its most loaded PU.
     #[test]
     fn pairing_is_as_good_as_brute_force(
         machine in prop::sample::select(&SMALL[..]),
@@ -306,7 +308,7 @@ proptest! {
     }
 }
 
-/// `nodes` on a machine: (client, server, memory) as the placement spells them out, and the CPUs they come to.
+/// `nodes` on a machine: client, server and memory of the explicit placement, and the CPUs of both sides.
 fn nodes(machine: &Machine, nodes: u32, clients: Option<u32>) -> Result<[String; 5], String> {
     let asked = Placement { nodes: Some(nodes), client_pus_per_node: clients, ..Placement::default() };
     let explicit = asked.explicit(machine).map_err(|e| e.reason)?;
@@ -318,7 +320,7 @@ fn nodes(machine: &Machine, nodes: u32, clients: Option<u32>) -> Result<[String;
 
 #[test]
 fn the_first_nodes_are_shared_as_stated() {
-    // Article D's machine.
+    // The machine of "1.6 million QPS with MDB-10.6" (https://mysqlonarm.github.io/1.6mqps-with-mdb106/).
     let machine = synthetic("node:4 core:32 pu:1");
     for (count, expected) in [
         (1, ["node:0.pu:28-31", "node:0.pu:0-27", "interleave:0", "28-31", "0-27"]),
@@ -338,7 +340,7 @@ fn the_first_nodes_are_shared_as_stated() {
     }
     let shared = nodes(&machine, 2, None).unwrap();
     assert_eq!(shared, ["node:0-1.pu:0-31", "node:0-1.pu:0-31", "interleave:0-1", "0-63", "0-63"]);
-    // Whole cores where they have two hardware threads.
+    // Whole cores, if they have two hardware threads.
     let article_a = nodes(&synthetic(ARTICLE_A), 2, Some(2)).unwrap();
     assert_eq!(article_a[3..], ["10-11,22-23", "0-9,12-21"]);
 }
@@ -364,7 +366,7 @@ fn nodes_that_cannot_be_shared_have_their_reason() {
     assert_eq!(reason, "client_pus_per_node says nothing without nodes or caches");
 }
 
-/// What `caches` means on a machine: locations, memory, CPUs of either side.
+/// `caches` on a machine: client, server and memory of the explicit placement, and the CPUs of both sides.
 fn caches(machine: &Machine, caches: u32, clients: Option<u32>) -> Result<[String; 5], String> {
     let asked = Placement { caches: Some(caches), client_pus_per_node: clients, ..Placement::default() };
     let spelt = asked.explicit(machine).map_err(|e| e.reason)?;
@@ -376,7 +378,7 @@ fn caches(machine: &Machine, caches: u32, clients: Option<u32>) -> Result<[Strin
 
 #[test]
 fn last_level_caches_are_steps_finer_than_nodes() {
-    // Two nodes of two caches of four cores, as a processor of chiplets.
+    // Two nodes with two caches of four cores each, as on a processor with chiplets.
     let machine = synthetic("node:2 l3:2 core:4 pu:1");
     for (count, expected) in [
         (1, ["l3:0.pu:3", "l3:0.pu:0-2", "interleave:0", "3", "0-2"]),
@@ -397,7 +399,7 @@ fn caches_that_cannot_be_had_have_their_reason() {
         five,
         "5 last-level caches are asked for, and this machine has 4 that cores share on a node with memory"
     );
-    // A level 2 cache of one core is no place to be near to.
+    // A level 2 cache of a single core does not count.
     assert!(caches(&synthetic("node:2 l2:4 pu:1"), 1, None).unwrap_err().contains("has none that cores share"));
     assert!(caches(&synthetic("node:2 core:4 pu:1"), 1, None).unwrap_err().contains("has none"));
     assert!(caches(&machine, 1, Some(4)).unwrap_err().starts_with("l3:0 has 4 PUs"));
@@ -421,7 +423,7 @@ fn nodes_of_different_sizes_and_without_memory_or_cpus() {
     assert_eq!(kept.resolve(&machine, 1).unwrap().memory, MemoryPolicy::Local);
 }
 
-/// Any location that can be written.
+/// Any side that can be written.
 fn any_side() -> impl Strategy<Value = Side> {
     let side = prop::sample::select(vec!["float", "all", "cpus:0-3,9", "node:0-", "node:1.core:0-1.pu:odd+l3:2"]);
     side.prop_map(|text| text.parse().unwrap())

@@ -1,8 +1,9 @@
-//! Runs that end early: aborted, by a client that fails or panics, without an answer. No thread is left.
+//! Tests of runs that end early: by the observer, by a client that fails or panics, without an answer of the server.
+//! All threads must end.
 
 use super::*;
 
-/// Ends the run at the first poll after the first reading; remembers what it heard.
+/// Ends the run at the first poll after the first reading, and keeps what it was called with.
 #[derive(Default)]
 struct Impatient {
     threads: Vec<ClientThread>,
@@ -35,7 +36,7 @@ fn is_alive(thread: ClientThread) -> bool {
     Path::new(&format!("/proc/self/task/{}", thread.id.tid)).exists()
 }
 
-/// A joined thread is on its way out of the kernel but may still be listed for a moment.
+/// Waits for the threads to disappear: the kernel may list a joined thread for another moment.
 fn assert_all_end(threads: &[ClientThread]) {
     let patience = Instant::now() + Duration::from_secs(20);
     while threads.iter().any(|thread| is_alive(*thread)) {
@@ -52,7 +53,7 @@ fn an_aborted_run_leaves_no_thread() {
         type Error = String;
         fn transaction(&mut self, _: &mut Random) -> Result<Attempt, String> {
             nap(1);
-            // Never gets past a restart: the abort must reach it all the same.
+            // Restarts forever: the abort must end it nevertheless.
             Ok(Attempt::Restart(READ))
         }
     }
@@ -81,7 +82,7 @@ fn an_aborted_run_leaves_no_thread() {
     assert_eq!(dropped.load(Ordering::SeqCst), 8);
     assert_all_end(&observer.0);
 
-    // Also from threads that sleep until a transaction is due in a minute, and in the middle of a sample.
+    // Also with threads that sleep until a transaction is due in a minute, and in the middle of a sample.
     let mut observer = Impatient::default();
     let pace = Pace::Open { rate: Curve::Constant(8.0), arrivals: Arrivals::Constant };
     let error =
@@ -117,7 +118,7 @@ fn a_panicking_client_ends_the_run_and_is_named() {
     assert!(matches!(error, RunError::Panicked { thread: 1 }), "{error:?}");
 }
 
-/// Waits for an answer that never comes, until someone ends the wait.
+/// A client that waits for an answer until the flag is set.
 struct Stuck(std::sync::Arc<AtomicBool>);
 
 impl Client for Stuck {

@@ -1,4 +1,4 @@
-//! Whole runs with clients that behave in a known way.
+//! Tests of whole runs with scripted clients.
 
 mod ends;
 mod open_loop;
@@ -21,7 +21,7 @@ fn short(threads: usize) -> LoadSettings {
     LoadSettings { threads, warmup_s: 0.1, sample_s: 0.3, ..LoadSettings::default() }
 }
 
-/// A client out of a function of the number of its attempt.
+/// A client that calls a function with the number of its attempt.
 struct Scripted<F>(F, u64);
 
 impl<F: FnMut(u64, &mut Random) -> Result<Attempt, String> + Send> Client for Scripted<F> {
@@ -41,7 +41,7 @@ fn nap(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// Counts for itself, and keeps what it had when each sample was over.
+/// A client with its own count, which it hands over at the end of each sample.
 struct Counting<'a> {
     counted: u64,
     handed_over: &'a Mutex<Vec<(usize, u64)>>,
@@ -74,14 +74,14 @@ fn what_clients_count_for_themselves_is_of_the_sample_that_the_run_measures() {
     for (number, sample) in samples.iter().enumerate() {
         let counted: Vec<u64> = handed_over.iter().filter(|(of, _)| *of == number).map(|(_, count)| *count).collect();
         assert_eq!(counted.len(), 3, "once a client, before the run is over");
-        // At each border a client is in a transaction.
+        // At the start and end of the sample, each client may be in a transaction.
         let sum: u64 = counted.iter().sum();
         assert!(sum.abs_diff(sample.transactions) <= 3 && sum > 100, "{sum} of {}", sample.transactions);
     }
 }
 
-/// A sample ends, and with it the run, also while clients wait for a server to come back; the time is charged to the
-/// transactions that waited, and nothing is counted twice.
+/// A sample and the run end even while clients wait for a server to come back. The latencies of the waiting
+/// transactions include that time, and nothing is counted twice.
 #[test]
 fn an_outage_longer_than_a_sample_holds_up_nothing_and_is_in_the_latency() {
     let began = Instant::now();
@@ -142,7 +142,7 @@ fn the_seed_decides_what_every_thread_draws() {
     assert_ne!(first[0], keys(2, 1)[0]);
 }
 
-/// However many threads race for the last of them, closed and open loop; whichever of events and time comes first.
+/// With several threads that compete for the last events, in closed and open loop, ended by events or by time.
 #[test]
 fn a_run_of_so_many_events_does_neither_more_nor_fewer() {
     let begun = AtomicUsize::new(0);
@@ -217,11 +217,11 @@ fn more_threads_than_cpus_all_report_every_sample() {
         assert_eq!(sample.threads.iter().map(|thread| thread.transactions).sum::<u64>(), sample.transactions);
         assert_eq!(sample.reads, sample.transactions);
         assert!(sample.elapsed_s >= 0.3);
-        // The sum: the kernel splits it by its ticks, which may all have seen one side.
+        // Only the sum is checked: the kernel splits it by its ticks, which may all have fallen on one side.
         let cpu = sample.client_cpu_us_per_transaction.unwrap();
         assert!(cpu.user + cpu.system > 0.0);
     }
-    // Over all samples: a starved thread may not get its turn in one of them.
+    // Over all samples, because a starved thread may not run in one of them.
     let of_thread = |index: usize| samples.iter().map(|sample| sample.threads[index].transactions).sum::<u64>();
     assert!((0..threads).all(|index| of_thread(index) > 0));
 }
@@ -289,7 +289,7 @@ fn a_transaction_longer_than_a_sample_leaves_an_empty_sample() {
     };
     let settings = LoadSettings { sample_s: 0.05, ..short(1) };
     let samples = run(&settings, &connect, &mut Flag(&measuring)).unwrap();
-    // The transaction in hand when the flag rose may still end in the sample.
+    // The transaction that was running when the flag was set may still end in the sample.
     assert!(samples[0].transactions <= 1);
     if samples[0].transactions == 0 {
         assert_eq!((samples[0].latency_ms, samples[0].client_cpu_us_per_transaction), (None, None));
@@ -307,7 +307,7 @@ fn a_reading_comes_every_second() {
     assert_eq!(sample.qps(), sample.tps());
 }
 
-/// Looks whether any client works while a sample is about to begin or has ended.
+/// Checks whether any client runs a transaction right before or after a sample.
 struct AtRest<'a> {
     begun: &'a AtomicUsize,
     ended: &'a AtomicUsize,
@@ -354,9 +354,9 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
     assert_eq!(at_rest.seen, [true; 6]);
     let counted: u64 = samples.iter().map(|sample| sample.transactions).sum();
     assert!(samples.iter().all(|sample| sample.transactions > 100), "{samples:?}");
-    // What the warm-up does is in no sample.
+    // Transactions of the warm-up are not in a sample.
     assert!(counted < ended.load(Ordering::SeqCst) as u64);
-    // With a rate too, of which nothing is due any more when the rest is over.
+    // Also in open loop, where transactions that are due during the rest are skipped.
     for pace in [Pace::Closed, Pace::Open { rate: Curve::Constant(300.0), arrivals: Arrivals::Poisson }] {
         at_rest.seen.clear();
         let first = LoadSettings { samples: 1, rest: Rest::BeforeFirst, pace, ..settings };
@@ -370,7 +370,7 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
     assert!(at_rest.seen.contains(&false), "without a rest someone works");
 }
 
-/// Measures each sample in so many parts.
+/// An observer that measures each sample in `parts` parts.
 struct InParts {
     parts: usize,
     began: usize,
@@ -390,8 +390,8 @@ impl Observer for InParts {
     }
 }
 
-/// Transactions of 8 and 14 ms in turn, in parts of 20 ms: neither what is in hand at the end of a part nor the time
-/// between two parts moves the throughput.
+/// Transactions of alternately 8 and 14 ms, in parts of 20 ms: neither the transaction that is running at the end of a
+/// part nor the time between two parts changes the throughput.
 #[test]
 fn a_sample_in_short_parts_has_the_throughput_of_a_long_one() {
     let connect = |_: ClientThread| {
@@ -408,7 +408,7 @@ fn a_sample_in_short_parts_has_the_throughput_of_a_long_one() {
     assert_eq!(asked.began, 49);
     assert!(clock.elapsed().as_secs_f64() > parts.elapsed_s + 0.49 && parts.elapsed_s >= 1.0, "{parts:?}");
     let ratio = parts.tps() / whole.tps();
-    // Without the transaction in hand it would be a third less: one of at most two in each part.
+    // Without the transaction that is running at the end, it would be a third less: one of at most two in each part.
     assert!((0.9..1.1).contains(&ratio), "{ratio}: {parts:?} {whole:?}");
     assert_eq!(parts.threads.iter().map(|thread| thread.transactions).sum::<u64>(), parts.transactions);
     assert_eq!((parts.latencies.count(), parts.reads), (parts.transactions, parts.transactions));
@@ -418,7 +418,7 @@ fn a_sample_in_short_parts_has_the_throughput_of_a_long_one() {
     assert!(((cpu.user + cpu.system) * parts.transactions as f64 / 1e6 / of_threads - 1.0).abs() < 1e-6, "{parts:?}");
 }
 
-/// Parts so short that clients at rest have no CPU before they are over, as on a machine that is busy with other work.
+/// Parts that are so short that resting clients get no CPU before the end, as on a busy machine.
 #[test]
 fn clients_that_sleep_through_parts_of_a_sample_report_each_of_them() {
     let connect = |_: ClientThread| scripted(|_, _| Ok(Attempt::Done(READ)));

@@ -1,8 +1,8 @@
-//! Loads at a rate: what a server that stalls or is too slow does to latencies and the backlog.
+//! Tests of the open loop: latencies and backlog with a server that stalls or is too slow.
 
 use super::*;
 
-/// p90 and p99 in ms of a load of 1 s in which the server stalls once for 400 ms.
+/// p90 and p99, ms, of a load of 1 s in which the server stalls once for 400 ms.
 fn latency_with_a_stall(pace: Pace) -> (f64, f64) {
     let stall = AtomicBool::new(false);
     let connect = |_: ClientThread| {
@@ -22,7 +22,7 @@ fn latency_with_a_stall(pace: Pace) -> (f64, f64) {
 
 #[test]
 fn a_stall_shows_in_the_open_loop_and_hides_in_the_closed_one() {
-    // p90 and not p99 here: on a starved machine one slow transaction can be more than one in a hundred.
+    // p90 instead of p99: on a starved machine, one slow transaction can be more than 1 in 100.
     let (closed, _) = latency_with_a_stall(Pace::Closed);
     assert!(closed < 200.0, "one slow transaction among many: {closed}");
     for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
@@ -31,7 +31,7 @@ fn a_stall_shows_in_the_open_loop_and_hides_in_the_closed_one() {
     }
 }
 
-/// Remembers from when to when transactions can have become due.
+/// The earliest and the latest time at which transactions of the sample can have become due.
 #[derive(Default)]
 struct Window(Option<Instant>, Option<Instant>);
 
@@ -62,14 +62,14 @@ fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
     let mut window = Window::default();
     let samples = run(&settings, &connect, &mut window).unwrap();
     let sample = &samples[0];
-    // All that became due in the sample is either complete or in the backlog, and nothing else is.
+    // Exactly the transactions that became due in the sample are completed or in the backlog.
     let accounted = (sample.transactions + sample.backlog.unwrap()) as f64;
     let at_most = window.1.unwrap().duration_since(window.0.unwrap()).as_secs_f64() * 1000.0;
     assert!(accounted >= sample.elapsed_s * 1000.0 - 3.0 && accounted <= at_most + 3.0, "{accounted}: {sample:?}");
-    // Two threads that take 10 ms each, and one in hand at each start.
+    // Two threads with 10 ms per transaction, and one running at each start.
     assert!(sample.transactions as f64 <= sample.elapsed_s * 200.0 + 2.0, "{sample:?}");
-    // What waits at the end is in these latencies: most of what was due has waited for longer than any that was done
-    // in the first half. And the client was never late, so that its own part is nothing.
+    // These latencies include the backlog: most transactions have waited longer than any that was completed in the
+    // first half. The client was never late, so its own delay is 0.
     let queued = sample.queued.as_ref().unwrap();
     assert_eq!(queued.measured.each().map(|(_, count)| count as f64).sum::<f64>(), accounted);
     assert_eq!(queued.prompt.each().map(|(_, count)| count as f64).sum::<f64>(), accounted);
@@ -83,11 +83,11 @@ fn an_open_loop_keeps_its_rate_and_falls_not_behind() {
     let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 1.0, ..short(4) };
     let samples = run(&settings, &|_: ClientThread| scripted(done_after_a_nap), &mut Unobserved).unwrap();
     let due = samples[0].elapsed_s * 200.0;
-    // Wide, because a machine may stand still for a while; a rate per thread or a closed loop would be far outside.
+    // A wide tolerance, because a machine may stall; a rate per thread or a closed loop would be far outside.
     assert!((samples[0].transactions as f64 / due - 1.0).abs() < 0.5, "{} of {due}", samples[0].transactions);
 }
 
-/// A server that stands still for 700 ms once, as soon as the load begins.
+/// A server that stalls once for 700 ms at the start of the load.
 struct Still(bool);
 
 impl Client for Still {
@@ -103,18 +103,18 @@ impl Client for Still {
 
 #[test]
 fn what_waits_from_the_warm_up_is_in_no_sample() {
-    // Due at 1000 a second and done in no time: what waits is gone within moments, but had waited for most of the 700
-    // ms.
+    // 1000 transactions per second are due, and each ends immediately: the queue drains at once, but its transactions
+    // have waited for most of the 700 ms.
     let pace = Pace::Open { rate: Curve::Constant(1000.0), arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.699, sample_s: 1.0, ..short(1) };
     let connect = |_: ClientThread| Ok(Still(true));
     let samples = run(&settings, &connect, &mut Unobserved).unwrap();
     let sample = &samples[0];
-    // The warm-up's 700 would be more than a third of all.
+    // The 700 transactions of the warm-up would be more than a third of all.
     let due = sample.elapsed_s * 1000.0;
     let accounted = (sample.transactions + sample.backlog.unwrap()) as f64;
     assert!((accounted - due).abs() <= 3.0, "{accounted} of {due}: {sample:?}");
-    // A machine that stands still makes some wait, but not for as long as most of the warm-up's had.
+    // A machine that stalls delays some, but not for as long as most transactions of the warm-up waited.
     let p50 = sample.latency_ms.unwrap().p50;
     assert!(p50 < 100.0, "{p50} ms");
 }
@@ -126,13 +126,13 @@ fn what_is_due_in_the_sample_is_charged_for_a_stall_that_began_before_it() {
     let connect = |_: ClientThread| Ok(Still(true));
     let samples = run(&settings, &connect, &mut Unobserved).unwrap();
     let latency = samples[0].latency_ms.unwrap();
-    // Half of the sample's transactions were due while the server stood still.
+    // Half of the sample's transactions were due while the server stalled.
     assert!(latency.p90 > 200.0 && latency.max > 400.0 && latency.max < 900.0, "{latency:?}");
 }
 
 #[test]
 fn slices_of_a_rising_rate_hold_all_that_was_due_in_them_also_what_was_not_done() {
-    // 10 ms each: two steps of three are beyond what one thread can do, so that its queue grows in them.
+    // 10 ms per transaction: the rates of two of three steps exceed what one thread can do, so its queue grows in them.
     let connect = |_: ClientThread| {
         scripted(|_, _| {
             nap(10);
@@ -151,7 +151,7 @@ fn slices_of_a_rising_rate_hold_all_that_was_due_in_them_also_what_was_not_done(
             let due = slice.latencies.count() as f64;
             assert!((due - slice.rate * 0.2).abs() <= 1.0, "{due} at {}", slice.rate);
         }
-        // What was due first waits least: each sample begins its curve anew, with what the one before left.
+        // Transactions that were due first wait least: each sample restarts its curve, with the previous queue.
         assert!(slices[2].tps < 0.5 * slices[2].rate, "{slices:?}");
     }
     let latency = |slice: usize| samples[0].slices[slice].latency_ms.unwrap().p50;
