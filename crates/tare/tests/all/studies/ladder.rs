@@ -128,7 +128,8 @@ fn a_ladder_that_is_cut_to_a_time_is_climbed_from_block_to_block() {
         STUDY.replace("threads = [1, 2, 3]", "threads = [1, 2, 3, 4, 5, 6, 7]").replace("drop_samples = 1\n", "");
     let text =
         text.replace("distribution = [\"uniform\", \"zipfian\"]\n", "").replace("[design]\nladder = \"threads\"\n", "");
-    let study = world.study(&format!("question = \"scaling\"{}", text.replace("trials = 2", "trials = 6")));
+    let text = format!("question = \"scaling\"{}", text.replace("trials = 2", "trials = 6"));
+    let study = world.study(&text);
     let plan = |within: &str| {
         let args = ["run", study.as_str(), "--dry-run", "--json", "--within", within];
         json(&world.exits(0, &args).0)
@@ -136,6 +137,13 @@ fn a_ladder_that_is_cut_to_a_time_is_climbed_from_block_to_block() {
     let whole_s = plan("10h")["estimated_s"].as_f64().unwrap();
     let within = format!("{:.0}s", 0.5 * whole_s);
     world.exits(0, &["run", &study, "--out", "results", "--within", &within]);
+    // On a busy machine, the starts of servers take the time of the second block.
+    for more in [1.0, 2.0, 4.0] {
+        if trials(&world.path("results")).iter().all(|record| record["block"] == 0) {
+            let longer = format!("trials = 6\nwithin_s = {:.0}", more * whole_s);
+            world.exits(0, &["run", "--resume", "results", &world.study(&text.replace("trials = 6", &longer))]);
+        }
+    }
     let plan = json(&std::fs::read_to_string(world.path("results/plan.json")).unwrap());
     assert_eq!(plan["within"]["rungs"]["factor"], "threads", "{}", plan["within"]);
     let at_once = plan["within"]["rungs"]["at_once"].as_u64().unwrap() as usize;
