@@ -82,7 +82,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("seconds", "Second by second", seconds::section(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("spread", "How steady each query was", stability::spread(page)),
-        ("probes", "The reference weight", probes::section(page)),
+        ("probes", "Probes", probes::section(page)),
         ("effects", "Effects of the factors", stability::effects(page)),
         ("queries", "Each query's trials", stability::queries(page)),
         ("plans", "Plans of the queries", stability::plans(page)),

@@ -34,7 +34,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 "stand below each value. A prediction takes for granted that the law goes on to hold; nothing was measured there."
             }
             (table("Table of scaling laws", &[L("metric"), L("over"), L("at"), R("λ base rate"), R("σ contention"),
-                R("κ coherency"), R("peak at"), L("more gave less"), R("predicted")], laws.iter().map(|law| row![
+                R("κ coherency"), R("peak at"), L("negative"), R("predicted")], laws.iter().map(|law| row![
                 law.metric, law.over, words_of(&law.levels), with_interval(law.lambda, law.lambda_ci, 1),
                 with_interval(law.sigma, law.sigma_ci, 4), with_interval(law.kappa, law.kappa_ci, 6),
                 law.peak.map_or("none".to_owned(), |peak| decimal(peak, 1)),
@@ -71,7 +71,7 @@ fn steps(page: &Page<'_>) -> Markup {
     html! {
         (scroll("Steps of the ladders", &html! { table {
             caption { "Steps of " (headline) ": after / before" }
-            (head(&[L("at"), L("step"), R("gain"), R("95% interval"), L("more gave less")]))
+            (head(&[L("at"), L("step"), R("gain"), R("95% interval"), L("negative")]))
             @for law in page.summary.scaling.iter().filter(|law| law.metric == headline) {
                 tbody { @for step in &law.steps { tr {
                     th scope="row" { (words_of(&law.levels)) }

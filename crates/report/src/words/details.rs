@@ -168,7 +168,7 @@ fn steps(less: &[LessStep]) -> Option<String> {
         format!("{} to {} {}{at} {}{interval}", step.from, step.to, step.over, times(step.ratio))
     };
     let listed: Vec<String> = less.iter().take(LISTED_STEPS).map(words).collect();
-    Some(format!("Shown to decrease: {}{more}.", listed.join("; ")))
+    Some(format!("Negative scaling: {}{more}.", listed.join("; ")))
 }
 
 fn few(trials: usize) -> Option<String> {

@@ -104,7 +104,7 @@ fn nothing_tested(why: &Untested) -> String {
         Untested::NoValue => "No trial gave a usable result.".to_owned(),
         Untested::Alone(found) => alone(found),
         Untested::LoadsAlone { loads, metric, range } => {
-            let lead = format!("{loads} loads were measured, with nothing to compare them under");
+            let lead = format!("{loads} loads were measured, with no builds or options to compare");
             let ends = range.as_ref().map(|Range { low, high, unit }| {
                 let [low, high] = [low, high].map(|(load, mean)| format!("{} ({load})", figure(*mean, unit)));
                 format!("{lead}: {} {low} to {high}.", phrase(metric))
@@ -124,13 +124,12 @@ fn nothing_tested(why: &Untested) -> String {
         ]),
         Untested::NotRankable => "The conditions cannot be ranked.".to_owned(),
         Untested::NoSpreadSources => {
-            "What makes trials differ cannot be said: too few trials of every combination of the factors.".to_owned()
+            "Causes of the spread cannot be assessed: too few trials of every combination of the factors.".to_owned()
         }
         Untested::TooFewRungs { .. } => {
-            "Whether more nodes or threads help cannot be said: fewer than three numbers of either were measured."
-                .to_owned()
+            "Scaling cannot be assessed: fewer than three numbers of nodes or threads were measured.".to_owned()
         }
-        Untested::NoSteps => "Whether more help cannot be said: one trial a rung shows no step.".to_owned(),
+        Untested::NoSteps => "Scaling cannot be assessed: one trial per rung shows no step.".to_owned(),
     }
 }
 
@@ -256,8 +255,8 @@ fn at_most(of: &LevelsOf, rest: impl Fn(bool) -> String) -> String {
 fn steps(less: &[LessStep], ladders: usize) -> String {
     let Some(first) = less.first() else {
         return match ladders {
-            1 => "On no step of the ladder is more shown to give less.".to_owned(),
-            n => format!("On no step of {} is more shown to give less.", count(n, "ladder")),
+            1 => "No step of the ladder shows negative scaling.".to_owned(),
+            n => format!("No step of {} shows negative scaling.", count(n, "ladder")),
         };
     };
     let step = format!("{} to {} {} gave {}", first.from, first.to, first.over, times(first.ratio));
@@ -267,9 +266,9 @@ fn steps(less: &[LessStep], ladders: usize) -> String {
         n => format!("; {} gave less", count(n, "more step")),
     };
     first_that_fits([
-        format!("More stops helping: {step}{at}{more}."),
-        format!("More stops helping: {step}{more}."),
-        "More stops helping on some steps.".to_owned(),
+        format!("Negative scaling: {step}{at}{more}."),
+        format!("Negative scaling: {step}{more}."),
+        "Scaling is negative on some steps.".to_owned(),
     ])
 }
 

@@ -238,7 +238,7 @@ fn a_probe_said_in_advance_decides_what_the_plain_interval_cannot() {
     assert!(weighed[0]["ci_low"].is_number() && weighed[1]["ci_low"].is_null(), "{weighed}");
     tare(&["report", path(a.path())]);
     let page = fs::read_to_string(a.path().join("report.html")).unwrap();
-    assert!(page.contains("The reference weight") && page.contains("left by chain"));
+    assert!(page.contains("Probes") && page.contains("left by chain"));
 }
 
 #[test]

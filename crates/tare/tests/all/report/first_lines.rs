@@ -74,7 +74,7 @@ fn shapes(question: &Question) -> &'static [&'static str] {
         Question::Best(None) => &["no difference of throughput is shown between the", " moved throughput "],
         Question::Best(Some(_)) => &["is shown to be better than another", " is the best ", "levels differ"],
         Question::Spread => &["no factor is shown to make trials vary more", " accounts for "],
-        Question::Scaling => &["is more shown to give less", "more stops helping: "],
+        Question::Scaling => &["shows negative scaling", "negative scaling: "],
         Question::Effect => &[
             "shown to move throughput",
             " moved throughput ",
@@ -193,8 +193,8 @@ fn every_built_in_study_is_answered_in_one_short_sentence_that_its_table_bears_o
                 assert!(
                     answers
                         || is_inconclusive
-                        || rest.contains("cannot be said")
-                        || rest.contains("one trial a condition"),
+                        || rest.contains("cannot be assessed")
+                        || rest.contains("one trial per condition"),
                     "{about}"
                 );
                 match (hit, is_inconclusive) {

@@ -186,7 +186,7 @@ fn a_paired_comparison_begins_with_its_verdict_on_its_own_metric() {
     assert!(heading.contains("after 10 pairs"), "{heading}");
     let first = text.split("<section id=\"").nth(1).unwrap();
     assert!(first.starts_with("pairs\"") && first.contains("B/A of latency_ms_p99"), "{first:.300}");
-    assert!(text.contains("Over all trials, whatever their pair: "), "{text:.3000}");
+    assert!(text.contains("Over all trials, without pairing: "), "{text:.3000}");
     let (code, markdown, _) = tare(&["export", dir.path().to_str().unwrap(), "--format", "markdown"]);
     let answer = markdown.split("**").nth(1).unwrap();
     assert!(code == 0 && heading.contains(&answer.replace('\\', "")), "{answer}, not {heading}");

@@ -169,7 +169,7 @@ fn a_budget_that_is_spent_leaves_it_undecided_with_numbers() {
     assert!(
         found["pairs_to_go_at_most"].is_null() || found["pairs_to_go_at_most"].as_u64() > found["pairs_to_go"].as_u64()
     );
-    assert!(said("would have been seen") == enough && words(&found) <= 25, "{found}");
+    assert!(said("would have been detected") == enough && words(&found) <= 25, "{found}");
 }
 
 #[test]
