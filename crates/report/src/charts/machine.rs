@@ -117,7 +117,7 @@ fn class_of(kind: BoxKind) -> &'static str {
 /// there less often.
 fn mark(thread: &ThreadSummary, share: f64, x: f64, y: f64, cpu: usize) -> Markup {
     let opacity = px(0.25 + 0.75 * share);
-    let words = format!("{} on CPU {cpu}: {} of sightings", name_of(thread), percent(share));
+    let words = format!("{} on CPU {cpu}: {} of observations", name_of(thread), percent(share));
     html! {
         g.seat {
             title { (words) }

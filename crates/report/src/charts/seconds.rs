@@ -63,7 +63,7 @@ pub fn draw(condition: &str, lines: &[SampleSeries], mark: usize) -> Markup {
         svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
             title { "Throughput second by second, " (condition) }
             desc { (lines.len()) " samples over each other; crosses are seconds below half of their sample's usual throughput, "
-                "shaded areas times in which nothing was completed." }
+                "shaded areas are times in which no transaction completed." }
             (y.vertical(LEFT, RIGHT))
             text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label("tps")) }
             @for tick in ticks {

@@ -21,13 +21,13 @@ pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
         let lines: String = found.knobs.iter().map(|one| wrap(style, "  ", "    ", &plain(&knob(one)))).collect();
         parts.push(format!(
             "{}\n{lines}",
-            heading(style, "what each knob is worth, averaged over the others (above 1x is better)")
+            heading(style, "effect of each factor, averaged over the others (above 1x is better)")
         ));
     }
     if let Some(trade) = trade(found) {
         parts.push(format!(
             "{}\n{}",
-            heading(style, "both ends of the trade"),
+            heading(style, "throughput and tail latency"),
             wrap(style, "  ", "    ", &plain(&trade))
         ));
     }

@@ -161,7 +161,7 @@ fn what_grows_is_named_before_what_is_large() {
     assert_eq!(capture.symbols[0].symbol, "rest");
     assert!(summary.odd.iter().any(|line| line == "status was not captured in 9 trials: made up as well"));
     let text = fake::page(directory.path());
-    assert!(text.contains("which lock is to blame") && text.contains("class=\"chart flame\""));
+    assert!(text.contains("What grows with the load") && text.contains("class=\"chart flame\""));
     assert_eq!(text.matches("class=\"chart flame\"").count(), 2, "the first and the last rung");
     assert!(text.matches("<script").count() == 1 && !text.contains("http://"));
 }

@@ -104,7 +104,7 @@ fn trials_that_count_although_disturbed_are_hollow() {
 fn a_report_of_a_csv_and_of_nothing_is_still_a_report() {
     let results = fake::csv("a,0,0,tps,10\na,1,0,tps,11\nb,0,0,tps,12\n");
     let text = tare_report::html::render(&results, &tare_findings::summarize(&results));
-    assert!(text.contains("order in the file") && text.contains("says nothing of the machine"));
+    assert!(text.contains("order in the file") && text.contains("does not describe the machine"));
     let mut study = fake::bimodal();
     study.missing = 30;
     assert!(report_of(&fake::Study { name: "nothing", ..study }).contains("No trial has been recorded"));
