@@ -72,13 +72,13 @@ pub(super) fn headline(verdict: &Verdict) -> String {
     }
 }
 
-/// A sentence that no change is shown, with the single metrics that are exceptions: "; single ones move: Q1 2.0x and Q2
-/// 0.50x".
+/// A sentence that no change is shown, with the single metrics that are exceptions: "; single metrics move: Q1 2.0x
+/// and Q2 0.50x".
 fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
     let named: Vec<String> = alone.iter().map(|one| format!("{} {}", query(&one.metric), times(one.ratio))).collect();
     let ends = match alone.len() {
         0 => vec![".".to_owned()],
-        n => vec![format!("; single ones move: {}.", list(&named)), format!("; {} single ones move.", n)],
+        n => vec![format!("; single metrics move: {}.", list(&named)), format!("; {} single metrics move.", n)],
     };
     first_that_fits(ends.iter().flat_map(|end| sentences.iter().map(move |sentence| format!("{sentence}{end}"))))
 }
@@ -334,10 +334,11 @@ mod tests {
         };
         assert_eq!(
             moved(vec![alone("query_s_q1", 2.01), alone("query_s_q2", 0.5)]),
-            "Neither ahi nor aslr is shown to move the 22 queries on average; single ones move: Q1 2.0x and Q2 0.50x."
+            "Neither ahi nor aslr is shown to move the 22 queries on average; single metrics move: Q1 2.0x and Q2 \
+             0.50x."
         );
         let many = (1..=22).map(|n| alone(&format!("query_s_q{n}"), 2.0)).collect();
-        assert!(moved(many).ends_with("on average; 22 single ones move."));
+        assert!(moved(many).ends_with("on average; 22 single metrics move."));
         assert!(moved(Vec::new()).ends_with("move the 22 queries on average."));
     }
 
