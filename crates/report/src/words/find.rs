@@ -38,7 +38,7 @@ pub fn sentence(find: &Find) -> String {
                     let at_most = |ratio| format!(", at most {} behind", over(ratio));
                     let behind = find.known_behind().map_or_else(String::new, at_most);
                     format!(
-                        "{after}: {left} of {all} remain, {alone} {were} disturbed more often; {name} is ahead of the \
+                        "{after}: {left} of {all} remain, {alone} {were} disturbed more often; {name} leads the \
                          others{behind}."
                     )
                 }
@@ -258,10 +258,7 @@ mod tests {
         assert!(ended(&find).last().is_some_and(|last| last.contains(&said)), "{:?}", ended(&find));
         // Another candidate remains that was not disturbed.
         let text = sentence(&Find { behind: Some(1.048), ..find.clone() });
-        assert!(
-            text.contains("3 of 4 remain, 1 was disturbed more often; a is ahead of the others, at most 4.8%"),
-            "{text}"
-        );
+        assert!(text.contains("3 of 4 remain, 1 was disturbed more often; a leads the others, at most 4.8%"), "{text}");
         assert!(
             line(&find).contains("undecided while these are disturbed more often than the leader: b (5 of 8"),
             "{}",
