@@ -137,7 +137,7 @@ fn crowd(here: &[(&ThreadSummary, f64)], rect: Rect, cpu: usize) -> Markup {
     let servers = here.len() - clients;
     html! {
         g {
-            title { "CPU " (cpu) ": " (clients) " client and " (servers) " server threads were seen here" }
+            title { "CPU " (cpu) ": " (clients) " client and " (servers) " server threads were observed here" }
             @if clients > 0 { text.crowd-client x=(px(rect.x + rect.width / 2.0)) y=(px(rect.y + 24.0)) text-anchor="middle" { "● " (clients) } }
             @if servers > 0 { text.crowd-server x=(px(rect.x + rect.width / 2.0)) y=(px(rect.y + 36.0)) text-anchor="middle" { "■ " (servers) } }
         }

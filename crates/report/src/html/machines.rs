@@ -56,7 +56,8 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
             p.note {
                 "Where threads were observed, not where they were bound: circles are client threads, squares the \
                  server "
-                "threads of the same number, dashed lines join them. Paler means seen there less often. The smallest boxes are PUs: "
+                "threads of the same number, dashed lines join them. Paler means observed there less often. The \
+                 smallest boxes are PUs: "
                 "logical CPUs, that is cores or their hardware threads."
             }
             div.machines {

@@ -208,7 +208,7 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
     let [wide, slim] = chart::draw(&queries);
     Some(html! {
         p.note {
-            "A dot is a trial. Dots of one row that lie together are a steady query; rows that lie apart are an effect."
+            "A dot is a trial. Dots close together in a row are a steady query; rows that are apart are an effect."
             @if any_disturbed { (HOLLOW) }
         }
         (either("Dot plot of every query", &wide, &slim))

@@ -111,9 +111,10 @@ pub(super) fn probe_cell(probe: Option<ProbeChange>) -> String {
 pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> String {
     let text = format!(
         "faster and slower say which way B is, by the metric's better direction and by more than {}; equivalent: the \
-         difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. Conditions \
-         of one run are compared block by block, so B/A may differ a little from the ratio of the two means. A verdict on disturbed trials stands only if it stands \
-         without them, or beyond what the CPU time taken could explain.{}",
+         difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. \
+         Conditions of one run are compared block by block, so B/A may differ a little from the ratio of the two \
+         means. A verdict on disturbed trials is given only if it holds without them, or exceeds what the CPU time \
+         taken could explain.{}",
         percent(options.min_effect),
         match adjusted {
             true =>

@@ -113,7 +113,7 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     }
     if let Some(step) = &found.step {
         let size = step.slowdown.map_or_else(|| "no interval yet".to_owned(), slower_by);
-        rows.push(("step", format!("{size}, after {} of the two alone", count(step.pairs, "pair"))));
+        rows.push(("step", format!("{size}, from {} of only these two", count(step.pairs, "pair"))));
     }
     if found.is_part() {
         rows.push((
