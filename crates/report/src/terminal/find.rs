@@ -70,6 +70,6 @@ fn table(found: &Find, style: Style) -> String {
     };
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let blocks = if found.disturbed == 0 { "that both ran in" } else { "that disturbed neither or both" };
-    let head = format!("{metric}{unit}; ratio to the one ahead, over the blocks {blocks}");
+    let head = format!("{metric}{unit}; ratio to the leader, over the blocks {blocks}");
     titled(style, &head, &lined(style, &heads, 1, order.into_iter().map(row)))
 }
