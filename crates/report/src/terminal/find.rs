@@ -69,7 +69,7 @@ fn table(found: &Find, style: Style) -> String {
         cells
     };
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
-    let blocks = if found.disturbed == 0 { "that both ran in" } else { "that disturbed neither or both" };
+    let blocks = if found.disturbed == 0 { "in which both ran" } else { "in which neither or both were disturbed" };
     let head = format!("{metric}{unit}; ratio to the leader, over the blocks {blocks}");
     titled(style, &head, &lined(style, &heads, 1, order.into_iter().map(row)))
 }
