@@ -72,7 +72,8 @@ pub enum DirectoryError {
     #[error(transparent)]
     File(FilesError),
     #[error(
-        "the record of the trial is {bytes} bytes long, and at most {LONGEST_LINE} are read: take fewer samples a trial, and more trials"
+        "the record of the trial is {bytes} bytes long, and at most {LONGEST_LINE} are read: take fewer samples per \
+         trial, and more trials"
     )]
     RecordTooLong { bytes: u64 },
     /// A list that was to be written is too long to be read back.
