@@ -83,12 +83,10 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
     (!drawings.is_empty()).then(|| {
         html! {
             p.note {
-                "A box is a function, as wide as its share of the samples; what it calls is above it. Outlined: the \
-                 function "
-                "whose share grows fastest. Where the capture `waits` was on, the whole is the wall-clock time of the threads that "
-                "serve connections: running time is divided as the profile of all the server's threads, and waits and \
-                 sleeps have "
-                "another colour. Interactive flame graphs of every trial, and the folded call chains, are in "
+                "A box is a function, as wide as its share of the samples; what it calls is above it. Outlined: the function "
+                "whose share grows fastest. Where the capture `waits` was on, the whole is the wall-clock time of the threads "
+                "that serve connections: running time is divided as the profile of all the server's threads, and waits and "
+                "sleeps have another colour. Interactive flame graphs of every trial, and the folded call chains, are in "
                 "captures/ in the results directory."
             }
             @for (title, drawing) in &drawings { (figure(title, drawing)) }
@@ -218,14 +216,11 @@ pub(super) fn waits(page: &Page<'_>) -> Option<Markup> {
     (!with.is_empty()).then(|| {
         html! {
             p.note {
-                "What the server's threads did in the capture sample, observed many times per second. Running and "
-                "waiting for a CPU are the kernel's own counts; the rest of the time is divided in proportion to the \
-                 samples of sleeping threads. "
-                "A futex on which several threads sleep is a lock or a condition variable; one on which a single \
-                 thread was seen "
-                "is a wait for a row, a commit or another thread's answer. Times per transaction are those of all \
-                 threads "
-                "together."
+                "What the server's threads did in the capture sample, observed many times per second. Running and waiting for "
+                "a CPU are the kernel's own counts; the rest of the time is divided in proportion to the samples of sleeping "
+                "threads. A futex on which several threads sleep is a lock or a condition variable; one on which a single "
+                "thread was seen is a wait for a row, a commit or another thread's answer. Times per transaction are those of "
+                "all threads together."
             }
             @for (index, (capture, found)) in with.iter().take(CONDITIONS).enumerate() {
                 details open[index == 0] {
@@ -262,11 +257,9 @@ pub(super) fn wakes(page: &Page<'_>) -> Option<Markup> {
     (!with.is_empty()).then(|| {
         html! {
             p.note {
-                "A sleep of a thread that serves a connection is attributed to what the thread that woke it did in \
-                 that time; if that thread "
-                "slept too, to the thread that woke it, and so on. A wake-up by a timer or a device while another \
-                 thread "
-                "runs there is attributed to that thread."
+                "A sleep of a thread that serves a connection is attributed to what the thread that woke it did in that time; "
+                "if that thread slept too, to the thread that woke it, and so on. A wake-up by a timer or a device while "
+                "another thread runs there is attributed to that thread."
             }
             @for (index, (condition, found)) in with.iter().take(CONDITIONS).enumerate() {
                 details open[index == 0] {

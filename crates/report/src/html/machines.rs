@@ -54,11 +54,9 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
         html! {
             (layout.symbol())
             p.note {
-                "Where threads were observed, not where they were bound: circles are client threads, squares the \
-                 server "
-                "threads of the same number, dashed lines join them. Paler means observed there less often. The \
-                 smallest boxes are PUs: "
-                "logical CPUs, that is cores or their hardware threads."
+                "Where threads were observed, not where they were bound: circles are client threads, squares the server "
+                "threads of the same number, dashed lines join them. Paler means observed there less often. The smallest boxes "
+                "are PUs: logical CPUs, that is cores or their hardware threads."
             }
             div.machines {
                 @for (group, threads) in &drawn {
@@ -192,9 +190,8 @@ pub(super) fn nodes(page: &Page<'_>) -> Option<Markup> {
     (!nodes.is_empty()).then(|| {
         html! {
             p.note {
-                "Means over samples. Pages of the whole machine: allocated on this node as requested (hit), here \
-                 because another node was "
-                "full (miss), or here for a thread of another node (other)."
+                "Means over samples. Pages of the whole machine: allocated on this node as requested (hit), here because "
+                "another node was full (miss), or here for a thread of another node (other)."
             }
             (table("Memory by node", &[L("condition"), R("node"), R("server's memory"), R("share"), R("hit, pages"),
                 R("miss, pages"), R("other, pages")], nodes.iter().take(ROWS).map(|node| row![

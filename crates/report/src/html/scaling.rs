@@ -29,11 +29,10 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     (!laws.is_empty()).then(|| {
         html! {
             p.note {
-                "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1)), with the base rate λ (the result of \
-                 one), contention σ "
-                "(work that waits for others) and coherency κ (the cost of keeping all of them consistent). 95% \
-                 intervals "
-                "are below each value. A prediction assumes that the law continues to hold; nothing was measured there."
+                "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1)), with the base rate λ (the result of one), "
+                "contention σ (work that waits for others) and coherency κ (the cost of keeping all of them consistent). 95% "
+                "intervals are below each value. A prediction assumes that the law continues to hold; nothing was measured "
+                "there."
             }
             (table("Table of scaling laws", &[L("metric"), L("over"), L("at"), R("λ base rate"), R("σ contention"),
                 R("κ coherency"), R("peak at"), L("negative"), R("predicted")], laws.iter().map(|law| row![
@@ -164,8 +163,7 @@ pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         p.note {
             (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, at "
-            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server per \
-             operation; "
+            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server per operation; "
             "reads, writes and flushes are requests to the devices that hold its files, whichever process made them."
         }
         @if !table.groups.is_empty() {

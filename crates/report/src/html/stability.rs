@@ -230,9 +230,8 @@ pub(super) fn plans(page: &Page<'_>) -> Option<Markup> {
     (!plans.is_empty()).then(|| {
         html! {
             p.note {
-                "As the server reported (EXPLAIN) after the measured executions, without its estimates. Where one \
-                 condition has several, "
-                "the plan contributes to the differences between its trials."
+                "As the server reported (EXPLAIN) after the measured executions, without its estimates. Where one condition "
+                "has several, the plan contributes to the differences between its trials."
             }
             @for query in plans { (plans_of(query)) }
         }

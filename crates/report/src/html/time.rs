@@ -45,8 +45,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             (table("The time of a transaction", &heads, times.iter().take(ROWS).map(row)))
             @if !events.rows.is_empty() {
                 p.note {
-                    "Events of processors and kernel, per transaction of the capture sample, in the threads of either \
-                     side."
+                    "Events of processors and kernel, per transaction of the capture sample, in the threads of either side."
                 }
                 (drawn("Events per transaction", None, &events))
             }

@@ -51,7 +51,7 @@ pub(super) fn check_record(settings: &Settings, samples: usize, sample_s: f64) -
     match bytes > LONGEST_LINE {
         true => Err(format!(
             "a trial of {} of {sample_s} s with {} makes a record of about {} MiB: at most {} MiB are read back; take \
-             fewer samples per trial, and more trials",
+             fewer samples a trial, and more trials",
             count(samples, "sample"),
             count(settings.workload.threads, "client thread"),
             bytes >> 20,
