@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(found[0].changed_within, ["jumpy"]);
         let uses: Vec<usize> = found[0].plans.iter().map(|plan| plan.conditions["jumpy"].trials.len()).collect();
         assert_eq!(uses, [4, 2]);
-        assert!(find(&[of("steady", &levels, &steady)]).is_empty(), "one plan is nothing to say");
+        assert!(find(&[of("steady", &levels, &steady)]).is_empty(), "one plan is not reported");
         // A jump that coincides with the plan can be explained by it.
         assert_eq!(features(&jumpy[2]).next(), Some(("plan of Q12".to_owned(), short(index))));
     }

@@ -83,6 +83,6 @@ mod tests {
         }
         let mut lower = trial(Outcome::Ok, None, 10.0);
         lower.samples[0].metrics.insert("loss".into(), 0.0);
-        assert_eq!(of(&lower), State::Clean, "0 is a fine loss");
+        assert_eq!(of(&lower), State::Clean, "0 is a valid loss");
     }
 }

@@ -127,7 +127,7 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
     }
     let samples = trial.sample_count().max(1) as f64;
     for (name, sum) in sums {
-        features.insert(format!("{name} a sample"), Feature::Number(sum / samples));
+        features.insert(format!("{name} per sample"), Feature::Number(sum / samples));
     }
     for (name, mean) in covariate_means(&trial.samples) {
         features.insert(name, Feature::Number(mean));

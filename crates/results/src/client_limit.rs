@@ -19,7 +19,7 @@ const STILL_S: f64 = 0.25;
 pub enum ClientLimit {
     /// The CPU quota of its control group was used up in this share of the quota's periods.
     QuotaUsedUpFraction(f64),
-    /// Its threads used this share of the CPU time that they can have.
+    /// Its threads used this share of the CPU time available to them.
     CpuUsedFraction(f64),
     StoodStillS(f64),
     /// It began transactions late although their connections were free. The value is the objective's figure without
@@ -45,11 +45,11 @@ impl fmt::Display for ClientLimit {
                 write!(f, "the CPU quota of its control group was used up in {} of the quota's periods", percent(share))
             }
             Self::CpuUsedFraction(share) => {
-                write!(f, "its threads used {} of the CPU time that they can have", percent(share))
+                write!(f, "its threads used {} of the CPU time available to them", percent(share))
             }
-            Self::StoodStillS(seconds) => write!(f, "it stood still for {seconds:.2} s"),
+            Self::StoodStillS(seconds) => write!(f, "it stalled for {seconds:.2} s"),
             Self::BeganLateElse(ms) => {
-                write!(f, "it began transactions late, without which the latency would have been {ms:.3} ms")
+                write!(f, "it started transactions late; without this the latency would have been {ms:.3} ms")
             }
         }
     }

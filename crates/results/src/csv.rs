@@ -86,7 +86,7 @@ fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadErr
     }
     match trials.finish() {
         none if none.is_empty() => {
-            Err(file.malformed(1, 1, "the file has no rows", "one row a value below the header"))
+            Err(file.malformed(1, 1, "the file has no rows", "one row per value below the header"))
         }
         trials => Ok(trials),
     }

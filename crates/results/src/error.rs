@@ -72,11 +72,12 @@ pub enum DirectoryError {
     #[error(transparent)]
     File(FilesError),
     #[error(
-        "the record of the trial is {bytes} bytes long, and at most {LONGEST_LINE} are read: take fewer samples a trial, and more trials"
+        "the record of the trial is {bytes} bytes long, and at most {LONGEST_LINE} are read: take fewer samples per \
+         trial, and more trials"
     )]
     RecordTooLong { bytes: u64 },
     /// A list that was to be written is too long to be read back.
-    #[error("{} would be refused by those who read it: {too_long}", path.display())]
+    #[error("{} would be refused when it is read: {too_long}", path.display())]
     TooLong { path: PathBuf, too_long: TooLong },
     #[error("{0:?} cannot name a writer: expected up to 100 letters, digits, dots, hyphens and underscores")]
     BadWriter(String),

@@ -150,8 +150,8 @@ pub fn sort_key(name: &str) -> (u8, u32, String) {
 /// A caveat that must accompany the metric wherever it is shown, if any.
 pub fn caveat(name: &str) -> Option<&'static str> {
     (name == TPMC.name()).then_some(
-        "tpmC here counts the new orders of this program's own workload a minute: it is not an audited TPC-C result, and \
-         must not be compared with one.",
+        "tpmC here counts the new orders of this program's own workload per minute: it is not an audited TPC-C result, \
+         and must not be compared with one.",
     )
 }
 

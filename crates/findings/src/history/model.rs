@@ -30,7 +30,7 @@ pub enum HistoryError {
     },
     #[error("no run has a usable trial")]
     Nothing,
-    #[error("these are {0} lines of a condition and a metric each")]
+    #[error("the history has {0} lines (one per condition and metric)")]
     TooMany(usize),
 }
 

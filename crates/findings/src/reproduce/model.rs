@@ -58,7 +58,7 @@ pub struct Open {
     /// The measured figure; none if there is none so far.
     pub figure: Option<Figure>,
     pub why: Why,
-    /// Estimated total seconds, from the variation of the trials so far; none if no time is known to be enough.
+    /// Estimated total seconds, from the variation of the trials so far; none if the time needed is unknown.
     pub needs_s: Option<f64>,
 }
 

@@ -29,7 +29,7 @@ pub enum WhyError {
     #[error("each side has {} conditions", names.len())]
     Several { names: Vec<String> },
     /// No trial of a side recorded where its clients' time went.
-    #[error("no trial of `{name}` has transactions with watched client threads")]
+    #[error("no trial of `{name}` has transactions with observed client threads")]
     NoTime { name: String },
 }
 

@@ -81,7 +81,7 @@ fn a_side_without_any_result_is_a_result() {
     let (good, dead) = (steady(10), dying(10, 10));
     assert_eq!(gate(&good, &dead), Some(Gate::Failed));
     assert_eq!(gate(&dead, &good), Some(Gate::Inconclusive));
-    assert_eq!(gate(&steady(2), &dying(2, 2)), Some(Gate::Inconclusive), "two tell nothing of a rate");
+    assert_eq!(gate(&steady(2), &dying(2, 2)), Some(Gate::Inconclusive), "two are too few for a rate");
 }
 
 /// A metric that is better when higher, and is no throughput.

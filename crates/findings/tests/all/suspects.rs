@@ -272,6 +272,6 @@ fn between_two_alike_hardly_ever_a_cause_is_named() {
     let mut draws = Draws(20_280_711);
     let comparisons = 600;
     let named = (0..comparisons).filter(|_| found(&alike(&mut draws, 5)).iter().any(|cause| cause.shown)).count();
-    println!("{named} of {comparisons} comparisons of two alike name a cause");
+    println!("{named} of {comparisons} comparisons of two equal sides name a cause");
     assert!(named * 200 <= comparisons, "{named} of {comparisons}");
 }

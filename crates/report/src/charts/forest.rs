@@ -91,7 +91,7 @@ fn description(lines: &[ForestLine]) -> String {
         .map(|line| format!("{} {}", line.label, times(line.ratio)))
         .collect();
     if shown.is_empty() {
-        format!("{} ratios; every interval holds 1x, which is no effect.", lines.len())
+        format!("{} ratios; every interval contains 1x, which is no effect.", lines.len())
     } else {
         format!("{} ratios. Intervals that exclude 1x: {}.", lines.len(), shown.join("; "))
     }

@@ -21,7 +21,7 @@ pub fn draw(lines: &[MetricHistory], frame: &Frame) -> Markup {
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(HEIGHT * lines.len().max(1) as f64))) role="img" {
             title { "runs in the order of time, with the mean of each segment between two changes and its 95% interval" }
-            desc { (lines.len()) " lines; a cross is far from the runs around it and in no mean." }
+            desc { (lines.len()) " lines; a cross is far from the neighbouring runs and not part of any mean." }
             @for (place, line) in lines.iter().enumerate() {
                 g transform=(format!("translate(0 {})", px(HEIGHT * place as f64))) { (one(line, frame)) }
             }

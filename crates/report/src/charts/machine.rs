@@ -117,7 +117,7 @@ fn class_of(kind: BoxKind) -> &'static str {
 /// there less often.
 fn mark(thread: &ThreadSummary, share: f64, x: f64, y: f64, cpu: usize) -> Markup {
     let opacity = px(0.25 + 0.75 * share);
-    let words = format!("{} on CPU {cpu}: {} of sightings", name_of(thread), percent(share));
+    let words = format!("{} on CPU {cpu}: {} of observations", name_of(thread), percent(share));
     html! {
         g.seat {
             title { (words) }
@@ -137,7 +137,7 @@ fn crowd(here: &[(&ThreadSummary, f64)], rect: Rect, cpu: usize) -> Markup {
     let servers = here.len() - clients;
     html! {
         g {
-            title { "CPU " (cpu) ": " (clients) " client and " (servers) " server threads were seen here" }
+            title { "CPU " (cpu) ": " (clients) " client and " (servers) " server threads were observed here" }
             @if clients > 0 { text.crowd-client x=(px(rect.x + rect.width / 2.0)) y=(px(rect.y + 24.0)) text-anchor="middle" { "● " (clients) } }
             @if servers > 0 { text.crowd-server x=(px(rect.x + rect.width / 2.0)) y=(px(rect.y + 36.0)) text-anchor="middle" { "■ " (servers) } }
         }

@@ -63,7 +63,7 @@ pub fn draw(condition: &str, lines: &[SampleSeries], mark: usize) -> Markup {
         svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
             title { "Throughput second by second, " (condition) }
             desc { (lines.len()) " samples over each other; crosses are seconds below half of their sample's usual throughput, "
-                "shaded areas times in which nothing was completed." }
+                "shaded areas are times in which no transaction completed." }
             (y.vertical(LEFT, RIGHT))
             text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label("tps")) }
             @for tick in ticks {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_gap_is_marked_and_a_standstill_shaded_where_it_was() {
         let tps = vec![100.0, 101.0, 0.0, 99.0, 100.0, 100.0, 49.0, 100.0, 100.0, 100.0];
-        let stall = Some((2.0, 1.0, "the client itself stood still".to_owned()));
+        let stall = Some((2.0, 1.0, "the client itself stalled".to_owned()));
         let lines = [
             SampleSeries { name: "trial 3".into(), tps, stall },
             SampleSeries { name: "trial 4".into(), tps: vec![51.0, 100.0, 100.0, 100.0, 100.0], stall: None },
@@ -118,10 +118,7 @@ mod tests {
         assert!(drawn.contains("trial 3, second 3: 0") && drawn.contains("trial 3, second 7: 49"), "{drawn}");
         // A tenth of the width, starting at two tenths.
         assert_eq!(drawn.matches("class=\"stall\" x=\"245\"").count(), 1, "{drawn}");
-        assert!(
-            drawn.contains("width=\"87.5\"") && drawn.contains("trial 3: the client itself stood still"),
-            "{drawn}"
-        );
+        assert!(drawn.contains("width=\"87.5\"") && drawn.contains("trial 3: the client itself stalled"), "{drawn}");
         assert!(!draw("base", &[], 0).into_string().contains("NaN"));
     }
 

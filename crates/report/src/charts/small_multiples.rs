@@ -39,7 +39,7 @@ pub(super) fn draw(chart: &Curves, frame: &Frame) -> Markup {
     let pale = id(chart, frame);
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {height}", frame.width)) role="img" {
-            title { (chart.metric) " over " (chart.over) ", a panel a line" }
+            title { (chart.metric) " over " (chart.over) ", one panel per line" }
             desc { (description(chart, &y)) }
             defs { path.pale id=(pale) d=(chart.lines.iter().map(|line| path(line, &x, &y)).collect::<String>()) {} }
             text.axis x="0" y="11" text-anchor="start" {

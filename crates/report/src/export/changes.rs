@@ -80,7 +80,7 @@ pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>)
             vec![line(
                 "warning",
                 match lost {
-                    true => "trials gave no result, and nothing passes on what is left: see why they failed",
+                    true => "trials gave no result, so the gate cannot pass: see why they failed",
                     false => "the trials do not show whether anything is slower: run more of them",
                 },
             )]

@@ -117,9 +117,7 @@ pub const VALUE: &[Column] =
     &[column("value", Kind::Number, "the value, unrounded", |row| Cell::number(row.value.map(|(_, value)| value)))];
 
 pub const COVARIATE: &[Column] = &[
-    column("covariate", Kind::Text, "name of what was recorded alongside the metrics", |row| {
-        of(row.value, |(name, _)| Cell::text(name))
-    }),
+    column("covariate", Kind::Text, "name of the covariate", |row| of(row.value, |(name, _)| Cell::text(name))),
     column("unit", Kind::Text, "unit of the value; none for counts", |row| {
         of(row.value.and_then(|(name, _)| Covariate::of(name)), |known| Cell::text(known.unit))
     }),
@@ -133,17 +131,15 @@ pub const THREAD: &[Column] = &[
         of(row.thread.and_then(|t| t.pair), Cell::whole)
     }),
     column!(thread, "pid", Whole, "its process", |t| Cell::whole(t.pid)),
-    column!(thread, "tid", Whole, "the kernel's id of the thread", |t| Cell::whole(t.tid)),
+    column!(thread, "tid", Whole, "thread ID of the kernel", |t| Cell::whole(t.tid)),
     column!(thread, "name", Text, "the kernel's name of the thread", |t| Cell::text(&t.name)),
     column!(thread, "allowed_cpus", Text, "CPUs it was allowed to run on, as read back from the kernel", |t| {
         Cell::text(t.allowed_cpus.to_string())
     }),
-    column("seen_cpus", Kind::Text, "CPU:sightings, joined by spaces", |row| of(row.thread, seen)),
+    column("seen_cpus", Kind::Text, "CPU:observations, joined by spaces", |row| of(row.thread, seen)),
     column!(thread, "migrations", Whole, "moves between CPUs", |t| Cell::whole(t.migrations)),
-    column!(thread, "voluntary_switches", Whole, "times it gave its CPU away to wait", |t| Cell::whole(
-        t.voluntary_switches
-    )),
-    column!(thread, "involuntary_switches", Whole, "times its CPU was taken from it", |t| Cell::whole(
+    column!(thread, "voluntary_switches", Whole, "voluntary context switches", |t| Cell::whole(t.voluntary_switches)),
+    column!(thread, "involuntary_switches", Whole, "involuntary context switches", |t| Cell::whole(
         t.involuntary_switches
     )),
     column!(thread, "user_s", Number, "user CPU time, seconds", |t| Cell::number(Some(t.user_s))),
@@ -157,7 +153,7 @@ pub const THREAD: &[Column] = &[
 
 pub const SUMMARY: &[Column] = &[
     column!(summary, "trials", Whole, "trials analysed", |(_, m)| Cell::whole(m.trials)),
-    column!(summary, "clean_trials", Whole, "of the condition's trials those that nothing disturbed", |(c, _)| {
+    column!(summary, "clean_trials", Whole, "trials of the condition that nothing disturbed", |(c, _)| {
         Cell::whole(c.clean_trials)
     }),
     column!(summary, "failed_trials", Whole, "attempts that gave no result", |(c, _)| Cell::whole(c.failed_trials)),

@@ -13,9 +13,9 @@ const LARGEST: f32 = 32_000.0;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    #[error("no font is installed to write labels with; run: apt-get install fonts-dejavu-core, or export svg")]
+    #[error("no font is installed for the labels; run: apt-get install fonts-dejavu-core, or export svg")]
     NoFont,
-    #[error("the chart is {width} by {height}, more than a picture holds; export svg, or fewer conditions")]
+    #[error("the chart is {width} by {height} pixels, more than a PNG can have; export svg, or fewer conditions")]
     TooLarge { width: f32, height: f32 },
     #[error("the chart cannot be drawn: {0}")]
     Drawing(String),

@@ -35,7 +35,7 @@ pub(super) fn growth(page: &Page<'_>) -> Option<Markup> {
     (!rankings.is_empty()).then(|| {
         html! {
             p.note {
-                "What stops the scaling is not what takes most, but what takes more and more: shares on the first and the last "
+                "Scaling is limited by what grows, not by what is largest: shares on the first and the last "
                 "rung, and their change with each doubling. Locks: share of the connections' time spent waiting. Functions: share "
                 "of the server's samples inside them; with what they call, in the last kind of table."
             }
@@ -83,10 +83,10 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
     (!drawings.is_empty()).then(|| {
         html! {
             p.note {
-                "A box is a function, as wide as its share of the samples; what it calls stands above it. Outlined: the function "
-                "whose share grows fastest. Where the capture `waits` was on, the whole is the wall-clock time of the threads that "
-                "serve connections: what runs is divided as the profile of all the server's threads, and what waits or sleeps has "
-                "another colour. Flame graphs of every trial to click through, and the folded call chains, lie under "
+                "A box is a function, as wide as its share of the samples; what it calls is above it. Outlined: the function "
+                "whose share grows fastest. Where the capture `waits` was on, the whole is the wall-clock time of the threads "
+                "that serve connections: running time is divided as the profile of all the server's threads, and waits and "
+                "sleeps have another colour. Interactive flame graphs of every trial, and the folded call chains, are in "
                 "captures/ in the results directory."
             }
             @for (title, drawing) in &drawings { (figure(title, drawing)) }
@@ -216,11 +216,11 @@ pub(super) fn waits(page: &Page<'_>) -> Option<Markup> {
     (!with.is_empty()).then(|| {
         html! {
             p.note {
-                "What the server's threads were seen to do in the capture sample, looked at many times a second. Running and "
-                "waiting for a CPU are the kernel's own counts; the rest of the time is divided as the samples of sleeping threads. "
-                "A futex on which several threads sleep is a lock or a condition for many; one on which a single thread was seen "
-                "is a wait for a row, a commit or another thread's answer. Times for each transaction are those of all threads "
-                "together."
+                "What the server's threads did in the capture sample, observed many times per second. Running and waiting for "
+                "a CPU are the kernel's own counts; the rest of the time is divided in proportion to the samples of sleeping "
+                "threads. A futex on which several threads sleep is a lock or a condition variable; one on which a single "
+                "thread was seen is a wait for a row, a commit or another thread's answer. Times per transaction are those of "
+                "all threads together."
             }
             @for (index, (capture, found)) in with.iter().take(CONDITIONS).enumerate() {
                 details open[index == 0] {
@@ -241,7 +241,7 @@ pub(super) fn waits(page: &Page<'_>) -> Option<Markup> {
 fn times_of(condition: &str, class: &str, time: &ClassTime) -> Markup {
     html! {
         (captioned(&format!("Time of {class} of {condition}"), &format!("{:.0} {class}", time.threads),
-            &[L("what"), R("threads"), R("share"), R("95% interval"), R("each transaction")],
+            &[L("what"), R("threads"), R("share"), R("95% interval"), R("per transaction")],
             time.parts.iter().take(PARTS).map(|part| row![
                 waits::what(part), if part.threads > 0 { part.threads.to_string() } else { "–".to_owned() },
                 percent(part.fraction), between(part.ci, "–", percent),
@@ -257,15 +257,15 @@ pub(super) fn wakes(page: &Page<'_>) -> Option<Markup> {
     (!with.is_empty()).then(|| {
         html! {
             p.note {
-                "A sleep of a thread that serves a connection is charged to what the thread that woke it did meanwhile; where that "
-                "slept too, its part of the time to who woke it, and so on. A wake-up by a timer or a device while another thread "
-                "runs there is charged to that thread."
+                "A sleep of a thread that serves a connection is attributed to what the thread that woke it did in that time; "
+                "if that thread slept too, to the thread that woke it, and so on. A wake-up by a timer or a device while "
+                "another thread runs there is attributed to that thread."
             }
             @for (index, (condition, found)) in with.iter().take(CONDITIONS).enumerate() {
                 details open[index == 0] {
                     summary { (condition) }
                     p.note { (wakes::about(found)) }
-                    (table(&format!("Who kept connections asleep of {condition}"), &[L("who"), L("did"),
+                    (table(&format!("What kept connections of {condition} asleep"), &[L("who"), L("did"),
                         R("share")], found.charged.iter().map(|(who, doing, share)| row![
                         who, wakes::doing(*doing), percent(*share)
                     ])))
@@ -279,7 +279,7 @@ pub(super) fn wakes(page: &Page<'_>) -> Option<Markup> {
 fn callers(condition: &str, chains: &[(String, f64)]) -> Markup {
     html! {
         @if !chains.is_empty() {
-            (table(&format!("Who called what connections slept in of {condition}, the nearest first"),
+            (table(&format!("Callers of the functions in which connections of {condition} slept, the nearest first"),
                 &[L("called by"), R("share")],
                 chains.iter().map(|(chain, share)| row![wakes::callers(chain), percent(*share)])))
         }
@@ -297,7 +297,7 @@ pub(super) fn lines(page: &Page<'_>) -> Option<Markup> {
             p.note {
                 "Accesses to memory that the processor sampled in the capture sample. A load that finds its line in another core's "
                 "cache waits for that core: modified there on Intel and AMD, perhaps unmodified on Arm. Where threads use different "
-                "bytes of a line, the layout is to blame, and not what they share."
+                "bytes of a line, the cause is the layout, not shared data."
             }
             @for (name, found) in shown() {
                 p { (name) ": " (lines::about(found)) "." @if let Some(first) = lines::first(found) { " " (first) } }

@@ -32,8 +32,8 @@ pub fn claims(claimed: &[(&str, &Claimed)]) -> String {
                 @if !ratios.is_empty() || !others.is_empty() {
                     section {
                         p.note {
-                            "Shaded: the figures with which a claim holds here, written down before the run. Diamond: what was \
-                             published. Dot: what was measured here, with its 95% interval; a bar where that decides nothing."
+                            "Shaded: the figures with which a claim holds here, fixed before the run. Diamond: what was "
+                            "published. Dot: what was measured here, with its 95% interval; a bar where this is not decisive."
                         }
                         (picture("Ratios", "ratio B / A", &ratios))
                         (picture("Values, as parts of the published ones", "here / published", &others))

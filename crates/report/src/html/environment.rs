@@ -34,7 +34,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         @if let Some(servers) = of_servers(page) { (servers) }
         @if !uncontrolled.is_empty() {
             h3 { "Not controlled: the server ran already" }
-            (table("Table of what was not controlled", &[L("what"), L("how it is")],
+            (table("Table of what was not controlled", &[L("what"), L("value")],
                 uncontrolled.iter().map(|(what, how)| row![what, how])))
         }
         @if !set.is_empty() {

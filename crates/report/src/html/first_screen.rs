@@ -31,7 +31,7 @@ pub(super) fn notes(page: &Page<'_>) -> Option<Markup> {
             dt { "On what" } dd { (screen.machine) }
             dt { "How sure" } dd { (screen.sure) }
             @if warnings.is_empty() {
-                dt { "Warnings" } dd { "None: no trial failed or was disturbed, and none is shown to lie far out." }
+                dt { "Warnings" } dd { "None: no trial failed or was disturbed, and none is shown to be an outlier." }
             }
         }
     })

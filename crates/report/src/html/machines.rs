@@ -54,9 +54,9 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
         html! {
             (layout.symbol())
             p.note {
-                "Where threads were actually seen, not where they were sent: circles are client threads, squares the server "
-                "threads of the same number, dashed lines join them. Paler means seen there less often. The smallest boxes are PUs: "
-                "logical CPUs, that is cores or their hardware threads."
+                "Where threads were observed, not where they were bound: circles are client threads, squares the server "
+                "threads of the same number, dashed lines join them. Paler means observed there less often. The smallest boxes "
+                "are PUs: logical CPUs, that is cores or their hardware threads."
             }
             div.machines {
                 @for (group, threads) in &drawn {
@@ -116,7 +116,8 @@ pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
     let scheduled = tables.iter().any(|(_, rows)| rows.iter().any(|row| row.schedule.is_some()));
     (!tables.is_empty()).then(|| {
         html! {
-            p.note { "Means per sample, over all samples of the analysed trials. Seen: share of sightings on each CPU." }
+            p.note { "Means per sample, over all samples of the analysed trials. Seen: share of observations on each \
+                      CPU." }
             (scroll("Table of threads", &html! {
                 table {
                     thead { tr {
@@ -189,8 +190,8 @@ pub(super) fn nodes(page: &Page<'_>) -> Option<Markup> {
     (!nodes.is_empty()).then(|| {
         html! {
             p.note {
-                "Means over samples. Pages of the whole machine: given on this node as requested (hit), given here because another node was "
-                "full (miss), given here to a thread of another node (other)."
+                "Means over samples. Pages of the whole machine: allocated on this node as requested (hit), here because "
+                "another node was full (miss), or here for a thread of another node (other)."
             }
             (table("Memory by node", &[L("condition"), R("node"), R("server's memory"), R("share"), R("hit, pages"),
                 R("miss, pages"), R("other, pages")], nodes.iter().take(ROWS).map(|node| row![
@@ -212,7 +213,7 @@ pub(super) fn hosts(page: &Page<'_>) -> Option<Markup> {
     let covs = hosts.between_cov.zip(hosts.within_cov);
     Some(html! {
         p.note {
-            "A block ran whole on one machine, so no comparison of conditions contains what machines differ by."
+            "Each block ran on one machine, so comparisons of conditions contain no differences between machines."
             @if let Some((between, within)) = covs {
                 " Coefficient of variation between machines " (percent(between)) ", between blocks of one machine " (percent(within)) "."
             }

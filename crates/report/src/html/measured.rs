@@ -61,7 +61,7 @@ fn maps(measured: &Measured) -> [Heat; 3] {
         },
         Heat {
             title: "Bandwidth of memory, GB/s".into(),
-            note: format!("Read by one thread a core of the row's node ({} threads).", readers(measured)),
+            note: format!("Read by one thread per core of the row's node ({} threads).", readers(measured)),
             rows: from,
             columns: to,
             values: scaled(&measured.bandwidth_bytes_per_s, 1e9),
@@ -83,7 +83,7 @@ fn notes(measured: &Measured) -> Markup {
     html! {
         @if !measured.notes.is_empty() {
             section {
-                h2 { "What to know about these figures" }
+                h2 { "Notes on these figures" }
                 ul { @for note in &measured.notes { li { (note) } } }
             }
         }

@@ -30,7 +30,8 @@ pub fn render(results: &Results, summary: &Summary) -> String {
             }
         }
         footer {
-            p.on-paper { "Left out on paper: threads, all metrics, settings as found, trials with their logs, the full record." }
+            p.on-paper { "Not printed: threads, all metrics, settings as found, trials with their logs, the full \
+                          record." }
             (footer(&page))
         }
     };
@@ -72,17 +73,17 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         // For numeric factors a curve is more useful than a list.
         ("curves", "Curves", scaling::curves(page)),
         ("trials", "Every trial", plots::headline(page)),
-        ("notes", "What came out, and how sure it is", first_screen::notes(page)),
-        ("latencies", "How long transactions took", latencies::section(page)),
+        ("notes", "Results and their uncertainty", first_screen::notes(page)),
+        ("latencies", "Latency of transactions", latencies::section(page)),
         ("grid", "Clients by server locations", grid::section(page)),
-        ("distance", "What distance costs", distance::section(page)),
+        ("distance", "Costs of distance", distance::section(page)),
         ("counters", "Seconds by threads and strategy", scaling::counters(page)),
-        ("order", "In the order they ran", plots::run_order(page)),
+        ("order", "Trials in the order in which they ran", plots::run_order(page)),
         ("searches", "The search for the highest rate", searches::section(page)),
         ("seconds", "Second by second", seconds::section(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("spread", "How steady each query was", stability::spread(page)),
-        ("probes", "The reference weight", probes::section(page)),
+        ("probes", "Probes", probes::section(page)),
         ("effects", "Effects of the factors", stability::effects(page)),
         ("queries", "Each query's trials", stability::queries(page)),
         ("plans", "Plans of the queries", stability::plans(page)),
@@ -91,8 +92,8 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("time", "Where the time of a transaction goes", time::section(page)),
         ("relative", "Relative throughput, load by load", scaling::relative(page)),
         ("builds", "Builds side by side", captures::builds(page)),
-        ("growth", "What grows: which lock is to blame", captures::growth(page)),
-        ("waits", "What the server's threads spend time with", captures::waits(page)),
+        ("growth", "What grows with the load: locks and functions", captures::growth(page)),
+        ("waits", "What the server's threads spend time on", captures::waits(page)),
         ("wakes", "What keeps the connections asleep", captures::wakes(page)),
         ("lines", "Cache lines that cores take from each other", captures::lines(page)),
         ("profiles", "Flame graphs", captures::profiles(page)),
@@ -104,7 +105,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("metrics", "All metrics", plots::others(page)),
         ("environment", "Environment", environment::section(page)),
         ("logs", "Trials and their logs", record::trials(page)),
-        ("record", "Repeat it, and the full record", record::section(page)),
+        ("record", "How to repeat it, and the full record", record::section(page)),
     ];
     let mut shown: Vec<_> = all.into_iter().filter_map(|(id, title, body)| Some((id, title, body?))).collect();
     // The section with the answer comes first; the others keep their order.

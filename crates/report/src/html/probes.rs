@@ -42,11 +42,11 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         p.note {
             "A probe is known work, done before and after each sample on its own PUs while the server idles: loads from memory "
-            "(chain), steps in registers (spin), two threads that wake each other (wakeup). What it leaves is the spread "
-            "between trials that goes not with it, over all of the spread: 1 is everything."
+            "(chain), steps in registers (spin), two threads that wake each other (wakeup). What it leaves is the share of the "
+            "spread between trials that it does not explain: 1 is all of it."
             @match &by {
                 Some(by) => { " The study said before it ran that means are compared at the same reading of " (by) "." },
-                None => { " The study did not say before it ran that anything is adjusted, so nothing is." },
+                None => { " The study declared no adjustment before it ran, so nothing is adjusted." },
             }
         }
         (captioned("Table of probes", &caption, &heads, rows.iter().map(row)))

@@ -25,7 +25,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         @if let Some(command) = command { p { "This command repeats the run:" } pre.command tabindex="0" { (command) } }
         @if page.results.source == Source::Directory {
             p {
-                "Full record, when this file stands in its results directory: "
+                "Full record, if this file is in its results directory: "
                 a href="trials.jsonl" { "trials.jsonl" } ", " a href="plan.json" { "plan.json" } ", "
                 a href="environment.json" { "environment.json" } ", " a href="study.toml" { "study.toml" } ", "
                 a href="logs/" { "logs" } "."

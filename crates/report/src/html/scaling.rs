@@ -29,12 +29,13 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     (!laws.is_empty()).then(|| {
         html! {
             p.note {
-                "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1)), with the base rate λ (what one gives), contention σ "
-                "(what has to wait for others) and coherency κ (what it costs that each keeps up with all others). 95% intervals "
-                "stand below each value. A prediction takes for granted that the law goes on to hold; nothing was measured there."
+                "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1)), with the base rate λ (the result of one), "
+                "contention σ (work that waits for others) and coherency κ (the cost of keeping all of them consistent). 95% "
+                "intervals are below each value. A prediction assumes that the law continues to hold; nothing was measured "
+                "there."
             }
             (table("Table of scaling laws", &[L("metric"), L("over"), L("at"), R("λ base rate"), R("σ contention"),
-                R("κ coherency"), R("peak at"), L("more gave less"), R("predicted")], laws.iter().map(|law| row![
+                R("κ coherency"), R("peak at"), L("negative"), R("predicted")], laws.iter().map(|law| row![
                 law.metric, law.over, words_of(&law.levels), with_interval(law.lambda, law.lambda_ci, 1),
                 with_interval(law.sigma, law.sigma_ci, 4), with_interval(law.kappa, law.kappa_ci, 6),
                 law.peak.map_or("none".to_owned(), |peak| decimal(peak, 1)),
@@ -71,7 +72,7 @@ fn steps(page: &Page<'_>) -> Markup {
     html! {
         (scroll("Steps of the ladders", &html! { table {
             caption { "Steps of " (headline) ": after / before" }
-            (head(&[L("at"), L("step"), R("gain"), R("95% interval"), L("more gave less")]))
+            (head(&[L("at"), L("step"), R("gain"), R("95% interval"), L("negative")]))
             @for law in page.summary.scaling.iter().filter(|law| law.metric == headline) {
                 tbody { @for step in &law.steps { tr {
                     th scope="row" { (words_of(&law.levels)) }
@@ -162,7 +163,7 @@ pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         p.note {
             (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, at "
-            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server for an operation; "
+            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server per operation; "
             "reads, writes and flushes are requests to the devices that hold its files, whichever process made them."
         }
         @if !table.groups.is_empty() {

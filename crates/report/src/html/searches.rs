@@ -21,8 +21,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     (!all.is_empty()).then(|| {
         html! {
             p.note {
-                "Each step asks for a rate: dots met the objective, triangles did not, diamonds did not because the client "
-                "was the limit. The line across is the limit, the dashed one the highest rate that met it."
+                "Each step requests a rate: dots met the objective, triangles did not, diamonds did not because the client was "
+                "the limit. The line across is the limit, the dashed one the highest rate that met it."
             }
             @for (place, (name, search)) in all.iter().take(DRAWN).enumerate() {
                 details open[place == 0] {
@@ -49,7 +49,7 @@ fn of_trial<'a>(condition: &'a str, trial: &'a TrialRecord) -> impl Iterator<Ite
 fn outcome(search: &SearchRecord) -> String {
     let steps = tare_text::count(search.steps.len(), "step");
     match search.found_tps {
-        _ if search.bracket_tps.is_some() => format!("no end in {steps}"),
+        _ if search.bracket_tps.is_some() => format!("not converged in {steps}"),
         Some(found) => format!("{} in {steps}", figure(found, "1/s")),
         None => format!("no rate in {steps}"),
     }

@@ -26,7 +26,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         html! {
             p.note {
                 "A line is a sample. Crosses are seconds below half of their sample's usual throughput; a shaded area is the "
-                "longest time of a sample in which nothing was completed, and says whose standstill it was when pointed at."
+                "longest time of a sample in which no transaction completed; its tooltip says which side stalled."
             }
             @for (place, (condition, mut lines)) in all.into_iter().take(CONDITIONS).enumerate() {
                 @let left_out = lines.len().saturating_sub(LINES);
@@ -35,7 +35,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                     (scroll(&format!("Throughput second by second under {condition}"), &html! {
                         ({ worst_first(&mut lines); seconds::draw(condition, &lines, page.mark(condition)) })
                     }))
-                    @if left_out > 0 { p.note { (left_out) " more samples, without a longer standstill, are in the record." } }
+                    @if left_out > 0 { p.note { (left_out) " more samples, without a longer stall, are in the \
+                                                            record." } }
                 }
             }
         }

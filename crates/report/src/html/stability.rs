@@ -175,7 +175,7 @@ fn causes(page: &Page<'_>) -> Markup {
     let causes = &page.summary.residual_causes;
     html! {
         @if !causes.is_empty() {
-            h3 { "What is left within conditions goes with" }
+            h3 { "The remaining spread within conditions correlates with" }
             ul { @for cause in causes {
                 li { (cause.covariate) ": " (percent(cause.share)) " of it (p " (format!("{:.3}", cause.p_value)) ", adjusted)" }
             } }
@@ -208,7 +208,7 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
     let [wide, slim] = chart::draw(&queries);
     Some(html! {
         p.note {
-            "A dot is a trial. Dots of one row that lie together are a steady query; rows that lie apart are an effect."
+            "A dot is a trial. Dots close together in a row are a steady query; rows that are apart are an effect."
             @if any_disturbed { (HOLLOW) }
         }
         (either("Dot plot of every query", &wide, &slim))
@@ -230,8 +230,8 @@ pub(super) fn plans(page: &Page<'_>) -> Option<Markup> {
     (!plans.is_empty()).then(|| {
         html! {
             p.note {
-                "As the server said after the measured executions (EXPLAIN), without its estimates. Where one condition has several, "
-                "the plan is a cause of what its trials differ by."
+                "As the server reported (EXPLAIN) after the measured executions, without its estimates. Where one condition "
+                "has several, the plan contributes to the differences between its trials."
             }
             @for query in plans { (plans_of(query)) }
         }

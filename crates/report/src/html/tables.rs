@@ -99,9 +99,9 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     (!effects.is_empty()).then(|| {
         html! {
             p.note {
-                "Ratio of the first level to the second; 1x is no effect. Spread is the coefficient of variation between trials. "
-                "Intervals are each for itself; * marks what is shown with all effects tested together. Intervals of a spread "
-                "are jackknifed from four trials per condition on."
+                "Ratio of the first level to the second; 1x is no effect. Spread is the coefficient of variation between "
+                "trials. Intervals are for each effect alone; * marks what is shown with all effects tested together. "
+                "Intervals of a spread are jackknifed from four trials per condition on."
             }
             (drawn("Table of effects", None, &tables::effects(effects.iter().take(400), true)))
         }

@@ -45,7 +45,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             (table("The time of a transaction", &heads, times.iter().take(ROWS).map(row)))
             @if !events.rows.is_empty() {
                 p.note {
-                    "Events of processors and kernel, for each transaction of the capture sample, in the threads of either side."
+                    "Events of processors and kernel, per transaction of the capture sample, in the threads of either side."
                 }
                 (drawn("Events per transaction", None, &events))
             }
@@ -70,7 +70,8 @@ fn difference(page: &Page<'_>) -> Option<Markup> {
         p.note { (caption) }
         (drawn("From A to B", None, &tables::waterfall(&found)))
         @if !found.causes.is_empty() {
-            p.note { "Suspects, the largest first; they may overlap. tare why A B names what would decide about the first." }
+            p.note { "Suspects, the largest first; they may overlap. tare why A B prints the experiment that would \
+                      decide about the first." }
             ul { @for cause in suspects::listed(&found) {
                 li { (suspects::suspect(&cause.suspect)) ": " (suspects::evidence(cause)) }
             } }

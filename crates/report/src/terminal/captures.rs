@@ -46,7 +46,7 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
 pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
     let first = summary.builds.first()?;
     let head = format!(
-        "{} of each build / {} ({RATIO}; each interval for itself; verdicts hold for all builds together)",
+        "{} of each build / {} ({RATIO}; intervals are for each alone; verdicts hold for all builds together)",
         first.metric,
         plain(&first.a)
     );
@@ -99,8 +99,8 @@ pub(super) fn thread_times(captures: &[CaptureSummary], style: Style) -> Option<
         }
         cost = cost.or_else(|| Some(waits::cost(capture, found)));
     }
-    let heads = ["condition", "what", "share", "95% interval", "each transaction"];
-    let head = "what the server's threads that serve connections spend time with (each transaction: all threads)";
+    let heads = ["condition", "what", "share", "95% interval", "per transaction"];
+    let head = "what the server's threads that serve connections spend time on (per transaction: all threads)";
     let below = |cost: &str| lined(style, &heads, 2, rows) + &wrap(style, "  ", "  ", &plain(cost));
     cost.map(|cost| titled(style, head, &below(&cost)))
 }
@@ -121,7 +121,7 @@ pub(super) fn charged(captures: &[CaptureSummary], style: Style) -> Option<Strin
         }
         lines.push_str(&wrap(style, "  ", "    ", &plain(&format!("{}: {}", capture.condition, wakes::about(found)))));
     }
-    let head = "what others did while the threads that serve connections slept for them, passed on along who woke whom";
+    let head = "what other threads did while the threads that serve connections slept, along the chain of wake-ups";
     let heads = ["condition", "who", "did", "share"];
     (!lines.is_empty()).then(|| titled(style, head, &(lined(style, &heads, 3, rows) + &lines)))
 }
@@ -136,7 +136,7 @@ pub(super) fn callers(captures: &[CaptureSummary], style: Style) -> Option<Strin
         all.filter(|(_, share)| *share >= LEAST_SHARE).map(|one| line(&capture.condition, one)).collect()
     };
     let lines: String = captures.iter().map(of).collect();
-    let head = "who called what the threads that serve connections slept in, the nearest first; shares of their time";
+    let head = "callers of the functions in which connection threads slept, the nearest first; shares of their time";
     (!lines.is_empty()).then(|| titled(style, head, &lines))
 }
 

@@ -40,7 +40,7 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
 
 fn differences(found: &Comparison, style: Style) -> String {
     if found.differences.is_empty() {
-        return "Nothing recorded differs in how A and B were made.\n".to_owned();
+        return "A and B were made alike: no recorded property differs.\n".to_owned();
     }
     let row = |difference: &Difference| {
         let value = |text: &str| if text.is_empty() { "-".to_owned() } else { plain(text) };
@@ -111,14 +111,15 @@ pub(super) fn probe_cell(probe: Option<ProbeChange>) -> String {
 pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> String {
     let text = format!(
         "faster and slower say which way B is, by the metric's better direction and by more than {}; equivalent: the \
-         difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. Conditions \
-         of one run are compared block by block, so B/A may differ a little from the ratio of the two means. A verdict on disturbed trials stands only if it stands \
-         without them, or beyond what the CPU time taken could explain.{}",
+         difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. \
+         Conditions of one run are compared block by block, so B/A may differ a little from the ratio of the two \
+         means. A verdict on disturbed trials is given only if it holds without them, or exceeds what the CPU time \
+         taken could explain.{}",
         percent(options.min_effect),
         match adjusted {
             true =>
-                " Intervals adjusted by a probe (by ...) hold the machine's own ups and downs still; verdicts rest on \
-                 them, for the study said so before it ran, and are wrong where what is compared moves the probe \
+                " Intervals adjusted by a probe (by ...) exclude variation of the machine itself; verdicts use them, \
+                 because the study declared so before it ran, and are wrong if what is compared changes the probe \
                  itself (... itself: its time in B against A).",
             false => "",
         }
@@ -160,8 +161,7 @@ impl Gated<'_> {
                 None => format!("gate failed: slower by more than {limit}"),
             },
             (Gate::Inconclusive, _) if lost > 0 => format!(
-                "gate inconclusive: {} gave no result, and nothing passes on what is left; see why with tare show, and \
-                 run again",
+                "gate inconclusive: {} gave no result, so the gate cannot pass; see why with tare show, and run again",
                 count(lost, "trial")
             ),
             (Gate::Inconclusive, _) if disturbed => format!(
@@ -178,7 +178,7 @@ impl Gated<'_> {
                 }
             ),
             (Gate::Inconclusive, _) => format!(
-                "gate inconclusive: whether anything is more than {limit} slower, these trials do not show; run more"
+                "gate inconclusive: these trials do not show whether anything is more than {limit} slower; run more"
             ),
         }
     }

@@ -21,13 +21,13 @@ pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
         let lines: String = found.knobs.iter().map(|one| wrap(style, "  ", "    ", &plain(&knob(one)))).collect();
         parts.push(format!(
             "{}\n{lines}",
-            heading(style, "what each knob is worth, averaged over the others (above 1x is better)")
+            heading(style, "effect of each factor, averaged over the others (above 1x is better)")
         ));
     }
     if let Some(trade) = trade(found) {
         parts.push(format!(
             "{}\n{}",
-            heading(style, "both ends of the trade"),
+            heading(style, "throughput and tail latency"),
             wrap(style, "  ", "    ", &plain(&trade))
         ));
     }
@@ -69,7 +69,7 @@ fn table(found: &Find, style: Style) -> String {
         cells
     };
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
-    let blocks = if found.disturbed == 0 { "that both ran in" } else { "that disturbed neither or both" };
-    let head = format!("{metric}{unit}; ratio to the one ahead, over the blocks {blocks}");
+    let blocks = if found.disturbed == 0 { "in which both ran" } else { "in which neither or both were disturbed" };
+    let head = format!("{metric}{unit}; ratio to the leader, over the blocks {blocks}");
     titled(style, &head, &lined(style, &heads, 1, order.into_iter().map(row)))
 }

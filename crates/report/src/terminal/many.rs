@@ -23,7 +23,7 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let costs: Vec<&AgainstFirst> =
         found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
     if !costs.is_empty() {
-        let head = "what an operation costs the server, alongside it (tested apart from the above)";
+        let head = "what an operation costs the server (tested separately from the above)";
         parts.push(titled(style, head, &rows(&costs, &[], style)));
     }
     let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());

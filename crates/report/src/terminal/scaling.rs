@@ -67,7 +67,7 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
         }
     }
     let head = format!("steps of {headline} (gain: after / before; predictions were not measured)");
-    let heads = ["at", "step", "gain", "95% interval", "more gave less"];
+    let heads = ["at", "step", "gain", "95% interval", "negative"];
     Some(titled(style, &head, &lined(style, &heads, 2, rows)))
 }
 

@@ -46,8 +46,8 @@ impl Statistic {
             Self::Best => {
                 let uneven = rows.iter().map(trials).max() != rows.iter().map(trials).min();
                 format!(
-                    "The best of N trials is what luck can do: it gets better with N{}, has no interval, and says nothing of \
-                     the other trials: under {name} it lies {} from the mean, and some trial {} from it.",
+                    "The best of N trials depends on luck: it gets better with N{}, has no interval, and says nothing \
+                     about the other trials: under {name} it lies {} from the mean, and some trial {} from it.",
                     if uneven { ", which differs here" } else { "" },
                     percent(gap(metric)),
                     range(metric)
@@ -62,15 +62,15 @@ impl Statistic {
                     )
                 });
                 format!(
-                    "The median hides how far the worse half of the trials lies off: under {name} it lies {} from the mean, \
-                     and some trial {} from it.{modes}",
+                    "The median hides how far off the worse half of the trials is: under {name} it lies {} from the \
+                     mean, and some trial {} from it.{modes}",
                     percent(gap(metric)),
                     range(metric)
                 )
             }
         };
         let far = rows.iter().any(|(_, metric)| gap(metric) > FAR);
-        let more = if far { " Where the two differ that much, it is the spread that has to be explained." } else { "" };
+        let more = if far { " Where the two differ that much, find the cause of the spread." } else { "" };
         wrap(style, "  ! ", "    ", &format!("{text}{more}"))
     }
 }

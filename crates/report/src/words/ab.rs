@@ -12,14 +12,14 @@ pub(super) const TURNS: &str = "both servers run, and short samples of them take
 pub fn sentence(ab: &Ab) -> String {
     if let Some(control) = ab.moved() {
         return format!(
-            "Nothing is claimed after {}: {}, which the change cannot touch, moved {}.",
+            "No verdict after {}: {}, which the change cannot affect, moved {}.",
             pairs(ab),
             control.name,
             control.ratio.map_or_else(String::new, by)
         );
     }
     if let Some(disturbed) = one_sided(ab, ["A", "B"]) {
-        return format!("Nothing is claimed after {}: {disturbed}.", count(ab.pairs, "pair"));
+        return format!("No verdict after {}: {disturbed}.", count(ab.pairs, "pair"));
     }
     let Some(change) = change_of(ab).filter(|change| change.ratio.ci.is_some()) else {
         return without_interval(ab);
@@ -42,7 +42,7 @@ pub fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
     let [of_a, of_b] = ab.disturbed_alone;
     let ((more, often), (less, rarely)) = if of_a > of_b { ((a, of_a), (b, of_b)) } else { ((b, of_b), (a, of_a)) };
     let stopped = ab.stop == Some(Stop::OneSided);
-    stopped.then(|| format!("{more} alone was disturbed in {often} of them, {less} alone in {rarely}"))
+    stopped.then(|| format!("only {more} was disturbed in {often} of them, only {less} in {rarely}"))
 }
 
 /// The sessions for which the answer holds, and the effort until it was decided.
@@ -77,7 +77,7 @@ fn without_interval(ab: &Ab) -> String {
     if ab.rule.is_over_sessions() && ab.stop != Some(Stop::LeftOut) {
         let so_far = ab.ratio.map_or_else(String::new, |ratio| format!(" B/A is {ratio:.4} so far;"));
         return format!(
-            "Undecided in session {} of {}:{so_far} a verdict takes all of them.",
+            "Undecided in session {} of {}:{so_far} the verdict needs all of them.",
             ab.rule.begun.len().max(1),
             ab.rule.sessions
         );
@@ -90,27 +90,30 @@ fn without_interval(ab: &Ab) -> String {
         let then =
             if ab.pairs == 0 { String::new() } else { format!(" ({})", duration(first_look as f64 * ab.pair_s)) };
         return format!(
-            "Undecided after {pairs} in {within}: too few to say anything; the first look is after {first_look}{then}."
+            "Undecided after {pairs} in {within}: too few for a verdict; the first look is after {first_look}{then}."
         );
     }
-    format!("Undecided after {pairs} in {within}: these carry no interval yet.")
+    format!("Undecided after {pairs} in {within}: no interval can be computed yet.")
 }
 
 fn undecided(ab: &Ab) -> String {
     let effect = percent(ab.rule.minimum_effect);
-    let seen = ab.smallest_detectable.map(|seen| format!(" a change of {} would have been seen;", percent(seen)));
+    let seen = ab.smallest_detectable.map(|seen| format!(" a change of {} would have been detected;", percent(seen)));
     let seen = seen.unwrap_or_default();
     if ab.is_over_sessions() {
-        return format!("Undecided over {}:{seen} more of them resolve less.", count(ab.sessions, "session"));
+        return format!(
+            "Undecided over {}:{seen} more sessions detect smaller changes.",
+            count(ab.sessions, "session")
+        );
     }
     let more = match ab.to_go {
         ToGo::Pairs { about, .. } => {
             let time = duration(about as f64 * ab.pair_s);
             let ratio = ab.ratio.map_or_else(|| "as it is".to_owned(), |ratio| format!("{ratio:.4}"));
-            format!(" {} ({time}) settle it if B/A stays {ratio}.", count(about, "more pair"))
+            format!(" {} ({time}) decide it if B/A stays {ratio}.", count(about, "more pair"))
         }
-        ToGo::TooMany => format!(" settling {effect} takes more than {}.", most()),
-        _ => format!(" {effect} cannot be settled here."),
+        ToGo::TooMany => format!(" deciding {effect} takes more than {}.", most()),
+        _ => format!(" {effect} cannot be decided here."),
     };
     format!("Undecided after {}:{seen}{more}", pairs(ab))
 }
@@ -132,7 +135,7 @@ pub fn line(ab: &Ab) -> String {
         _ => String::new(),
     };
     let Some(ratio) = ab.ratio else {
-        return format!("{head}: no figure yet, which takes a pair in each order{first_look}");
+        return format!("{head}: no ratio yet; it needs a pair in each order{first_look}");
     };
     // An interval wider than a hundredfold is not worth printing.
     let told = ab.ci.filter(|ci| !ab.rule.certify && ci.low > 0.01 && ci.high < 100.0);
@@ -141,8 +144,8 @@ pub fn line(ab: &Ab) -> String {
     let e = ab.rule.minimum_effect;
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
     let open = match (ab.verdict, ci.contains(1.0)) {
-        _ if ab.stop == Some(Stop::OneSided) => "nothing is claimed, for one side alone was disturbed more often",
-        _ if ab.moved().is_some() => "nothing is claimed, for what the change cannot touch moved",
+        _ if ab.stop == Some(Stop::OneSided) => "no verdict, as one side was disturbed more often than the other",
+        _ if ab.moved().is_some() => "no verdict, as a metric that the change cannot affect moved",
         (AbVerdict::Undecided, _) if within => "to be confirmed at the next look: equivalent",
         (AbVerdict::Undecided, false) => "to be confirmed at the next look: changed",
         (AbVerdict::Undecided, true) => "undecided: no change, or one above the minimum effect",
@@ -264,8 +267,8 @@ pub(super) mod tests {
             ),
             (
                 AbVerdict::Undecided,
-                "Undecided after 18 pairs: a change of 3.4% would have been seen; 25 more pairs (13 min) settle it if \
-                 B/A stays 0.9699.",
+                "Undecided after 18 pairs: a change of 3.4% would have been detected; 25 more pairs (13 min) decide it \
+                 if B/A stays 0.9699.",
             ),
         ];
         for (verdict, words) in said {
@@ -300,12 +303,12 @@ pub(super) mod tests {
         let mut few = ab(AbVerdict::Undecided, (1.03, 0.1, 9.0));
         (few.pairs, few.ci, few.slowdown, few.smallest_detectable) = (3, None, None, None);
         few.to_go = ToGo::TooFew { first_look: 4 };
-        let said = "Undecided after 3 pairs in 9 min: too few to say anything; the first look is after 4 (2 min).";
+        let said = "Undecided after 3 pairs in 9 min: too few for a verdict; the first look is after 4 (2 min).";
         assert_eq!(sentence(&few), said);
         assert_eq!(line(&few), "pair 3: B/A 0.9709 so far; the first look is after 4 (2 min)");
         let many = Ab { to_go: ToGo::TooMany, ..ab(AbVerdict::Undecided, (1.03, 0.7, 1.5)) };
-        let said = "Undecided after 18 pairs: a change of 3.4% would have been seen; settling 2.0% takes more than 1000 \
-                    pairs or a day.";
+        let said = "Undecided after 18 pairs: a change of 3.4% would have been detected; deciding 2.0% takes more than \
+                    1000 pairs or a day.";
         assert_eq!(sentence(&many), said);
     }
 
@@ -314,8 +317,8 @@ pub(super) mod tests {
         let mut found = ab(AbVerdict::Undecided, (1.031, 1.022, 1.040));
         (found.stop, found.disturbed_alone) = (Some(Stop::OneSided), [1, 7]);
         let said = sentence(&found);
-        assert_eq!(said, "Nothing is claimed after 18 pairs: B alone was disturbed in 7 of them, A alone in 1.");
-        assert!(line(&found).contains("nothing is claimed") && !line(&found).contains("to go"), "{}", line(&found));
+        assert_eq!(said, "No verdict after 18 pairs: only B was disturbed in 7 of them, only A in 1.");
+        assert!(line(&found).contains("no verdict") && !line(&found).contains("to go"), "{}", line(&found));
     }
 
     #[test]
@@ -328,11 +331,11 @@ pub(super) mod tests {
         let said = sentence(&found);
         assert_eq!(
             said,
-            "Nothing is claimed after 18 pairs: probe_chain_ns, which the change cannot touch, moved by +2.3% (+1.2% to \
+            "No verdict after 18 pairs: probe_chain_ns, which the change cannot affect, moved by +2.3% (+1.2% to \
              +3.4%)."
         );
         assert!(said.split_whitespace().count() <= 25);
-        assert!(line(&found).contains("nothing is claimed"), "{}", line(&found));
+        assert!(line(&found).contains("no verdict"), "{}", line(&found));
     }
 
     #[test]
@@ -345,6 +348,9 @@ pub(super) mod tests {
         let mut open = Ab { verdict: AbVerdict::Undecided, sessions: 2, ..found };
         (open.ci, open.slowdown) = (None, None);
         open.rule.begun = vec![tare_results::schema::Session { first_block: 0, boot_id: None }; 2];
-        assert_eq!(sentence(&open), "Undecided in session 2 of 5: B/A is 0.9699 so far; a verdict takes all of them.");
+        assert_eq!(
+            sentence(&open),
+            "Undecided in session 2 of 5: B/A is 0.9699 so far; the verdict needs all of them."
+        );
     }
 }

@@ -38,7 +38,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
     ];
     let [of_a, of_b] = ab.disturbed_alone;
     if of_a + of_b > 0 {
-        rows.push(("disturbed", format!("A alone in {}, B alone in {of_b}", count(of_a, "pair"))));
+        rows.push(("disturbed", format!("only A in {}, only B in {of_b}", count(of_a, "pair"))));
     }
     rows.extend(ab.controls.iter().map(|control| ("control", of_control(control))));
     if ab.rule.duet.is_some() {
@@ -122,7 +122,7 @@ fn to_go(ab: &Ab) -> String {
             format!("not known before the first look, after {} ({})", count(first_look, "pair"), time(first_look))
         }
         ToGo::TooMany => {
-            format!("more than {}: take longer samples, a quieter placement, or a larger minimum effect", most())
+            format!("more than {}: use longer samples, a quieter placement, or a larger minimum effect", most())
         }
         ToGo::Settled | ToGo::TooFew { .. } | ToGo::Unknown => "not known yet".to_owned(),
     }
@@ -131,7 +131,7 @@ fn to_go(ab: &Ab) -> String {
 /// Why the comparison stopped, and how to avoid that it stops for the same reason.
 pub(super) fn why_stopped(ab: &Ab) -> Option<String> {
     let turns = match ab.stop == Some(Stop::OneSided) && !ab.by_turns {
-        true => "; by turns (--interleave, for loads that run for a time) it meets both",
+        true => "; by turns (--interleave, for loads that run for a time) it affects both",
         false => "",
     };
     ab.stop.and_then(stopped).map(|why| why + turns)
@@ -140,14 +140,16 @@ pub(super) fn why_stopped(ab: &Ab) -> Option<String> {
 fn stopped(stop: Stop) -> Option<String> {
     let why = match stop {
         Stop::Settled => return None,
-        Stop::LastLook => "the last of its looks is over",
+        Stop::LastLook => "the last planned look is over",
         Stop::Budget => "no further pair fits into the budget",
-        Stop::Session => "this session has its pairs; the others are to follow",
-        Stop::Control => "what the change cannot touch moved: the machine did, or the change reaches further",
-        Stop::OneSided => {
-            "what disturbed one side alone may be the difference: see the reasons with tare show, then run it again"
+        Stop::Session => "this session has all its pairs; the other sessions have not run yet",
+        Stop::Control => {
+            "a metric that the change cannot affect moved: the machine changed, or the change affects more"
         }
-        Stop::LeftOut => "more pairs gave no result than counted; see the logs of trials",
+        Stop::OneSided => {
+            "what disturbed only one side may explain the difference: see the reasons with tare show, then run it again"
+        }
+        Stop::LeftOut => "more pairs gave no result than gave one; see the logs of the trials",
     };
     Some(why.to_owned())
 }

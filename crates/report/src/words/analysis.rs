@@ -28,10 +28,10 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
     Some(match (analysis.by_block, results.plan.is_some()) {
         (true, _) => format!("Compared by block over {trials}; {spread}."),
         (false, true) => format!(
-            "Compared without blocks over {trials}, because too few blocks hold several conditions: what drifted between \
-             them is in every interval."
+            "Compared without blocks over {trials}, because too few blocks hold several conditions: drift between them \
+             is part of every interval."
         ),
-        (false, false) => format!("Compared over {trials}, which name no blocks; {spread}."),
+        (false, false) => format!("Compared over {trials}, which have no block numbers; {spread}."),
     })
 }
 

@@ -58,7 +58,7 @@ fn not_measured(answer: &Answer) -> Vec<String> {
     }
     if let Some(look) = &answer.ended_early {
         sentences.push(format!(
-            "Ended early, after {} of {} blocks (look {} of {}): what it asks was settled.",
+            "Ended early, after {} of {} blocks (look {} of {}): its question was decided.",
             look.blocks, look.of_blocks, look.number, look.of
         ));
     }
@@ -66,13 +66,13 @@ fn not_measured(answer: &Answer) -> Vec<String> {
     let mut cut: Vec<String> =
         within.levels.iter().map(|(factor, levels)| format!("{factor} {}", levels.join(", "))).collect();
     if *conditions > 0 {
-        cut.push(format!("{} for want of time", count(*conditions, "condition")));
+        cut.push(format!("{} for lack of time", count(*conditions, "condition")));
     }
     if !cut.is_empty() {
         sentences.push(format!("Not measured, to fit {:.0} min: {}.", within.asked_s / 60.0, cut.join("; ")));
     } else if within.stopped > 0 {
         let trials = count(within.stopped, "trial");
-        sentences.push(format!("{trials} were not run: the {:.0} min were over.", within.asked_s / 60.0));
+        sentences.push(format!("{trials} were not run: the {:.0} min limit was reached.", within.asked_s / 60.0));
     }
     sentences
 }
@@ -88,7 +88,7 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
         Without::Untested => (headline(all), [details(all), vec![format!("{lead}.")]].concat(), vec![all]),
         Without::Same(same) => clean(same, format!("{lead} and left out of this; with {them} the answer is the same.")),
         Without::Other(other) => {
-            clean(other, format!("{lead} and left out of this, which decides. {}", with_them(them)))
+            clean(other, format!("{lead} and left out of this, which changes the answer. {}", with_them(them)))
         }
         Without::Selected { condition, why, clean } => {
             let (text, what) = selected(*why);
@@ -111,17 +111,18 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
 
 /// The first sentence when clean trials cannot support one, and how the result depends on disturbed trials.
 fn selected(why: Selected) -> (&'static str, &'static str) {
-    let slow = "slow trials were disturbed, and are slower than that explains, so clean ones are a selection; repeat this \
-                on a quieter machine.";
+    let slow = "slow trials were disturbed, and are slower than that explains, so clean ones are a biased selection; \
+                repeat this on a quieter machine.";
     match why {
         Selected::Beyond => (
             slow,
-            "disturbed trials are slower than every clean one, and by more than the time that others took explains",
+            "disturbed trials are slower than every clean one, and by more than the CPU time of other programs \
+             explains",
         ),
         Selected::OneBeyond => (
             slow,
-            "a disturbed trial is slower than the time that others took explains, and further from the clean ones than \
-             they are from each other",
+            "a disturbed trial is slower than the CPU time of other programs explains, and further from the clean ones \
+             than they are from each other",
         ),
         Selected::Near => (
             "only clean trials show a difference, and they may be a selection of the fast ones; repeat this on a \

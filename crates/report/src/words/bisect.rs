@@ -75,7 +75,7 @@ fn first_slower(found: &Bisection, cell: &Cell, spent: &str) -> String {
     };
     let step = found.step.as_ref().and_then(|step| step.slowdown);
     let size = step.map_or_else(String::new, |step| format!(", {} than the one before", slower_by(step)));
-    format!("With {} {which}{size}; {spent}.", chance(cell.chance))
+    format!("With {} probability {which}{size}; {spent}.", chance(cell.chance))
 }
 
 pub fn line(found: &Bisection, a: usize, b: usize) -> String {
@@ -113,10 +113,13 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     }
     if let Some(step) = &found.step {
         let size = step.slowdown.map_or_else(|| "no interval yet".to_owned(), slower_by);
-        rows.push(("step", format!("{size}, after {} of the two alone", count(step.pairs, "pair"))));
+        rows.push(("step", format!("{size}, from {} of only these two", count(step.pairs, "pair"))));
     }
     if found.is_part() {
-        rows.push(("", "less than the whole: another commit made it slower too; bisect what is left".to_owned()));
+        rows.push((
+            "",
+            "less than the whole: another commit made it slower too; bisect the remaining range".to_owned(),
+        ));
     }
     let skipped = found.usable.iter().filter(|usable| !**usable).count();
     let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
@@ -194,10 +197,11 @@ mod tests {
         let said = first_slower(&bisection(&[0.01, 0.4, 0.57, 0.02], Some(cell.clone())), &cell, "62 pairs in 62 min");
         assert_eq!(
             said,
-            "With 97% the first slower one is among 2 commits after 111111111111 up to 333333333333; 62 pairs in 62 min."
+            "With 97% probability the first slower one is among 2 commits after 111111111111 up to 333333333333; 62 \
+             pairs in 62 min."
         );
         let one = Cell { commits: 2..=2, chance: 0.9996 };
         let said = first_slower(&bisection(&[0.5, 0.5], None), &one, "9 pairs in 9 s");
-        assert_eq!(said, "With over 99.9% 222222222222 is the first slower one; 9 pairs in 9 s.");
+        assert_eq!(said, "With over 99.9% probability 222222222222 is the first slower one; 9 pairs in 9 s.");
     }
 }

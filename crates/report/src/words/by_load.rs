@@ -10,18 +10,20 @@ pub(super) fn headlines(loads: &[OfLoad]) -> Vec<String> {
     let (shown, others): (Vec<&OfLoad>, Vec<&OfLoad>) = loads.iter().partition(|own| own.shown);
     let moved: Vec<MovedLoad<'_>> = shown.iter().filter_map(|own| MovedLoad::of(own)).collect();
     let Some(MovedLoad { lead, .. }) = moved.first() else {
-        return vec![format!("On none of the {} loads is a difference shown.", loads.len())];
+        return vec![format!("No difference is shown on any of the {} loads.", loads.len())];
     };
     let figures = list(&moved.iter().map(MovedLoad::figure).collect::<Vec<_>>());
     let names = list(&others.iter().map(|own| own.load.clone()).collect::<Vec<_>>());
-    let rest = |what: String| if others.is_empty() { String::new() } else { format!("; nothing is shown on {what}") };
+    let rest = |what: String| {
+        if others.is_empty() { String::new() } else { format!("; no difference is shown on {what}") }
+    };
     let of_all = format!("{lead} on {} of {} loads", shown.len(), loads.len());
     vec![
         format!("{lead} {figures}{}.", rest(names)),
         format!("{lead} {figures}{}.", rest(count(others.len(), "other load"))),
         format!("{of_all}: {}.", both_ways(&moved)),
         format!("{of_all}."),
-        format!("{} of {} loads are moved.", shown.len(), loads.len()),
+        format!("{} of {} loads moved.", shown.len(), loads.len()),
     ]
 }
 

@@ -9,7 +9,7 @@ pub fn sentence(certificate: &Certificate) -> String {
     let alarms = certificate.alarms(Rule::Looks);
     let of = format!("in {} of A with itself", count(alarms.comparisons, "comparison"));
     match alarms.comparisons {
-        0 => "Too few pairs for one comparison of A with itself: nothing is known of false alarms here.".to_owned(),
+        0 => "Too few pairs for one comparison of A with itself: the rate of false alarms here is unknown.".to_owned(),
         _ => format!("{} {of}: the rate here is at most {} (at 95%).", times(alarms), percent(alarms.at_most())),
     }
 }
@@ -36,7 +36,7 @@ pub fn rows(certificate: &Certificate) -> Vec<(&'static str, String)> {
 
 fn but(change: f64) -> String {
     format!(
-        "another copy, layout or link of A moved by {} by itself: less than that is no change of a build",
+        "another copy, layout or link of A moved by {}: a smaller difference is no evidence of a changed build",
         percent(change)
     )
 }

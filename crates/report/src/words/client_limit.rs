@@ -23,10 +23,10 @@ fn limit_words(found: ClientLimit, elapsed_s: f64) -> String {
 /// A standstill, and whether the client or the server caused it, as far as known.
 pub fn stall_words(LongestStall { from_s, length_s, is_clients }: &LongestStall) -> String {
     let whose = match is_clients {
-        true => "the client itself stood still",
-        false => "the client was there, so the server or the way to it stood still",
+        true => "the client itself stalled",
+        false => "the client ran, so the server or the connection to it stalled",
     };
-    format!("nothing was completed for {length_s:.2} s from second {from_s:.1} on: {whose}")
+    format!("no transaction completed for {length_s:.2} s from second {from_s:.1} on: {whose}")
 }
 
 pub(super) fn notes(results: &Results) -> Vec<String> {
@@ -35,14 +35,15 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         let why = limit_words(found.first.0, found.first.1);
         let (trials, all, condition) = (found.trials, found.all, found.condition);
         format!(
-            "the client was the limit in {trials} of {all} trials of {condition}, and what is measured is the client: {why}"
+            "the client was the limit in {trials} of {all} trials of {condition}, so the figures describe the client: \
+             {why}"
         )
     });
     let waited = found.waited.iter().map(|found| {
         let (trials, condition, share) = (found.trials, found.condition, percent(found.first));
         format!(
-            "in {} of {condition} client threads waited for a CPU for {share} of the time, on CPUs that are \
-             theirs alone: give them more",
+            "in {} of {condition} client threads waited for a CPU for {share} of the time, on CPUs reserved for them: \
+             give them more",
             count(trials, "trial")
         )
     });
@@ -51,15 +52,15 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         format!("trial {number} ({condition}), sample {}: {}", sample.sample + 1, stall_words(stall))
     });
     let more = (found.more_stalls > 0)
-        .then(|| format!("{} of such a standstill, each shorter", count(found.more_stalls, "more sample")));
+        .then(|| format!("{} with such a stall, each shorter", count(found.more_stalls, "more sample")));
     let slow_s = found.slow_s;
     let slow = (slow_s > 0.0)
         .then(|| format!("{slow_s} seconds of samples had less than half of their sample's usual throughput"));
     let searches = found.searches.iter().map(|found| {
         let (trials, all, condition, (objective, why)) = (found.trials, found.all, found.condition, found.first);
         format!(
-            "the client was the limit of the search in {trials} of {all} trials of {condition}, so that the server may do \
-             more under {objective}: {why}"
+            "the client was the limit of the search in {trials} of {all} trials of {condition}, so the server may \
+             reach more under {objective}: {why}"
         )
     });
     limited.chain(waited).chain(stalls).chain(more).chain(slow).chain(searches).collect()
@@ -78,7 +79,7 @@ mod tests {
         let why = |pairs: &[(&str, f64)]| reason(&of(pairs), 10.0).unwrap_or_default();
         assert!(why(&[("client_throttled_fraction", 0.8)]).contains("used up in 80"));
         assert!(why(&[("client_busy_fraction", 0.95)]).contains("95"));
-        assert_eq!(why(&[("client_stalled_s", 2.0)]), "it stood still for 2.00 s of 10.00 s");
+        assert_eq!(why(&[("client_stalled_s", 2.0)]), "it stalled for 2.00 s of 10.00 s");
         let idle = [
             ("client_throttled_fraction", 0.01),
             ("client_busy_fraction", 0.4),
@@ -89,13 +90,13 @@ mod tests {
         let still = |length_s| reason(&of(&[("client_stalled_s", length_s)]), 2.0);
         assert!(still(0.14).is_none() && still(0.3).is_some(), "a moment of a short sample is an accident");
         let short = reason(&of(&[("client_stalled_s", 0.6)]), 0.847);
-        assert_eq!(short.as_deref(), Some("it stood still for 0.60 s of 0.85 s"), "one unit for both");
+        assert_eq!(short.as_deref(), Some("it stalled for 0.60 s of 0.85 s"), "one unit for both");
     }
 
     #[test]
     fn a_stall_is_told_with_its_place_and_whose_it_was() {
         let words = |is_clients| stall_words(&LongestStall { from_s: 3.25, length_s: 1.5, is_clients });
-        assert!(words(true).ends_with("the client itself stood still"), "{}", words(true));
+        assert!(words(true).ends_with("the client itself stalled"), "{}", words(true));
         assert!(
             words(false).contains("1.50 s from second 3.2 on") && words(false).contains("so the server"),
             "{}",

@@ -13,8 +13,8 @@ use tare_stats::Interval;
 pub fn identical(programs: &[String]) -> String {
     let digits: Vec<&str> = programs.iter().map(|sha1| sha1.get(..12).unwrap_or(sha1)).collect();
     format!(
-        "A and B are the same thing: the same server program (SHA-1 {}), settings and data. What differs below is the \
-         machine's, or chance.",
+        "A and B are identical: the same server program (SHA-1 {}), settings and data. Differences below come from the \
+         machine or from chance.",
         digits.join(", ")
     )
 }
@@ -62,7 +62,7 @@ pub fn note(found: &Note) -> String {
         Note::OnlyIn { condition, side } => format!("{condition} is only in {side} and is not compared"),
         Note::Refused(why) => refusal(why),
         Note::Unprobed(probe) => {
-            format!("not adjusted by the probe {}: that takes 4 trials per side, each with a reading", probe.word())
+            format!("not adjusted by the probe {}: that needs 4 trials per side, each with a reading", probe.word())
         }
         Note::Disturbed { side, condition, trials, of } => format!(
             "{side}, {condition}: {trials} of {} disturbed and counted, as none of their attempts was clean",
@@ -75,7 +75,8 @@ pub fn note(found: &Note) -> String {
             format!("{side}, {condition}: {}, not compared", counts.join(", "))
         }
         Note::Lost { side, condition, lost } => format!(
-            "{side}, {condition}: no attempt at {} of {} gave a result; the rest is compared, and no gate passes on it",
+            "{side}, {condition}: no attempt at {} of {} gave a result; the rest is compared, and no gate can pass on \
+             it",
             lost.lost,
             count(lost.trials, "trial")
         ),
@@ -83,8 +84,8 @@ pub fn note(found: &Note) -> String {
             format!("{} fails more often than {first}: {}", losses.side, failures(losses))
         }
         Note::Sessions { first, others, .. } => format!(
-            "{} not measured in one session with {first}: what differs between sessions is in the ratios and in no \
-             interval; measure both in one session, block by block: tare run STUDY --set {}=A,B",
+            "{} not measured in one session with {first}: differences between sessions are part of the ratios, and no \
+             interval covers them; measure both in one session, block by block: tare run STUDY --set {}=A,B",
             match others.as_slice() {
                 [one] => format!("{one} was"),
                 several => format!("{} were", list(several)),
@@ -93,18 +94,18 @@ pub fn note(found: &Note) -> String {
         ),
         Note::OfSessions { of, .. } => of_sessions(of),
         Note::NodeLayouts { side, first, layouts: [one, other] } => format!(
-            "{side} was measured with other NUMA nodes than {first} ({one}, then {other}; sub-NUMA clustering, \
-             NPS or L3 as NUMA in the firmware): the same location is another place there"
+            "{side} was measured with other NUMA nodes than {first} ({one}, then {other}; sub-NUMA clustering, NPS or \
+             L3 as NUMA in the firmware): the same location means other CPUs there"
         ),
         Note::ProbeMoved { probe, side, condition, change, paired } => format!(
             "{side}, {condition}: the probe {probe} itself took {} of its time ({}); {}",
             times(change.ratio),
             probe_interval(change),
             match paired {
-                true => "in the same blocks that is what differs between the sides, and an adjustment by it is wrong",
+                true => "in the same blocks, so the sides themselves differ, and an adjustment by it is wrong",
                 false =>
-                    "where that is the machine, the adjusted ratio takes it out; where what is compared moves the probe, \
-                     the adjusted ratio is wrong",
+                    "if the machine caused this, the adjusted ratio removes it; if what is compared caused it, the \
+                     adjusted ratio is wrong",
             }
         ),
         Note::Modes { side, condition, metric, modes } => {
@@ -130,8 +131,8 @@ fn of_sessions(found: &Sessions) -> String {
         false => format!("{} of A and {} of B", count(*a, "session"), count(*b, "session")),
     };
     let end = match decides {
-        true => "what sessions differ by is in the intervals",
-        false => "a verdict beyond these sessions takes five of each side, and none is given",
+        true => "the intervals include differences between sessions",
+        false => "a verdict beyond these sessions needs five of each side, so none is given",
     };
     format!("{how}: each is one observation, the mean of its trials (n counts sessions); {end}")
 }
@@ -142,8 +143,8 @@ pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
     let left = |ratio: f64| change(ratio - 1.0);
     let interval = beyond.ci.map_or(String::new(), |ci| format!(" ({})", changes_of(ci)));
     Some(format!(
-        "disturbed trials count, but others took at most {:.0}% of the time of any, and with everything stopped for \
-         that long {} would still be {}{interval}; limits: sampling.foreign_cpu_limit, sampling.steal_limit",
+        "disturbed trials count, but other programs took at most {:.0}% of the time of any; even with everything \
+         stopped for that long, {} would be {}{interval}; limits: sampling.foreign_cpu_limit, sampling.steal_limit",
         100.0 * beyond.taken,
         metric.name,
         left(beyond.ratio)
@@ -200,8 +201,8 @@ pub(super) fn refusal(why: &Refusal) -> String {
         n => format!(" and {n} more"),
     };
     format!(
-        "nothing is adjusted by the probe {}: what differs can move it ({}{more}), and a control that the treatment \
-         moves ruins the comparison",
+        "nothing is adjusted by the probe {}: the compared settings can change it ({}{more}), and a control that the \
+         treatment affects invalidates the comparison",
         why.probe.word(),
         why.first
     )

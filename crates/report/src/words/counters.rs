@@ -55,8 +55,8 @@ pub fn generator(table: &CounterTable) -> Option<String> {
     let (low, least) = found.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let (high, most) = found.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(format!(
-        "the generator of random numbers, one for all threads under a lock, takes {} (on {}) to {} (on {}) \
-         of the threads' time, waiting included: what strategies differ by is in the rest",
+        "the generator of random numbers, one for all threads under a lock, takes {} (on {}) to {} (on {}) of the \
+         threads' time, waiting included: strategies differ only in the rest",
         percent(low),
         count(least as usize, "thread"),
         percent(high),

@@ -30,7 +30,7 @@ fn retrograde(summary: &Summary, metric: &str) -> Option<String> {
         0 => String::new(),
         n => format!("; and {} more", count(n, "step")),
     };
-    (!steps.is_empty()).then(|| format!("More gave less: {}{more}.", listed.join("; ")))
+    (!steps.is_empty()).then(|| format!("Negative scaling: {}{more}.", listed.join("; ")))
 }
 
 /// The first of the ranking for which growth is shown; `None` if no growth is shown.

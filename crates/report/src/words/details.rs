@@ -65,17 +65,17 @@ fn nothing_tested(why: &Untested) -> Vec<String> {
         }
         Untested::SingleTrial { range: Some(range), .. } => {
             let at = |(condition, mean): &(String, f64)| format!("{} at {condition}", figure(*mean, range.unit));
-            vec![format!("From {} to {}; ten trials per condition say more.", at(&range.low), at(&range.high))]
+            vec![format!("From {} to {}; ten trials per condition would show more.", at(&range.low), at(&range.high))]
         }
         Untested::LoadsAlone { .. } => vec![
-            "Loads are different work, so none is compared with another: name builds (--binary) or the values of an option \
-             (--option) to compare each load under."
+            "Loads are different work, so they are not compared with each other: name builds (--binary) or the values \
+             of an option (--option) to compare each load under."
                 .to_owned(),
         ],
         Untested::TooFewRungs { unrealizable, instead } => {
             let cannot = match unrealizable {
                 0 => None,
-                n => Some(format!("This machine cannot do {}.", count(*n, "condition"))),
+                n => Some(format!("This machine cannot run {}.", count(*n, "condition"))),
             };
             cannot.into_iter().chain([headline(instead)]).chain(details(instead)).collect()
         }
@@ -96,7 +96,7 @@ fn moved(rest: &[Moved], tested: usize) -> Option<String> {
         ([], _) => "no other factor is shown to move it".to_owned(),
         (rest, _) => {
             let words = rest.iter().map(|effect| format!("{} {}", effect.term, times(effect.ratio))).collect();
-            format!("after it come {}", listed(words))
+            format!("followed by {}", listed(words))
         }
     };
     Some(format!("This is averaged over the other factors; {others}."))
@@ -168,7 +168,7 @@ fn steps(less: &[LessStep]) -> Option<String> {
         format!("{} to {} {}{at} {}{interval}", step.from, step.to, step.over, times(step.ratio))
     };
     let listed: Vec<String> = less.iter().take(LISTED_STEPS).map(words).collect();
-    Some(format!("Shown to give less: {}{more}.", listed.join("; ")))
+    Some(format!("Negative scaling: {}{more}.", listed.join("; ")))
 }
 
 fn few(trials: usize) -> Option<String> {

@@ -13,7 +13,7 @@ pub fn distance(found: &DistanceCost) -> String {
             let shown = if cost.shown { "" } else { ", which is not shown to be a cost" };
             let interval = cost.ci.map_or(String::new(), |ci| format!(" (95% interval {})", changes(ci)));
             format!(
-                "Each {PER_NS:.0} ns that {what} goes with {} of {}{interval}{shown}. ",
+                "Each {PER_NS:.0} ns that {what} corresponds to {} of {}{interval}{shown}. ",
                 change(cost.change),
                 found.metric
             )

@@ -50,7 +50,7 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     let first = unnamed.clone().next().map(|trial| {
         let reason = trial.reason.as_deref().unwrap_or_default();
         format!(
-            "{} without a program that is known, like trial {}: {reason}",
+            "{} by an unknown program, like trial {}: {reason}",
             count(unnamed.count(), "disturbed attempt"),
             trial.trial
         )

@@ -30,15 +30,15 @@ pub fn sentence(find: &Find) -> String {
                 Some(Open::BestOfOthers) => {
                     let effect = percent(find.rule.minimum_effect);
                     format!(
-                        "{after}: {alone} of {all} {were} disturbed alone; {name} is the best of the others, or within \
-                         {effect}."
+                        "{after}: {alone} of {all} {were} disturbed more often; {name} is the best of the others, or \
+                         within {effect}."
                     )
                 }
                 Some(Open::DisturbedAlone) => {
                     let at_most = |ratio| format!(", at most {} behind", over(ratio));
                     let behind = find.known_behind().map_or_else(String::new, at_most);
                     format!(
-                        "{after}: {left} of {all} remain, {alone} {were} disturbed alone; {name} is ahead of the \
+                        "{after}: {left} of {all} remain, {alone} {were} disturbed more often; {name} leads the \
                          others{behind}."
                     )
                 }
@@ -64,7 +64,7 @@ fn confidence(find: &Find) -> String {
 fn to_go(find: &Find) -> String {
     match (find.trials_to_go, find.to_go_s) {
         (Some(trials), Some(seconds)) => format!("about {} ({}) to go", count(trials, "trial"), duration(seconds)),
-        _ => "how long it would take is not known".to_owned(),
+        _ => "the remaining time is unknown".to_owned(),
     }
 }
 
@@ -76,7 +76,7 @@ pub fn line(find: &Find) -> String {
         _ if find.decided => String::new(),
         Some(Open::BestOfOthers | Open::DisturbedAlone) => {
             let names = list(&named_as_disturbed(find));
-            format!("; not decided as long as something disturbs these alone: {names}")
+            format!("; undecided while these are disturbed more often than the leader: {names}")
         }
         Some(Open::Behind(ratio)) => {
             let cov = find.cov.map_or_else(String::new, |cov| format!(" (CoV of a trial {})", percent(cov)));
@@ -117,8 +117,8 @@ pub fn disturbed(find: &Find) -> Option<String> {
     let names = named_as_disturbed(find);
     (!names.is_empty()).then(|| {
         format!(
-            "{}, more often than the one ahead: nothing is claimed against that, and more trials change nothing as \
-             long as it goes on; see by what with tare show, stop that or leave the candidate out, and race again",
+            "{}, more often than the leader: they cannot be dropped, and more trials do not help while this lasts; \
+             find the cause with tare show, stop it or leave the candidate out, and race again",
             list(&names)
         )
     })
@@ -180,17 +180,17 @@ pub fn stopped(find: &Find) -> Option<String> {
 }
 
 fn last_look(find: &Find) -> String {
-    let ended = "the last of its looks is over";
+    let ended = "the last planned look is over";
     match (find.open(), find.cov) {
         (Some(Open::BestOfOthers | Open::DisturbedAlone), _) => ended.to_owned(),
         (Some(Open::Behind(ratio)), Some(cov)) => format!(
-            "{ended}: with trials that scatter by {} a --minimum-effect of about {} would be decided; for {} quieten \
+            "{ended}: at a CoV of {} between trials, a --minimum-effect of about {} would be decided; for {} quieten \
              the machine (tare doctor) or measure longer samples",
             percent(cov),
             over(ratio),
             percent(find.rule.minimum_effect)
         ),
-        _ => format!("{ended}: give it a larger minimum effect"),
+        _ => format!("{ended}: use a larger --minimum-effect"),
     }
 }
 
@@ -254,16 +254,13 @@ mod tests {
         let of = [("a", Fate::Left, 0), ("b", Fate::Left, 5), ("c", Fate::Left, 1), ("d", Fate::Worse, 4)];
         let find = made_up(&of, rule());
         let said = disturbed(&find).unwrap();
-        assert!(said.starts_with("b (5 of 8 trials), more often than the one ahead"), "{said}");
+        assert!(said.starts_with("b (5 of 8 trials), more often than the leader"), "{said}");
         assert!(ended(&find).last().is_some_and(|last| last.contains(&said)), "{:?}", ended(&find));
         // Another candidate remains that was not disturbed.
         let text = sentence(&Find { behind: Some(1.048), ..find.clone() });
+        assert!(text.contains("3 of 4 remain, 1 was disturbed more often; a leads the others, at most 4.8%"), "{text}");
         assert!(
-            text.contains("3 of 4 remain, 1 was disturbed alone; a is ahead of the others, at most 4.8%"),
-            "{text}"
-        );
-        assert!(
-            line(&find).contains("not decided as long as something disturbs these alone: b (5 of 8"),
+            line(&find).contains("undecided while these are disturbed more often than the leader: b (5 of 8"),
             "{}",
             line(&find)
         );
@@ -271,7 +268,10 @@ mod tests {
         candidates[2].fate = Fate::Close;
         let others = Find { behind: Some(1.011), candidates, ..find.clone() };
         let text = sentence(&others);
-        assert!(text.contains("1 of 4 was disturbed alone; a is the best of the others, or within 2.0%"), "{text}");
+        assert!(
+            text.contains("1 of 4 was disturbed more often; a is the best of the others, or within 2.0%"),
+            "{text}"
+        );
         // Too far behind to be named.
         assert!(!sentence(&Find { behind: Some(1.021), ..others }).contains("the best of"));
         assert_eq!(disturbed(&Find { candidates: Vec::new(), ..find }), None);
@@ -291,11 +291,7 @@ mod tests {
         assert!(why.contains("a --minimum-effect of about 9.4%") && why.contains("for 2.0% quieten"), "{why}");
         // A limit that is too large to be useful is not printed.
         let unknown = Find { behind: Some(2.6e8), ..find.clone() };
-        assert!(
-            sentence(&unknown).ends_with("a is ahead; how long it would take is not known."),
-            "{}",
-            sentence(&unknown)
-        );
+        assert!(sentence(&unknown).ends_with("a is ahead; the remaining time is unknown."), "{}", sentence(&unknown));
         // If it is expected to be decided in time, the sentence says so.
         let sure = Find { trials_to_go: Some(6), to_go_s: Some(40.0), ..find };
         assert!(sentence(&sure).ends_with("a is ahead; about 6 trials (40 s) to go."), "{}", sentence(&sure));

@@ -43,7 +43,7 @@ pub fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
     let Some(pairs) = results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials)) else {
         return (text, details);
     };
-    details.insert(0, format!("Over all trials, whatever their pair: {text}"));
+    details.insert(0, format!("Over all trials, without pairing: {text}"));
     (ab::sentence(&pairs), details)
 }
 
@@ -89,7 +89,7 @@ fn to_the_second(time: &str) -> String {
 fn on_what(results: &Results) -> String {
     let Some(environment) = &results.environment else {
         return match results.source {
-            Source::Csv => "A CSV file, which says nothing of the machine.".to_owned(),
+            Source::Csv => "Unknown: a CSV file does not describe the machine.".to_owned(),
             Source::Directory => "Unknown: environment.json is missing.".to_owned(),
         };
     };
@@ -103,7 +103,7 @@ fn on_what(results: &Results) -> String {
 }
 
 fn how_sure(summary: &Summary, results: &Results) -> String {
-    let Some(name) = &summary.headline_metric else { return "There is nothing to be sure of.".to_owned() };
+    let Some(name) = &summary.headline_metric else { return "No metric was measured.".to_owned() };
     let measured: Vec<(&str, &MetricSummary)> = summary
         .conditions
         .iter()
@@ -122,7 +122,7 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
     let widest = match widest {
         None => "no interval can be given".to_owned(),
         Some((name, half, trials)) if half > 1.0 => format!(
-            "{} at {name} is not known from {}: its 95% interval is wider than its mean",
+            "{} at {name} cannot be estimated from {}: its 95% interval is wider than its mean",
             metric_name(summary),
             count(trials, "trial")
         ),
@@ -145,7 +145,7 @@ fn unit(results: &Results) -> &'static str {
         // Counters have no server: each trial is a new process that counts.
         Source::Directory if trials.iter().all(|trial| trial.server_version.is_none()) => ", each a fresh process",
         Source::Directory if trials.iter().any(|trial| trial.uncontrolled.contains_key("server lifetime")) => {
-            ", each a reconnection to a server that went on running"
+            ", each a reconnection to a running server"
         }
         Source::Directory if trials.iter().any(TrialRecord::ran_already) => {
             ", each a restart of the server by its owner's command"

@@ -65,7 +65,7 @@ fn modes_tested(found: &ModesTested) -> Option<String> {
     };
     (found.seen_in == 0).then(|| {
         format!(
-            "No modes of {metric} are seen; two of them {} standard deviations apart would be seen {seen}.",
+            "No modes of {metric} are detected; two modes {} standard deviations apart would be detected {seen}.",
             found.apart_sd
         )
     })
@@ -92,8 +92,8 @@ fn far_sentence(summary: &Summary, metric: &str) -> Option<String> {
     let names: Vec<String> = summary.conditions.iter().filter(far).map(|condition| condition.name.clone()).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "Trials of {} lie far apart, so their range stands in place of a mean; more trials show whether they fall into \
-             modes.",
+            "Trials of {} differ widely, so their range is shown in place of a mean; more trials would show whether \
+             they form modes.",
             list(&names)
         )
     })

@@ -72,13 +72,13 @@ pub(super) fn headline(verdict: &Verdict) -> String {
     }
 }
 
-/// A sentence that no change is shown, with the single metrics that are exceptions: "; single ones move: Q1 2.0x and Q2
-/// 0.50x".
+/// A sentence that no change is shown, with the single metrics that are exceptions: "; single metrics move: Q1 2.0x
+/// and Q2 0.50x".
 fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
     let named: Vec<String> = alone.iter().map(|one| format!("{} {}", query(&one.metric), times(one.ratio))).collect();
     let ends = match alone.len() {
         0 => vec![".".to_owned()],
-        n => vec![format!("; single ones move: {}.", list(&named)), format!("; {} single ones move.", n)],
+        n => vec![format!("; single metrics move: {}.", list(&named)), format!("; {} single metrics move.", n)],
     };
     first_that_fits(ends.iter().flat_map(|end| sentences.iter().map(move |sentence| format!("{sentence}{end}"))))
 }
@@ -104,7 +104,7 @@ fn nothing_tested(why: &Untested) -> String {
         Untested::NoValue => "No trial gave a usable result.".to_owned(),
         Untested::Alone(found) => alone(found),
         Untested::LoadsAlone { loads, metric, range } => {
-            let lead = format!("{loads} loads were measured, with nothing to compare them under");
+            let lead = format!("{loads} loads were measured, with no builds or options to compare");
             let ends = range.as_ref().map(|Range { low, high, unit }| {
                 let [low, high] = [low, high].map(|(load, mean)| format!("{} ({load})", figure(*mean, unit)));
                 format!("{lead}: {} {low} to {high}.", phrase(metric))
@@ -124,13 +124,12 @@ fn nothing_tested(why: &Untested) -> String {
         ]),
         Untested::NotRankable => "The conditions cannot be ranked.".to_owned(),
         Untested::NoSpreadSources => {
-            "What makes trials differ cannot be said: too few trials of every combination of the factors.".to_owned()
+            "Causes of the spread cannot be assessed: too few trials of every combination of the factors.".to_owned()
         }
         Untested::TooFewRungs { .. } => {
-            "Whether more nodes or threads help cannot be said: fewer than three numbers of either were measured."
-                .to_owned()
+            "Scaling cannot be assessed: fewer than three numbers of nodes or threads were measured.".to_owned()
         }
-        Untested::NoSteps => "Whether more help cannot be said: one trial a rung shows no step.".to_owned(),
+        Untested::NoSteps => "Scaling cannot be assessed: one trial per rung shows no step.".to_owned(),
     }
 }
 
@@ -256,8 +255,8 @@ fn at_most(of: &LevelsOf, rest: impl Fn(bool) -> String) -> String {
 fn steps(less: &[LessStep], ladders: usize) -> String {
     let Some(first) = less.first() else {
         return match ladders {
-            1 => "On no step of the ladder is more shown to give less.".to_owned(),
-            n => format!("On no step of {} is more shown to give less.", count(n, "ladder")),
+            1 => "No step of the ladder shows negative scaling.".to_owned(),
+            n => format!("No step of {} shows negative scaling.", count(n, "ladder")),
         };
     };
     let step = format!("{} to {} {} gave {}", first.from, first.to, first.over, times(first.ratio));
@@ -267,9 +266,9 @@ fn steps(less: &[LessStep], ladders: usize) -> String {
         n => format!("; {} gave less", count(n, "more step")),
     };
     first_that_fits([
-        format!("More stops helping: {step}{at}{more}."),
-        format!("More stops helping: {step}{more}."),
-        "More stops helping on some steps.".to_owned(),
+        format!("Negative scaling: {step}{at}{more}."),
+        format!("Negative scaling: {step}{more}."),
+        "Scaling is negative on some steps.".to_owned(),
     ])
 }
 
@@ -335,10 +334,11 @@ mod tests {
         };
         assert_eq!(
             moved(vec![alone("query_s_q1", 2.01), alone("query_s_q2", 0.5)]),
-            "Neither ahi nor aslr is shown to move the 22 queries on average; single ones move: Q1 2.0x and Q2 0.50x."
+            "Neither ahi nor aslr is shown to move the 22 queries on average; single metrics move: Q1 2.0x and Q2 \
+             0.50x."
         );
         let many = (1..=22).map(|n| alone(&format!("query_s_q{n}"), 2.0)).collect();
-        assert!(moved(many).ends_with("on average; 22 single ones move."));
+        assert!(moved(many).ends_with("on average; 22 single metrics move."));
         assert!(moved(Vec::new()).ends_with("move the 22 queries on average."));
     }
 

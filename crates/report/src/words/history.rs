@@ -45,7 +45,7 @@ pub fn history_sentence(found: &History) -> String {
         );
     }
     match found.lines.iter().all(|line| line.not_tested.is_some()) {
-        true => format!("Whether anything changed in {runs} cannot be said."),
+        true => format!("Changes in {runs} cannot be assessed."),
         false => format!("No change is shown in {runs} of {}.", count(found.lines.len(), "line")),
     }
 }
@@ -80,8 +80,8 @@ pub fn step(line: &MetricHistory, found: &Change) -> String {
         None => head,
     };
     match found.environment.as_slice() {
-        [] => format!("{head}; of how they were measured nothing that is recorded changed there."),
-        all => format!("{head}; the environment changed there as well, and the change may be that: {}.", named(all)),
+        [] => format!("{head}; no recorded property of the environment changed there."),
+        all => format!("{head}; the environment changed there as well, and may be the cause: {}.", named(all)),
     }
 }
 
@@ -107,18 +107,21 @@ pub fn line(line: &MetricHistory) -> Vec<String> {
     }));
     said.extend(line.not_tested.map(|why| match why {
         NotTested::TooFewRuns => {
-            format!("{}: fewer than 6 runs, in which no change can be seen.", count(line.points.len(), "run"))
+            format!("{}: fewer than 6 runs, too few to detect a change.", count(line.points.len(), "run"))
         }
-        NotTested::NotPositive => format!("{} is 0 or below in a run, so that it has no ratios.", line.name),
+        NotTested::NotPositive => format!("{} is 0 or below in a run, so it has no ratios.", line.name),
     }));
     if said.is_empty() {
-        said.push("No change and no drift shown, which is not that there is none.".to_owned());
+        said.push("No change and no drift is shown; this does not prove that there is none.".to_owned());
     }
     let outliers: Vec<String> =
         line.points.iter().filter(|point| point.outlier).map(|point| point.run.clone()).collect();
     if !outliers.is_empty() {
         let (are, left) = if outliers.len() == 1 { ("lies", "it is") } else { ("lie", "they are") };
-        said.push(format!("{} {are} far from the runs around: {left} no change and in no ratio.", list(&outliers)));
+        said.push(format!(
+            "{} {are} far from the neighbouring runs: {left} no change and not part of any ratio.",
+            list(&outliers)
+        ));
     }
     said
 }
@@ -127,11 +130,11 @@ pub fn line(line: &MetricHistory) -> Vec<String> {
 pub fn history(found: &History) -> Vec<String> {
     let order = match found.by_time {
         true => "in the order of their first trials",
-        false => "in the order they were named, because not all say when they ran",
+        false => "in the order given, because not all have a start time",
     };
     vec![format!(
-        "{}, {order}. Where nothing changes something is said in at most {:.0}% of histories, over {} together; changes \
-         below {} are not shown.",
+        "{}, {order}. Without a change, at most {:.0}% of histories report one, over {} together; changes below {} are \
+         not shown.",
         runs(found),
         100.0 * ERROR_RATE,
         count(found.lines.len(), "line"),

@@ -38,7 +38,7 @@ pub(crate) fn first(found: &LinesSummary) -> Option<String> {
 
 pub(crate) fn sharing(line: &LineSummary) -> &'static str {
     match line.sharing {
-        Sharing::SameWord => "threads share what lies in it",
+        Sharing::SameWord => "threads share the same bytes of it",
         Sharing::OtherWords => "threads use different parts of it (false sharing)",
         Sharing::Unknown => "no write by another thread was sampled",
     }

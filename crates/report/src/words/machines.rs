@@ -7,23 +7,19 @@ pub(super) fn sentences(hosts: &Hosts) -> Vec<String> {
     let mut said: Vec<String> = hosts.rows.iter().filter(|row| row.odd_level).filter_map(level_sentence).collect();
     said.extend(hosts.rows.iter().filter(|row| row.odd_spread).map(|row| {
         let spread = row.spread.map_or(String::new(), |spread| format!(" (spread within a block {})", percent(spread)));
-        format!("{} is not as steady as the other machines, or steadier{spread}.", row.name)
+        format!("{} varies more or less than the other machines{spread}.", row.name)
     }));
-    said.extend(
-        hosts
-            .rows
-            .iter()
-            .filter(|row| !row.differs.is_empty())
-            .map(|row| format!("{} is not set up as {}: {}.", row.name, hosts.rows[0].name, row.differs.join("; "))),
-    );
+    said.extend(hosts.rows.iter().filter(|row| !row.differs.is_empty()).map(|row| {
+        format!("{} is set up differently from {}: {}.", row.name, hosts.rows[0].name, row.differs.join("; "))
+    }));
     said
 }
 
 fn level_sentence(row: &HostRow) -> Option<String> {
     let (ratio, ci) = (row.ratio?, row.ci?);
     Some(format!(
-        "{} measures {ratio:.3}x what the other machines do ({:.3} to {:.3}); conditions are compared within machines \
-         alone.",
+        "{} measures {ratio:.3}x what the other machines do ({:.3} to {:.3}); conditions are compared only within \
+         machines.",
         row.name, ci.low, ci.high
     ))
 }

@@ -16,7 +16,7 @@ pub(super) fn changed(found: &[QueryPlans]) -> Vec<String> {
     let more = all.count().saturating_sub(LISTED);
     if more > 0 {
         lines.push(format!(
-            "{} more of a query whose plan changed between trials; the page has them all",
+            "{} more of a query whose plan changed between trials; the HTML report lists all",
             count(more, "case")
         ));
     }
@@ -38,7 +38,7 @@ fn sentence(found: &QueryPlans, condition: &str) -> String {
         _ => String::new(),
     };
     format!(
-        "{condition}: the plan of {} changed between trials, which is a cause of what they differ by: {}{difference}",
+        "{condition}: the plan of {} changed between trials, which contributes to their differences: {}{difference}",
         query(&found.metric),
         list(&words)
     )
@@ -58,7 +58,7 @@ pub(super) fn between(found: &[QueryPlans]) -> Option<String> {
         found.iter().filter(|query| query.changed_within.is_empty()).map(|found| query(&found.metric)).collect();
     (!steady.is_empty()).then(|| {
         format!(
-            "Between conditions {} ran with another plan: what they differ by there is the plan's doing too.",
+            "{} ran with different plans under different conditions: the plans contribute to the differences.",
             list(&steady)
         )
     })
@@ -87,10 +87,10 @@ mod tests {
     fn a_plan_that_changed_between_trials_is_named_as_a_cause_and_one_between_conditions_is_said() {
         let two = [found([("steady", 4, 0.1), ("other", 4, 0.2)], &[])];
         assert!(changed(&two).is_empty());
-        assert!(between(&two).unwrap().contains("Q12 ran with another plan"));
+        assert!(between(&two).unwrap().contains("Q12 ran with different plans"));
         let jumpy = [found([("jumpy", 4, 0.1), ("jumpy", 2, 0.3)], &["jumpy"])];
         let said = changed(&jumpy).join(" ");
-        assert!(said.starts_with("jumpy: the plan of Q12 changed between trials, which is a cause"), "{said}");
+        assert!(said.starts_with("jumpy: the plan of Q12 changed between trials, which contributes"), "{said}");
         assert!(said.contains("in 4 trials (100 ms on average)") && said.contains("in 2 trials (300 ms"), "{said}");
         assert!(said.contains("`lineitem | ref` where the other has `lineitem | range`"), "{said}");
         assert_eq!(between(&jumpy), None);

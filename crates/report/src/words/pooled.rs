@@ -24,15 +24,15 @@ pub(super) fn headlines(pooled: &[PooledStep], ladders: usize) -> Vec<String> {
         _ => String::new(),
     };
     vec![
-        format!("More stops helping: {step} gave {}{over}{}.", list(&of_loads), possible(first)),
-        format!("More stops helping: {step} gave {}{over}.", list(&of_loads)),
-        format!("More stops helping: {step} gave {}.", times(first.ratio)),
+        format!("Negative scaling: {step} gave {}{over}{}.", list(&of_loads), possible(first)),
+        format!("Negative scaling: {step} gave {}{over}.", list(&of_loads)),
+        format!("Negative scaling: {step} gave {}.", times(first.ratio)),
     ]
 }
 
 /// The gain of the last step, if no step is shown to reduce throughput on all ladders.
 fn without_less(pooled: &[PooledStep], ladders: usize) -> Vec<String> {
-    let none = format!("On no step of {} is more shown to give less", count(ladders, "ladder"));
+    let none = format!("No step of {} shows negative scaling", count(ladders, "ladder"));
     let last = pooled.iter().filter(|step| step.ci.is_some() && step.possible().is_some());
     let last = last.max_by(|a, b| a.to.total_cmp(&b.to).then(b.ratio.total_cmp(&a.ratio)));
     let gain = last.map(|step| format!("{none}; {} gave {}{}.", span(step), given(step), possible(step)));
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_grid_is_one_sentence_with_each_load_and_a_line_a_step() {
         let mut all = [step("point_select", 4.0, 0.87, true), step("read_only", 4.0, 1.2, false)];
-        let expected = "More stops helping: 2 to 4 nodes gave 0.87x (point_select) on all 22 ladders of a possible 2x.";
+        let expected = "Negative scaling: 2 to 4 nodes gave 0.87x (point_select) on all 22 ladders of a possible 2x.";
         assert_eq!(headlines(&all, 44)[0], expected);
         all[1].exceptions = vec![StepExceptions {
             levels: [("distribution".to_owned(), "zipfian".to_owned())].into(),
@@ -120,6 +120,6 @@ mod tests {
                         except distribution=zipfian from 256 threads 0.72x to 0.80x.";
         assert_eq!(details(&all)[1], expected);
         let none = headlines(&all[1..], 22);
-        assert!(none[0].ends_with("less; 2 to 4 nodes gave 1.20x (read_only) of a possible 2x."), "{none:?}");
+        assert!(none[0].ends_with("scaling; 2 to 4 nodes gave 1.20x (read_only) of a possible 2x."), "{none:?}");
     }
 }

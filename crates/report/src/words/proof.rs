@@ -18,7 +18,7 @@ pub fn plan(trial: &Trial) -> String {
         Expected::Named => "names functions".to_owned(),
     };
     format!(
-        "{}: {} with {}; the suspect stands if the time of a transaction {must}",
+        "{}: {} with {}; the suspect is confirmed if the time per transaction {must}",
         suspect(&trial.suspect),
         trial.condition,
         changes(&trial.changes)
@@ -28,8 +28,8 @@ pub fn plan(trial: &Trial) -> String {
 pub fn outcome(proof: &Proof) -> String {
     let name = suspect(&proof.trial.suspect);
     let verdict = match proof.verdict {
-        ProofVerdict::Stands => format!("{name}: stands"),
-        ProofVerdict::Refuted => format!("{name}: crossed out"),
+        ProofVerdict::Stands => format!("{name}: confirmed"),
+        ProofVerdict::Refuted => format!("{name}: ruled out"),
         ProofVerdict::Undecided => format!("{name}: undecided"),
     };
     let moved = |ratio: f64| {
@@ -37,13 +37,13 @@ pub fn outcome(proof: &Proof) -> String {
     };
     let seen = match (proof.ratio, proof.ci) {
         (Some(ratio), Some(ci)) => format!(
-            "the time of a transaction changed by {} ({} to {}) with {}",
+            "the time per transaction changed by {} ({} to {}) with {}",
             moved(ratio),
             moved(ci.low),
             moved(ci.high),
             changes(&proof.trial.changes)
         ),
-        _ => format!("too few pairs of trials came to an end with {}", changes(&proof.trial.changes)),
+        _ => format!("too few pairs of trials completed with {}", changes(&proof.trial.changes)),
     };
     format!("{verdict}: {seen}; {}", count(proof.pairs, "pair"))
 }
@@ -57,6 +57,6 @@ pub fn answer(proofs: &[Proof]) -> String {
         (false, true) => format!("By experiment: {}.", list(&stand)),
         (false, false) => format!("By experiment: {}; not {}.", list(&stand), list(&out)),
         (true, false) => format!("By experiment it is not {}.", list(&out)),
-        (true, true) => "No experiment decided.".to_owned(),
+        (true, true) => "No experiment was conclusive.".to_owned(),
     }
 }

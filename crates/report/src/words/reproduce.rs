@@ -102,7 +102,7 @@ fn reservations(figure: &Figure) -> String {
 fn not_decided(open: &Open, figures: impl Fn(&Figure) -> String) -> String {
     let needs = match open.needs_s {
         Some(seconds) => format!("needs about {}", tare_text::duration((seconds / 60.0).ceil().max(2.0) * 60.0)),
-        None => "no time is known to be enough".to_owned(),
+        None => "the time needed is unknown".to_owned(),
     };
     let figures = open.figure.map(|figure| format!("; {}", figures(&figure))).unwrap_or_default();
     match open.why {
@@ -110,7 +110,7 @@ fn not_decided(open: &Open, figures: impl Fn(&Figure) -> String) -> String {
             Some(_) => format!("not run, {needs}"),
             None => "not run".to_owned(),
         },
-        Why::TooFew => format!("too few trials ended well, {needs}{figures}"),
+        Why::TooFew => format!("too few trials succeeded, {needs}{figures}"),
         Why::Disturbed => format!("too few trials were undisturbed, repeat it on a quieter machine{figures}"),
         Why::Crosses => format!("{needs}{figures}"),
         Why::Again => format!("the same condition measured twice differs as well{figures}"),

@@ -10,8 +10,8 @@ pub(super) fn notes(found: &[SearchNotes]) -> Vec<String> {
 fn scarce(notes: &SearchNotes) -> Option<String> {
     let fewest = notes.fewest_beyond.filter(|_| notes.scarce > 0)?;
     Some(format!(
-        "{}: {} of {} were found from fewer than {FEWEST_BEYOND} transactions beyond the objective's percentile, the \
-         fewest by {fewest:.0}: such a rate is too high on average; a sample_s {:.1} times as long has {FEWEST_BEYOND}",
+        "{}: {} of {} rest on fewer than {FEWEST_BEYOND} transactions beyond the objective's percentile (the fewest: \
+         {fewest:.0}): such a rate is too high on average; a sample_s {:.1} times as long gives {FEWEST_BEYOND}",
         notes.condition,
         notes.scarce,
         count(notes.searches, "rate"),
@@ -22,8 +22,8 @@ fn scarce(notes: &SearchNotes) -> Option<String> {
 fn without_end(notes: &SearchNotes) -> Option<String> {
     let [low, high] = notes.bracket_tps?;
     Some(format!(
-        "{}: {} of {} are of searches that came to no end, for lower rates did not meet the objective and higher ones did: the highest rate \
-         lies between {} and {}, and the server or the machine changed meanwhile",
+        "{}: {} of {} are of searches that did not converge, as lower rates missed the objective and higher ones met \
+         it: the highest rate lies between {} and {}, and the server or the machine changed during the search",
         notes.condition,
         notes.without_end,
         count(notes.searches, "rate"),
@@ -47,8 +47,8 @@ mod tests {
             bracket_tps: Some([700.0, 1090.0]),
         };
         let [scarce, without_end] = super::notes(&[notes]).try_into().unwrap();
-        assert!(scarce.starts_with("base: 2 of 5 rates were found from fewer than 100"), "{scarce}");
-        assert!(scarce.ends_with("a sample_s 5.0 times as long has 100"), "{scarce}");
+        assert!(scarce.starts_with("base: 2 of 5 rates rest on fewer than 100"), "{scarce}");
+        assert!(scarce.ends_with("a sample_s 5.0 times as long gives 100"), "{scarce}");
         assert!(without_end.contains("between 700 /s and 1.09 k/s"), "{without_end}");
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn residuals(summary: &Summary) -> Option<String> {
         .collect();
     (!causes.is_empty()).then(|| {
         format!(
-            "What is left between trials that ran one after the other goes with what was recorded alongside them: {}.",
+            "The remaining spread between successive trials correlates with recorded covariates: {}.",
             list(&causes)
         )
     })
@@ -51,8 +51,8 @@ pub(super) fn spread(summary: &Summary) -> Option<String> {
     match spreads.len() {
         1 => Some(format!("From the best to the worst trial: {}.", words(best))),
         _ => Some(format!(
-            "From the best to the worst trial it is least in {} and most in {}; whether conditions differ in that is not \
-             tested by it.",
+            "From the best to the worst trial it is least in {} and most in {}; whether conditions differ in it is not \
+             tested.",
             words(best),
             words(worst)
         )),

@@ -17,7 +17,7 @@ pub fn suspect(suspect: &Suspect) -> String {
         Suspect::IndexLock(name) => format!("the index lock {}", last_word(name)),
         Suspect::WakeUps => "wake-ups".to_owned(),
         Suspect::CpuShortage => "too few CPUs".to_owned(),
-        Suspect::Network => "the way between client and server".to_owned(),
+        Suspect::Network => "the connection between client and server".to_owned(),
         Suspect::Throttled => "the clients' CPU quota".to_owned(),
         Suspect::KernelTime => "kernel time".to_owned(),
         Suspect::ClientBound => "the clients' own work".to_owned(),
@@ -32,7 +32,7 @@ pub fn suspect(suspect: &Suspect) -> String {
         Suspect::Commit => "log writes".to_owned(),
         Suspect::Storage => "reads and writes of files".to_owned(),
         Suspect::Pauses => "pauses of the server".to_owned(),
-        Suspect::Unnamed => "waits without a name".to_owned(),
+        Suspect::Unnamed => "unidentified waits".to_owned(),
     }
 }
 
@@ -40,7 +40,7 @@ pub fn suspect(suspect: &Suspect) -> String {
 pub fn evidence(cause: &Cause) -> String {
     let share = cause.share.map_or(String::new(), |share| format!(" ({} of the difference)", signed(share)));
     let counts = cause.counts.map_or(String::new(), |[a, b]| match cause.suspect {
-        Suspect::RemoteMemory => format!(", work away from its memory {} -> {}", percent(a), percent(b)),
+        Suspect::RemoteMemory => format!(", work on other nodes than its memory {} -> {}", percent(a), percent(b)),
         Suspect::HugePages { .. } => format!(", memory in huge pages {} -> {}", percent(a), percent(b)),
         Suspect::TlbMisses => format!(", TLB misses per 1,000 instructions {a:.1} -> {b:.1}"),
         Suspect::NumaBalancing => format!(", its page faults per transaction {a:.3} -> {b:.3}"),
@@ -79,10 +79,8 @@ pub fn expected(cause: &Cause) -> &'static str {
         }
         (_, Expected::Unchanged) => "if so, nothing changes",
         (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
-        (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => {
-            "then tare why names what is slept in, and the functions"
-        }
-        (_, Expected::Named) => "then tare why names the functions that make it up",
+        (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => "then tare why names the waits and the functions",
+        (_, Expected::Named) => "then tare why names the functions that cause it",
     }
 }
 
@@ -97,13 +95,12 @@ pub fn decides(found: &Why) -> Option<[String; 2]> {
         let any = found.causes.first()?;
         let trials = found.sides.iter().map(|side| side.trials).max()?;
         let sentence =
-            format!("What would decide about a difference{}, is twice as many trials:", minutes(any, TIMES_AS_MANY));
+            format!("To decide about a difference{}, run twice as many trials:", minutes(any, TIMES_AS_MANY));
         let study = tare_text::quoted(any.prove.arguments.first()?);
         return Some([sentence, format!("tare run {study} --trials {}", trials * TIMES_AS_MANY as usize)]);
     }
     let first = found.causes.iter().find(|cause| !cause.prove.same && found.is_worth_a_trial(cause))?;
-    let sentence =
-        format!("What would decide about {}{}; {}:", suspect(&first.suspect), minutes(first, 1), expected(first));
+    let sentence = format!("To decide about {}{}; {}:", suspect(&first.suspect), minutes(first, 1), expected(first));
     Some([sentence, command(first)])
 }
 

@@ -14,8 +14,8 @@ use tare_results::{covariate, metric};
 pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {
     let without_blocks = answer.tested().is_some_and(|tested| !tested.analysis.by_block);
     let within = match without_blocks {
-        true => "Conditions were not compared within blocks, so it is in every interval",
-        false => "Conditions were compared block by block, which takes it out",
+        true => "Conditions were not compared within blocks, so the drift is part of every interval",
+        false => "Conditions were compared block by block, which removes the drift",
     };
     let change = found.change.map_or(String::new(), |change| {
         let way = if change < 0.0 { "lower" } else { "higher" };
@@ -24,7 +24,7 @@ pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {
     found.shown().then(|| {
         format!(
             "The machine drifted: a trial resembles the one before it (correlation {:.2}, p {:.3}){change}. {within}; \
-             a comparison with another run cannot take it out.",
+             a comparison with another run cannot remove it.",
             found.correlation, found.p_value
         )
     })
@@ -34,7 +34,7 @@ pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {
 pub(super) fn lifetimes(found: &Lifetimes) -> String {
     let place = match found.ci {
         Some(ci) if ci.low > 0.0 || ci.high < 0.0 => format!(
-            "a rung is {} for each that was measured on its server before (95% interval {}), which the drawn order \
+            "a rung is {} for each that was measured on its server before (95% interval {}), which the random order \
              spreads over all rungs",
             change(found.per_place),
             changes(ci)
@@ -42,8 +42,8 @@ pub(super) fn lifetimes(found: &Lifetimes) -> String {
         _ => "no effect of what was measured on a server before is shown".to_owned(),
     };
     format!(
-        "Rungs shared servers, up to {} each: what a restart changes moves all rungs of a lifetime together ({} of the \
-         variance between trials of a rung, over {}), so it is in every interval and in no step between rungs; {place}.",
+        "Rungs shared servers, up to {} each: a restart moves all rungs of a lifetime together ({} of the variance \
+         between trials of a rung, over {}), so it is part of every interval and of no step between rungs; {place}.",
         found.rungs,
         percent(found.restart_share),
         count(found.lifetimes, "lifetime")
@@ -53,7 +53,7 @@ pub(super) fn lifetimes(found: &Lifetimes) -> String {
 /// How far the left-out samples are from the others, on average over all trials.
 pub(super) fn dropped(found: &Dropped) -> String {
     format!(
-        "Left out, as the study asks: the first {} of each trial, whose {} was {} against the others.",
+        "Left out, as the study requests: the first {} of each trial, whose {} was {} against the others.",
         if found.samples == 1 { "sample".to_owned() } else { count(found.samples, "sample") },
         phrase(&found.metric),
         change(found.change)
@@ -72,7 +72,7 @@ pub(super) fn outlier(found: &Outlier) -> String {
         })
         .collect();
     let recorded = match differing.is_empty() {
-        true => "nothing recorded alongside it stands out".to_owned(),
+        true => "no covariate recorded with it stands out".to_owned(),
         false => format!("alongside it {}", differing.join(", ")),
     };
     let interval = found
@@ -80,7 +80,8 @@ pub(super) fn outlier(found: &Outlier) -> String {
         .map_or(String::new(), |ci| format!(" (95% interval {} to {})", figure(ci.low, unit), figure(ci.high, unit)));
     let log = found.log.as_ref().map_or(String::new(), |log| format!("; its log is {log}"));
     format!(
-        "trial {} (attempt {}, {}) lies far out: {} {}, {} from the others' mean; without it {}{interval}; {recorded}{log}",
+        "trial {} (attempt {}, {}) is an outlier: {} {}, {} from the others' mean; without it {}{interval}; \
+         {recorded}{log}",
         found.trial,
         found.attempt,
         found.condition,
@@ -110,5 +111,5 @@ pub(super) fn aside(summary: &Summary) -> Option<String> {
         })
         .collect();
     (!words.is_empty())
-        .then(|| format!("Another load alongside these, from its worst trial to its best: {}.", list(&words)))
+        .then(|| format!("Conditions with another load, from the worst trial to the best: {}.", list(&words)))
 }

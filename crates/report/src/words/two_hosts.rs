@@ -45,7 +45,7 @@ fn of_host(name: &str, all: &[&ClientHost]) -> Option<String> {
     let (offset_ms, known_ms) = (1e3 * best.clock_offset_s, 1e3 * best.clock_uncertainty_s);
     let ahead = if offset_ms < 0.0 { "behind" } else { "ahead of" };
     Some(format!(
-        "The clients ran on {name} ({}), its clock {:.2} ms {ahead} the server's host's (known to {known_ms:.2} ms).",
+        "The clients ran on {name} ({}), its clock {:.2} ms {ahead} the server's host's (±{known_ms:.2} ms).",
         best.asked,
         offset_ms.abs()
     ))

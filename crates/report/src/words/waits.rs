@@ -60,10 +60,10 @@ pub(crate) fn cost(capture: &CaptureSummary, waits: &WaitsSummary) -> String {
         format!("; by the samples alone, connection threads ran or waited for a CPU {} of the time", percent(share))
     });
     let stacks = waits.stacks.as_ref().map_or(String::new(), |stacks| {
-        format!("; of {} stacks read, {} are known to their beginning", stacks.read, percent(stacks.whole_fraction))
+        format!("; of {} stacks read, {} are complete", stacks.read, percent(stacks.whole_fraction))
     });
     format!(
-        "{:.0} looks a second took {} of one CPU{throughput}{sampled}{stacks}",
+        "{:.0} observations per second took {} of one CPU{throughput}{sampled}{stacks}",
         waits.looks_per_s,
         percent(waits.looking_cpu_fraction)
     )
@@ -78,7 +78,7 @@ pub(super) fn sentence(summary: &Summary) -> Option<String> {
     if asleep < LEAST {
         return None;
     }
-    let each = per_transaction(largest).map_or(String::new(), |time| format!(", {time} for each transaction"));
+    let each = per_transaction(largest).map_or(String::new(), |time| format!(", {time} per transaction"));
     let share = |time: TimeUse| {
         let parts = waits.connections.parts.iter().filter(|part| part.time == time);
         percent(parts.map(|part| part.fraction).sum())
@@ -108,7 +108,8 @@ pub(super) fn unnamed(summary: &Summary) -> Option<String> {
 /// The same for one profile, with its name.
 pub(super) fn unnamed_of(unnamed: &Unnamed, profile: &str) -> String {
     format!(
-        "{} of {profile} are functions without a name, most of them of {}: `tare setup symbols` says what brings the names",
+        "{} of {profile} are functions without a name, most of them of {}: `tare setup symbols` shows how to get the \
+         names",
         percent(unnamed.fraction),
         unnamed.object
     )

@@ -8,7 +8,7 @@ pub(crate) fn doing(doing: Doing) -> &'static str {
     match doing {
         Doing::Ran => "ran",
         Doing::WaitedForCpu => "waited for a CPU",
-        Doing::Asleep => "slept: for a time, for a device, or for who was not seen",
+        Doing::Asleep => "slept: for a time, for a device, or the waker was not seen",
     }
 }
 

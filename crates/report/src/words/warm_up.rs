@@ -62,8 +62,8 @@ pub(super) fn cold(found: &[WarmUp]) -> Vec<String> {
         .take(LISTED)
         .map(|warm| {
             format!(
-                "{}: the last execution of {} before the measured ones took {} longer than those: it was not warm; more \
-                 warmup_runs, or preload = \"on\"",
+                "{}: the last execution of {} before the measured ones took {} longer than those: it was not warm; \
+                 increase warmup_runs, or set preload = \"on\"",
                 warm.condition,
                 query(&warm.metric),
                 percent(last(warm))
@@ -93,8 +93,8 @@ pub(super) fn unsettled(results: &Results) -> Vec<String> {
             .map(|(what, amount)| format!("{what} {amount}"))
             .collect();
         format!(
-            "{condition}: the server had not settled {waited_s:.0} s after the warm-up in {} ({}), so that work of the \
-             warm-up is in the samples; a longer workload.settle_s waits for it",
+            "{condition}: the server had not settled {waited_s:.0} s after the warm-up in {} ({}), so the samples \
+             include work of the warm-up; a longer workload.settle_s waits for it",
             count(trials.len(), "trial"),
             left.join(", ")
         )

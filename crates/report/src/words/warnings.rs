@@ -85,7 +85,7 @@ fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
         .collect();
     if bad.len() > LISTED {
         let words = if kind == Bad::Failed { "failed" } else { "were disturbed and put aside" };
-        lines.push(format!("{} more {words}; trials.jsonl has them all", count(bad.len() - LISTED, "attempt")));
+        lines.push(format!("{} more {words}; trials.jsonl lists all", count(bad.len() - LISTED, "attempt")));
     }
     lines
 }
@@ -141,7 +141,7 @@ fn modes(summary: &Summary) -> Vec<String> {
         .map(|(condition, metric)| {
             let (modes, number) = (terms::modes(&metric.modes, &metric.unit), metric.modes.len());
             let cause = metric.mode_cause.as_ref().map_or_else(
-                || "no recorded covariate explains which trial falls where".to_owned(),
+                || "no recorded covariate explains which trial is in which mode".to_owned(),
                 |cause| mode_cause(cause, &metric.unit),
             );
             format!("{}: {name} has {number} modes, {modes}; {cause}", condition.name)
@@ -190,7 +190,7 @@ fn outliving(results: &Results) -> Vec<String> {
         own.collect::<BTreeSet<&str>>().into_iter().for_each(|name| *names.entry(name).or_default() += 1);
     }
     let line = |(name, times)| {
-        format!("a process {name} that the server had started outlived it in {}, and was ended", count(times, "trial"))
+        format!("a process {name} that the server had started outlived it in {}, and was killed", count(times, "trial"))
     };
     names.into_iter().map(line).collect()
 }

@@ -31,22 +31,19 @@ pub fn chosen(found: Option<&Weight>) -> String {
         (Some(used), _) => return format!("sampling.probe = \"auto\": {} and is used", of_probe(used)),
         (_, Some(Advice::DoesNotHelp)) => "each probe leaves more than 0.90 of the spread",
         (_, Some(_)) => "whether one helps here cannot be decided from so few samples",
-        (_, None) => "the samples have no spread that a probe could go with",
+        (_, None) => "the samples have no spread that a probe could explain",
     };
-    format!("sampling.probe = \"auto\": {why}, so that none is used")
+    format!("sampling.probe = \"auto\": {why}, so none is used")
 }
 
 pub fn advice(found: &Weight) -> String {
     match (found.advice, found.probe) {
         (Advice::Helps, Some(probe)) => {
-            format!("A reference weight helps here: run the study with --set sampling.probe={}.", probe.word())
+            format!("A probe helps here: run the study with --set sampling.probe={}.", probe.word())
         }
-        (Advice::DoesNotHelp, _) => {
-            "A reference weight does not help here: each probe leaves more than 0.90 of the spread.".to_owned()
-        }
+        (Advice::DoesNotHelp, _) => "No probe helps here: each probe leaves more than 0.90 of the spread.".to_owned(),
         (Advice::Helps | Advice::CannotTell, _) => {
-            "Whether a reference weight helps here cannot be decided from so few samples: ask for more with --samples."
-                .to_owned()
+            "Whether a probe helps here cannot be decided from so few samples: take more with --samples.".to_owned()
         }
     }
 }

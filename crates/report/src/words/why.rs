@@ -35,7 +35,7 @@ pub fn part(part: &Part) -> String {
         Part::ServerUser => "server user time".to_owned(),
         Part::ServerSystem => "server kernel time".to_owned(),
         Part::ServerWaited => "server waiting for CPU".to_owned(),
-        Part::Strangers => "CPUs other programs had".to_owned(),
+        Part::Strangers => "CPUs used by others".to_owned(),
         Part::Throttled => "stopped by a CPU quota".to_owned(),
         Part::Flush => "writing the log".to_owned(),
         Part::Io => "reading and writing files".to_owned(),
@@ -43,8 +43,8 @@ pub fn part(part: &Part) -> String {
         Part::RowLock => "row-lock waiting".to_owned(),
         Part::Lock(name) => format!("waiting for {}", last_word(name)),
         Part::OtherLocks => "waiting for other locks".to_owned(),
-        Part::Asleep => "asleep without a name".to_owned(),
-        Part::Way => "on the way between the two".to_owned(),
+        Part::Asleep => "unidentified sleep".to_owned(),
+        Part::Way => "between client and server".to_owned(),
         Part::NotExplained => "not explained".to_owned(),
     }
 }
@@ -77,7 +77,7 @@ pub fn why(found: &Why) -> String {
     let size = figure(whole.us.abs(), "us");
     let way = if whole.us < 0.0 { "less" } else { "longer" };
     let Some(ci) = whole.ci else {
-        return format!("B takes {size} {way} per transaction; one trial per side does not say how sure that is.");
+        return format!("B takes {size} {way} per transaction; one trial per side gives no interval.");
     };
     if !whole.shown {
         let [a, b] = found.own_us().map(|us| figure(us, "us"));
@@ -149,7 +149,7 @@ pub fn cautions(found: &Why) -> Vec<String> {
         let interval =
             own.ci.map_or_else(String::new, |ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
         cautions.push(format!(
-            "other programs had the CPUs for {} of A's time and {} of B's: suspects are held against the difference \
+            "other programs used the CPUs for {} of A's time and {} of B's: suspects are compared with the difference \
              without that, {}{interval}",
             us(a),
             us(b),
@@ -160,7 +160,7 @@ pub fn cautions(found: &Why) -> Vec<String> {
     cautions.extend(found.unnamed.as_ref().map(|unnamed| super::waits::unnamed_of(unnamed, "the profile")));
     if !found.one_run {
         cautions.push(format!(
-            "A and B were not measured in one run: what differs between sessions is in every part{}",
+            "A and B were not measured in one run: differences between sessions affect every part{}",
             apart(&found.made_apart)
         ));
     }
@@ -191,7 +191,7 @@ fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     let lacks = |time: &ConditionTime| {
         list(&time.missing.iter().map(|missing| missing_words(*missing).to_owned()).collect::<Vec<_>>())
     };
-    let said = |label: &str, lacks: &str| format!("{label}not recorded, and so in what is not explained: {lacks}");
+    let said = |label: &str, lacks: &str| format!("{label}not recorded, and so part of what is not explained: {lacks}");
     let first = times.first().map(|(_, time)| lacks(time)).unwrap_or_default();
     let mut cautions = Vec::new();
     if times.iter().all(|(_, time)| lacks(time) == first) {
@@ -227,19 +227,18 @@ fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     };
     let kinds = [
         said(
-            "waiting for a CPU is in no part where the other side worked meanwhile, or where it was inside a wait for a lock",
+            "waiting for a CPU is counted in no part while the other side worked, or during a wait for a lock",
             |time| time.overlap_us,
         ),
-        said("CPU time is in the wait for a lock that clients try again for, and in no part of its own", |time| {
+        said("CPU time of retries for a lock is counted in the wait for the lock, and in no other part", |time| {
             time.retries_us
         }),
-        said("clients spin until the server answers, which is CPU time of theirs and in no part", |time| {
+        said("clients spin until the server answers; this CPU time is counted in no part", |time| {
             time.spun_us.unwrap_or(0.0)
         }),
-        said(
-            "parts overlap: both sides worked at the same time, or a lock was waited for by spinning, which is CPU time too",
-            |time| -time.not_explained.us,
-        ),
+        said("parts overlap: both sides worked at the same time, or spun while they waited for a lock", |time| {
+            -time.not_explained.us
+        }),
     ];
     kinds.into_iter().flatten().collect()
 }
@@ -267,7 +266,7 @@ pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
         let whole = missed("the whole".to_owned(), whole.smallest_us, whole.shown);
         let words = |(name, us): (String, f64)| format!("{name} ({})", figure(us, "us"));
         let named: Vec<String> = whole.into_iter().chain(of_parts()).map(words).collect();
-        let head = "Not distinguishable, with the smallest difference that would probably have been seen";
+        let head = "Not distinguishable, with the smallest difference that would probably have been detected";
         return (!named.is_empty()).then(|| format!("{head}: {}.", list(&named)));
     }
     let (largest, us) = of_parts().max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -296,7 +295,7 @@ pub fn hardware(found: &Why) -> Option<String> {
         (accesses && unsampled, "Cache lines by reader and writer are sampled with capture.lines=on."),
     ];
     let missing = [
-        (!counters, "cycles and cache misses (this machine shows its kernel no hardware counters)".to_owned()),
+        (!counters, "cycles and cache misses (this machine has no hardware counters for the kernel)".to_owned()),
         (!accesses, format!("cache lines by reader and writer ({NO_SAMPLING})")),
         (!resctrl, "memory bandwidth and cache occupancy (resctrl is not mounted)".to_owned()),
     ];

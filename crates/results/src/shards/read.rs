@@ -61,7 +61,7 @@ pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
 pub fn aside_words(aside: usize) -> Option<String> {
     (aside > 0).then(|| {
         format!(
-            "{aside} good trials are left out: another machine ran their blocks further, and a block is never \
+            "{aside} good trials are left out: another machine completed more of their blocks, and a block is never \
              compared across machines"
         )
     })

@@ -299,7 +299,7 @@ fn every_figure_is_a_number_and_the_same_in_every_unit() {
                 answered += 1;
                 let all = found.in_unit.iter().chain(&found.free);
                 assert!(all.clone().all(|v| v.is_finite()), "{about}: {:?}", all.collect::<Vec<_>>());
-                let plain = plain.as_ref().unwrap_or_else(|| panic!("{about}: told here alone"));
+                let plain = plain.as_ref().unwrap_or_else(|| panic!("{about}: reported only here"));
                 let same = |here: &[f64], there: &[f64], unit: f64| {
                     here.len() == there.len() && here.iter().zip(there).all(|(h, t)| close(h / unit, *t))
                 };

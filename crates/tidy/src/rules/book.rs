@@ -35,7 +35,7 @@ fn out(page: &File) -> Vec<Finding> {
     found
         .map(|(at, link)| {
             let line = page.text[..at].lines().count().max(1);
-            Finding::new(&page.path, line, format!("{link} leads out of {FOLDER}, of which a site is made"))
+            Finding::new(&page.path, line, format!("{link} leads out of {FOLDER}, from which the site is built"))
         })
         .collect()
 }

@@ -13,7 +13,11 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         let mut short = Short::default();
         file.syntax.iter().for_each(|syntax| short.visit_file(syntax));
         found.extend(short.0.into_iter().map(|(line, words)| {
-            Finding::new(&file.path, line, format!("{words:?} says nothing that the name does not: unit, errors, why?"))
+            Finding::new(
+                &file.path,
+                line,
+                format!("{words:?} only repeats the name: add the unit, the errors or the reason, or remove it"),
+            )
         }));
     }
     found

@@ -10,7 +10,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         let items = file.syntax.iter().flat_map(|syntax| &syntax.items);
         for item in items.filter(|item| !matches!(item, Item::Mod(_) | Item::Use(_))) {
             let line = item.span().start().line;
-            found.push(Finding::new(&file.path, line, "a mod.rs holds no items: give this a file of its own"));
+            found.push(Finding::new(&file.path, line, "a mod.rs has no items of its own: move this to its own file"));
         }
     }
     found

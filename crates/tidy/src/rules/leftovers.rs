@@ -37,7 +37,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 found.push(Finding::new(&file.path, number, format!("{host} is a package registry's host")));
             }
             if CONFLICTS.iter().any(|mark| line.starts_with(mark)) {
-                found.push(Finding::new(&file.path, number, "a mark of a merge was left"));
+                found.push(Finding::new(&file.path, number, "a conflict marker of a merge was left"));
             }
         }
     }

@@ -26,7 +26,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     for file in tree.rust().filter(|file| !file.is_test()) {
         let lines = file.text.lines().count();
         if lines > LINES_MAX {
-            let message = format!("{lines} lines; at most {LINES_MAX}: what of it is a thing of its own?");
+            let message = format!("{lines} lines; at most {LINES_MAX}: move a part of it into a file of its own");
             found.push(Finding::new(&file.path, 1, message));
         }
     }

@@ -11,7 +11,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         for (at, link) in links(&file.text) {
             if let Some(wrong) = judge(tree, file, &link) {
                 let line = file.text[..at].lines().count().max(1);
-                found.push(Finding::new(&file.path, line, format!("{link} leads nowhere: {wrong}")));
+                found.push(Finding::new(&file.path, line, format!("broken link {link}: {wrong}")));
             }
         }
     }

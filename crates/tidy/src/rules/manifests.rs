@@ -34,7 +34,7 @@ fn untested_example(tree: &Tree, manifest: &File) -> Option<Finding> {
     let is_example = |line: &str| ["/// ```", "//! ```"].iter().any(|begin| line.trim_start().starts_with(begin));
     tree.rust().filter(|file| file.path.starts_with(&sources)).find_map(|file| {
         let (number, _) = (1..).zip(file.text.lines()).find(|(_, line)| is_example(line))?;
-        let message = format!("an example: take doctest = false out of {}", manifest.path);
+        let message = format!("this file has an example: remove doctest = false from {}", manifest.path);
         Some(Finding::new(&file.path, number, message))
     })
 }
@@ -74,7 +74,7 @@ fn judge(tree: &Tree, file: &File, table: &dyn TableLike, tests: bool, found: &m
         let Some(key) = table.key(name) else { continue };
         let line = key.span().map_or(1, |span| file.text[..span.start].lines().count() + 1);
         if !name.starts_with(OWN) && !has_reason(&file.text, line) {
-            found.push(Finding::new(&file.path, line, format!("{name}: say above it what it is for")));
+            found.push(Finding::new(&file.path, line, format!("{name}: state above it why it is needed")));
         }
         if !is_used(tree, file, name, tests) {
             found.push(Finding::new(&file.path, line, format!("{name}: nothing uses it; remove it")));
@@ -137,7 +137,7 @@ tested = { version = \"1\" }
             ("a/tests/b.rs", "use tested::b; use idle;"),
         ]);
         let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.line, finding.message)).collect();
-        let expected = [(8, "plain: say"), (10, "idle: nothing"), (13, "libc: say")];
+        let expected = [(8, "plain: state"), (10, "idle: nothing"), (13, "libc: state")];
         assert_eq!(found.len(), expected.len(), "{found:?}");
         for ((line, message), (expected_line, begins)) in found.iter().zip(expected) {
             assert!(*line == expected_line && message.starts_with(begins), "{found:?}");

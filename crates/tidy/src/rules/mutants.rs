@@ -26,7 +26,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     for &(line, _, path, text) in &mutants.replaced {
         let times = tree.get(path).map_or(0, |file| file.text.matches(text).count());
         if times != 1 {
-            let message = format!("this stands {times} times in {path}, and must stand there once");
+            let message = format!("this text occurs {times} times in {path}; it must occur once");
             found.push(Finding::new(MUTANTS, line, message));
         }
     }
@@ -50,7 +50,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     }
     let named = mutants.replaced.iter().map(|(line, test, ..)| (*line, *test));
     for (line, name) in named.chain(mutants.without).filter(|(_, name)| !all.contains(name)) {
-        found.push(Finding::new(MUTANTS, line, format!("{name} stands in no row of {ATTACKS} or {PAGE}")));
+        found.push(Finding::new(MUTANTS, line, format!("{name} is in no row of {ATTACKS} or {PAGE}")));
     }
     found
 }

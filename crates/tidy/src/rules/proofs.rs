@@ -38,8 +38,8 @@ fn uses(tree: &Tree) -> Vec<Finding> {
         let said = rows.iter().find(|row| row.1 == file.path).map_or(0, |row| row.2);
         if count != said {
             let message = format!(
-                "`unsafe` stands here {count} times and {said} times in {PAGE}: say there why it is needed, and \
-                 which test fails when it is wrong"
+                "`unsafe` occurs here {count} times, and {PAGE} says {said}: state there why it is needed, and which \
+                 test fails when it is wrong"
             );
             found.push(Finding::new(&file.path, 1, message));
         }

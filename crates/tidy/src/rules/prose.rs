@@ -17,8 +17,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         file.syntax.iter().for_each(|syntax| looks.visit_file(syntax));
         found.extend(looks.0.into_iter().map(|(line, method, text)| {
             let message = format!(
-                ".{method}({text:?}) looks into a sentence: decide from a value, or list the file in FOREIGN_PROSE of \
-                 the map if another program wrote it"
+                ".{method}({text:?}) parses a sentence: decide from a value, or list the file in FOREIGN_PROSE of the \
+                 map if another program wrote it"
             );
             Finding::new(&file.path, line, message)
         }));
@@ -38,7 +38,7 @@ fn not_needed(tree: &Tree) -> Vec<Finding> {
         let mut looks = Looks::default();
         files.filter_map(|file| file.syntax.as_ref()).for_each(|syntax| looks.visit_file(syntax));
         if looks.0.is_empty() {
-            let message = format!("it looks into no text of {}: take it out of FOREIGN_PROSE", foreign.of);
+            let message = format!("it parses no text of {}: remove it from FOREIGN_PROSE", foreign.of);
             found.push(Finding::new(foreign.below, 1, message));
         }
     }

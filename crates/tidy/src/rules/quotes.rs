@@ -21,7 +21,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                         None => found.push(Finding::new(&page.path, line, format!("there is no {path}"))),
                         Some(file) if file.text.contains(&code) => {}
                         Some(_) => {
-                            let message = format!("this is not in {path} any more: quote it anew");
+                            let message = format!("this is no longer in {path}: update the quotation");
                             found.push(Finding::new(&page.path, line, message));
                         }
                     }

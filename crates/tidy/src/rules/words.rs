@@ -7,7 +7,7 @@ const STUMBLES: &[(&str, &str)] = &[
     (concat!("how", "-manieth"), "say \"its number, counted from 0\" or the like"),
     (concat!("the", " the "), "one \"the\""),
     (concat!("TO", "DO"), "do it, or open an issue"),
-    (concat!("FIX", "ME"), "mend it, or open an issue"),
+    (concat!("FIX", "ME"), "fix it, or open an issue"),
 ];
 
 /// Finds those words in source and text.

@@ -25,7 +25,7 @@ fn judge(pages: &BTreeMap<PathBuf, String>, files: &BTreeSet<PathBuf>) -> Vec<St
             } else if let (Some(heading), Some(page)) = (heading.filter(|id| !id.is_empty()), pages.get(&target))
                 && !values(page, "id").iter().any(|id| id == heading)
             {
-                found.push(format!("{}: {link}: nothing there is called so", path.display()));
+                found.push(format!("{}: {link}: nothing there has this id", path.display()));
             }
         }
         for loaded in values(page, "src").iter().filter(|link| link.contains("://")) {

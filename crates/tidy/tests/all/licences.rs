@@ -75,7 +75,7 @@ fn judge(packages: &BTreeSet<Package>, allowed: &Allowed) -> Vec<String> {
     }
     for (name, versions) in versions {
         if versions.len() > 1 && !allowed.twice.iter().any(|twice| twice == name) {
-            found.push(format!("{name} is there in versions {}", versions.join(" and ")));
+            found.push(format!("{name} has several versions: {}", versions.join(" and ")));
         }
     }
     found

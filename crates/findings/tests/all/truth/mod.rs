@@ -53,7 +53,7 @@ impl Rate {
         // There are a hundred rows: by chance alone one of them is two standard deviations above.
         assert!(
             self.within(3.0).0 <= promised,
-            "{what}: {rate:.2}% ({low:.2} to {high:.2}) where {promised}% are promised"
+            "{what}: {rate:.2}% ({low:.2} to {high:.2}), with a limit of {promised}%"
         );
     }
 }

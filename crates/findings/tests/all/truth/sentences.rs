@@ -210,7 +210,7 @@ impl Sentence {
 
 #[test]
 fn what_is_said_first_is_wrong_no_more_often_than_is_promised() {
-    println!("| sentence, of what | promised % | wrong % (95% interval) | studies |");
+    println!("| sentence, of what | limit % | wrong % (95% interval) | studies |");
     println!("| --- | --- | --- | --- |");
     let only = std::env::var("TARE_SENTENCE").ok();
     let is_asked = |sentence: &&Sentence| only.as_ref().is_none_or(|only| *only == format!("{sentence:?}"));

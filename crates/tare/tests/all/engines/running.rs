@@ -19,7 +19,7 @@ fn a_study_binds_and_proves_their_threads_and_leaves_everything_as_it_was() {
         let (_, err) = theirs.world.exits(0, &["run", &study, "--out", "results"]);
         assert!(err.contains("a trial is a reconnection"), "{err}");
         let (shown, _) = theirs.world.exits(0, &["show", "results"]);
-        assert!(one_line(&shown).contains("each a reconnection to a server that went on running"), "{shown}");
+        assert!(one_line(&shown).contains("each a reconnection to a running server"), "{shown}");
         let last = Machine::this().unwrap().pus.last().unwrap().os_index.to_string();
         for record in trials(&theirs.world.path("results")) {
             assert_eq!(record["outcome"], "ok", "{record}");

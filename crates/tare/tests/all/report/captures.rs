@@ -56,7 +56,7 @@ fn article_d_is_retrograde_before_the_fixes_and_not_after() {
         assert_eq!(prediction.n, 8.0);
         assert!((prediction.value - law.at(8.0)).abs() < 1e-6 * prediction.value);
     }
-    let retrograde = summary.further_reading.iter().find(|line| line.starts_with("More gave less")).unwrap();
+    let retrograde = summary.further_reading.iter().find(|line| line.starts_with("Negative scaling")).unwrap();
     assert!(retrograde.contains("2 -> 4 nodes") && retrograde.contains("binary=before workload=point_select"));
     assert!(!retrograde.contains("after") && !retrograde.contains("read_only"), "{retrograde}");
 }
@@ -161,7 +161,7 @@ fn what_grows_is_named_before_what_is_large() {
     assert_eq!(capture.symbols[0].symbol, "rest");
     assert!(summary.odd.iter().any(|line| line == "status was not captured in 9 trials: made up as well"));
     let text = fake::page(directory.path());
-    assert!(text.contains("which lock is to blame") && text.contains("class=\"chart flame\""));
+    assert!(text.contains("What grows with the load") && text.contains("class=\"chart flame\""));
     assert_eq!(text.matches("class=\"chart flame\"").count(), 2, "the first and the last rung");
     assert!(text.matches("<script").count() == 1 && !text.contains("http://"));
 }

@@ -252,7 +252,7 @@ fn a_capture_that_could_not_be_made_is_said_with_its_reason() {
 fn two_runs_say_in_what_machine_and_server_they_differ() {
     let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
     found.one_run = false;
-    let said = "A and B were not measured in one run: what differs between sessions is in every part";
+    let said = "A and B were not measured in one run: differences between sessions affect every part";
     assert_eq!(why::cautions(&found), [said]);
     let differ = |what, a: &str, b: &str| Difference { what, a: a.to_owned(), b: b.to_owned() };
     found.made_apart = vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU"), "EPYC", "Xeon")];
@@ -324,13 +324,13 @@ fn the_command_that_would_decide_changes_something() {
     let found = |causes| Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 990.0, true)], false) };
     let [sentence, command] = suspects::decides(&found(causes.clone())).unwrap();
     assert_eq!(command, "tare run study.toml --set engine.transport=socket");
-    assert!(sentence.starts_with("What would decide about the way between client and server, in about 1 min; if so, "));
+    assert!(sentence.starts_with("To decide about the connection between client and server, in about 1 min; if so, "));
     assert_eq!(suspects::decides(&found(causes[..1].to_vec())), None);
     // If no difference is shown, no experiment can explain it.
     let unseen = Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 904.0, false)], false) };
     let [sentence, command] = suspects::decides(&unseen).unwrap();
     assert_eq!(command, "tare run study.toml --trials 16");
-    assert_eq!(sentence, "What would decide about a difference, in about 2 min, is twice as many trials:");
+    assert_eq!(sentence, "To decide about a difference, in about 2 min, run twice as many trials:");
 }
 
 /// `runs` runs of two metrics, with a step at the seventh, a drift, or neither.

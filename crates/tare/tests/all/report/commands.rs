@@ -221,13 +221,13 @@ fn a_probe_said_in_advance_decides_what_the_plain_interval_cannot() {
     assert!(adjusted["ci_low"].as_f64().unwrap() > 0.91 && adjusted["ci_high"].as_f64().unwrap() < 0.98, "{adjusted}");
     assert_eq!((code, metric["verdict"].as_str()), (1, Some("slower")), "{metric}");
     let (_, out, _) = tare(&["compare", path(a.path()), path(b.path())]);
-    assert!(out.contains("by chain") && out.starts_with("A and B are the same thing"), "{out}");
+    assert!(out.contains("by chain") && out.starts_with("A and B are identical"), "{out}");
     // With another client program, the sides are no longer the same.
     let records = fs::read_to_string(b.path().join("trials.jsonl")).unwrap();
     let others = records.replace("\"server_program\":", "\"client_programs\":[\"c1\"],\"server_program\":");
     fs::write(b.path().join("trials.jsonl"), others).unwrap();
     let (_, out, _) = tare(&["compare", path(a.path()), path(b.path())]);
-    assert!(!out.contains("the same thing"), "{out}");
+    assert!(!out.contains("are identical"), "{out}");
     let (_, out, _) = tare(&["show", path(a.path())]);
     assert!(out.contains("what each probe leaves") && out.contains("mean at the same chain"), "{out}");
     let (_, out, _) = tare(&["show", path(a.path()), "--json"]);
@@ -238,7 +238,7 @@ fn a_probe_said_in_advance_decides_what_the_plain_interval_cannot() {
     assert!(weighed[0]["ci_low"].is_number() && weighed[1]["ci_low"].is_null(), "{weighed}");
     tare(&["report", path(a.path())]);
     let page = fs::read_to_string(a.path().join("report.html")).unwrap();
-    assert!(page.contains("The reference weight") && page.contains("left by chain"));
+    assert!(page.contains("Probes") && page.contains("left by chain"));
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn trials_that_count_although_disturbed_are_hollow() {
 fn a_report_of_a_csv_and_of_nothing_is_still_a_report() {
     let results = fake::csv("a,0,0,tps,10\na,1,0,tps,11\nb,0,0,tps,12\n");
     let text = tare_report::html::render(&results, &tare_findings::summarize(&results));
-    assert!(text.contains("order in the file") && text.contains("says nothing of the machine"));
+    assert!(text.contains("order in the file") && text.contains("does not describe the machine"));
     let mut study = fake::bimodal();
     study.missing = 30;
     assert!(report_of(&fake::Study { name: "nothing", ..study }).contains("No trial has been recorded"));
@@ -186,7 +186,7 @@ fn a_paired_comparison_begins_with_its_verdict_on_its_own_metric() {
     assert!(heading.contains("after 10 pairs"), "{heading}");
     let first = text.split("<section id=\"").nth(1).unwrap();
     assert!(first.starts_with("pairs\"") && first.contains("B/A of latency_ms_p99"), "{first:.300}");
-    assert!(text.contains("Over all trials, whatever their pair: "), "{text:.3000}");
+    assert!(text.contains("Over all trials, without pairing: "), "{text:.3000}");
     let (code, markdown, _) = tare(&["export", dir.path().to_str().unwrap(), "--format", "markdown"]);
     let answer = markdown.split("**").nth(1).unwrap();
     assert!(code == 0 && heading.contains(&answer.replace('\\', "")), "{answer}, not {heading}");

@@ -136,7 +136,7 @@ fn loads_with_nothing_to_compare_them_under_are_not_compared_with_each_other() {
     std::fs::write(world.path("v.csv"), lines).unwrap();
     let answer = json(&world.exits(0, &["show", "v.csv", "--json"]).0)["answer"].clone();
     let text = answer["text"].as_str().unwrap();
-    assert!(text.starts_with("3 loads were measured, with nothing to compare them under: throughput 12.1"), "{text}");
+    assert!(text.starts_with("3 loads were measured, with no builds or options to compare: throughput 12.1"), "{text}");
     assert!(text.ends_with(" (scan) to 45.5 k/s (point).") && answer["tested"] == false, "{text}");
     assert!(answer["details"].to_string().contains("--binary"), "{answer}");
 }

@@ -110,7 +110,7 @@ fn out_of_time_it_says_who_remains_and_how_long_it_would_take() {
     assert!(out.starts_with("Undecided after ") && out.contains("2 of 2 remain"), "{out}");
     assert!(err.contains("tare find --resume results --within TIME"), "{err}");
     // A table of settings is printed only if candidates differ in several factors.
-    assert!(!out.contains("knob"), "{out}");
+    assert!(!out.contains("effect of each factor"), "{out}");
 }
 
 #[test]

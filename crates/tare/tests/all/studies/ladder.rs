@@ -67,10 +67,10 @@ fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
     assert_eq!(servers, 4);
     let (out, _) = world.exits(0, &["show", "results"]);
     let said = out.replace('\n', " ");
-    assert!(said.contains("Rungs shared servers, up to 3 each: what a restart changes"), "{out}");
-    assert!(said.contains("Left out, as the study asks: the first sample of each trial"), "{out}");
+    assert!(said.contains("Rungs shared servers, up to 3 each: a restart moves"), "{out}");
+    assert!(said.contains("Left out, as the study requests: the first sample of each trial"), "{out}");
     let (out, _) = world.exits(0, &["show", "results", "--statistic", "best"]);
-    assert!(out.contains("best of N") && out.contains("is what luck can do"), "{out}");
+    assert!(out.contains("best of N") && out.contains("depends on luck"), "{out}");
     let (out, _) = world.exits(0, &["show", "results", "--statistic", "median"]);
     assert!(out.contains("The median hides"), "{out}");
     let (out, _) = world.exits(0, &["show", "results", "--json"]);

@@ -24,7 +24,7 @@ fn captured(world: &World, text: &str) -> (Value, String) {
     let wall = std::fs::read_to_string(results.join(record["captures"]["waits.wall"].as_str().unwrap())).unwrap();
     assert!(wall.contains("ran") && wall.contains("asleep;"), "{wall}");
     let (shown, _) = world.exits(0, &["show", "results"]);
-    assert!(shown.contains("threads that serve connections spend time with"), "{shown}");
+    assert!(shown.contains("threads that serve connections spend time on"), "{shown}");
     let page = std::fs::read_to_string(results.join("report.html")).unwrap();
     assert!(page.contains("class=\"waits ") && page.contains("threads that serve connections"), "no flame graph");
     world.assert_clean();
@@ -135,7 +135,7 @@ fn in_the_planted_mutex(world: &World, callers: &Value, slept: f64, shown: &str,
     let in_lock = sum(&mut callers.iter().filter(|one| is_in(one, "tare_planted_mutex")));
     let for_clients = sum(&mut callers.iter().filter(|one| is_in(one, "wait_readable")));
     assert!(in_lock > 0.7 * (all - for_clients), "{callers:?}");
-    assert!(shown.contains("who called what") && shown.contains("tare_planted_mutex"), "{shown}");
+    assert!(shown.contains("callers of the functions") && shown.contains("tare_planted_mutex"), "{shown}");
     // Two trials per side are tested, too few to show anything.
     assert!(compared["difference"]["sleeps_tested"].as_u64() > Some(1), "{compared}");
     // The sleeping half of the flame graph: A has no such lock.

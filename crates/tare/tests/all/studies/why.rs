@@ -197,7 +197,7 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     // The text output, of single conditions, and in the summary.
     let results = world.path("results").display().to_string();
     let (out, _) = world.exits(0, &["why", &side("same-pu"), &side("same-cache")]);
-    assert!(out.contains("What would decide about ") && out.contains("not explained"), "{out}");
+    assert!(out.contains("To decide about ") && out.contains("not explained"), "{out}");
     let (out, _) = world.exits(0, &["why", &results]);
     assert!(out.contains("placement=same-cache: ") && out.contains("switches per transaction"), "{out}");
     // The output ends with the next command.
