@@ -200,7 +200,7 @@ fn make_partial(
     make(partial)?;
     let identity = Identity::of(key, &partial.join("data")).ok_or_else(|| EngineError::Directory {
         path: partial.join("data"),
-        reason: "holds something that is no file or folder of this user's".to_owned(),
+        reason: "contains something other than this user's files and directories".to_owned(),
     })?;
     let sync = || rustix::fs::syncfs(File::open(partial)?).map_err(std::io::Error::from);
     sync().map_err(|source| EngineError::io("sync", partial, source))?;
@@ -220,7 +220,7 @@ pub(crate) fn initialised(
     let original = cached(cache, key, install)?;
     let data = partial.join("data");
     let made = DirBuilder::new().mode(0o700).create(&data);
-    made.map_err(|source| EngineError::io("make the directory", &data, source))?;
+    made.map_err(|source| EngineError::io("create the directory", &data, source))?;
     copy_tree(&original, &data, &mut Room::new(&data, held_below(&original)))?;
     Ok(data)
 }

@@ -45,7 +45,7 @@ fn placed(name: &str, value: &str) -> Option<&'static str> {
         return Some("tare sets it itself for a private instance");
     }
     let is_elsewhere = PLACES.contains(&name.as_str()) || (name == "log_bin" && value.contains('/'));
-    is_elsewhere.then_some("it names a place, and a private instance has its own")
+    is_elsewhere.then_some("it names a path, and a private instance has its own")
 }
 
 #[cfg(test)]
@@ -61,7 +61,8 @@ mod tests {
         std::fs::create_dir(folder.path().join("conf.d")).unwrap();
         std::fs::write(folder.path().join("conf.d/a.cnf"), "[mariadb-10.11]\nmax_connections=7\n").unwrap();
         std::fs::write(folder.path().join("conf.d/a.txt"), "[mysqld]\nmax_connections=8\n").unwrap();
-        let text = "[client]\nsocket=/x\npassword=secret\n[mysqld]\n# a comment\ninnodb-buffer-pool-size = 64M # and one\n\
+        let text = "[client]\nsocket=/x\npassword=secret\n[mysqld]\n# a comment\ninnodb-buffer-pool-size = 64M # and \
+            one\n\
                     sql_mode=\"A,B\"\nskip-name-resolve\ndatadir=/var/lib/mysql\nlog_bin = /var/log/x\n\
                     [mariadb-10.5]\nmax_connections=5\n!includedir conf.d\n";
         std::fs::write(&path, text).unwrap();

@@ -291,7 +291,7 @@ impl Drop for ServerProcess {
 
 fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
     let reason = format!(
-        "refuses to run as root, and this kernel makes no user namespace in which it would not be ({source}): \
+        "refuses to run as root, and this kernel creates no user namespace in which it would not be root ({source}): \
          run tare as an ordinary user"
     );
     EngineError::BinaryUnusable { path: program.to_owned(), reason }
@@ -306,7 +306,7 @@ pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError
         return Ok(());
     }
     let asked = library.display().to_string();
-    Err(EngineError::NotInEffect { setting: "allocator", asked, found: "no such library mapped".to_owned() })
+    Err(EngineError::NotInEffect { setting: "allocator", asked, found: "the library is not mapped".to_owned() })
 }
 
 #[cfg(test)]

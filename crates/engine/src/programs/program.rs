@@ -91,7 +91,7 @@ pub(crate) fn is_program(path: &Path) -> bool {
 /// Reports a file without execute permission, which unpacking a jar or zip archive drops.
 pub(crate) fn check_may_run(path: &Path) -> Result<(), EngineError> {
     if path.is_file() && !is_program(path) {
-        let reason = format!("may not be run: chmod +x {}", path.display());
+        let reason = format!("is not executable: chmod +x {}", path.display());
         return Err(EngineError::BinaryUnusable { path: path.to_owned(), reason });
     }
     Ok(())

@@ -99,7 +99,7 @@ impl Load for CommandSettings {
                 "there is no program {program}: give its full path, in quotes where it has blanks, or install it"
             )),
             Some(program) if !program::may_run(&program) => {
-                Err(format!("{program} may not be run: chmod +x {program}"))
+                Err(format!("{program} is not executable: chmod +x {program}"))
             }
             _ => Ok(()),
         }
