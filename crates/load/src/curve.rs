@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The highest rate, transactions a second.
+/// The highest rate, transactions per second.
 const MOST: f64 = 1e9;
 /// The most steps or waves.
 const MOST_PARTS: u32 = 100;
@@ -12,7 +12,7 @@ const SLICES: usize = 10;
 /// Rounds of the search for when waves have brought so many arrivals; a few are enough.
 const MOST_ROUNDS: usize = 60;
 
-/// The rate of an open loop over a sample, transactions a second over all threads. Time is `x`: 0 at the begin of the
+/// The rate of an open loop over a sample, transactions per second over all threads. Time is `x`: 0 at the begin of the
 /// sample, 1 at its end. Before the sample (in the warm-up) it is that of its begin, behind the sample that of its end.
 ///
 /// Written `500`, `100 to 2000`, `100 to 2000 in 20 steps` and `100 to 2000 in 1 wave`; `/s` may stand behind a rate.
@@ -188,7 +188,8 @@ impl fmt::Display for Curve {
 /// What is no curve of a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "transactions a second above 0 and up to 1e9: one rate (500), or from the begin of a sample to its end 100 to 2000, \
+    "transactions per second above 0 and up to 1e9: one rate (500), or from the begin of a sample to its end 100 to \
+     2000, \
      100 to 2000 in 20 steps (2 to 100), 100 to 2000 in 1 wave (1 to 100)"
 )]
 pub struct NoCurve;

@@ -183,7 +183,7 @@ impl Sample {
         self.latency_ms = LatencyMs::of(&self.latencies);
     }
 
-    /// Completed transactions a second, of all threads.
+    /// Completed transactions per second, of all threads.
     pub fn tps(&self) -> f64 {
         self.transactions as f64 / self.elapsed_s
     }

@@ -31,8 +31,7 @@ const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get in
 /// list belong to root and to the group given by the mount options.
 const TRACEPOINTS_REFUSED: &str = "perf may not read the scheduler's tracepoints: run tare as root, or allow it with: \
      sudo sysctl kernel.perf_event_paranoid=-1 && sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing (in \
-     a container root needs CAP_PERFMON); what threads sleep in, and who called it, is capture.waits, which needs \
-     no root";
+     a container root needs CAP_PERFMON); capture.waits records what threads sleep in and the callers, without root";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 /// Levels of kernel.perf_event_paranoid that allow perf to observe the kernel, to sample all CPUs, and to read
 /// tracepoints on all CPUs.

@@ -215,7 +215,7 @@ impl OltpSettings {
         use Workload::{BulkInsert, SelectRandomPoints, SelectRandomRanges};
         let workload = self.workload;
         if matches!(workload, SelectRandomPoints | SelectRandomRanges) && self.tables.tables != 1 {
-            return Err(format!("tables = 1: {workload} reads sbtest1 alone, as sysbench's does"));
+            return Err(format!("tables = 1: {workload} reads only sbtest1, as in sysbench"));
         }
         if workload == BulkInsert && (self.warm.preload || self.warm.workload.is_some()) {
             return Err("neither preload nor warmup_workload: the tables of bulk_insert are empty".into());

@@ -156,7 +156,7 @@ fn transaction(
     before: &[Transaction],
 ) -> Result<Transaction, String> {
     if !step::is_word(&read.name) || before.iter().any(|t| t.name == read.name) {
-        return Err(format!("transaction {}: a name of its own, of letters, digits and _", read.name));
+        return Err(format!("transaction {}: a unique name of letters, digits and _", read.name));
     }
     if read.statements.is_empty() {
         return Err(format!("transaction {}: at least one statement", read.name));
@@ -211,7 +211,8 @@ mod tests {
 
     const TEXT: &str = "[parameters]\nid = { range = [-5, 5] }\nname = { list = [\"a\", 7] }\nword = { letters = 3 }\n\
         [[transaction]]\nname = \"one\"\nstatements = [\"SELECT ':id', a::text FROM t WHERE id = :id AND b=:name;\"]\n\
-        [[transaction]]\nname = \"two\"\nweight = 3\nstatements = [\"UPDATE t SET a = :word WHERE id = :id OR k = :id\", \"SELECT 1\"]\n";
+        [[transaction]]\nname = \"two\"\nweight = 3\nstatements = [\"UPDATE t SET a = :word WHERE id = :id OR k = \
+        :id\", \"SELECT 1\"]\n";
 
     fn read(text: &str) -> Result<Mix, String> {
         Mix::read(text, &FileChanges::default())
@@ -248,7 +249,8 @@ mod tests {
 
     #[test]
     fn what_a_statement_does_is_known_from_reading_the_file() {
-        let text = "[[transaction]]\nname = \"a\"\nstatements = [\" select 1\", \"SELECT 1 For Update\", \"UPDATE t SET a = 1\"]\n\
+        let text = "[[transaction]]\nname = \"a\"\nstatements = [\" select 1\", \"SELECT 1 For Update\", \"UPDATE t \
+            SET a = 1\"]\n\
             [[transaction]]\nname = \"b\"\nstatements = [\"SELECT 1\", \"SELECT 2\"]\n";
         let mix = read(text).unwrap();
         let reads: Vec<bool> = mix.statements().map(|statement| statement.reads).collect();
@@ -258,10 +260,13 @@ mod tests {
 
     const LISTS: &str = "[sizes]\nrows = 1000\n[counters]\nadded = \"rows\"\n[parameters]\n\
         table = { range = [1, \"tables\"] }\nid = { range = [1, \"rows\"], draw = \"statement\" }\n\
-        to = { after = \"id\", plus = 99 }\nhot = { range = [\"rows / 2 + 1\", \"rows / 2 + 1\"], count = 3, step = 1 }\n\
+        to = { after = \"id\", plus = 99 }\nhot = { range = [\"rows / 2 + 1\", \"rows / 2 + 1\"], count = 3, step = 1 \
+        }\n\
         new = { next = \"added\" }\nc = { template = \"##-@@\" }\n\
-        [[transaction]]\nname = \"lists\"\nstatements = [\"SELECT c FROM t{table} WHERE id IN (:hot) OR id BETWEEN :id AND :to\"]\n\
-        [[transaction]]\nname = \"rows\"\nstatements = [{ sql = \"INSERT INTO t{table} (id, c) VALUES (:new, :c)\", rows = 2, times = 3 }]\n";
+        [[transaction]]\nname = \"lists\"\nstatements = [\"SELECT c FROM t{table} WHERE id IN (:hot) OR id BETWEEN \
+        :id AND :to\"]\n\
+        [[transaction]]\nname = \"rows\"\nstatements = [{ sql = \"INSERT INTO t{table} (id, c) VALUES (:new, :c)\", \
+        rows = 2, times = 3 }]\n";
 
     #[test]
     fn lists_rows_and_numbers_in_a_text_are_written_out_for_every_table() {
@@ -318,12 +323,12 @@ mod tests {
         let wrong = |from: &str, to: &str| read(&LISTS.replace(from, to)).unwrap_err();
         assert!(wrong("t{table} WHERE", "t{tabel} WHERE").contains("did you mean :table?"));
         assert!(wrong("[1, \"tables\"]", "[1, 20000]").contains("at most 10000 numbers"));
-        assert!(wrong("VALUES (:new, :c)", "VALUES (:hot, :c)").contains(":hot is a list, which no row may have"));
+        assert!(wrong("VALUES (:new, :c)", "VALUES (:hot, :c)").contains(":hot is a list, which a row cannot contain"));
         assert!(
             wrong("VALUES (:new, :c)", "SELECT :new, :c").contains("rows needs an INSERT that ends in VALUES (...)")
         );
-        assert!(wrong("next = \"added\"", "next = \"aded\"").contains("none of [counters] (added)"));
-        assert!(wrong("after = \"id\"", "after = \"c\"").contains("no parameter with a range or a counter"));
+        assert!(wrong("next = \"added\"", "next = \"aded\"").contains("not one of [counters] (added)"));
+        assert!(wrong("after = \"id\"", "after = \"c\"").contains("not a parameter with a range or a counter"));
         assert!(wrong("rows / 2 + 1", "rows / two").contains("rows, tables, and + - * /"));
     }
 
@@ -381,12 +386,12 @@ mod tests {
     #[test]
     fn mistakes_say_where_they_are() {
         let wrong = |from: &str, to: &str| read(&TEXT.replace(from, to)).unwrap_err();
-        assert!(wrong("b=:name", "b=:nam").contains("transaction one, statement 1: :nam is none"));
+        assert!(wrong("b=:name", "b=:nam").contains("transaction one, statement 1: :nam is not one"));
         assert!(wrong("b=:name", "b=:nam").contains("did you mean :name?"));
         assert!(wrong("weight = 3", "wieght = 3").contains("line 10"), "{}", wrong("weight = 3", "wieght = 3"));
         assert!(wrong("[-5, 5]", "[5, -5]").contains("parameter id"));
         assert!(wrong("letters = 3", "letters = 3, distribution = \"uniform\"").contains("parameter word"));
-        assert!(wrong("\"two\"", "\"one\"").contains("a name of its own"));
+        assert!(wrong("\"two\"", "\"one\"").contains("a unique name of letters"));
         assert!(read("transaction = []").is_err() && read("x").is_err());
     }
 }

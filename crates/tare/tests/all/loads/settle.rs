@@ -5,7 +5,8 @@ use serde_json::Value;
 
 fn study(engine: &str, workload: &str) -> String {
     format!(
-        "name = \"settle\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"update_non_index\"\ntables = 1\nrows = 100\n\
+        "name = \"settle\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"update_non_index\"\ntables = 1\nrows \
+         = 100\n\
          threads = 2\n{workload}\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 1\nsample_s = 0.5\n"
     )
 }
@@ -86,5 +87,5 @@ fn a_statement_that_is_refused_fails_the_trial_and_a_load_without_a_rest_is_refu
     assert!(reason.contains("settling the server before the first sample: VACUM: "), "{reason}");
     let (_, err) =
         world.exits(3, &["run", "query-21", "--engine", "sqlite", "--dry-run", "--set", "workload.settle_s=5"]);
-    assert!(err.contains("goes from its warm-up into its samples without a rest"), "{err}");
+    assert!(err.contains("has no pause between its warm-up and its samples"), "{err}");
 }

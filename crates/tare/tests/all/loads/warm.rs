@@ -4,7 +4,8 @@ use crate::support::{World, trials, verified};
 
 fn study(engine: &str, more: &str) -> String {
     format!(
-        "name = \"warm\"\n[engine]\nname = \"{engine}\"\n[workload]\nrows = 20000\ntables = 2\npreload = \"on\"\n{more}\n\
+        "name = \"warm\"\n[engine]\nname = \"{engine}\"\n[workload]\nrows = 20000\ntables = 2\npreload = \
+         \"on\"\n{more}\n\
          [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.3\n"
     )
 }
@@ -41,7 +42,7 @@ fn a_pool_that_is_too_small_for_the_data_fails_the_trial_with_what_to_do() {
     let set = ["--set", "engine.options.innodb_buffer_pool_size=6M", "--set", "workload.rows=60000"];
     let (_, err) = world.exits(4, &[&["run", &study, "--out", "results"], &set[..]].concat());
     let reason = trials(&world.path("results"))[0]["reason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("less than 99%: give it a larger pool"), "{reason}\n{err}");
+    assert!(reason.contains("less than 99%: configure a larger pool"), "{reason}\n{err}");
 }
 
 #[test]
