@@ -15,28 +15,28 @@ pub enum FilesError {
     #[error("cannot {doing} {}: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// A link stands where a file or folder of ours belongs.
-    #[error("{} is a symbolic link, and links are not followed here: remove it, or name the place it leads to", .0.display())]
+    #[error("{} is a symbolic link, which is not followed here: remove it, or give its target", .0.display())]
     Link(PathBuf),
     /// What is written to it would be written to another file of who knows whom.
-    #[error("{} has further names (hard links), which may be another's: put a copy in its place", .0.display())]
+    #[error("{} has further hard links, which may belong to another user: replace it by a copy", .0.display())]
     Linked(PathBuf),
     /// Something else has that name: a pipe, a device, a folder.
-    #[error("{} is no {expected}: remove it, or name another place", path.display())]
+    #[error("{} is not a {expected}: remove it, or give another path", path.display())]
     WrongKind { path: PathBuf, expected: &'static str },
     /// Someone else's: what it holds may be chosen to harm.
     #[error(
-        "{} belongs to user {owner}, and this process runs as user {me}: use a place of your own, or remove it after \
-         looking at what it holds", path.display()
+        "{} belongs to user {owner}, and this process runs as user {me}: use a path of your own, or check its content \
+         and remove it", path.display()
     )]
     Foreign { path: PathBuf, owner: u32, me: u32 },
     /// Others may write to it, so what it holds may be theirs.
     #[error(
-        "others may write to {} (mode {mode:04o}), so what it holds is not believed: look at it, remove it, or close it \
-         with chmod go-w", path.display()
+        "others may write to {} (mode {mode:04o}), so its content is not trusted: check it, remove it, or run chmod \
+         go-w", path.display()
     )]
     Open { path: PathBuf, mode: u32 },
     /// A name that leads out of the folder that it was given for.
-    #[error("{} does not lie inside {}", path.display(), folder.display())]
+    #[error("{} is not inside {}", path.display(), folder.display())]
     Outside { path: PathBuf, folder: PathBuf },
     /// It holds more than is read into memory.
     #[error("{} is larger than {limit} bytes, the most that is read", path.display())]

@@ -56,8 +56,7 @@ pub const fn objective<S: Paced>() -> Key<S> {
 pub const fn preload<S>(get: fn(&S) -> Option<bool>, set: fn(&mut S, bool)) -> Key<S> {
     Key::switch(
         "preload",
-        "on: every table and every index is read from end to end before the first sample, and the trial fails where \
-         the \
+        "on: every table and every index is read from end to end before the first sample, and the trial fails where the \
          server then holds less than 99% of them",
         get,
         set,
@@ -67,8 +66,7 @@ pub const fn preload<S>(get: fn(&S) -> Option<bool>, set: fn(&mut S, bool)) -> K
 pub const fn warmup_runs<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
     Key::whole(
         "warmup_runs",
-        "executions of each query (dbt3) or runs of the program (command) before the measured ones \
-         (sampling.samples), left \
+        "executions of each query (dbt3) or runs of the program (command) before the measured ones (sampling.samples), left \
          out of all figures",
         (0, 100_000),
         get,

@@ -52,8 +52,7 @@ impl Diagnostics for MariadbDiagnostics {
             Some("ON") => {}
             Some(_) => {
                 return Err(Unavailable(
-                    "performance_schema is OFF in this server, and only a restart with performance_schema=ON can \
-                     change \
+                    "performance_schema is OFF in this server, and only a restart with performance_schema=ON can change \
                      that: leave it out of [engine.options]"
                         .to_owned(),
                 ));
@@ -68,8 +67,7 @@ impl Diagnostics for MariadbDiagnostics {
         }
         self.switch("YES")?;
         let on = self.rows(&format!(
-            "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND TIMED = 'YES' AND \
-             ({})",
+            "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND TIMED = 'YES' AND ({})",
             like("NAME")
         ))?;
         let on = on.first().and_then(|row| row.first()?.clone()).unwrap_or_default();

@@ -61,8 +61,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("conf.d")).unwrap();
         std::fs::write(folder.path().join("conf.d/a.cnf"), "[mariadb-10.11]\nmax_connections=7\n").unwrap();
         std::fs::write(folder.path().join("conf.d/a.txt"), "[mysqld]\nmax_connections=8\n").unwrap();
-        let text = "[client]\nsocket=/x\npassword=secret\n[mysqld]\n# a comment\ninnodb-buffer-pool-size = 64M # and \
-            one\n\
+        let text = "[client]\nsocket=/x\npassword=secret\n[mysqld]\n# a comment\ninnodb-buffer-pool-size = 64M # and one\n\
                     sql_mode=\"A,B\"\nskip-name-resolve\ndatadir=/var/lib/mysql\nlog_bin = /var/log/x\n\
                     [mariadb-10.5]\nmax_connections=5\n!includedir conf.d\n";
         std::fs::write(&path, text).unwrap();

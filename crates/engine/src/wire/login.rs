@@ -124,8 +124,7 @@ fn kept_secret() -> SqlError {
 
 fn unsupported(method: &str) -> SqlError {
     let message = format!(
-        "the account needs authentication by {method}; supported: {NATIVE_PASSWORD}, {CACHING_SHA2}: use another \
-         account"
+        "the account needs authentication by {method}; supported: {NATIVE_PASSWORD}, {CACHING_SHA2}: use another account"
     );
     SqlError::own(SqlErrorKind::Other, message)
 }

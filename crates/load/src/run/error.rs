@@ -27,8 +27,8 @@ pub enum RunError<C, O> {
     Panicked { thread: usize },
     /// Clients that never were ready: the server let them in and did not answer what they ask first.
     #[error(
-        "{threads} client threads were not connected and ready {patience_s} s after the one before them: the server does \
-         not answer what a session begins with"
+        "{threads} client threads were not connected and ready {patience_s} s after the previous one: the server does \
+         not answer the first requests of a session"
     )]
     NotConnected { threads: usize, patience_s: f64 },
     /// Transactions that were under way when a sample ended were not answered.

@@ -150,7 +150,7 @@ pub(super) fn finding(drift: &Drift) -> Finding {
         left.join(", ")
     );
     let severity = if drift.cov < NOTABLE { Severity::Good } else { Severity::Note };
-    let cost = "samples drift by as much whatever is set; adjusting by a probe takes out what the probe shows of it";
+    let cost = "samples drift by as much with any setting; adjustment by a probe removes the part that the probe shows";
     let best = drift.probes.iter().min_by(|a, b| a.left.total_cmp(&b.left)).filter(|best| best.left <= WORTH_IT);
     let mut finding = Finding::new("drift", value, severity, cost);
     // Known work is not the study's: whether a probe helps that is asked of its own samples.

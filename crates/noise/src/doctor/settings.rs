@@ -101,7 +101,7 @@ fn aslr(system: &System) -> Finding {
             "aslr",
             "off on the whole machine",
             Severity::Note,
-            "steady, but one layout only; and a protection less for every program",
+            "steady, but only one layout, and less protection for every program",
         )
         .command(Some("sudo sysctl kernel.randomize_va_space=2".to_owned())),
         Err(error) => Finding::new("aslr", error.to_string(), Severity::Note, "it cannot be seen from here"),
@@ -131,7 +131,7 @@ fn frequency(system: &System) -> Finding {
             "frequency",
             "not visible",
             Severity::Note,
-            "the hypervisor or the firmware chooses it, and nothing here shows which run was slow by it",
+            "the hypervisor or the firmware chooses it, and this machine does not show which runs it slowed down",
         ),
     }
 }

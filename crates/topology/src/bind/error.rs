@@ -19,12 +19,12 @@ pub enum BindError {
     #[error("reading the memory policy from {path} failed: {source}")]
     ReadPolicy { path: String, source: io::Error },
     /// Where the pages of shared memory are is not known.
-    #[error("where the shared memory of process {pid} lies is not known: {reason}")]
+    #[error("the location of the shared memory of process {pid} is unknown: {reason}")]
     ReadShared { pid: i32, reason: String },
     /// A policy that [`MemoryPolicy`] has no word for.
     #[error("{path} shows a memory policy that is not supported: {found:?}")]
     UnknownPolicy { path: String, found: String },
     /// The kernel took another policy than asked.
-    #[error("the memory policy was to be {requested}, but the kernel shows {found}")]
+    #[error("the memory policy should be {requested}, but the kernel shows {found}")]
     PolicyDiffers { requested: MemoryPolicy, found: MemoryPolicy },
 }

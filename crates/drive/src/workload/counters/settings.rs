@@ -44,8 +44,7 @@ impl Default for CountersSettings {
 impl Keyed for CountersSettings {
     const KEYS: &'static [Key<Self>] = &[
         key!(words "strategy" in strategy,
-            "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters-study lists them; std-mutex \
-             is \
+            "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters-study lists them; std-mutex is \
              Rust's, and libstdc++'s std::mutex is pthread-mutex)"),
         key!(words "generator" in generator,
             "faithful: libc rand() and its lock, as published; corrected: one generator per thread"),
@@ -68,7 +67,7 @@ impl Keyed for CountersSettings {
             },
         ),
         key!(words "memory_scope" in memory_scope,
-            "what placement.memory (default: interleaved over all nodes) applies to: payload: counters \
+            "what placement.memory applies to (default: interleaved over all nodes); payload: counters \
              and data, as the published argument numa; process: everything, as numactl --interleave=all"),
     ];
 }

@@ -41,8 +41,7 @@ impl Keyed for OltpSettings {
         key!(optional whole "warmup_threads" in warm.threads, (1, 65_536),
             "its client threads; absent: as in workload.threads"),
         key!(words "warmup_until" in warm.until,
-            "when it ends: time (warmup_limit_s), pool (the server's pool grew by less than 0.1% of the data in 10 s) \
-             or \
+            "when it ends: time (warmup_limit_s), pool (the server's pool grew by less than 0.1% of the data in 10 s) or \
              throughput (the last 10 s less than 2% above the 10 s before)"),
         Key::positive(
             "warmup_limit_s",

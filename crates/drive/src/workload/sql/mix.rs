@@ -211,8 +211,7 @@ mod tests {
 
     const TEXT: &str = "[parameters]\nid = { range = [-5, 5] }\nname = { list = [\"a\", 7] }\nword = { letters = 3 }\n\
         [[transaction]]\nname = \"one\"\nstatements = [\"SELECT ':id', a::text FROM t WHERE id = :id AND b=:name;\"]\n\
-        [[transaction]]\nname = \"two\"\nweight = 3\nstatements = [\"UPDATE t SET a = :word WHERE id = :id OR k = \
-        :id\", \"SELECT 1\"]\n";
+        [[transaction]]\nname = \"two\"\nweight = 3\nstatements = [\"UPDATE t SET a = :word WHERE id = :id OR k = :id\", \"SELECT 1\"]\n";
 
     fn read(text: &str) -> Result<Mix, String> {
         Mix::read(text, &FileChanges::default())
@@ -249,8 +248,7 @@ mod tests {
 
     #[test]
     fn what_a_statement_does_is_known_from_reading_the_file() {
-        let text = "[[transaction]]\nname = \"a\"\nstatements = [\" select 1\", \"SELECT 1 For Update\", \"UPDATE t \
-            SET a = 1\"]\n\
+        let text = "[[transaction]]\nname = \"a\"\nstatements = [\" select 1\", \"SELECT 1 For Update\", \"UPDATE t SET a = 1\"]\n\
             [[transaction]]\nname = \"b\"\nstatements = [\"SELECT 1\", \"SELECT 2\"]\n";
         let mix = read(text).unwrap();
         let reads: Vec<bool> = mix.statements().map(|statement| statement.reads).collect();
@@ -260,13 +258,10 @@ mod tests {
 
     const LISTS: &str = "[sizes]\nrows = 1000\n[counters]\nadded = \"rows\"\n[parameters]\n\
         table = { range = [1, \"tables\"] }\nid = { range = [1, \"rows\"], draw = \"statement\" }\n\
-        to = { after = \"id\", plus = 99 }\nhot = { range = [\"rows / 2 + 1\", \"rows / 2 + 1\"], count = 3, step = 1 \
-        }\n\
+        to = { after = \"id\", plus = 99 }\nhot = { range = [\"rows / 2 + 1\", \"rows / 2 + 1\"], count = 3, step = 1 }\n\
         new = { next = \"added\" }\nc = { template = \"##-@@\" }\n\
-        [[transaction]]\nname = \"lists\"\nstatements = [\"SELECT c FROM t{table} WHERE id IN (:hot) OR id BETWEEN \
-        :id AND :to\"]\n\
-        [[transaction]]\nname = \"rows\"\nstatements = [{ sql = \"INSERT INTO t{table} (id, c) VALUES (:new, :c)\", \
-        rows = 2, times = 3 }]\n";
+        [[transaction]]\nname = \"lists\"\nstatements = [\"SELECT c FROM t{table} WHERE id IN (:hot) OR id BETWEEN :id AND :to\"]\n\
+        [[transaction]]\nname = \"rows\"\nstatements = [{ sql = \"INSERT INTO t{table} (id, c) VALUES (:new, :c)\", rows = 2, times = 3 }]\n";
 
     #[test]
     fn lists_rows_and_numbers_in_a_text_are_written_out_for_every_table() {

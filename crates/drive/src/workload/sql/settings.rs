@@ -99,8 +99,7 @@ impl Keyed for SqlSettings {
         ),
         Key::words(
             "builtin",
-            "sql: a file of statements that comes with the program (docs/workloads.md): insert-benchmark or \
-             microbenchmarks",
+            "sql: a file of statements that comes with the program (docs/workloads.md): insert-benchmark or microbenchmarks",
             // The content is stored as `statements`.
             |_| None,
             |s, v| s.set_builtin(&v.to_string()),

@@ -202,8 +202,7 @@ mod tests {
     const TEXT: &str = "[[transaction]]\nname = \"add\"\nstatements = [\"INSERT INTO t VALUES (1)\"]\n\
         [[transaction]]\nname = \"take\"\nstatements = [\"DELETE FROM t\"]\n\
         [[transaction]]\nname = \"look\"\nstatements = [\"SELECT 1\"]\n\
-        [[step]]\nname = \"both\"\ncount = \"rows / 500\"\nroles.a = { run = [\"add\"] }\nroles.b = { run = \
-        [\"take\"] }\n\
+        [[step]]\nname = \"both\"\ncount = \"rows / 500\"\nroles.a = { run = [\"add\"] }\nroles.b = { run = [\"take\"] }\n\
         [[step]]\nname = \"reads\"\nanalyze = [\"t\"]\nroles.a = { run = [\"add\"], rate = 20 }\n\
         roles.b = { run = [\"take\"], rate = 20 }\nroles.c = { run = [\"look\"] }\n";
 

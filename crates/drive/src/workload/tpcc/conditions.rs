@@ -32,8 +32,7 @@ pub const CONDITIONS: [Condition; 12] = [
     },
     Condition {
         number: 2,
-        says: "the next order number of a district follows its largest in orders, and in new orders where there are \
-            any",
+        says: "the next order number of a district follows its largest in orders, and in new orders where there are any",
         place: DISTRICT,
         sql: "SELECT d_w_id, d_id, d_next_o_id - 1, CASE WHEN o.top = d_next_o_id - 1 THEN n.top ELSE o.top END \
               FROM district LEFT JOIN (SELECT o_w_id, o_d_id, MAX(o_id) AS top FROM orders GROUP BY o_w_id, o_d_id) o \
@@ -78,8 +77,7 @@ pub const CONDITIONS: [Condition; 12] = [
         number: 7,
         says: "a line has no date of delivery if, and only if, its order has no carrier",
         place: &["warehouse", "district", "order", "line"],
-        sql: "SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_delivery_d, o_carrier_id FROM order_line LEFT JOIN \
-            orders \
+        sql: "SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_delivery_d, o_carrier_id FROM order_line LEFT JOIN orders \
               ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id \
               WHERE (ol_delivery_d IS NULL AND o_carrier_id IS NOT NULL) \
               OR (ol_delivery_d IS NOT NULL AND o_carrier_id IS NULL)",
@@ -104,8 +102,7 @@ pub const CONDITIONS: [Condition; 12] = [
         number: 10,
         says: "a customer's balance is what was delivered minus what was paid",
         place: CUSTOMER,
-        sql: "SELECT c_w_id, c_d_id, c_id, c_balance, COALESCE(o.cost, 0) - COALESCE(h.paid, 0) FROM customer LEFT \
-            JOIN \
+        sql: "SELECT c_w_id, c_d_id, c_id, c_balance, COALESCE(o.cost, 0) - COALESCE(h.paid, 0) FROM customer LEFT JOIN \
               (SELECT o_w_id, o_d_id, o_c_id, SUM(ol_amount) AS cost FROM orders JOIN order_line \
               ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id WHERE ol_delivery_d IS NOT NULL \
               GROUP BY o_w_id, o_d_id, o_c_id) o ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id LEFT JOIN \

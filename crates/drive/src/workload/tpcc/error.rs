@@ -19,8 +19,7 @@ pub enum TpccError {
     #[error("{statement} in {kind} answered with {found}: expected {expected}; check that the tables are complete")]
     Answer { kind: String, statement: Statement, expected: &'static str, found: String },
     #[error(
-        "consistency condition {number} does not hold (clause 3.3.2.{number}: {says}): {place}: {left} against \
-         {right}. \
+        "consistency condition {number} does not hold (clause 3.3.2.{number}: {says}): {place}: {left} against {right}. \
          The server has lost or invented rows, or another client changed them"
     )]
     Inconsistent { number: usize, says: &'static str, place: String, left: String, right: String },

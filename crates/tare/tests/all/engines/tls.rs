@@ -248,8 +248,7 @@ fn a_study_over_tls_places_and_proves_threads_and_records_how_it_was_encrypted()
         server.require();
         let theirs = &server.theirs;
         let study = theirs.study(&format!(
-            "[placement]\nclient = \"cpus:{last}\"\nserver = \"cpus:{last}\"\nbind = \"thread\"\npairing = \
-             \"same-pu\"\n"
+            "[placement]\nclient = \"cpus:{last}\"\nserver = \"cpus:{last}\"\nbind = \"thread\"\npairing = \"same-pu\"\n"
         ));
         let study = std::fs::read_to_string(&study).unwrap().replace("threads = 2", "threads = 1");
         let study = theirs.world.study(&study);

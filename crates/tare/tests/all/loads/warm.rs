@@ -4,8 +4,7 @@ use crate::support::{World, trials, verified};
 
 fn study(engine: &str, more: &str) -> String {
     format!(
-        "name = \"warm\"\n[engine]\nname = \"{engine}\"\n[workload]\nrows = 20000\ntables = 2\npreload = \
-         \"on\"\n{more}\n\
+        "name = \"warm\"\n[engine]\nname = \"{engine}\"\n[workload]\nrows = 20000\ntables = 2\npreload = \"on\"\n{more}\n\
          [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.3\n"
     )
 }

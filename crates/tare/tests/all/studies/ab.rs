@@ -278,10 +278,8 @@ fn a_verdict_over_sessions_takes_all_of_them_and_a_restart_makes_another_one() {
 #[test]
 fn a_study_that_decides_is_run_as_ab_and_leaves_a_picture() {
     let world = World::new();
-    let study = "name = \"s\"\n[workload]\nname = \"command\"\ncommand = \"true\"\nwarmup_s = 0\n[sampling]\nsamples \
-        = 1\n\
-                 warmup_s = 0\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n[decide]\na = \"command=sleep \
-                 0.02\"\n\
+    let study = "name = \"s\"\n[workload]\nname = \"command\"\ncommand = \"true\"\nwarmup_s = 0\n[sampling]\nsamples = 1\n\
+                 warmup_s = 0\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n[decide]\na = \"command=sleep 0.02\"\n\
                  b = \"command=sleep 0.20\"\nminimum_effect = \"10%\"\nbudget_s = 40\nseed = 3\n"
         .replace("warmup_s = 0\n[sampling]", "[sampling]");
     std::fs::write(world.path("s.toml"), study).unwrap();

