@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_whole_map_of_a_machine_has_nobody_and_the_map_of_one_user_has_not() {
+    fn only_the_map_of_a_whole_machine_has_the_overflow_user() {
         assert!(maps("         0          0 4294967295\n", 65534));
         assert!(!maps("         0       1000          1\n", 65534));
         assert!(!maps("", 65534));

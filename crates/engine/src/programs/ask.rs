@@ -100,8 +100,8 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let tree = ProcessTree::planned();
     // A user who only plans may have no state directory.
     let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &tree).ok());
-    let doors = tree.begin(&mut command).map_err(unheard)?;
-    before_exec(&mut command, Before { doors, ..Before::default() });
+    let groups = tree.begin(&mut command).map_err(unheard)?;
+    before_exec(&mut command, Before { groups, ..Before::default() });
     let (answer, answered) = channel();
     // The thread reads to the end of the pipe. If nothing is started, dropping `command` closes the other end.
     let reader = Builder::new().spawn(move || drop(answer.send(read(stdout)))).map_err(ThreadRefused::from);

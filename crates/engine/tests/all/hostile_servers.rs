@@ -171,7 +171,7 @@ fn authentication_without_end() {
 }
 
 #[test]
-fn a_method_of_authentication_that_nobody_knows_is_named() {
+fn an_unknown_method_of_authentication_is_named() {
     let fake = Fake::new(|mut stream| {
         let _ = stream.write_all(&greeting(false));
         let _ = hear(&mut stream) && stream.write_all(&packet(2, b"\xfesome_new_method\0")).is_ok();
@@ -288,7 +288,7 @@ pub fn postgres_answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'stat
 }
 
 #[test]
-fn a_postgresql_that_is_none_or_asks_for_what_nobody_knows() {
+fn a_postgresql_that_is_none_or_requests_something_unknown() {
     let fake = Fake::new(|mut stream| {
         let _ = hear(&mut stream) && stream.write_all(b"HTTP/1.1 400 Bad Request\r\n").is_ok();
         let _ = hear(&mut stream);

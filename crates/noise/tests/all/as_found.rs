@@ -68,7 +68,7 @@ fn nothing_of_a_living_trial_is_undone() {
 }
 
 #[test]
-fn somebody_elses_value_is_left_alone_and_is_an_error() {
+fn a_value_of_another_program_is_left_alone_and_is_an_error() {
     let machine = left_by_a_killed_trial();
     machine.put(SWAPPINESS, "33\n");
     let error = recover_trial(&machine.system(), &machine.state(), machine.dir.path(), PATIENCE).unwrap_err();
