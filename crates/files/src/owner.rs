@@ -21,7 +21,7 @@ pub(crate) fn me() -> u32 {
 
 /// What an open file or folder is.
 pub(crate) fn stat(file: impl AsFd, path: &Path) -> Result<Stat> {
-    rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))
+    rustix::fs::fstat(file).map_err(|e| FilesError::io("access", path, e))
 }
 
 /// User id of who owns `path`; a link's own, not that of the place it leads to.
@@ -29,7 +29,7 @@ pub(crate) fn stat(file: impl AsFd, path: &Path) -> Result<Stat> {
 /// # Errors
 /// When it cannot be looked at.
 pub fn owner_of(path: &Path) -> Result<u32> {
-    Ok(rustix::fs::lstat(path).map_err(|e| FilesError::io("look at", path, e))?.st_uid)
+    Ok(rustix::fs::lstat(path).map_err(|e| FilesError::io("access", path, e))?.st_uid)
 }
 
 /// Whose files are believed.
@@ -145,7 +145,7 @@ impl Rights {
 
     /// Of what is made in a folder: private where that is.
     pub fn inside(folder: BorrowedFd<'_>, path: &Path) -> Result<Self> {
-        let stat = rustix::fs::fstat(folder).map_err(|e| FilesError::io("look at the folder of", path, e))?;
+        let stat = rustix::fs::fstat(folder).map_err(|e| FilesError::io("access the folder of", path, e))?;
         Ok(if stat.st_mode & OTHERS_ENTER == 0 { Self::PRIVATE } else { Self::SHOWN })
     }
 }
@@ -166,7 +166,7 @@ impl Audience {
     /// # Errors
     /// What the system says.
     pub fn of(open: impl AsFd, path: &Path) -> Result<Self> {
-        let stat = rustix::fs::fstat(open).map_err(|e| FilesError::io("look at", path, e))?;
+        let stat = rustix::fs::fstat(open).map_err(|e| FilesError::io("access", path, e))?;
         Ok(if stat.st_mode & OTHERS_ENTER == 0 { Self::Owner } else { Self::Anyone })
     }
 

@@ -47,8 +47,8 @@ pub enum NoiseError {
     ChangedMeanwhile { path: String, ours: String, found: String },
     /// A setting of an earlier trial is still on the machine, so nothing may be measured.
     #[error(
-        "this machine is not as it was found: {left}; put it back with `tare restore`, as the user who ran it, and \
-         run again"
+        "settings of this machine do not have their original values: {left}; restore them with `tare restore`, as the \
+         user who ran it, and run again"
     )]
     NotAsFound { left: String },
     /// Another run of this tool has the machine.

@@ -185,7 +185,7 @@ impl Control {
                 |path: &Path| OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
             Ok([open(&command)?, open(&answer)?])
         };
-        let pipes = made().map_err(|e| Unavailable(format!("cannot make perf's control pipes: {e}")))?;
+        let pipes = made().map_err(|e| Unavailable(format!("cannot create perf's control pipes: {e}")))?;
         Ok(Self { command, answer, pipes })
     }
 
@@ -327,7 +327,7 @@ mod tests {
         // Sparse files, which use no disk space. The sleep lets the limit be set before the script writes.
         script.args(["-c", "sleep 0.3; truncate -s 512M few; truncate -s 2G many"]).current_dir(folder.path());
         let mut perf = Perf::start(script.stdout(Stdio::null()).stderr(Stdio::null())).unwrap();
-        assert!(!perf.0.wait().unwrap().success(), "it wrote what it liked");
+        assert!(!perf.0.wait().unwrap().success(), "its output was not limited");
         let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap());
         let mut files: Vec<_> = files.map(|file| (file.file_name(), file.metadata().unwrap().len())).collect();
         files.sort();

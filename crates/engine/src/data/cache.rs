@@ -291,7 +291,7 @@ mod tests {
         let since = changed.duration_since(std::time::UNIX_EPOCH).unwrap();
         let second = std::time::UNIX_EPOCH + std::time::Duration::from_secs(since.as_secs());
         file.set_modified(second).unwrap();
-        assert!(is_complete(data.parent().unwrap(), &key), "whole seconds are what archives keep");
+        assert!(is_complete(data.parent().unwrap(), &key), "archives keep only whole seconds");
         file.set_modified(second + std::time::Duration::from_secs(1)).unwrap();
         assert!(!is_complete(data.parent().unwrap(), &key));
     }
@@ -307,7 +307,7 @@ mod tests {
         };
         let data = cached(cache.path(), &key, make).unwrap();
         cached(cache.path(), &key, make).unwrap();
-        assert_eq!(made.load(Ordering::SeqCst), 1, "believed as it is");
+        assert_eq!(made.load(Ordering::SeqCst), 1, "an unchanged entry is used again");
         let planted: [&dyn Fn(); 3] = [
             &|| fs::write(data.join("file"), "evil").unwrap(),
             &|| fs::write(data.join("trigger.TRG"), "evil").unwrap(),

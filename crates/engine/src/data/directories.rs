@@ -59,7 +59,7 @@ impl Drop for PrivateDirectory {
 
 fn check_private(path: &Path) -> Result<(), EngineError> {
     let fail = |reason: &str| Err(EngineError::Directory { path: path.to_owned(), reason: reason.to_owned() });
-    let found = fs::symlink_metadata(path).map_err(|source| EngineError::io("look at", path, source))?;
+    let found = fs::symlink_metadata(path).map_err(|source| EngineError::io("access", path, source))?;
     if !found.is_dir() {
         return fail("is not a directory; a run directory must be absent or an empty private directory");
     }
@@ -124,7 +124,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(
     for entry in list {
         let entry = entry.map_err(|source| EngineError::io("list the data directory", from, source))?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(|error| EngineError::io("look at", &source, error))?;
+        let kind = entry.file_type().map_err(|error| EngineError::io("access", &source, error))?;
         if kind.is_dir() {
             DirBuilder::new()
                 .mode(0o700)

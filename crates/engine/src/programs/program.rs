@@ -52,7 +52,7 @@ impl Binary {
         version: String,
         libraries: Option<String>,
     ) -> Result<Self, EngineError> {
-        let file = path.metadata().map_err(|source| EngineError::io("look at", &path, source))?;
+        let file = path.metadata().map_err(|source| EngineError::io("access", &path, source))?;
         let changed = format!("{} bytes; modified {}.{}", file.len(), file.mtime(), file.mtime_nsec());
         let identity = format!("{version}; {}; {changed}", path.display());
         let build_id = build_id(&path);

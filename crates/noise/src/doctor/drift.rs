@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(drift.groups, 10);
         assert!((drift.cov - 0.036).abs() < 0.01, "{drift:?}");
         assert!(drift.probes[0].left < 0.02 && drift.probes[1].left > 0.5, "{drift:?}");
-        assert_eq!(drift.probes[2].left, 1.0, "what never varies explains nothing");
+        assert_eq!(drift.probes[2].left, 1.0, "a constant probe explains no drift");
         let finding = finding(&drift);
         assert_eq!(finding.command.as_deref(), Some("tare doctor --study STUDY"));
         assert!(finding.value.contains("alongside, 0.0"), "{}", finding.value);

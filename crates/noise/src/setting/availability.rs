@@ -185,7 +185,7 @@ impl Level {
         system
             .may_write(&control)
             .err()
-            .map(|_| Lacking::Right(format!(" to make a control group in {}: run with sudo", shield::CGROUP)))
+            .map(|_| Lacking::Right(format!(" to create a control group in {}: run with sudo", shield::CGROUP)))
     }
 }
 

@@ -83,7 +83,8 @@ impl Keyed for CommandSettings {
         ),
         Key::words(
             "metrics",
-            "what its output holds: sysbench, pgbench, hammerdb, json POINTER as NAME, regex PATTERN as NAME (one or a \
+            "what its output contains: sysbench, pgbench, hammerdb, json POINTER as NAME, regex PATTERN as NAME (one \
+             or a \
              list); absent: its time, CPU time, memory, faults and switches are the result",
             |s| {
                 let words: Vec<String> = s.metrics.iter().map(ToString::to_string).collect();

@@ -108,7 +108,7 @@ mod tests {
             let said = of(queries, scale);
             assert!(said / took < 2.0 && took / said < 2.0, "{queries} at {scale}: {said} and {took}");
         }
-        assert!((of("all", 0.01) / 22.0 / 0.0095 - 1.0).abs() < 0.05, "the parts are those of a mean");
+        assert!((of("all", 0.01) / 22.0 / 0.0095 - 1.0).abs() < 0.05, "the times of all queries add up to the mean");
         assert_eq!(of("21", 10.0), of("1", 10.0));
     }
 }

@@ -207,7 +207,7 @@ impl OltpSettings {
         }
     }
 
-    pub(super) fn way(&self) -> SendMode {
+    pub(super) fn send_mode(&self) -> SendMode {
         if self.prepared { SendMode::Prepared } else { SendMode::Text }
     }
 
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(dead(Workload::ReadOnly, |c| c.point_selects = 1), None);
         assert_eq!(dead(Workload::WriteOnly, |c| c.range_size = 5), Some("range_size"));
         assert_eq!(dead(Workload::UpdateIndex, |c| c.index_updates = 2), None);
-        assert_eq!(dead(Workload::UpdateIndex, |_| {}), None, "what is left as it is does no harm");
+        assert_eq!(dead(Workload::UpdateIndex, |_| {}), None, "a default is accepted");
     }
 
     #[test]

@@ -293,6 +293,6 @@ mod tests {
     fn a_rate_is_not_kept_where_what_is_missing_waits() {
         assert!(falls_behind(1286.0, 1103.0, 183.0), "a queue that grew for half a second");
         assert!(!falls_behind(100.0, 85.0, 3.0), "fewer arrived by chance");
-        assert!(!falls_behind(1000.0, 960.0, 150.0), "slow, and not behind");
+        assert!(!falls_behind(1000.0, 960.0, 150.0), "slow, but not behind");
     }
 }

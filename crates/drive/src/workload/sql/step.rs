@@ -220,7 +220,7 @@ mod tests {
             a.done();
             ahead += 1;
         }
-        assert_eq!(ahead, AHEAD, "b has done nothing");
+        assert_eq!(ahead, AHEAD, "b has not run yet");
         assert_eq!(a.idle(), Some(LOOK_AGAIN));
         let mut done = (AHEAD, 0);
         for _ in 0..100 {
