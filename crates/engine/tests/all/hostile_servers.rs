@@ -209,7 +209,7 @@ fn packets_out_of_order() {
         let _ = stream.write_all(&packet(7, &[0, 0, 0, 2, 0, 0, 0]));
     });
     let error = fails(&fake, |session| session.run("SELECT 1").map(drop));
-    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("number 7 came, expected 1"), "{error}");
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("received number 7, expected 1"), "{error}");
 }
 
 #[test]
