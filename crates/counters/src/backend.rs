@@ -54,7 +54,7 @@ pub struct UnknownBackend {
 impl fmt::Display for UnknownBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = Backend::ALL.map(Backend::name).join(", ");
-        write!(f, "no counter backend is called {:?}; expected one of {known}", self.given)
+        write!(f, "unknown counter backend {:?}; expected one of {known}", self.given)
     }
 }
 

@@ -18,7 +18,7 @@ fn try_backend(backend: Backend) -> Result<isize, String> {
     match backend {
         Backend::RseqGlibc => rseq::glibc().and_then(trust),
         Backend::RseqSelf => rseq::own().and_then(trust),
-        Backend::CpuAtomic => current_cpu().map(|_| 0).ok_or_else(|| "no way to ask for the current CPU".to_owned()),
+        Backend::CpuAtomic => current_cpu().map(|_| 0).ok_or_else(|| "the current CPU cannot be determined".to_owned()),
         Backend::Striped => Ok(0),
     }
 }

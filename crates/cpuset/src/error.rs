@@ -24,7 +24,7 @@ pub enum AffinityError {
     #[error("reading the CPU affinity of {thread} failed: {source}{}", allowed(source, "sched_getaffinity(2)"))]
     Read { thread: ThreadRef, source: io::Error },
     /// The kernel set other CPUs than requested, for example because the control group's cpuset lacks some of them.
-    #[error("{thread} was to run on CPUs {requested}, but the kernel lets it run on {found}")]
+    #[error("{thread} should run on CPUs {requested}, but the kernel lets it run on {found}")]
     Differs { thread: ThreadRef, requested: CpuSet, found: CpuSet },
 }
 
@@ -32,7 +32,7 @@ pub enum AffinityError {
 fn allowed(source: &io::Error, call: &str) -> String {
     match source.kind() {
         io::ErrorKind::PermissionDenied => format!(
-            "; a thread is bound by its own user or by root: run tare as the server's user, or allow {call} in the \
+            "; only its own user or root may bind a thread: run tare as the server's user, or allow {call} in the \
              seccomp filter or security module of this container"
         ),
         _ => String::new(),
@@ -50,7 +50,7 @@ mod tests {
             cpus: CpuSet::from_iter([0]),
             source: io::Error::from_raw_os_error(errno),
         };
-        assert!(bind(1).to_string().contains("not permitted (os error 1); a thread is bound by its own user"));
+        assert!(bind(1).to_string().contains("not permitted (os error 1); only its own user or root may bind"));
         assert!(bind(22).to_string().ends_with("(os error 22)"));
     }
 }

@@ -15,28 +15,28 @@ pub enum FilesError {
     #[error("cannot {doing} {}: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// A symbolic link is in the place of a file or folder of this program.
-    #[error("{} is a symbolic link, and links are not followed here: remove it, or name the place it leads to", .0.display())]
+    #[error("{} is a symbolic link, which is not followed here: remove it, or give its target", .0.display())]
     Link(PathBuf),
     /// The file has further hard links: writing to it would change a file that may belong to another user.
-    #[error("{} has further names (hard links), which may be another's: put a copy in its place", .0.display())]
+    #[error("{} has further hard links, which may belong to another user: replace it by a copy", .0.display())]
     Linked(PathBuf),
     /// Another kind of file has that name: a pipe, a device, a folder.
-    #[error("{} is no {expected}: remove it, or name another place", path.display())]
+    #[error("{} is not a {expected}: remove it, or give another path", path.display())]
     WrongKind { path: PathBuf, expected: &'static str },
     /// It belongs to another user: its content may be malicious.
     #[error(
-        "{} belongs to user {owner}, and this process runs as user {me}: use a place of your own, or remove it after \
-         looking at what it holds", path.display()
+        "{} belongs to user {owner}, and this process runs as user {me}: use a path of your own, or check its content \
+         and remove it", path.display()
     )]
     Foreign { path: PathBuf, owner: u32, me: u32 },
     /// Others may write to it, so its content may come from them.
     #[error(
-        "others may write to {} (mode {mode:04o}), so what it holds is not believed: look at it, remove it, or close it \
-         with chmod go-w", path.display()
+        "others may write to {} (mode {mode:04o}), so its content is not trusted: check it, remove it, or run chmod \
+         go-w", path.display()
     )]
     Open { path: PathBuf, mode: u32 },
     /// A path that leads out of the folder it should be in.
-    #[error("{} does not lie inside {}", path.display(), folder.display())]
+    #[error("{} is not inside {}", path.display(), folder.display())]
     Outside { path: PathBuf, folder: PathBuf },
     /// It is larger than the limit for reading into memory.
     #[error("{} is larger than {limit} bytes, the most that is read", path.display())]

@@ -202,11 +202,11 @@ fn a_file_of_this_users_in_anothers_folder_is_not_read_by_its_name_there() {
     fs::create_dir(&results).unwrap();
     fs::hard_link(&secret, results.join("study.toml")).unwrap();
     let folder = Folder::open(&results, Trust::Anyone).unwrap().unwrap();
-    assert!(folder.read("study.toml", LIMIT).unwrap().is_some(), "both are one user's");
+    assert!(folder.read("study.toml", LIMIT).unwrap().is_some(), "both names belong to the same user");
     chown(&results, Some(12_345), None).unwrap();
     assert!(matches!(folder.read("study.toml", LIMIT), Err(FilesError::Linked(_))));
     fs::remove_file(&secret).unwrap();
-    assert!(folder.read("study.toml", LIMIT).unwrap().is_some(), "it has no other name");
+    assert!(folder.read("study.toml", LIMIT).unwrap().is_some(), "the file has only one link");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(crate) fn me() -> u32 {
 
 /// The metadata of an open file or folder.
 pub(crate) fn stat(file: impl AsFd, path: &Path) -> Result<Stat> {
-    rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))
+    rustix::fs::fstat(file).map_err(|e| FilesError::io("access", path, e))
 }
 
 /// User id of the owner of `path`. A symbolic link is not followed.
@@ -29,7 +29,7 @@ pub(crate) fn stat(file: impl AsFd, path: &Path) -> Result<Stat> {
 /// # Errors
 /// When the path does not exist or may not be accessed.
 pub fn owner_of(path: &Path) -> Result<u32> {
-    Ok(rustix::fs::lstat(path).map_err(|e| FilesError::io("look at", path, e))?.st_uid)
+    Ok(rustix::fs::lstat(path).map_err(|e| FilesError::io("access", path, e))?.st_uid)
 }
 
 /// Which owners of files are trusted.
@@ -146,7 +146,7 @@ impl Rights {
 
     /// Permissions of new files in a folder: private if the folder is.
     pub fn inside(folder: BorrowedFd<'_>, path: &Path) -> Result<Self> {
-        let stat = rustix::fs::fstat(folder).map_err(|e| FilesError::io("look at the folder of", path, e))?;
+        let stat = rustix::fs::fstat(folder).map_err(|e| FilesError::io("access the folder of", path, e))?;
         Ok(if stat.st_mode & OTHERS_ENTER == 0 { Self::PRIVATE } else { Self::SHOWN })
     }
 }
@@ -167,7 +167,7 @@ impl Audience {
     /// # Errors
     /// The system's error.
     pub fn of(open: impl AsFd, path: &Path) -> Result<Self> {
-        let stat = rustix::fs::fstat(open).map_err(|e| FilesError::io("look at", path, e))?;
+        let stat = rustix::fs::fstat(open).map_err(|e| FilesError::io("access", path, e))?;
         Ok(if stat.st_mode & OTHERS_ENTER == 0 { Self::Owner } else { Self::Anyone })
     }
 
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_whole_map_of_a_machine_has_nobody_and_the_map_of_one_user_has_not() {
+    fn only_the_map_of_a_whole_machine_has_the_overflow_user() {
         assert!(maps("         0          0 4294967295\n", 65534));
         assert!(!maps("         0       1000          1\n", 65534));
         assert!(!maps("", 65534));

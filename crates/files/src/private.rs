@@ -80,7 +80,7 @@ impl PrivateFolder {
         let path = std::path::absolute(path).map_err(|e| FilesError::io("resolve", path, e))?;
         match std::fs::symlink_metadata(&path) {
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-            Err(e) => Err(FilesError::io("look at", &path, e)),
+            Err(e) => Err(FilesError::io("access", &path, e)),
             Ok(_) => Self::check(path, access).map(Some),
         }
     }

@@ -160,7 +160,7 @@ pub(crate) fn no_folder(e: Errno, path: &Path) -> FilesError {
 
 /// Whether it is a link of /proc. The kernel must follow it, because its text does not name its target.
 fn is_of_the_kernel(link: &OwnedFd, path: &Path) -> Result<bool> {
-    let system = rustix::fs::fstatfs(link).map_err(|e| FilesError::io("look at", path, e))?;
+    let system = rustix::fs::fstatfs(link).map_err(|e| FilesError::io("access", path, e))?;
     Ok(system.f_type == rustix::fs::PROC_SUPER_MAGIC)
 }
 

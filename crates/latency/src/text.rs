@@ -50,12 +50,12 @@ impl Latencies {
         };
         let counts = bytes.len().checked_sub(HEADER).ok_or_else(|| wrong("too short"))?;
         if number(4, 4) != Some(counts as u64) {
-            return Err(wrong("another length than it says"));
+            return Err(wrong("its length differs from the recorded length"));
         }
         // The highest value of a histogram that grew is the end of its last bucket.
         let (low, high) = (number(16, 8), number(24, 8).unwrap_or(0));
         if number(12, 4) != Some(DIGITS.into()) || low != Some(1) || !(2..2 * HIGHEST_NS).contains(&high) {
-            return Err(wrong("another range, or other digits"));
+            return Err(wrong("another range or number of digits"));
         }
         let histogram =
             Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| DecodeError(e.to_string()))?;

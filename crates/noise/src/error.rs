@@ -28,7 +28,7 @@ pub enum NoiseError {
     #[error("the probe's two threads cannot wake each other: {0}")]
     Probe(io::Error),
     /// No machine-wide setting has this name.
-    #[error("no machine-wide setting is called {name:?}; known are: {known}")]
+    #[error("unknown machine-wide setting {name:?}; expected one of: {known}")]
     UnknownSetting { name: String, known: String },
     /// The setting has no such level.
     #[error("{setting} has no level {level:?}; expected {expected}")]
@@ -37,17 +37,18 @@ pub enum NoiseError {
     #[error("{setting} cannot be set to {level}: {reason}")]
     NotAvailable { setting: &'static str, level: String, reason: String },
     /// The setting was written, or should have this value already, but reads back differently.
-    #[error("{setting} should be {expected}, and is {found}")]
+    #[error("{setting} should be {expected}, but is {found}")]
     NotVerified { setting: &'static str, expected: String, found: String },
     /// Another program changed the value between two writes of this session.
     #[error(
-        "{path} was changed by someone else: this session left it at {ours:?}, and it is {found:?} now; \
-         it is left alone"
+        "{path} was changed by another program: this session set it to {ours:?}, and it is now {found:?}; it is not \
+         restored"
     )]
     ChangedMeanwhile { path: String, ours: String, found: String },
     /// A setting of an earlier trial is still in force, so nothing may be measured.
     #[error(
-        "this machine is not as it was found: {left}; put it back with `tare restore`, as who ran it, and run again"
+        "settings of this machine do not have their original values: {left}; restore them with `tare restore`, as the \
+         user who ran it, and run again"
     )]
     NotAsFound { left: String },
     /// Another run of this tool uses the machine.
@@ -66,7 +67,7 @@ pub enum NoiseError {
     #[error("the journal {path} is not usable: {why}")]
     BadJournal { path: PathBuf, why: String },
     /// The session was closed, for example on a signal; nothing more may be set.
-    #[error("the session was closed: nothing more is set on this machine")]
+    #[error("the session is closed: it changes no more settings")]
     Closed,
     /// There is no directory for the journal.
     #[error("no state directory: set TARE_STATE_DIR, XDG_STATE_HOME or HOME")]

@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path) -> Result<OwnedFd> {
         let is_file = File::from(file.try_clone().map_err(|e| write_error("open", path, e))?)
             .metadata()
             .is_ok_and(|m| m.is_file());
-        return if is_file { Ok(file) } else { Err(bad("it is no regular file")) };
+        return if is_file { Ok(file) } else { Err(bad("it is not a regular file")) };
     }
     Err(bad("it cannot be opened for reading"))
 }
@@ -86,7 +86,7 @@ pub(super) fn lives(pid: i32) -> bool {
 const COMMAND: usize = 200;
 
 pub(super) fn describe(holder: Option<i32>) -> String {
-    let Some(pid) = holder else { return "a process that cannot be seen from here".to_owned() };
+    let Some(pid) = holder else { return "a process that is not visible from here".to_owned() };
     let command = arguments(pid).unwrap_or_default().replace('\0', " ");
     // The command may be another user's, with megabytes of lines.
     let command: String = tare_text::shown_name(command.trim()).chars().take(COMMAND).collect();

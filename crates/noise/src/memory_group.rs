@@ -96,7 +96,7 @@ impl MemoryGroups {
         let may = |path: &Path| rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
         let shown = above.display();
         if !may(&above) || !may(&above.join("cgroup.procs")) {
-            return Err(format!("this user may make no group in {shown}"));
+            return Err(format!("this user may not create a group in {shown}"));
         }
         if version == 1 {
             return Ok(Self { above, version, off: Vec::new() });
@@ -113,7 +113,7 @@ impl MemoryGroups {
         if let [first, ..] = off.as_slice()
             && above.join("cgroup.type").exists()
         {
-            return Err(format!("{shown} hands no {first} controller down"));
+            return Err(format!("{shown} does not delegate the {first} controller"));
         }
         Ok(Self { above, version, off })
     }

@@ -145,7 +145,7 @@ impl Session {
             None => Ok(()),
             Some(file) => Err(NoiseError::NotVerified {
                 setting: setting.name(),
-                expected: "as it was found".to_owned(),
+                expected: "restored".to_owned(),
                 found: format!("{}: {:?}", file.path, file.outcome),
             }),
         }

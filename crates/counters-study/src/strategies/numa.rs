@@ -43,7 +43,7 @@ impl Libnuma {
         };
         // SAFETY: no arguments; must precede all other calls.
         if unsafe { available() } < 0 {
-            return Err("libnuma says this kernel has no NUMA interface".to_owned());
+            return Err("libnuma reports that this kernel has no NUMA interface".to_owned());
         }
         Ok(Self(lookup))
     }

@@ -80,7 +80,7 @@ pub struct Config<'a> {
     pub rounds: u64,
     pub counter_blocks: usize,
     pub counters_per_block: usize,
-    /// Blocks of 16 KiB of data, each with a counter of its own. May be 0 when `data_work` is off.
+    /// Blocks of 16 KiB of data, each with its own counter. May be 0 when `data_work` is off.
     pub data_blocks: usize,
     pub mode: Mode,
     /// Whether rounds make their data steps. If off, a round is its global increments and two calls of the generator

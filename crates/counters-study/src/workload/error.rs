@@ -6,11 +6,11 @@ use tare_text::UnknownWord;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    #[error("no counter strategy is called so: {0}")]
+    #[error("unknown counter strategy: {0}")]
     UnknownStrategy(UnknownWord),
-    #[error("no mode is called so: {0}")]
+    #[error("unknown mode: {0}")]
     UnknownMode(UnknownWord),
-    #[error("no scope of the memory policy is called so: {0}")]
+    #[error("unknown scope of the memory policy: {0}")]
     UnknownScope(UnknownWord),
     /// The requested memory policy could not be set; holds the reason.
     #[error("the memory policy could not be set: {0}")]

@@ -38,7 +38,7 @@ pub(crate) fn glibc() -> Result<isize, String> {
     // SAFETY: glibc documents both as constants, a ptrdiff_t and an unsigned int.
     let (offset, size) = unsafe { (*offset.cast::<isize>(), *size.cast::<c_uint>()) };
     if size == 0 {
-        return Err("glibc was told not to register rseq, or the kernel refused it".to_owned());
+        return Err("glibc is configured not to register rseq, or the kernel refused it".to_owned());
     }
     let cpu = cpu_id(offset).load(Ordering::Relaxed);
     if cpu.cast_signed() < 0 { Err(format!("glibc's rseq area holds no CPU number ({cpu:#x})")) } else { Ok(offset) }

@@ -41,7 +41,7 @@ struct Counted {
 impl Events {
     pub fn begin(place: &Place, clients: &[ThreadRef], connections: &[ThreadRef]) -> Result<Self, Unavailable> {
         if clients.is_empty() && connections.is_empty() {
-            return Err(Unavailable("no thread of either side is known".to_owned()));
+            return Err(Unavailable("no thread of the client or the server is known".to_owned()));
         }
         let of = |name, threads: &[ThreadRef]| match threads {
             [] => Ok(None),
@@ -57,7 +57,7 @@ impl Events {
         let not_there: BTreeSet<&String> = client.iter().chain(&server).flat_map(|one| &one.not_there).collect();
         let names = not_there.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let user_only = client.iter().chain(&server).any(|counted| counted.events.user_only);
-        let shut = || format!("; perf may not look into the kernel: {}", advice(LOOK_INSIDE));
+        let shut = || format!("; perf may not measure the kernel: {}", advice(LOOK_INSIDE));
         let allowed = if user_only { shut() } else { String::new() };
         let missing = (!names.is_empty()).then(|| format!("not counted here: {names}{allowed}"));
         let [client, server] = [client, server].map(|side| side.map(|counted| counted.events));

@@ -78,7 +78,7 @@ pub fn stray(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>
     let (inside, outside) = (bytes(true), bytes(false));
     let share = outside as f64 / (inside + outside).max(1) as f64;
     (share > STRAY)
-        .then(|| format!("{what} was to be {policy}, and {:.1}% of it ({outside} bytes) lies elsewhere", 100.0 * share))
+        .then(|| format!("{what} should be {policy}, but {:.1}% of it ({outside} bytes) is elsewhere", 100.0 * share))
 }
 
 #[cfg(test)]

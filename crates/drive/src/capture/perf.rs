@@ -31,8 +31,7 @@ const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get in
 /// list belong to root and to the group given by the mount options.
 const TRACEPOINTS_REFUSED: &str = "perf may not read the scheduler's tracepoints: run tare as root, or allow it with: \
      sudo sysctl kernel.perf_event_paranoid=-1 && sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing (in \
-     a container root needs CAP_PERFMON); what threads sleep in, and who called it, is capture.waits, which needs \
-     no root";
+     a container root needs CAP_PERFMON); capture.waits records what threads sleep in and the callers, without root";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 /// Levels of kernel.perf_event_paranoid that allow perf to observe the kernel, to sample all CPUs, and to read
 /// tracepoints on all CPUs.
@@ -186,7 +185,7 @@ impl Control {
                 |path: &Path| OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
             Ok([open(&command)?, open(&answer)?])
         };
-        let pipes = made().map_err(|e| Unavailable(format!("cannot make perf's control pipes: {e}")))?;
+        let pipes = made().map_err(|e| Unavailable(format!("cannot create perf's control pipes: {e}")))?;
         Ok(Self { command, answer, pipes })
     }
 
@@ -328,7 +327,7 @@ mod tests {
         // Sparse files, which use no disk space. The sleep lets the limit be set before the script writes.
         script.args(["-c", "sleep 0.3; truncate -s 512M few; truncate -s 2G many"]).current_dir(folder.path());
         let mut perf = Perf::start(script.stdout(Stdio::null()).stderr(Stdio::null())).unwrap();
-        assert!(!perf.0.wait().unwrap().success(), "it wrote what it liked");
+        assert!(!perf.0.wait().unwrap().success(), "its output was not limited");
         let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap());
         let mut files: Vec<_> = files.map(|file| (file.file_name(), file.metadata().unwrap().len())).collect();
         files.sort();

@@ -18,7 +18,7 @@ pub enum SutError {
     #[error(transparent)]
     Observe(#[from] ObserveError),
     /// A connection cannot be bound if its server thread is unknown.
-    #[error("the server does not say which thread serves connection {0}, so that thread cannot be bound")]
+    #[error("the server does not report which thread serves connection {0}, so that thread cannot be bound")]
     NoServerThread(usize),
     /// The threads of two programs could not be paired.
     #[error(transparent)]
@@ -28,11 +28,14 @@ pub enum SutError {
     #[error(transparent)]
     Others(#[from] tare_noise::NoiseError),
     /// Threads of a server that tare did not start are bound only if their original affinities are on disk.
-    #[error("this server is someone else's: its threads are not bound without a journal to put them back from")]
+    #[error(
+        "tare did not start this server: its threads are bound only with a journal from which they can be \
+        restored"
+    )]
     NoJournal,
     #[error(
-        "the server's process is not known, so its background threads cannot be bound: that needs a server on this \
-         machine that says which thread serves a connection"
+        "the server's process is not known, so its background threads cannot be bound: this needs a server on this \
+         machine that reports which thread serves a connection"
     )]
     NoProcess,
     /// Several connections share a thread, so none can be placed alongside its client.
@@ -40,16 +43,16 @@ pub enum SutError {
     Shared(usize, usize, ThreadRef),
     /// Several processes work for one connection, so it has no single place.
     #[error(
-        "a parallel worker of PostgreSQL (process {0}) worked for a connection: it sits where the server's first process \
-         does, and not where the connection was placed; set max_parallel_workers_per_gather = 0 in the server, or leave \
+        "a parallel worker of PostgreSQL (process {0}) worked for a connection: it runs where the server's first \
+         process runs, not where the connection was placed; set max_parallel_workers_per_gather = 0 in the server, or \
+         leave \
          out the server's placement, bind and pairing"
     )]
     Parallel(u32),
     /// A thread that the other host names does not belong to the server.
     #[error(
-        "the clients' host says that thread {tid} here serves connection {connection}, and that thread is in none of the \
-         server's processes: it was not bound; expected the number that the server itself gives, so find out what runs \
-         on the clients' host"
+        "the clients' host reports that thread {tid} serves connection {connection}, but no process of the server has \
+         that thread: it was not bound; check what runs on the clients' host"
     )]
     NotOfServer { connection: usize, tid: i32 },
     /// The other host reported a failure, or its connection was lost.
@@ -63,25 +66,23 @@ pub enum SutError {
 /// Why connections cannot be matched to threads.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Unpaired {
-    #[error(
-        "{found} connections between client and server were found, and {expected} were expected (workload.threads)"
-    )]
+    #[error("found {found} connections between client and server, expected {expected} (workload.threads)")]
     Count { found: usize, expected: usize },
     /// One thread drives several connections: it can be placed alongside one of their server threads only.
     #[error(
-        "client thread {} of process {} drives {connections} connections: it can sit next to one server thread only; \
+        "client thread {} of process {} drives {connections} connections: it can run next to only one server thread; \
          give the client as many threads as connections, or use bind = \"set\"", .thread.tid, .thread.pid
     )]
     Several { thread: ThreadRef, connections: usize },
     /// Several threads work for one connection, as in a thread pool.
     #[error(
-        "{side} threads {} all work for one connection: none of them belongs to it (a thread pool?)",
+        "{side} threads {} all work for one connection, so none can be assigned to it (possibly a thread pool)",
         .threads.iter().map(|thread| thread.tid.to_string()).collect::<Vec<_>>().join(", ")
     )]
     Pool { side: &'static str, threads: Vec<ThreadRef> },
     #[error(
-        "no {side} thread was seen to wait in {connections} of {expected} connections: give the client a longer warm-up \
-         (sampling.warmup_s), in which its threads are looked at"
+        "no {side} thread was seen waiting in {connections} of {expected} connections: give the client a longer \
+         warm-up (sampling.warmup_s), during which its threads are observed"
     )]
     Unseen { side: &'static str, connections: usize, expected: usize },
 }

@@ -213,7 +213,12 @@ mod tests {
         };
         assert_eq!(kind_of("postgres: checkpointer "), Some("checkpointer"));
         assert_eq!(kind_of("postgres: 15/main: parallel worker for PID 4711 "), Some(PARALLEL_WORKER));
-        assert_eq!(kind_of("postgres: somebody shop 10.0.0.5(41234) idle"), None, "whose it is stays with them");
+        assert_eq!(
+            kind_of("postgres: somebody shop 10.0.0.5(41234) idle"),
+            None,
+            "a connection is none of the listed \
+            kinds"
+        );
         assert_eq!(kind_of("checkpointer"), None, "another program");
     }
 }

@@ -35,7 +35,7 @@ impl SubjectWatch {
             return Err(SutError::OtherHost(what));
         }
         if self.is_open() {
-            return Err(SutError::OtherHost("its clients connect in the middle of a measurement".to_owned()));
+            return Err(SutError::OtherHost("its clients connected during a measurement".to_owned()));
         }
         self.clear();
         let proved = self.of_server(serving)?;
@@ -44,7 +44,7 @@ impl SubjectWatch {
         if self.of_server(serving)? == proved {
             return Ok(());
         }
-        Err(SutError::OtherHost("a thread behind its connections ended while it was bound".to_owned()))
+        Err(SutError::OtherHost("a thread that serves its connections ended while it was bound".to_owned()))
     }
 
     fn of_server(&self, serving: &[Option<i32>]) -> Result<Vec<Option<Proved>>, SutError> {
@@ -145,7 +145,7 @@ mod tests {
         let mut watch = watch(thread.pid, cpu, 1).journalled(Some(Arc::clone(&affinities)));
         watch.serves(&[Some(thread.tid)]).unwrap();
         assert_eq!(affinity_of(thread).unwrap(), CpuSet::from(cpu));
-        assert!(Journal::pending(state.path()), "what it had is on disk");
+        assert!(Journal::pending(state.path()), "its original affinity is on disk");
         // A sample within a sample, and connections within a sample, are refused: each would start threads here.
         watch.start().unwrap();
         let deadline = Instant::now() + Duration::from_secs(5);

@@ -310,7 +310,7 @@ mod tests {
             [Quantity::Cpu, Quantity::User].map(|quantity| used.of(quantity).map(f64::round))
         };
         let watched = [client.clone(), server];
-        assert_eq!(cpu_us(&now, &watched), [Some(3100.0), None], "no tick says how it is divided");
+        assert_eq!(cpu_us(&now, &watched), [Some(3100.0), None], "no tick divides the time");
         assert_eq!(cpu_us(&now, &[client]), [Some(0.0), Some(0.0)], "in ticks");
         now.used.user_s += 0.01;
         now.used.system_s += 0.01;

@@ -40,8 +40,8 @@ pub enum LoadError {
     Generator(String),
     /// The server's pool does not hold the preloaded data: it is too small, or other pages displaced them.
     #[error(
-        "preload: the server's pool holds {held} pages of the data's {data}, less than 99%: give it a larger pool, or \
-         smaller tables"
+        "preload: the server's pool holds {held} pages of the data's {data}, less than 99%: configure a larger pool \
+         or smaller tables"
     )]
     NotResident {
         /// Increase of the pages in the pool since the server started.
@@ -50,7 +50,7 @@ pub enum LoadError {
     },
     #[error("{threads} client threads: {source}")]
     Limit { threads: usize, source: LimitTooLow },
-    #[error("this load drives a server, and none was started for it")]
+    #[error("this load needs a server, and none was started for it")]
     NoServer,
 }
 

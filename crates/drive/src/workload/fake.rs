@@ -14,7 +14,7 @@ impl Keyed for FakeSettings {
     const KEYS: &'static [Key<Self>] = &[Key::positive(
         "speed",
         "what the fake load claims to have measured",
-        "transactions a second",
+        "transactions per second",
         |s| Some(s.speed),
         |s, v| s.speed = v,
     )];

@@ -17,8 +17,9 @@ pub const fn distribution<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Valu
 }
 
 const RATE: &str = "rate";
-const RATE_HELP: &str = "transactions a second over all threads (open loop); absent: as fast as they go (closed loop)";
-const TRANSACTIONS: &str = "transactions a second";
+const RATE_HELP: &str = "transactions per second over all threads (open loop); absent: as fast as possible (closed \
+    loop)";
+const TRANSACTIONS: &str = "transactions per second";
 
 /// The rate of an open loop, for loads with a constant rate only.
 pub const fn rate<S>(get: fn(&S) -> Option<f64>, set: fn(&mut S, f64)) -> Key<S> {
@@ -29,8 +30,9 @@ pub const fn rate<S>(get: fn(&S) -> Option<f64>, set: fn(&mut S, f64)) -> Key<S>
 pub const fn rate_of_pace<S: Paced>() -> Key<S> {
     Key::words(
         RATE,
-        "transactions a second over all threads (open loop): one rate, or over each sample 100 to 2000, 100 to 2000 in \
-         20 steps, 100 to 2000 in 1 wave (docs/workloads.md); absent: as fast as they go (closed loop)",
+        "transactions per second over all threads (open loop): one rate, or over each sample 100 to 2000, 100 to 2000 \
+         in \
+         20 steps, 100 to 2000 in 1 wave (docs/workloads.md); absent: as fast as possible (closed loop)",
         |s| {
             s.pace().rate().map(|rate| match rate {
                 Curve::Constant(rate) => rate.into(),
@@ -76,15 +78,16 @@ pub const fn warmup_runs<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) ->
 pub const fn script<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
     Key::words(
         "script",
-        "sysbench: a script of its own (oltp_read_only, oltp_point_select, bulk_insert ...) or the path of yours; \
-         pgbench: tpcb-like, simple-update, select-only or paths of yours, each with @WEIGHT if you like",
+        "sysbench: one of its scripts (oltp_read_only, oltp_point_select, bulk_insert ...) or the path of your \
+         script; pgbench: tpcb-like, simple-update, select-only or paths of your scripts, each with an optional \
+         @WEIGHT",
         get,
         set,
     )
 }
 
 pub const fn options<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
-    Key::words("options", "sysbench, pgbench: further options of theirs, as they stand on a command line", get, set)
+    Key::words("options", "sysbench, pgbench: further options of the program, written as on a command line", get, set)
 }
 
 pub const fn program<S>(get: fn(&S) -> Option<&String>, set: fn(&mut S, String)) -> Key<S> {

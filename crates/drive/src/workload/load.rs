@@ -37,7 +37,7 @@ pub trait Load: Keys {
     }
     /// Whether its clients can be on another host than its server.
     fn clients_elsewhere(&self) -> Result<(), String> {
-        Err(format!("the clients of the workload {} are on this host only: leave out client.host", self.name()))
+        Err(format!("the workload {} runs its clients only on this host: leave out client.host", self.name()))
     }
     fn drives(&self, _engine: &str) -> Result<(), String> {
         Ok(())
@@ -74,7 +74,7 @@ pub trait Load: Keys {
     }
     /// Whether its clients can pause between warm-up and samples, until the server has settled.
     fn settles(&self) -> Result<(), String> {
-        Err(format!("the workload {} goes from its warm-up into its samples without a rest", self.name()))
+        Err(format!("the workload {} has no pause between its warm-up and its samples", self.name()))
     }
     /// Why it has no additional sample for captures; None if it has one.
     fn no_captures(&self) -> Option<&'static str> {

@@ -54,7 +54,7 @@ pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
             Err(LoadError::NotResident { held: pool.held_pages, data: pool.data_pages })
         }
         Some(pool) => Ok(in_words(&pool)),
-        None => Ok("this server does not say what it holds of them".to_owned()),
+        None => Ok("this server does not report how much of them it holds".to_owned()),
     }
 }
 

@@ -202,7 +202,7 @@ mod tests {
             (["verify-full", "VERIFY_IDENTITY", "verify_full"], TlsMode::VerifyFull),
         ] {
             assert!(words.iter().all(|word| word.parse() == Ok(mode)), "{words:?}");
-            assert_eq!(mode.to_string(), words[0], "what a study is written with");
+            assert_eq!(mode.to_string(), words[0], "studies are written in this form");
         }
         assert!("verify".parse::<TlsMode>().unwrap_err().to_string().contains("verify-ca"));
     }

@@ -83,7 +83,8 @@ impl Diagnostics for Unset {
     fn watch_locks(&mut self) -> Result<String, Unavailable> {
         match self.0.watching_sets() {
             true => Err(Unavailable(
-                "instruments of locks would have to be switched on, and nothing is set in a server that someone else runs"
+                "lock instruments would have to be enabled, and tare changes no settings of a server that it did not \
+                 start"
                     .to_owned(),
             )),
             false => self.0.watch_locks(),
@@ -205,7 +206,7 @@ mod tests {
     #[test]
     fn a_server_in_which_nothing_is_set_says_what_it_says_without() {
         let mut sets = Unset(Box::new(Sets(true)));
-        assert!(sets.watch_locks().unwrap_err().0.contains("nothing is set"));
+        assert!(sets.watch_locks().unwrap_err().0.contains("changes no settings"));
         assert_eq!(sets.counters().unwrap()["Questions"], 1.0);
         assert_eq!(Unset(Box::new(Sets(false))).watch_locks().unwrap(), "watched");
     }

@@ -35,7 +35,7 @@ pub enum EngineError {
     #[error("no space left on the file system of {}: {detail}", place.display())]
     DiskFull { place: PathBuf, detail: String },
     /// The data directory was created by another version of the server.
-    #[error("data directory {} was made by version {found}, the server is {expected}", directory.display())]
+    #[error("data directory {} was created by version {found}, but the server is {expected}", directory.display())]
     OtherVersion { directory: PathBuf, found: String, expected: String },
     /// The path of a Unix socket is longer than a socket address can hold.
     #[error("socket path {} has {length} bytes, at most {limit} are possible: use a shorter run directory", path.display())]
@@ -43,16 +43,16 @@ pub enum EngineError {
     /// A directory is not in the required state (private, empty, absent, a data directory).
     #[error("directory {}: {reason}", path.display())]
     Directory { path: PathBuf, reason: String },
-    #[error("no control group can confine the server's memory: {0}")]
+    #[error("cannot limit the server's memory with a control group: {0}")]
     MemoryConfines(String),
     /// A setting is not in effect in the running server.
-    #[error("{setting}: asked for {asked}, the running server has {found}")]
+    #[error("{setting}: requested {asked}, but the running server has {found}")]
     NotInEffect { setting: &'static str, asked: String, found: String },
     /// A login file of the user cannot be used. Never contains a value from it.
     #[error("{}: {reason}", path.display())]
     LoginFile { path: PathBuf, reason: String },
     /// No address is given, and none of the usual sockets exists.
-    #[error("{engine}: nothing says where the server is{}", none_of(.searched))]
+    #[error("{engine}: no address of the server is given{}", none_of(.searched))]
     NoAddress { engine: &'static str, searched: Vec<PathBuf> },
     /// The socket does not exist, or no process listens at the address.
     #[error("no server listens at {address}: {reason}")]
@@ -61,7 +61,7 @@ pub enum EngineError {
     Connect { address: String, source: SqlError },
     #[error("{statement}: {source}")]
     Sql { statement: String, source: SqlError },
-    #[error("filling the data directory: {0}")]
+    #[error("cannot fill the data directory: {0}")]
     Fill(#[source] Box<dyn Error + Send + Sync>),
     #[error(
         "the server (process {pid}) cannot be stopped: sending it a signal failed: {source}; allow kill(2) in the \
@@ -78,9 +78,9 @@ impl EngineError {
     /// The error for an `address` to which no connection could be opened.
     pub(crate) fn unreached(address: &Address, error: &io::Error) -> Self {
         let reason = match (error.kind(), address) {
-            (io::ErrorKind::NotFound, Address::Socket(_)) => "there is no such socket",
+            (io::ErrorKind::NotFound, Address::Socket(_)) => "the socket does not exist",
             (io::ErrorKind::ConnectionRefused, Address::Socket(_)) => {
-                "the socket was left behind by one that has ended"
+                "the socket was left behind by a server that has ended"
             }
             (io::ErrorKind::ConnectionRefused, Address::Tcp(..)) => "the connection was refused",
             _ => {
@@ -168,7 +168,7 @@ const DATABASE_DENIED: u32 = 1044;
 fn none_of(searched: &[PathBuf]) -> String {
     match searched {
         [] => String::new(),
-        paths => format!(", and none of its usual sockets is there ({})", list(paths)),
+        paths => format!(", and none of its usual sockets exists ({})", list(paths)),
     }
 }
 
@@ -179,8 +179,8 @@ fn folders(searched: &[PathBuf]) -> String {
     let (path, others): (Vec<_>, Vec<_>) = searched.iter().cloned().partition(|folder| in_path.contains(folder));
     match (path.len(), others.as_slice()) {
         (0 | 1, _) => list(searched),
-        (_, []) => "the folders of PATH".to_owned(),
-        (_, others) => format!("the folders of PATH, {}", list(others)),
+        (_, []) => "the directories of PATH".to_owned(),
+        (_, others) => format!("the directories of PATH, {}", list(others)),
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
         let others = [PathBuf::from("/nowhere/bin")];
         assert!(path.len() > 1);
         let all = missing(path.iter().chain(&others).cloned().collect());
-        assert_eq!(all.to_string(), "e: p not found in the folders of PATH, /nowhere/bin; install it with: i");
+        assert_eq!(all.to_string(), "e: p not found in the directories of PATH, /nowhere/bin; install it with: i");
         let named = missing(others.to_vec());
         assert_eq!(named.to_string(), "e: p not found in /nowhere/bin; install it with: i");
     }

@@ -99,7 +99,7 @@ impl Reader<'_> {
 
     fn take(&mut self, path: &Path, bytes: u64) -> Result<(), EngineError> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
-            let reason = format!("comes to more than {} KiB with all that includes it and it includes", LARGEST >> 10);
+            let reason = format!("exceeds {} KiB together with the files that it includes", LARGEST >> 10);
             EngineError::OptionFile { path: path.to_owned(), reason }
         })?;
         Ok(())
@@ -107,7 +107,7 @@ impl Reader<'_> {
 
     fn deeper(&mut self, path: &Path, in_group: bool, depth: usize) -> Result<(), EngineError> {
         let Some(depth) = depth.checked_sub(1) else {
-            let reason = format!("is included more than {DEPTH} files deep: do they include each other?");
+            let reason = format!("is nested more than {DEPTH} includes deep: check for files that include each other");
             return Err(EngineError::OptionFile { path: path.to_owned(), reason });
         };
         self.file(path, in_group, depth)
@@ -265,7 +265,7 @@ mod tests {
         {
             fs::write(path("my.cnf"), line.repeat(times)).unwrap();
             let read = read_file(&path("my.cnf"), true, &ours, &|_, _| None);
-            let refused = read.map(drop).map_err(|error| error.to_string().contains("comes to more than 1024 KiB"));
+            let refused = read.map(drop).map_err(|error| error.to_string().contains("exceeds 1024 KiB"));
             assert_eq!(refused, if fits { Ok(()) } else { Err(true) }, "{times} times {line}");
         }
     }

@@ -88,7 +88,7 @@ pub trait Session: Send {
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError>;
     /// Executes a prepared statement and returns its rows as text, NULL as None.
     fn fetch(&mut self, _statement: StatementId, _params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        Err(SqlError::own(SqlErrorKind::Other, "rows of prepared statements are not read from this database"))
+        Err(SqlError::own(SqlErrorKind::Other, "this session does not return rows of prepared statements"))
     }
     /// Runs text without parameters and discards the rows; returns the same number as [`Session::execute`].
     fn run(&mut self, sql: &str) -> Result<u64, SqlError>;
@@ -119,7 +119,7 @@ pub trait Session: Send {
     /// Runs a statement whose rows follow over the connection, see [`crate::BulkLoad::Stream`]; `feed` writes them.
     /// Returns the number of accepted rows.
     fn load(&mut self, _sql: &str, _feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
-        Err(SqlError::own(SqlErrorKind::Other, "rows cannot be sent behind a statement to this database"))
+        Err(SqlError::own(SqlErrorKind::Other, "this session cannot send rows after a statement"))
     }
 }
 

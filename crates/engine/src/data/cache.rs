@@ -200,7 +200,7 @@ fn make_partial(
     make(partial)?;
     let identity = Identity::of(key, &partial.join("data")).ok_or_else(|| EngineError::Directory {
         path: partial.join("data"),
-        reason: "holds something that is no file or folder of this user's".to_owned(),
+        reason: "contains something other than this user's files and directories".to_owned(),
     })?;
     let sync = || rustix::fs::syncfs(File::open(partial)?).map_err(std::io::Error::from);
     sync().map_err(|source| EngineError::io("sync", partial, source))?;
@@ -220,7 +220,7 @@ pub(crate) fn initialised(
     let original = cached(cache, key, install)?;
     let data = partial.join("data");
     let made = DirBuilder::new().mode(0o700).create(&data);
-    made.map_err(|source| EngineError::io("make the directory", &data, source))?;
+    made.map_err(|source| EngineError::io("create the directory", &data, source))?;
     copy_tree(&original, &data, &mut Room::new(&data, held_below(&original)))?;
     Ok(data)
 }
@@ -291,7 +291,7 @@ mod tests {
         let since = changed.duration_since(std::time::UNIX_EPOCH).unwrap();
         let second = std::time::UNIX_EPOCH + std::time::Duration::from_secs(since.as_secs());
         file.set_modified(second).unwrap();
-        assert!(is_complete(data.parent().unwrap(), &key), "whole seconds are what archives keep");
+        assert!(is_complete(data.parent().unwrap(), &key), "archives keep only whole seconds");
         file.set_modified(second + std::time::Duration::from_secs(1)).unwrap();
         assert!(!is_complete(data.parent().unwrap(), &key));
     }
@@ -307,7 +307,7 @@ mod tests {
         };
         let data = cached(cache.path(), &key, make).unwrap();
         cached(cache.path(), &key, make).unwrap();
-        assert_eq!(made.load(Ordering::SeqCst), 1, "believed as it is");
+        assert_eq!(made.load(Ordering::SeqCst), 1, "an unchanged entry is used again");
         let planted: [&dyn Fn(); 3] = [
             &|| fs::write(data.join("file"), "evil").unwrap(),
             &|| fs::write(data.join("trigger.TRG"), "evil").unwrap(),

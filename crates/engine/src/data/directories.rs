@@ -38,7 +38,7 @@ impl PrivateDirectory {
         match DirBuilder::new().mode(0o700).create(path) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => check_private(path)?,
-            Err(error) => return Err(EngineError::io("make the directory", path, error)),
+            Err(error) => return Err(EngineError::io("create the directory", path, error)),
         }
         let path = fs::canonicalize(path).map_err(|source| EngineError::io("resolve", path, source))?;
         let made = Self { path };
@@ -59,12 +59,15 @@ impl Drop for PrivateDirectory {
 
 fn check_private(path: &Path) -> Result<(), EngineError> {
     let fail = |reason: &str| Err(EngineError::Directory { path: path.to_owned(), reason: reason.to_owned() });
-    let found = fs::symlink_metadata(path).map_err(|source| EngineError::io("look at", path, source))?;
+    let found = fs::symlink_metadata(path).map_err(|source| EngineError::io("access", path, source))?;
     if !found.is_dir() {
         return fail("is not a directory; a run directory must be absent or an empty private directory");
     }
     if found.uid() != rustix::process::geteuid().as_raw() || found.permissions().mode() & 0o077 != 0 {
-        return fail("is open to others; a run directory needs mode 0700 and must belong to who runs tare");
+        return fail(
+            "is accessible to other users; a run directory needs mode 0700 and must belong to the user who \
+            runs tare",
+        );
     }
     let mut entries = fs::read_dir(path).map_err(|source| EngineError::io("list", path, source))?;
     if entries.next().is_some() {
@@ -121,12 +124,12 @@ pub(crate) fn copy_tree(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(
     for entry in list {
         let entry = entry.map_err(|source| EngineError::io("list the data directory", from, source))?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(|error| EngineError::io("look at", &source, error))?;
+        let kind = entry.file_type().map_err(|error| EngineError::io("access", &source, error))?;
         if kind.is_dir() {
             DirBuilder::new()
                 .mode(0o700)
                 .create(&target)
-                .map_err(|e| EngineError::io("make the directory", &target, e))?;
+                .map_err(|e| EngineError::io("create the directory", &target, e))?;
             copy_tree(&source, &target, room)?;
         } else if kind.is_file() {
             copy_file(&source, &target, room)?;

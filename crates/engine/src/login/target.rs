@@ -101,6 +101,6 @@ mod tests {
         let error = address(&Postgresql, login(5999)).unwrap_err().to_string();
         assert!(error.contains("/var/run/postgresql/.s.PGSQL.5999"), "{error}");
         let error = address(&Sqlite, Login::default()).unwrap_err().to_string();
-        assert!(error.ends_with("nothing says where the server is"), "{error}");
+        assert!(error.ends_with("no address of the server is given"), "{error}");
     }
 }

@@ -90,7 +90,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
         for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
-            assert!(read(path, Closed::ToWriters).unwrap_err().to_string().contains("no regular file"));
+            assert!(read(path, Closed::ToWriters).unwrap_err().to_string().contains("not a regular file"));
         }
         std::fs::write(&path, vec![b'#'; LARGEST as usize + 1]).unwrap();
         std::os::unix::fs::chown(&path, Some(rustix::process::geteuid().as_raw()), None).unwrap();

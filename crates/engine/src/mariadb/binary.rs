@@ -48,8 +48,8 @@ pub(super) fn install_script(server: &Path) -> Result<(PathBuf, Interpreter), En
     let all = places.iter().flat_map(|place| SCRIPTS.map(|name| place.join(name)));
     let Some(script) = all.into_iter().find(|path| path.is_file()) else {
         let reason = format!(
-            "has no {} next to it (searched: {}); give the server of a whole installation, archive or build tree: the \
-             script of another version makes tables that this one cannot use",
+            "has no {} next to it (searched: {}); name the server of a complete installation, archive or build tree: \
+             the script of another version creates tables that this version cannot use",
             SCRIPTS.join(" or "),
             places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ")
         );

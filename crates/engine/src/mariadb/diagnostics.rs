@@ -72,10 +72,10 @@ impl Diagnostics for MariadbDiagnostics {
         ))?;
         let on = on.first().and_then(|row| row.first()?.clone()).unwrap_or_default();
         if on == "0" {
-            return Err(Unavailable("this server's performance_schema has no instruments of locks".to_owned()));
+            return Err(Unavailable("this server's performance_schema has no lock instruments".to_owned()));
         }
         self.run(&format!("TRUNCATE TABLE {WAITS}"))?;
-        Ok(format!("{on} instruments of locks on and timed, for this sample only"))
+        Ok(format!("{on} lock instruments enabled and timed, for this sample only"))
     }
 
     fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
@@ -166,7 +166,7 @@ mod tests {
         assert!(reason(of(&[])).contains("compiled out"));
         assert!(reason(of(&[("GLOBAL_VARIABLES", &[&["OFF"]])])).contains("OFF in this server"));
         let none = reason(of(&[("GLOBAL_VARIABLES", &[&["ON"]]), ("COUNT(*)", &[&["0"]])]));
-        assert!(none.contains("no instruments"), "{none}");
+        assert!(none.contains("no lock instruments"), "{none}");
         let on = of(&[("GLOBAL_VARIABLES", &[&["ON"]]), ("COUNT(*)", &[&["241"]])]).unwrap();
         assert!(on.starts_with("241 instruments"), "{on}");
         let report = MariadbDiagnostics { session: Box::new(FakeSession(&[])), variables: "GLOBAL_VARIABLES" }

@@ -82,7 +82,7 @@ pub(super) fn install(
         None => data.clone(),
         Some(folder) => {
             let name = folder.path().join("data");
-            fs::create_dir(&data).map_err(|e| EngineError::io("make the directory", &data, e))?;
+            fs::create_dir(&data).map_err(|e| EngineError::io("create the directory", &data, e))?;
             std::os::unix::fs::symlink(&data, &name).map_err(|e| EngineError::io("link the directory", &name, e))?;
             name
         }

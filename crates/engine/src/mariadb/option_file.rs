@@ -45,7 +45,7 @@ fn placed(name: &str, value: &str) -> Option<&'static str> {
         return Some("tare sets it itself for a private instance");
     }
     let is_elsewhere = PLACES.contains(&name.as_str()) || (name == "log_bin" && value.contains('/'));
-    is_elsewhere.then_some("it names a place, and a private instance has its own")
+    is_elsewhere.then_some("it names a path, and a private instance has its own")
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Priva
     DirBuilder::new()
         .mode(0o700)
         .create(&temporary)
-        .map_err(|e| EngineError::io("make the directory", &temporary, e))?;
+        .map_err(|e| EngineError::io("create the directory", &temporary, e))?;
     let data = stage.data().to_owned();
     let places = Places { data: &data, run: stage.run(), socket: &socket, temporary: &temporary };
     let port = if request.transport == Transport::Tcp { free_port(request.listen)? } else { 0 };
@@ -74,7 +74,10 @@ fn verify(
         // The variable log_bin only says whether there is a log, while the option may give its path.
         let is_log = variable_name(option) == "log_bin" && found == "ON";
         if !asked.is_empty() && !is_log && !same_value(asked, &found) {
-            let reason = format!("asked for {asked}, the server has {found}; ask for a value that it takes as it is");
+            let reason = format!(
+                "requested {asked}, but the server has {found}; choose a value that it does not \
+                adjust"
+            );
             return Err(EngineError::OptionRefused { engine: kind.name, option: option.clone(), reason });
         }
         if variable_name(option) == "large_pages" && same_value("ON", &found) {

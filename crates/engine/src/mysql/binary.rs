@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) const NAME: &str = "mysql";
 
-pub(super) const INSTALL: &str = "scripts/get-mysql (which installs nothing), or name one of yours as engine.binary";
+pub(super) const INSTALL: &str = "scripts/get-mysql (which installs nothing), or name your own mysqld as engine.binary";
 
 /// The server program: `explicit`, otherwise a `mysqld` that is not MariaDB's, in PATH and the usual places.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
@@ -54,7 +54,7 @@ fn asked(path: &Path) -> Result<(&'static str, String, Option<String>), EngineEr
     }
     match told.version {
         Some(version) if is_too_old(&version) => Err(unusable(format!(
-            "is {} {version}: its mysqld has no --initialize, by which data are made; use 5.7.6 or newer",
+            "is {} {version}: its mysqld has no --initialize, which creates the data directory; use 5.7.6 or newer",
             told.product
         ))),
         Some(version) => Ok((told.product, version, told.libraries)),

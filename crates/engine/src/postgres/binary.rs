@@ -57,9 +57,8 @@ fn not_in_a_build_tree(path: &Path) -> Result<(), EngineError> {
         true => format!("{installed} meson install -C {}", top.display()),
         false => format!("make -C {} install {installed}", top.display()),
     };
-    let reason = format!(
-        "is part of a build tree, where it does not find what belongs to it: {how}, and name that bin/postgres"
-    );
+    let reason =
+        format!("is part of a build tree, where it does not find its own files: {how}, and name that bin/postgres");
     Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
 }
 

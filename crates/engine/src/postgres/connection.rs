@@ -184,7 +184,7 @@ impl<S: Channel> Connection<S> {
             self.out.clear();
             match self.messages.receive().map_err(lost)? {
                 (b'Z', _) if proof.is_let_in => return Ok(()),
-                (b'Z', _) => return Err(malformed("its readiness before it let anyone in")),
+                (b'Z', _) => return Err(malformed("ReadyForQuery before the login was complete")),
                 (b'E', body) => return Err(message::error(body)),
                 (b'S', body) => {
                     if let Some(version) = body.strip_prefix(b"server_version\0") {
@@ -211,7 +211,7 @@ impl<S: Channel> Connection<S> {
                 self.send()?;
             }
         }
-        Err(malformed("messages of a login without end"))
+        Err(malformed("too many messages during the login"))
     }
 }
 
@@ -271,7 +271,7 @@ impl<S: Channel> Session for Connection<S> {
                 self.until_ready()?;
                 return Err(error);
             }
-            _ => return Err(malformed("something else than a readiness for rows")),
+            _ => return Err(malformed("something other than a request for rows")),
         }
         let mut pieces = Pieces::new(&mut self.messages.stream);
         let fed = feed(&mut pieces).and_then(|()| pieces.flush());

@@ -31,7 +31,7 @@ impl Diagnostics for PostgresDiagnostics {
         match self.looks.take() {
             Some(session) => {
                 self.waits = Some(WaitEvents::begin(session)?);
-                Ok("wait_event of pg_stat_activity, looked at about 100 times a second; times are estimates".to_owned())
+                Ok("wait_event of pg_stat_activity, sampled about 100 times per second; times are estimates".to_owned())
             }
             None => Silent(NAME).watch_locks(),
         }

@@ -25,10 +25,10 @@ pub(super) fn secure<S: Channel>(stream: &mut S, target: &ConnectTarget) -> Resu
         (b'N', TlsMode::Preferred) => Ok(false),
         (b'N', _) => {
             let message =
-                format!("the server offers no TLS, and {mode} was requested: set ssl = on there, or tls = off");
+                format!("the server offers no TLS, and {mode} was requested: set ssl = on in the server, or tls = off");
             Err(SqlError::own(SqlErrorKind::Other, message))
         }
-        _ => Err(malformed("neither yes nor no to a request for TLS: is this PostgreSQL?")),
+        _ => Err(malformed("an invalid answer to the request for TLS: check that it is PostgreSQL")),
     }
 }
 
@@ -39,7 +39,8 @@ pub(super) fn secure<S: Channel>(stream: &mut S, target: &ConnectTarget) -> Resu
 pub(super) fn maybe_for_want_of_tls(mut error: SqlError) -> SqlError {
     if error.code.is_some_and(|code| code.is_state("28000")) {
         error.message.push_str(
-            "; the connection was not encrypted, which pg_hba.conf may require: ask for TLS (tls = \"required\" or \
+            "; the connection was not encrypted, and pg_hba.conf may require encryption: request TLS (tls = \
+             \"required\" or \
              stricter, or sslmode in your service)",
         );
     }
@@ -69,9 +70,9 @@ pub(super) fn authenticate(
     let failed = |e: io::Error| SqlError::own(SqlErrorKind::Other, format!("logging in: {e}"));
     match (step, proof.scram.as_mut()) {
         (0, Some(_)) if !proof.is_server_proved => {
-            let message = "the server let the account in without the proof that it knows the password, which \
-                           scram-sha-256 asks of it: it may be another server that answers here; see who listens at \
-                           this address, or ask for TLS with verify-full";
+            let message = "the server accepted the login without proving that it knows the password, as scram-sha-256 \
+                requires: it may be another server; check which process listens at this address, or request TLS with \
+                verify-full";
             return Err(SqlError::own(SqlErrorKind::Other, message));
         }
         (0, _) => proof.is_let_in = true,

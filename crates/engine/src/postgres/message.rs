@@ -51,7 +51,8 @@ impl<S: Channel> Messages<S> {
 
 #[cold]
 fn bad_length(length: usize, limit: usize) -> io::Error {
-    let message = format!("a message of {length} bytes, expected at most {} KiB: is this PostgreSQL?", limit >> 10);
+    let limit = limit >> 10;
+    let message = format!("a message of {length} bytes, expected at most {limit} KiB: check that it is PostgreSQL");
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
@@ -193,7 +194,7 @@ fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 
 #[cold]
 fn range(number: i64) -> SqlError {
-    let message = format!("{number} is too large for the column it is meant for");
+    let message = format!("{number} is too large for its column");
     SqlError::own(SqlErrorKind::Other, message)
 }
 

@@ -46,7 +46,7 @@ fn placed(name: &str, _: &str) -> Option<&'static str> {
     if RESERVED.contains(&name) || name == "dynamic_shared_memory_type" {
         return Some("tare sets it itself for a private cluster");
     }
-    PLACES.contains(&name).then_some("it names a place or a program, and a private cluster has its own")
+    PLACES.contains(&name).then_some("it names a path or a program, and a private cluster has its own")
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineEr
         if !arguments::is_as_asked(asked, found, unit.as_deref()) {
             let unit = unit.as_ref().map_or(String::new(), |unit| format!(" (unit {unit})"));
             let reason =
-                format!("asked for {asked}, the server has {found}{unit}; ask for a value that it takes as it is");
+                format!("requested {asked}, but the server has {found}{unit}; choose a value that it does not adjust");
             return Err(EngineError::OptionRefused { engine: NAME, option: option.clone(), reason });
         }
         // It reads back as `try` with and without huge pages.
@@ -115,7 +115,7 @@ fn tcp_target(
     let make = format!("CREATE ROLE {TCP_USER} LOGIN SUPERUSER PASSWORD '{password}'");
     for sql in [format!("DROP ROLE IF EXISTS {TCP_USER}"), make] {
         // The statement contains the password.
-        let failed = |source| EngineError::Sql { statement: format!("making the role {TCP_USER}"), source };
+        let failed = |source| EngineError::Sql { statement: format!("CREATE ROLE {TCP_USER}"), source };
         session.run(&sql).map_err(failed)?;
     }
     let address = Address::Tcp(listens.ip().to_string(), listens.port());
@@ -125,7 +125,7 @@ fn tcp_target(
 /// The directory records the version that created it; another major version is refused before a start.
 pub(super) fn check_version(data: &Path, server: &Binary) -> Result<(), EngineError> {
     let Some(found) = small_file(&data.join("PG_VERSION")) else {
-        let reason = "is no data directory of PostgreSQL: expected a file PG_VERSION in it".to_owned();
+        let reason = "is not a data directory of PostgreSQL: it has no file PG_VERSION".to_owned();
         return Err(EngineError::Directory { path: data.to_owned(), reason });
     };
     match (binary::major(found.trim()), binary::major(&server.version)) {

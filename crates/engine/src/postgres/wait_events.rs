@@ -64,14 +64,22 @@ impl WaitEvents {
             Ok(Looked { seen, looks, elapsed: began.elapsed() })
         };
         let looking = thread::Builder::new().name("tare-waits".to_owned()).spawn(look);
-        Ok(Self { stop, looking: looking.map_err(|e| Unavailable(format!("no thread to look at waits: {e}")))? })
+        Ok(Self {
+            stop,
+            looking: looking.map_err(|e| {
+                Unavailable(format!(
+                    "cannot start the thread that samples waits: \
+            {e}"
+                ))
+            })?,
+        })
     }
 
     /// Stops sampling. Returns the waits since the start.
     pub(super) fn end(self) -> Result<Vec<LockWait>, Unavailable> {
         let _ = self.stop.send(());
         let looked =
-            self.looking.join().map_err(|_| Unavailable("the thread that looks at waits ended".to_owned()))??;
+            self.looking.join().map_err(|_| Unavailable("the thread that samples waits ended".to_owned()))??;
         let each_s = looked.elapsed.as_secs_f64() / looked.looks.max(1) as f64;
         let wait = |((class, name), count): ((String, String), u64)| {
             LockWait::told(kind(&class, &name), &format!("{class}/{name}"), count, count as f64 * each_s)

@@ -116,7 +116,7 @@ impl Aslr {
         let found = Positions::of(pid).ok_or_else(|| different("no readable memory map".into()))?;
         let expected = found.stack_top - limit.next_multiple_of(page()) - guard_pages() * page();
         if found.mmap_top != expected {
-            return Err(different(format!("mappings below {:#x}, and not below {expected:#x}", found.mmap_top)));
+            return Err(different(format!("mappings below {:#x}, expected below {expected:#x}", found.mmap_top)));
         }
         Ok(format!("{personality}, mappings below {expected:#x}"))
     }

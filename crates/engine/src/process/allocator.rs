@@ -63,7 +63,7 @@ impl Allocator {
             let found = mapped(&|path| path == real.to_string_lossy());
             return match found {
                 Some(path) => Ok(format!("{path} mapped by the server process")),
-                None => Err(different("no such library mapped".into())),
+                None => Err(different("the library is not mapped".into())),
             };
         }
         let is_other = |path: &str| {

@@ -1,7 +1,7 @@
 //! What a child process sets up before exec: its environment, its control group, its death signal, its address space,
 //! and its apparent user.
 
-use super::process_tree::Doors;
+use super::process_tree::GroupFiles;
 use crate::Aslr;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
@@ -49,25 +49,25 @@ pub(crate) struct Before {
     pub aslr: Option<Aslr>,
     pub hide_root: bool,
     /// The open files through which it joins its control groups.
-    pub doors: Doors,
+    pub groups: GroupFiles,
 }
 
 /// What the child does between fork and exec: join its control group, request to die with its parent, and set up its
 /// address space, which is kept across exec.
 pub(crate) fn before_exec(command: &mut Command, before: Before) {
     let parent = getpid();
-    let Before { aslr, hide_root, doors } = before;
-    let cpus = doors.memory.first().and_then(|_| HeldAffinity::of_this_thread().ok());
+    let Before { aslr, hide_root, groups } = before;
+    let cpus = groups.memory.first().and_then(|_| HeldAffinity::of_this_thread().ok());
     let prepare = move || {
         // While it is still root. If this fails, the process is found by the mark in its environment.
-        if let Some(door) = &doors.group {
-            let _ = rustix::io::write(door, b"0");
+        if let Some(file) = &groups.group {
+            let _ = rustix::io::write(file, b"0");
         }
-        for door in &doors.memory {
-            rustix::io::write(door, b"0")?;
+        for file in &groups.memory {
+            rustix::io::write(file, b"0")?;
         }
-        if let Some(door) = &doors.limits {
-            rustix::io::write(door, b"0")?;
+        if let Some(file) = &groups.limits {
+            rustix::io::write(file, b"0")?;
         }
         if let Some(cpus) = &cpus {
             cpus.take_up()?;
@@ -124,8 +124,8 @@ mod tests {
         std::fs::write(&tasks, "").unwrap();
         let tree = || ProcessTree::without_group().limited(Some(tasks.clone()));
         let mut command = Command::new("cat");
-        let doors = tree().begin(command.arg(&tasks)).unwrap();
-        before_exec(&mut command, Before { doors, ..Before::default() });
+        let groups = tree().begin(command.arg(&tasks)).unwrap();
+        before_exec(&mut command, Before { groups, ..Before::default() });
         assert_eq!(command.output().unwrap().stdout, b"0");
         std::fs::remove_file(&tasks).unwrap();
         assert!(tree().begin(&mut command).is_err(), "a group that is gone");

@@ -12,8 +12,8 @@ pub(crate) fn verify(engine: &'static str, option: &str, pid: u32, wanted_bytes:
         return Ok(());
     }
     let reason = format!(
-        "the server runs with {} MiB in huge pages of the {} MiB that it needs: it fell back to small ones. Make them \
-         first (sysctl vm.nr_hugepages), or leave the option out",
+        "the server has {} MiB in huge pages of the {} MiB that it needs: it fell back to small pages. Reserve huge \
+         pages first (sysctl vm.nr_hugepages), or leave the option out",
         found >> 20,
         wanted_bytes.div_ceil(1 << 20)
     );

@@ -113,8 +113,8 @@ impl Instance {
             let answer = connect();
             let late = Instant::now() >= deadline;
             let reason = match answer {
-                Ok(_) if !alive => "it answers, but the process that was started has ended".to_owned(),
-                Ok(_) if late => "it answered after the time for its start had passed".to_owned(),
+                Ok(_) if !alive => "a server answers, but the process that was started has ended".to_owned(),
+                Ok(_) if late => "it answered only after the time limit for its start".to_owned(),
                 Ok(session) => {
                     self.verify(request, socket)?;
                     return Ok(session);
@@ -243,7 +243,7 @@ pub(crate) fn run_installer(
     Err(if ended {
         EngineError::Died { engine: name, status: process.status(), log, tail }
     } else {
-        let reason = "what makes the data directory still runs".to_owned();
+        let reason = "the program that creates the data directory still runs".to_owned();
         EngineError::NotReady { engine: name, waited: request.timeout, reason, log, tail }
     })
 }

@@ -26,8 +26,9 @@ const HUNT: Duration = Duration::from_secs(5);
 /// How long a helper process may take to notice that its server has ended.
 const NOTICE: Duration = Duration::from_millis(300);
 
+/// Open files of control groups: a process that writes `0` to them joins the groups.
 #[derive(Debug, Default)]
-pub(crate) struct Doors {
+pub(crate) struct GroupFiles {
     pub group: Option<File>,
     /// The groups that confine its memory. Joining one for nodes resets the affinity, which the child restores.
     pub memory: Vec<File>,
@@ -86,7 +87,7 @@ impl ProcessTree {
     ///
     /// # Errors
     /// When the file of the group that limits it cannot be opened.
-    pub(crate) fn begin(&self, command: &mut Command) -> io::Result<Doors> {
+    pub(crate) fn begin(&self, command: &mut Command) -> io::Result<GroupFiles> {
         command.env(MARK, &self.mark);
         let group = self.group.as_ref().and_then(|group| group.make().ok());
         // If this fails, reading the setting back from the server reports it.
@@ -96,7 +97,7 @@ impl ProcessTree {
             let _ = set_child_subreaper(Some(getpid()));
         }
         let open = |tasks: &PathBuf| File::options().write(true).open(tasks);
-        Ok(Doors { group, memory, limits: self.limits.as_ref().map(open).transpose()? })
+        Ok(GroupFiles { group, memory, limits: self.limits.as_ref().map(open).transpose()? })
     }
 
     fn groups(&self) -> impl Iterator<Item = &ControlGroup> {

@@ -110,11 +110,11 @@ impl ServerProcess {
             command.env("LD_PRELOAD", library);
         }
         let hide_root = launch.manners.refuses_root && geteuid().is_root();
-        let doors = launch.tree.begin(&mut command).map_err(|source| {
+        let groups = launch.tree.begin(&mut command).map_err(|source| {
             launch.tree.end();
             EngineError::io("enter the group that limits", launch.program, source)
         })?;
-        before_exec(&mut command, Before { aslr: launch.aslr, hide_root, doors });
+        before_exec(&mut command, Before { aslr: launch.aslr, hide_root, groups });
         let child = command.spawn().map_err(|source| {
             launch.tree.end();
             match hide_root {
@@ -291,7 +291,7 @@ impl Drop for ServerProcess {
 
 fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
     let reason = format!(
-        "refuses to run as root, and this kernel makes no user namespace in which it would not be ({source}): \
+        "refuses to run as root, and this kernel creates no user namespace in which it would not be root ({source}): \
          run tare as an ordinary user"
     );
     EngineError::BinaryUnusable { path: program.to_owned(), reason }
@@ -306,7 +306,7 @@ pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError
         return Ok(());
     }
     let asked = library.display().to_string();
-    Err(EngineError::NotInEffect { setting: "allocator", asked, found: "no such library mapped".to_owned() })
+    Err(EngineError::NotInEffect { setting: "allocator", asked, found: "the library is not mapped".to_owned() })
 }
 
 #[cfg(test)]
@@ -395,9 +395,9 @@ mod tests {
         let (pid, error) = std::thread::scope(|scope| {
             let without_rights = scope.spawn(|| {
                 let mut process = ServerProcess::spawn(&launch).unwrap();
-                let nobody = rustix::process::Uid::from_raw(65_534);
+                let other_user = rustix::process::Uid::from_raw(65_534);
                 // Only for this thread, which ends afterwards.
-                rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+                rustix::thread::set_thread_res_uid(other_user, other_user, other_user).unwrap();
                 (process.pid(), process.stop(Duration::from_secs(30)).unwrap_err())
             });
             without_rights.join().unwrap()

@@ -100,8 +100,8 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let tree = ProcessTree::planned();
     // A user who only plans may have no state directory.
     let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &tree).ok());
-    let doors = tree.begin(&mut command).map_err(unheard)?;
-    before_exec(&mut command, Before { doors, ..Before::default() });
+    let groups = tree.begin(&mut command).map_err(unheard)?;
+    before_exec(&mut command, Before { groups, ..Before::default() });
     let (answer, answered) = channel();
     // The thread reads to the end of the pipe. If nothing is started, dropping `command` closes the other end.
     let reader = Builder::new().spawn(move || drop(answer.send(read(stdout)))).map_err(ThreadRefused::from);
@@ -109,7 +109,7 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let mut child = command.spawn().map_err(|error| {
         tree.end();
         match error.kind() == io::ErrorKind::NotFound && here {
-            true => unusable(format!("is in no folder of PATH; the one here is ./{}", question.program.display())),
+            true => unusable(format!("is in no directory of PATH; found ./{}", question.program.display())),
             false => unheard(error),
         }
     })?;
@@ -125,7 +125,7 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     drop(listed);
     match told {
         Ok(Ok(bytes)) if bytes.len() > LIMIT => {
-            Err(unusable(format!("prints more than {} MiB when asked for {asked}: is it a server?", LIMIT >> 20)))
+            Err(unusable(format!("prints more than {} MiB with {asked}: check that it is a server", LIMIT >> 20)))
         }
         Ok(Ok(bytes)) => {
             let _ = reader.join();
@@ -134,7 +134,7 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
         Ok(Err(error)) => Err(unusable(format!("its answer to {asked} cannot be read: {error}"))),
         Err(_) => {
             EngineError::unless_interrupted()?;
-            Err(unusable(format!("does not answer to {asked} within {} s: is it a server?", DEADLINE.as_secs())))
+            Err(unusable(format!("does not answer {asked} within {} s: check that it is a server", DEADLINE.as_secs())))
         }
     }
 }

@@ -111,12 +111,16 @@ mod tests {
         fs::copy("/bin/sleep", &program).unwrap();
         let first = digest(&program);
         assert_eq!(said_of(&program, &cache), first);
-        assert!(!cache.exists() || fs::read_dir(&cache).unwrap().count() == 0, "it was changed just now");
+        assert!(
+            !cache.exists() || fs::read_dir(&cache).unwrap().count() == 0,
+            "a file that has just changed is not \
+            stored"
+        );
         std::thread::sleep(SETTLED + Duration::from_millis(100));
         assert_eq!(said_of(&program, &cache), first);
         let remembered = fs::read_dir(&cache).unwrap().next();
         let Some(remembered) = remembered.map(|entry| entry.unwrap().path()) else {
-            assert!(!keeps_times(&File::open(&program).unwrap()), "nothing was remembered");
+            assert!(!keeps_times(&File::open(&program).unwrap()), "the digest was not stored");
             return;
         };
         let text = fs::read_to_string(&remembered).unwrap();

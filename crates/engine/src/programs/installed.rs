@@ -59,7 +59,7 @@ mod tests {
         fs::create_dir_all(&bin).unwrap();
         std::os::unix::fs::symlink("/usr/sbin/mariadbd", bin.join("mysqld")).unwrap();
         let before = installed(&Mariadb, &[]);
-        assert_eq!(installed(&Mariadb, &[folder.path().to_owned()]), before, "a link to one that is known");
+        assert_eq!(installed(&Mariadb, &[folder.path().to_owned()]), before, "a link to a known program");
         assert_eq!(before.iter().filter(|binary| binary.path == Path::new("/usr/sbin/mariadbd")).count(), 1);
         fs::remove_file(bin.join("mysqld")).unwrap();
         fs::copy("/usr/sbin/mariadbd", bin.join("mysqld")).unwrap();

@@ -52,7 +52,7 @@ impl Binary {
         version: String,
         libraries: Option<String>,
     ) -> Result<Self, EngineError> {
-        let file = path.metadata().map_err(|source| EngineError::io("look at", &path, source))?;
+        let file = path.metadata().map_err(|source| EngineError::io("access", &path, source))?;
         let changed = format!("{} bytes; modified {}.{}", file.len(), file.mtime(), file.mtime_nsec());
         let identity = format!("{version}; {}; {changed}", path.display());
         let build_id = build_id(&path);
@@ -91,7 +91,7 @@ pub(crate) fn is_program(path: &Path) -> bool {
 /// Reports a file without execute permission, which unpacking a jar or zip archive drops.
 pub(crate) fn check_may_run(path: &Path) -> Result<(), EngineError> {
     if path.is_file() && !is_program(path) {
-        let reason = format!("may not be run: chmod +x {}", path.display());
+        let reason = format!("is not executable: chmod +x {}", path.display());
         return Err(EngineError::BinaryUnusable { path: path.to_owned(), reason });
     }
     Ok(())

@@ -50,12 +50,12 @@ fn serve_who_logs_in<'c>(
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error),
         };
-        let length = protocol::body_length(header).ok_or_else(|| broken("a length that cannot be"))?;
+        let length = protocol::body_length(header).ok_or_else(|| broken("an invalid length"))?;
         if !greeted && length > LONGEST_GREETING {
             return Err(broken("more than a greeting"));
         }
         let frame = input.peek(stream, HEADER + length)?;
-        let request = Request::parse(&frame[HEADER..]).ok_or_else(|| broken("what is no request"))?;
+        let request = Request::parse(&frame[HEADER..]).ok_or_else(|| broken("an invalid request"))?;
         match request {
             Request::Hello { password: given } => {
                 if !answer.hello(given, password)? {

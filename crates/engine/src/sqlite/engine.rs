@@ -42,15 +42,15 @@ pub(super) fn asked(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let Some(path) = explicit else { return binary(None) };
     let unusable = |reason| EngineError::BinaryUnusable { path: path.to_owned(), reason };
     if !path.is_file() {
-        return Err(unusable("there is no such file: expected the path of a server's program".into()));
+        return Err(unusable("the file does not exist: expected the path of a server program".into()));
     }
     let told = ask(&Question::new(path, &["--version"]))?;
     if told.split_whitespace().next() == Some(PROGRAM) {
         return binary(explicit);
     }
     Err(unusable(format!(
-        "is no server of an engine that this program knows: --version prints {:?}; name mariadbd, mysqld or postgres, or \
-         for SQLite a build of {PROGRAM}, which serves it",
+        "is not the server of a known engine: --version prints {:?}; name mariadbd, mysqld or postgres, or for SQLite \
+         a build of {PROGRAM}",
         said(&told)
     )))
 }
@@ -76,13 +76,13 @@ pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Res
     let shaping = shaping(&request.options);
     cached(&request.cache_directory, &key(&shaping, &request.dataset), |partial| {
         let data = partial.join("data");
-        fs::create_dir(&data).map_err(|source| EngineError::io("make the directory", &data, source))?;
+        fs::create_dir(&data).map_err(|source| EngineError::io("create the directory", &data, source))?;
         let mut server = start_server(&StartRequest::to_fill(request, &data, shaping.clone()))?;
         fill(&server).map_err(|error| EngineError::fill(&data, error))?;
         if server.stop(request.timeout)? == StopOutcome::Graceful && server.instance.process.succeeded() {
             return Ok(());
         }
-        Err(server.unfinished(request, "did not shut down in good order"))
+        Err(server.unfinished(request, "did not shut down cleanly"))
     })
 }
 
@@ -98,7 +98,7 @@ pub(super) fn check_data(data: &Path) -> Result<(), EngineError> {
     if data.join(DATABASE_FILE).is_file() {
         return Ok(());
     }
-    let reason = format!("is no data directory of this engine: expected a file {DATABASE_FILE} in it");
+    let reason = format!("is not a data directory of this engine: it has no file {DATABASE_FILE}");
     Err(EngineError::Directory { path: data.to_owned(), reason })
 }
 

@@ -48,7 +48,7 @@ pub(super) fn is_option(name: &str) -> bool {
 fn microseconds(option: &str, text: String, least: u64) -> Result<u64, Refused> {
     text.parse().ok().filter(|us| (least..=1_000_000).contains(us)).ok_or_else(|| Refused {
         option: option.to_owned(),
-        reason: format!("{text} is no whole number of microseconds from {least} to 1000000"),
+        reason: format!("{text} is not a whole number of microseconds from {least} to 1000000"),
     })
 }
 

@@ -65,7 +65,7 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
     }
     // Words, numbers and signs only: the value becomes part of the statement.
     if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c)) {
-        return refuse(format!("{value:?} is no value of a PRAGMA: expected a word or a number"));
+        return refuse(format!("{value:?} is not a valid PRAGMA value: expected a word or a number"));
     }
     match connection.query_row(&format!("PRAGMA {name} = {value}"), [], |_| Ok(())) {
         Ok(()) | Err(rusqlite::Error::QueryReturnedNoRows) => {}
@@ -74,7 +74,7 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
     match read(connection, name) {
         Ok(Some(found)) if same_value(number_of(name, value), &found) => Ok(()),
         Ok(Some(found)) => {
-            refuse(format!("asked for {value}, SQLite has {found}; ask for a value that it takes as it is"))
+            refuse(format!("requested {value}, but SQLite has {found}; choose a value that it does not adjust"))
         }
         Ok(None) => refuse("is an action without a value, not a setting".to_owned()),
         Err(error) => refuse(error.to_string()),

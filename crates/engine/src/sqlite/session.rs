@@ -71,7 +71,7 @@ impl<S: Channel> SqliteSession<S> {
         self.input.consume(take(&mut self.held));
         let header = self.input.peek(&mut self.stream, HEADER).map_err(lost)?;
         let header = header.try_into().map_err(|_| malformed("no header"))?;
-        let length = protocol::body_length(header).ok_or_else(|| malformed("a length that cannot be"))?;
+        let length = protocol::body_length(header).ok_or_else(|| malformed("an invalid length"))?;
         self.held = HEADER + length;
         let frame = self.input.peek(&mut self.stream, HEADER + length).map_err(lost)?;
         Ok((frame[HEADER], &frame[HEADER + 1..]))

@@ -115,15 +115,15 @@ fn of(error: &Error) -> String {
     match error {
         // BadSignature is the result for another authority with the same name.
         Error::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
-            "the server's certificate is signed by no trusted authority: give its authority's own as tls_ca (ssl-ca, \
-             sslrootcert)"
+            "the server's certificate is not signed by a trusted authority: give the authority's certificate as \
+             tls_ca (ssl-ca, sslrootcert)"
                 .to_owned()
         }
         Error::InvalidCertificate(
             wrong @ (Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }),
         ) => format!(
-            "the server's certificate is for another host: {wrong}; connect by a name that stands in its subjectAltName \
-             (a common name does not count), or ask for verify-ca"
+            "the server's certificate is for another host: {wrong}; connect by a name in its subjectAltName (the \
+             common name is not used), or use verify-ca"
         ),
         Error::InvalidCertificate(wrong) => format!(
             "the server's certificate cannot be trusted: {wrong}; expected one of version 3 that is valid now, with a \
@@ -135,9 +135,9 @@ fn of(error: &Error) -> String {
             | AlertDescription::UnknownCA
             | AlertDescription::BadCertificate),
         ) => {
-            format!("the server refused ({alert:?}): it may ask for a certificate of the client: tls_cert and tls_key")
+            format!("the server refused ({alert:?}): it may require a client certificate: set tls_cert and tls_key")
         }
-        Error::InvalidMessage(_) => format!("{error}: is this a server that speaks TLS here?"),
+        Error::InvalidMessage(_) => format!("{error}: check that the server at this address supports TLS"),
         other => other.to_string(),
     }
 }

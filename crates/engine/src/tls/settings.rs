@@ -39,7 +39,7 @@ pub(super) fn connection(tls: &Tls, host: &str) -> Result<ClientConnection, Stri
             .map_err(|error| format!("{}: {error}", own.certificate.display()))?,
     };
     let name =
-        ServerName::try_from(host.to_owned()).map_err(|_| format!("{host} is no name that a certificate has"))?;
+        ServerName::try_from(host.to_owned()).map_err(|_| format!("{host} is not a valid name in a certificate"))?;
     ClientConnection::new(Arc::new(config), name).map_err(|error| error.to_string())
 }
 
@@ -69,7 +69,10 @@ fn chain(tls: &Tls, provider: &Arc<CryptoProvider>) -> Result<Option<Chain>, Str
     }
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
     let verifier = verifier.map_err(|error| {
-        format!("no authority is known here ({error}): install ca-certificates, or give tls_ca (ssl-ca, sslrootcert)")
+        format!(
+            "this machine has no trusted authorities ({error}): install ca-certificates, or give tls_ca (ssl-ca, \
+            sslrootcert)"
+        )
     })?;
     Ok(Some(Chain { verifier, own, names }))
 }
@@ -81,7 +84,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
         Ok(_) => Err(wrong("holds no certificate; expected PEM (-----BEGIN CERTIFICATE-----)".to_owned())),
-        Err(error) => Err(wrong(format!("no PEM: {error}"))),
+        Err(error) => Err(wrong(format!("not PEM: {error}"))),
     }
 }
 
@@ -96,7 +99,7 @@ fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     }
     let bytes = tare_files::read_all(file, path, LARGEST).map_err(|error| wrong(error.to_string()))?;
     PrivateKeyDer::from_pem_slice(&bytes)
-        .map_err(|error| wrong(format!("no private key without a passphrase, as PEM: {error}")))
+        .map_err(|error| wrong(format!("expected a PEM private key without a passphrase: {error}")))
 }
 
 #[derive(Debug)]

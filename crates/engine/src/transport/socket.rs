@@ -227,7 +227,7 @@ fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
 }
 
 fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(ErrorKind::NotFound, "the name of the host has no address");
+    let mut last = io::Error::new(ErrorKind::NotFound, "the host name has no address");
     for address in addresses(host, port, deadline)? {
         loop {
             let part = go_on(left(deadline)?)?.min(TCP_AGAIN);

@@ -48,7 +48,7 @@ impl<S: Channel> Packets<S> {
     pub(super) fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()> {
         self.input.consume(take(&mut self.held));
         if !self.input.is_empty() {
-            let what = "bytes came in clear before the encryption began: someone may be listening";
+            let what = "unencrypted bytes arrived before the encryption began: the connection may be intercepted";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         self.stream.encrypt(tls, host)
@@ -140,7 +140,7 @@ impl<S: Channel> Packets<S> {
 fn too_large(limit: usize) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("a packet of more than {} KiB, at most that is expected here", limit >> 10),
+        format!("a packet of more than {} KiB, the limit at this point", limit >> 10),
     )
 }
 
@@ -148,6 +148,6 @@ fn too_large(limit: usize) -> io::Error {
 fn out_of_order(expected: u8, found: u8) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("packets out of order: number {found} came, expected {expected}"),
+        format!("packets out of order: received number {found}, expected {expected}"),
     )
 }

@@ -25,7 +25,7 @@ impl<S: Channel> Connection<S> {
         match payload.first() {
             Some(&WANTS_ROWS) => {}
             Some(0xff) => return Err(response::error(payload)),
-            _ => return Err(malformed("something else than a request for rows")),
+            _ => return Err(malformed("something other than a request for rows")),
         }
         let mut pieces = Pieces { packets: &mut self.packets, out: vec![0; HEADER] };
         let fed = feed(&mut pieces).and_then(|()| pieces.flush());

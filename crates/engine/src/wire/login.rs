@@ -98,7 +98,7 @@ fn encrypted(password: &str, nonce: &[u8], key: &[u8], source: impl Display) -> 
     let length = length.map_err(|_| {
         let most = key.max_plaintext_size(&OAEP_SHA1_MGF1SHA1).saturating_sub(1);
         let message =
-            format!("the password cannot be encrypted with the server's public key, which takes {most} bytes of it");
+            format!("the password is too long for the server's public key, which encrypts at most {most} bytes");
         SqlError::own(SqlErrorKind::Other, message)
     })?;
     sealed.truncate(length);
@@ -114,10 +114,10 @@ fn of_file(path: &Path) -> Result<Vec<u8>, SqlError> {
 /// Corresponds to the error of MySQL's own client: "Authentication requires secure connection".
 #[cold]
 fn kept_secret() -> SqlError {
-    let message = "the server asks for the password itself, and the connection is not encrypted: any server that \
-                   answers could read it, so it was not sent. Ask for TLS (tls = \"required\" or stricter, ssl-mode), come by the \
-                   Unix socket, name the server's own key (server_public_key, server-public-key-path: public_key.pem \
-                   of its data directory), or, where no one can be in between, let it send one \
+    let message = "the server requests the password in clear text, and the connection is not encrypted: any server \
+        that answers could read it, so it was not sent. Request TLS (tls = \"required\" or stricter, ssl-mode), use \
+        the Unix socket, give the server's public key (server_public_key, server-public-key-path: public_key.pem \
+                   of its data directory), or, on a trusted network, let the server send its key \
                    (get_server_public_key, get-server-public-key)";
     SqlError::own(SqlErrorKind::Other, message)
 }
@@ -150,8 +150,10 @@ pub(super) fn secure<S: Channel>(
         return Ok(false);
     }
     if !greeting.offers_tls() {
-        let message =
-            format!("the server offers no TLS, and {mode} was requested: give it a certificate, or tls = off");
+        let message = format!(
+            "the server offers no TLS, and {mode} was requested: configure a certificate in the server, or \
+                set tls = off"
+        );
         return Err(SqlError::own(SqlErrorKind::Other, message));
     }
     packets.send_reply(&mut greeting.tls_request(target)).map_err(lost)?;
@@ -164,7 +166,7 @@ pub(super) fn secure<S: Channel>(
 pub(super) fn maybe_for_want_of_tls(mut error: SqlError, greeting: &Greeting) -> SqlError {
     if error.code.is_some_and(|code| REFUSALS.contains(&code)) && greeting.offers_tls() {
         error.message.push_str(
-            "; the connection was not encrypted, which this server or account may require: ask for TLS (tls = \
+            "; the connection was not encrypted, and this server or account may require encryption: request TLS (tls = \
              \"required\" or stricter, or ssl-mode in your option file)",
         );
     }

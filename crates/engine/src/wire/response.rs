@@ -39,7 +39,7 @@ pub(super) fn first(payload: &[u8], caches_metadata: bool) -> Result<First, SqlE
             let mut bytes = Bytes(payload);
             let columns = bytes.length_encoded().filter(|columns| *columns > 0).ok_or_else(cut_short)?;
             if columns > COLUMNS {
-                return Err(malformed("a result of more columns than any has"));
+                return Err(malformed("a result with too many columns"));
             }
             let metadata = !caches_metadata || bytes.u8().ok_or_else(cut_short)? != 0;
             Ok(First::Rows { columns, metadata })

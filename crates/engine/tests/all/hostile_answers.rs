@@ -109,8 +109,8 @@ fn unproved(says: Vec<u8>) -> String {
 fn a_postgresql_that_proves_nothing_is_not_believed() {
     let ready = &b"Z\0\0\0\x05I"[..];
     let error = unproved([&b"R\0\0\0\x08\0\0\0\0"[..], ready].concat());
-    assert!(error.contains("without the proof") && error.contains("verify-full"), "{error}");
-    assert!(unproved(ready.to_vec()).contains("before it let anyone in"));
+    assert!(error.contains("without proving") && error.contains("verify-full"), "{error}");
+    assert!(unproved(ready.to_vec()).contains("before the login was complete"));
     // Over a Unix socket a password may be sent in clear text, but not after SCRAM has begun.
     assert!(unproved(b"R\0\0\0\x08\0\0\0\x03".to_vec()).contains("another method"));
 }
@@ -136,6 +136,6 @@ fn a_certificate_that_is_a_pipe_or_has_no_end_is_refused_at_once() {
         });
         let target = target(&fake, ca);
         let error = within(10, move || Mariadb.connect(&target).err().map(|error| error.to_string())).unwrap();
-        assert!(error.contains("no regular file") && error.contains(ca.to_str().unwrap()), "{error}");
+        assert!(error.contains("not a regular file") && error.contains(ca.to_str().unwrap()), "{error}");
     }
 }

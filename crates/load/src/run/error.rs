@@ -27,8 +27,8 @@ pub enum RunError<C, O> {
     Panicked { thread: usize },
     /// Clients did not become ready: the server accepted their connections but did not answer their first requests.
     #[error(
-        "{threads} client threads were not connected and ready {patience_s} s after the one before them: the server does \
-         not answer what a session begins with"
+        "{threads} client threads were not connected and ready {patience_s} s after the previous one: the server does \
+         not answer the first requests of a session"
     )]
     NotConnected { threads: usize, patience_s: f64 },
     /// Transactions that were running at the end of a sample got no answer in time.

@@ -48,7 +48,7 @@ mod tests {
         let mut prompt = Prompt::new(zero);
         let mut ended = |due, begun, end| prompt.ended(at(due), at(begun), at(end)) / 1_000_000;
         assert_eq!(ended(10, 10, 14), 4);
-        assert_eq!(ended(12, 14, 18), 6, "waited for the one before, as with any client");
+        assert_eq!(ended(12, 14, 18), 6, "waited for the previous transaction");
         // The client slept from 20 to 520; the transactions that became due meanwhile are sent one after the other.
         assert_eq!(ended(100, 520, 524), 4);
         assert_eq!(ended(200, 524, 528), 4);
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(ended(700, 1100, 1104), 404);
         let prompt = Prompt { free: at(1104) };
         assert_eq!(prompt.waiting(at(1100), at(1102)), 2_000_000);
-        assert_eq!(prompt.waiting(at(1100), at(1900)), 4_000_000, "the rest is the client's");
+        assert_eq!(prompt.waiting(at(1100), at(1900)), 4_000_000, "the rest is the client's own delay");
         assert_eq!(prompt.waiting(at(1200), at(1900)), 0);
     }
 }

@@ -112,7 +112,7 @@ impl LoadSettings {
         }
         match self.pace {
             Pace::Open { rate, .. } if !rate.is_sound() => {
-                wrong("rate", "transactions a second, above 0 and up to 1e9", rate.to_string())
+                wrong("rate", "transactions per second, above 0 and up to 1e9", rate.to_string())
             }
             Pace::Open { rate, .. } if self.rest == Rest::AroundEach => {
                 wrong("rest", "none around each sample with a rate", format!("AroundEach with {rate}/s"))

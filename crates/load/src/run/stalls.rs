@@ -79,8 +79,8 @@ mod tests {
         };
         let (one, two) = ([busy(1500, 2000), busy(3000, 3400)], [busy(1600, 2200), busy(3300, 3600)]);
         assert_eq!(found(&[&one, &two], 1.0, &[]), [(600.0, 400.0, false), (2300.0, 100.0, false)]);
-        assert_eq!(found(&[&one, &two], 10.0, &[]), [(600.0, 400.0, false)], "slow transactions are no stalls");
-        assert_eq!(found(&[&one, &two, &[]], 1.0, &[]), [], "the third went on");
+        assert_eq!(found(&[&one, &two], 10.0, &[]), [(600.0, 400.0, false)], "slow transactions are not stalls");
+        assert_eq!(found(&[&one, &two, &[]], 1.0, &[]), [], "the third thread was not stalled");
         let still = [(at(1700), at(1950))];
         assert_eq!(found(&[&one, &two], 10.0, &still), [(600.0, 400.0, true)]);
         // Nothing was due for the second thread, and for part of the time for neither.
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(
             found(&[&[busy(0, 1300)]], 1.0, &[]),
             [(0.0, 300.0, false)],
-            "what lies before the sample is not its own"
+            "time before the sample does not count"
         );
         assert_eq!(found(&[&[busy(4800, 9000)]], 1.0, &[]), [(3800.0, 200.0, false)]);
     }

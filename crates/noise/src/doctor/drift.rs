@@ -149,7 +149,7 @@ pub(super) fn finding(drift: &Drift) -> Finding {
         left.join(", ")
     );
     let severity = if drift.cov < NOTABLE { Severity::Good } else { Severity::Note };
-    let cost = "samples drift by as much whatever is set; adjusting by a probe takes out what the probe shows of it";
+    let cost = "samples drift by as much with any setting; adjustment by a probe removes the part that the probe shows";
     let best = drift.probes.iter().min_by(|a, b| a.left.total_cmp(&b.left)).filter(|best| best.left <= WORTH_IT);
     let mut finding = Finding::new("drift", value, severity, cost);
     // The known job differs from the study's workload: whether a probe helps a study must be tested with its samples.
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(drift.groups, 10);
         assert!((drift.cov - 0.036).abs() < 0.01, "{drift:?}");
         assert!(drift.probes[0].left < 0.02 && drift.probes[1].left > 0.5, "{drift:?}");
-        assert_eq!(drift.probes[2].left, 1.0, "what never varies explains nothing");
+        assert_eq!(drift.probes[2].left, 1.0, "a constant probe explains no drift");
         let finding = finding(&drift);
         assert_eq!(finding.command.as_deref(), Some("tare doctor --study STUDY"));
         assert!(finding.value.contains("alongside, 0.0"), "{}", finding.value);

@@ -111,12 +111,12 @@ struct Meanwhile {
 fn worst(system: &System, cpus: &CpuSet, jitter: &[Jitter], meanwhile: &Meanwhile) -> Option<Finding> {
     let worst = jitter.iter().max_by(|a, b| a.stolen_fraction.total_cmp(&b.stolen_fraction))?;
     let steal = match meanwhile.steal {
-        Some(fraction) => format!("the hypervisor says it took {:.2}%", fraction * 100.0),
-        None => "no hypervisor says what it took".to_owned(),
+        Some(fraction) => format!("the hypervisor reports {:.2}% steal", fraction * 100.0),
+        None => "no hypervisor reports steal".to_owned(),
     };
     let value = format!(
         "a spinning thread on CPU {} lost {:.3}%, longest {:.0} us; meanwhile {steal}, and other processes used {:.2} \
-         CPUs (the rest: interrupts, the kernel, a host that keeps no account)",
+         CPUs (the rest: interrupts, the kernel, a host that reports no steal)",
         worst.cpu,
         worst.stolen_fraction * 100.0,
         worst.longest_us,

@@ -11,13 +11,13 @@ pub(crate) fn findings(system: &System, seen: &BTreeMap<String, f64>, users: &[C
     let mut all = vec![load(system)];
     let fraction = |name: &'static str, limit: f64, cost: &str| {
         let value = seen.get(name)?;
-        let whose = if name == "steal_fraction" { ", by the hypervisor's own account" } else { "" };
+        let whose = if name == "steal_fraction" { ", as the hypervisor reports" } else { "" };
         let text = format!("{:.2}% of the time{whose}", value * 100.0);
         Some(Finding::check(name, text, *value > limit, cost))
     };
     all.extend(
         [
-            fraction("steal_fraction", 0.001, "the hypervisor ran someone else while a task here wanted to run")
+            fraction("steal_fraction", 0.001, "the hypervisor ran another guest while a task here was runnable")
                 .map(|f| f.command(Some("use a host or an instance type without shared CPUs".to_owned()))),
             fraction("psi_cpu_some_fraction", 0.01, "some task waited for a CPU: see the background processes"),
             fraction("psi_io_some_fraction", 0.01, "some task waited for a disk: see the background processes"),
@@ -103,7 +103,7 @@ mod tests {
             found,
             [
                 ("load_average", "3.00 2.00 1.00 on 4 CPUs", true),
-                ("steal_fraction", "2.00% of the time, by the hypervisor's own account", true),
+                ("steal_fraction", "2.00% of the time, as the hypervisor reports", true),
                 ("swap_pages", "0", false),
                 ("background_cpu", "updatedb (5) 90%", true),
                 ("irqbalance", "runs as process 77", true),

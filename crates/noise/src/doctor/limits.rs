@@ -22,16 +22,16 @@ const SYSTEMD: &str = "/run/systemd/system";
 /// Whether each server gets a control group of its own, so that all processes that it starts are found and ended.
 fn server_group(is_made: bool, systemd: bool) -> Finding {
     if is_made {
-        return Finding::new("server_group", "each server gets a control group of its own", Severity::Good, "");
+        return Finding::new("server_group", "each server gets its own control group", Severity::Good, "");
     }
     let how = "systemd-run --user --scope -p Delegate=yes tare run ... (tare doctor, run in the same way, says whether \
                that is enough here)";
     Finding::new(
         "server_group",
-        "this user may make no control group below its own",
+        "this user may not create a control group below its own",
         Severity::Note,
-        "what a server starts is found by a variable in its environment: a helper that clears it and leaves its session \
-         outlives a trial that is killed with SIGKILL",
+        "processes that a server starts are found by an environment variable: one that clears it and leaves its \
+         session outlives a trial that is killed with SIGKILL",
     )
     .command(systemd.then(|| how.to_owned()))
 }

@@ -71,10 +71,10 @@ fn setting(system: &System, setting: Setting, wanted: &str, severity: Severity, 
         }
         (Ok(found), Some(reason)) => Finding::new(name, format!("{found}; {reason}"), Severity::Note, cost),
         (_, Some(reason)) => {
-            Finding::new(name, reason.to_string(), Severity::Note, "it cannot be set or seen from here")
+            Finding::new(name, reason.to_string(), Severity::Note, "it can be neither set nor read here")
         }
         (Ok(found), None) => Finding::new(name, found, Severity::Note, cost),
-        (Err(error), None) => Finding::new(name, error.to_string(), Severity::Note, "it cannot be seen from here"),
+        (Err(error), None) => Finding::new(name, error.to_string(), Severity::Note, "it cannot be read here"),
     }
 }
 
@@ -101,10 +101,10 @@ fn aslr(system: &System) -> Finding {
             "aslr",
             "off on the whole machine",
             Severity::Note,
-            "steady, but one layout only; and a protection less for every program",
+            "steady, but only one layout, and less protection for every program",
         )
         .command(Some("sudo sysctl kernel.randomize_va_space=2".to_owned())),
-        Err(error) => Finding::new("aslr", error.to_string(), Severity::Note, "it cannot be seen from here"),
+        Err(error) => Finding::new("aslr", error.to_string(), Severity::Note, "it cannot be read here"),
     }
 }
 
@@ -131,7 +131,7 @@ fn frequency(system: &System) -> Finding {
             "frequency",
             "not visible",
             Severity::Note,
-            "the hypervisor or the firmware chooses it, and nothing here shows which run was slow by it",
+            "the hypervisor or the firmware chooses it, and this machine does not show which runs it slowed down",
         ),
     }
 }

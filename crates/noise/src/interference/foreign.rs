@@ -64,13 +64,13 @@ impl CpuUse {
                 all += times.total();
             }
         }
-        let family = self.family(earlier, own);
+        let tree = self.descendants(earlier, own);
         let known: u64 =
-            self.used_since(earlier).filter(|(pid, p, _)| p.kernel_thread || family.contains(pid)).map(|u| u.2).sum();
+            self.used_since(earlier).filter(|(pid, p, _)| p.kernel_thread || tree.contains(pid)).map(|u| u.2).sum();
         let foreign = worked as f64 - known as f64;
         let mut users: Vec<(String, u32, f64)> = self
             .used_since(earlier)
-            .filter(|(pid, p, _)| !p.kernel_thread && !family.contains(pid))
+            .filter(|(pid, p, _)| !p.kernel_thread && !tree.contains(pid))
             .map(|(pid, p, ticks)| {
                 let ticks_it_had = self.time_of(earlier, pid).as_secs_f64() * ticks_per_s;
                 (p.name.clone(), pid, ticks as f64 / ticks_it_had.max(1.0))
@@ -98,18 +98,18 @@ impl CpuUse {
     }
 
     /// `own` and their descendants at either moment.
-    fn family(&self, earlier: &Self, own: &[u32]) -> BTreeSet<u32> {
-        let mut family: BTreeSet<u32> = own.iter().copied().collect();
+    fn descendants(&self, earlier: &Self, own: &[u32]) -> BTreeSet<u32> {
+        let mut tree: BTreeSet<u32> = own.iter().copied().collect();
         loop {
             let all = self.processes.iter().chain(&earlier.processes);
             let born: Vec<u32> = all
-                .filter(|(pid, (_, process))| family.contains(&process.parent) && !family.contains(pid))
+                .filter(|(pid, (_, process))| tree.contains(&process.parent) && !tree.contains(pid))
                 .map(|(pid, _)| *pid)
                 .collect();
             if born.is_empty() {
-                return family;
+                return tree;
             }
-            family.extend(born);
+            tree.extend(born);
         }
     }
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_after_the_own_family_and_the_kernel_is_foreign() {
+    fn processes_outside_the_own_tree_and_the_kernel_are_foreign() {
         let zero = machine(0, 0, &[(10, 1, 0, 0), (11, 10, 0, 0), (2, 0, KERNEL_THREAD, 0), (99, 1, 0, 40)]);
         // 300 ticks on CPU 0: own 100 + 50 (a child that began since), kernel 30, other programs the rest.
         let processes = [(10, 1, 0, 100), (11, 10, 0, 0), (12, 11, 0, 50), (2, 0, KERNEL_THREAD, 30), (99, 1, 0, 160)];
@@ -177,6 +177,6 @@ mod tests {
         let me = std::process::id();
         let own = after.used_since(&before).find(|(pid, ..)| *pid == me).unwrap().2;
         assert!(own >= 1, "{own}");
-        assert!(after.family(&before, &[1]).contains(&me) || after.family(&before, &[me]).contains(&me));
+        assert!(after.descendants(&before, &[1]).contains(&me) || after.descendants(&before, &[me]).contains(&me));
     }
 }

@@ -212,7 +212,7 @@ mod tests {
         assert_eq!((all["context_switches"], all["forks"], all["numa_hint_faults"]), (5.0, 1.0, 0.0));
         assert_eq!((all["numa_promoted_pages"], all["numa_demoted_pages"]), (4.0, 5.0));
         assert_eq!(all["psi_io_some_fraction"], 0.0);
-        assert!(!all.contains_key("psi_cpu_some_fraction"), "a source that is missing is no zero");
+        assert!(!all.contains_key("psi_cpu_some_fraction"), "a missing source is not reported as zero");
         assert!(!all.contains_key("major_faults"));
 
         let bound = after.since_on(&before, &[0].into_iter().collect());

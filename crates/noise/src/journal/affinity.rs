@@ -184,7 +184,7 @@ pub(super) fn left(state_dir: &Path) -> Result<Vec<String>> {
     let (entries, _) = Journal::of_affinities(state_dir).load::<Entry>()?;
     let boot = boot_id(&System::real());
     let here = entries.iter().filter(|entry| entry.boot == boot && entry.is_alive());
-    Ok(here.map(|entry| format!("the {SETTING} of {} is not put back yet", entry.thread)).collect())
+    Ok(here.map(|entry| format!("the {SETTING} of {} is not restored yet", entry.thread)).collect())
 }
 
 impl Entry {

@@ -45,7 +45,7 @@ pub fn verify_as_found(system: &System, state_dir: &Path) -> Result<()> {
     left.extend(affinity::left(state_dir)?);
     let of_root = system.path(ROOT_STATE_DIR);
     if of_root != state_dir && Journal::pending(&of_root) {
-        left.push(format!("a run of root's that was killed left settings: {} says which", of_root.display()));
+        left.push(format!("a killed run of root left settings changed: they are listed in {}", of_root.display()));
     }
     if left.is_empty() { Ok(()) } else { Err(NoiseError::NotAsFound { left: left.join("; ") }) }
 }
@@ -59,7 +59,7 @@ fn difference(system: &System, entry: &Entry) -> Option<String> {
         _ if !system.exists(path) => None,
         Undo::File { format, original, .. } => {
             let (found, wanted) = (format.value(&system.read_optional(path)?), format.value(original));
-            if found == wanted { None } else { told(format!("is {found} and was {wanted}")) }
+            if found == wanted { None } else { told(format!("is {found}, originally {wanted}")) }
         }
         Undo::Cgroup { .. } => told("is still there".to_owned()),
         Undo::Controller { name, .. } => {

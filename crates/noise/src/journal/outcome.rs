@@ -68,7 +68,7 @@ impl RestoreReport {
         let failed = self.failed().map(|f| format!("{} ({}): {:?}", f.setting, f.path, f.outcome));
         let changed = self.changed_by_other().map(|f| match &f.outcome {
             Outcome::ChangedByOther { found, original } => {
-                format!("{} ({}) was set to {found} by someone else, and was {original}", f.setting, f.path)
+                format!("{} ({}) was set to {found} by another program, originally {original}", f.setting, f.path)
             }
             other => format!("{} ({}): {other:?}", f.setting, f.path),
         });

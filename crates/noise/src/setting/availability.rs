@@ -138,7 +138,7 @@ impl Level {
         }
         match frequency::latency_us(system, self.text()) {
             _ if ["on", "off"].contains(&self.text()) => {}
-            Some(0) => return not_here(format!("{} is what c_states = off keeps to", self.text())),
+            Some(0) => return not_here(format!("{} is the state that c_states = off keeps", self.text())),
             Some(_) => {}
             None => {
                 let known: Vec<String> = frequency::states(system).into_keys().collect();
@@ -185,7 +185,7 @@ impl Level {
         system
             .may_write(&control)
             .err()
-            .map(|_| Lacking::Right(format!(" to make a control group in {}: run with sudo", shield::CGROUP)))
+            .map(|_| Lacking::Right(format!(" to create a control group in {}: run with sudo", shield::CGROUP)))
     }
 }
 

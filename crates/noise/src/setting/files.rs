@@ -145,7 +145,7 @@ pub(crate) fn missing(setting: Setting) -> &'static str {
         Setting::Turbo => "this machine has no turbo switch (no intel_pstate/no_turbo and no cpufreq/boost)",
         Setting::Smt => "this kernel has no SMT control",
         Setting::CStates => "this kernel has no /dev/cpu_dma_latency",
-        Setting::IrqAffinity => "this kernel lets no interrupt move (no /proc/irq/*/smp_affinity_list)",
+        Setting::IrqAffinity => "this kernel cannot move interrupts (no /proc/irq/*/smp_affinity_list)",
         Setting::CpuShield => "this machine has no cgroup v2 cpuset controller",
         Setting::PageCache => "this kernel has no vm.drop_caches",
     }

@@ -100,9 +100,9 @@ impl Setting {
             }
             Self::Governor => "a governor's name, such as performance or powersave",
             Self::Frequency => "lowest, highest or a whole number of MHz: every CPU is held there",
-            Self::CStates => "on (as found), off (held at latency 0) or the deepest idle state to allow, such as C1",
-            Self::IrqAffinity => "off (as found) or cpus:LIST, the CPUs that interrupts are to avoid",
-            Self::CpuShield => "off (as found) or cpus:LIST, the CPUs that only the benchmark may use",
+            Self::CStates => "on (unchanged), off (held at latency 0) or the deepest idle state to allow, such as C1",
+            Self::IrqAffinity => "off (unchanged) or cpus:LIST, the CPUs that interrupts must avoid",
+            Self::CpuShield => "off (unchanged) or cpus:LIST, the CPUs that only the benchmark may use",
             Self::PageCache => "keep or drop",
         }
     }

@@ -105,7 +105,7 @@ fn a_thread_that_is_gone_is_an_error_unless_it_may_be_and_then_the_others_are_bo
 fn waits(state: &Path) -> bool {
     let found = verify_as_found(&System::real(), state);
     found
-        .is_err_and(|error| error.to_string().contains("affinity of") && error.to_string().contains("not put back yet"))
+        .is_err_and(|error| error.to_string().contains("affinity of") && error.to_string().contains("not restored yet"))
 }
 
 #[test]

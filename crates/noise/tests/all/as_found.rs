@@ -34,7 +34,7 @@ fn what_a_killed_trial_left_is_seen_and_put_back() {
     let NoiseError::NotAsFound { left } = verify_as_found(&machine.system(), &machine.state()).unwrap_err() else {
         panic!("another error")
     };
-    for part in ["swappiness (/proc/sys/vm/swappiness) is 1 and was 60", "smt", "cpu_shield", "still has cpuset"] {
+    for part in ["swappiness (/proc/sys/vm/swappiness) is 1, originally 60", "smt", "cpu_shield", "still has cpuset"] {
         assert!(left.contains(part), "{part}: {left}");
     }
     let report = recover_trial(&machine.system(), &machine.state(), machine.dir.path(), PATIENCE).unwrap();
@@ -68,11 +68,11 @@ fn nothing_of_a_living_trial_is_undone() {
 }
 
 #[test]
-fn somebody_elses_value_is_left_alone_and_is_an_error() {
+fn a_value_of_another_program_is_left_alone_and_is_an_error() {
     let machine = left_by_a_killed_trial();
     machine.put(SWAPPINESS, "33\n");
     let error = recover_trial(&machine.system(), &machine.state(), machine.dir.path(), PATIENCE).unwrap_err();
-    assert!(error.to_string().contains("was set to 33 by someone else, and was 60"), "{error}");
+    assert!(error.to_string().contains("was set to 33 by another program, originally 60"), "{error}");
     assert_eq!(machine.file(SWAPPINESS), "33\n");
 }
 
@@ -85,7 +85,7 @@ fn a_journal_of_roots_that_still_waits_is_foreign() {
     verify_as_found(&machine.system(), &machine.state()).unwrap();
     machine.put("/var/lib/tare/journal.jsonl", "{}\n");
     let error = verify_as_found(&machine.system(), &machine.state()).unwrap_err();
-    assert!(error.to_string().contains("a run of root's that was killed"), "{error}");
+    assert!(error.to_string().contains("a killed run of root"), "{error}");
 }
 
 #[test]

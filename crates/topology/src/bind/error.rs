@@ -19,12 +19,12 @@ pub enum BindError {
     #[error("reading the memory policy from {path} failed: {source}")]
     ReadPolicy { path: String, source: io::Error },
     /// The location of the pages of shared memory could not be read.
-    #[error("where the shared memory of process {pid} lies is not known: {reason}")]
+    #[error("the location of the shared memory of process {pid} is unknown: {reason}")]
     ReadShared { pid: i32, reason: String },
     /// The kernel shows a policy that [`MemoryPolicy`] does not support.
     #[error("{path} shows a memory policy that is not supported: {found:?}")]
     UnknownPolicy { path: String, found: String },
     /// The kernel set another policy than requested.
-    #[error("the memory policy was to be {requested}, but the kernel shows {found}")]
+    #[error("the memory policy should be {requested}, but the kernel shows {found}")]
     PolicyDiffers { requested: MemoryPolicy, found: MemoryPolicy },
 }

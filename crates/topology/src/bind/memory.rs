@@ -47,7 +47,7 @@ fn apply(policy: &MemoryPolicy) -> Result<(), String> {
         MemoryPolicy::Bind(Nodes::All | Nodes::Each)
         | MemoryPolicy::Interleave(Nodes::All | Nodes::Each)
         | MemoryPolicy::WeightedInterleave(Nodes::All | Nodes::Each) => {
-            Err("its nodes are not spelt out for this machine".to_owned())
+            Err("its nodes are not resolved for this machine".to_owned())
         }
     }
 }

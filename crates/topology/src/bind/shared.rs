@@ -36,7 +36,7 @@ impl Drop for Mapped {
 /// When the process has no shared memory, this user may not map it (root may), or the kernel refuses the policy.
 pub fn set_shared_memory_policy(pid: i32, policy: &MemoryPolicy) -> Result<u64, BindError> {
     let refused = |reason: String| BindError::SetPolicy { policy: policy.clone(), reason };
-    let (mode, nodes) = words(policy).ok_or_else(|| refused("its nodes are not spelt out".to_owned()))?;
+    let (mode, nodes) = words(policy).ok_or_else(|| refused("its nodes are not resolved".to_owned()))?;
     let mapped = largest(pid).map_err(refused)?;
     let there = take_in(&mapped);
     bind(&mapped, mode, &mask(&nodes)).map_err(|e| refused(e.to_string()))?;

@@ -95,7 +95,7 @@ fn select(machine: &Machine, container: Option<&Object>, step: Step) -> Result<V
         Index::Far => farthest(machine).map(|node| vec![object(node)]),
         Index::Usable => Ok(usable(machine)?.into_iter().map(object).collect()),
         Index::Each => Err(NotRealizable::new(
-            "node:each is a level for each node, and so a level of the factors client and server alone",
+            "node:each is one level per node: it can only be a level of the factors client and server",
         )),
         Index::Performance => of_cpu_kind(machine, true).and_then(|cpus| some(&|i| all[i].is_subset(cpus))),
         Index::Efficiency => of_cpu_kind(machine, false).and_then(|cpus| some(&|i| all[i].is_subset(cpus))),

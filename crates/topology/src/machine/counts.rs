@@ -15,10 +15,10 @@ pub struct NodeLayout {
     pub memory_only: usize,
 }
 
-/// For example `2 a package`, `4 a package, one for each L3 cache`, `1 a package and 2 with memory only`.
+/// For example `2 per package`, `4 per package, one for each L3 cache`, `1 per package and 2 with memory only`.
 impl std::fmt::Display for NodeLayout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} a package", self.per_package)?;
+        write!(f, "{} per package", self.per_package)?;
         if self.each_cache {
             f.write_str(", one for each L3 cache")?;
         }

@@ -110,7 +110,7 @@ impl TopologyReader {
         let mut text = String::new();
         answer.rewind().map_err(told)?;
         answer.take(ANSWER_BYTES).read_to_string(&mut text).map_err(told)?;
-        serde_json::from_str(&text).map_err(|e| format!("the process that reads it gave no machine: {e}"))
+        serde_json::from_str(&text).map_err(|e| format!("the process that reads it returned no machine: {e}"))
     }
 
     fn ended(&self, mut child: Child) -> Result<ExitStatus, String> {
@@ -136,7 +136,7 @@ impl TopologyReader {
 fn ending(status: ExitStatus) -> String {
     let how = match status.signal() {
         // hwloc's assertions only fail for damaged or inconsistent objects.
-        Some(SIGABRT) => return "it is damaged: its objects do not fit together".to_owned(),
+        Some(SIGABRT) => return "it is damaged: its objects are inconsistent".to_owned(),
         Some(signal) => format!("was ended by signal {signal}"),
         None => format!("ended with {}", status.code().unwrap_or(-1)),
     };

@@ -67,11 +67,12 @@ impl Costs {
         }
         if let (Some(ratio), Some(own), Some(other)) = (self.latency_other_node_ratio, own_ns, other_ns) {
             sentences.push(format!(
-                "another node's memory takes {ratio:.1}x as long to answer as the own ({other:.0} ns against {own:.0} ns)"
+                "another node's memory takes {ratio:.1}x as long to answer as local memory ({other:.0} ns against \
+                 {own:.0} ns)"
             ));
         }
         if let Some(ratio) = self.bandwidth_other_node_ratio {
-            sentences.push(format!("another node's memory gives {ratio:.2}x the bandwidth of the own"));
+            sentences.push(format!("another node's memory gives {ratio:.2}x the bandwidth of local memory"));
         }
         let near = self.line.first().zip(self.line.last());
         if let (true, Some((near, far))) = (sentences.is_empty(), near) {
@@ -157,8 +158,8 @@ mod tests {
             costs.sentences,
             [
                 "a cache line to another node takes 3.1x as long as within a node (310 ns against 100 ns there and back)",
-                "another node's memory takes 1.6x as long to answer as the own (140 ns against 90 ns)",
-                "another node's memory gives 0.50x the bandwidth of the own",
+                "another node's memory takes 1.6x as long to answer as local memory (140 ns against 90 ns)",
+                "another node's memory gives 0.50x the bandwidth of local memory",
             ]
         );
         let shown: Vec<(String, usize)> = costs.line.iter().map(|c| (c.pairing.to_string(), c.pairs)).collect();

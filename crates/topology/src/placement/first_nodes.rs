@@ -32,20 +32,26 @@ impl Placement {
     pub fn explicit(&self, machine: &Machine) -> Result<Self, NotRealizable> {
         let (word, nodes) = match (self.nodes, self.caches, self.client_pus_per_node) {
             (None, _, _) if !self.node_order.is_empty() => {
-                return Err(NotRealizable::new("node_order says nothing without nodes"));
+                return Err(NotRealizable::new("node_order has no effect without nodes"));
             }
             (None, None, None) => return Ok(self.clone()),
             (None, None, Some(_)) => {
-                return Err(NotRealizable::new("client_pus_per_node says nothing without nodes or caches"));
+                return Err(NotRealizable::new("client_pus_per_node has no effect without nodes or caches"));
             }
             (Some(_), Some(_), _) => {
-                return Err(NotRealizable::new("nodes and caches both say where the sides run: leave out one of them"));
+                return Err(NotRealizable::new(
+                    "nodes and caches both set where client and server run: leave out one \
+                    of them",
+                ));
             }
             (Some(count), None, _) => ("nodes", first_nodes(machine, count, &self.node_order)?),
             (None, Some(count), _) => ("caches", first_caches(machine, count)?),
         };
         if self.client != Side::Float || self.server != Side::Float {
-            return Err(NotRealizable::new(format!("{word} says where both sides run: leave out client and server")));
+            return Err(NotRealizable::new(format!(
+                "{word} sets where both client and server run: leave out client and \
+                server"
+            )));
         }
         let (client, server) = match self.client_pus_per_node {
             None => (side(&nodes, |node| (0, node.pus)), side(&nodes, |node| (0, node.pus))),
@@ -92,13 +98,14 @@ fn first_nodes(machine: &Machine, count: u32, order: &[u32]) -> Result<Vec<Usabl
     if !order.is_empty() {
         if order.len() < count as usize {
             let named = order.len();
-            return Err(NotRealizable::new(format!("{count} nodes are asked for, and node_order names {named}")));
+            return Err(NotRealizable::new(format!("{count} nodes are requested, and node_order names {named}")));
         }
         let mut ordered = Vec::new();
         for logical in order.iter().take(count as usize) {
             let place = all.iter().position(|node| node.logical == *logical).ok_or_else(|| {
                 NotRealizable::new(format!(
-                    "node:{logical} of node_order is none of this machine's nodes with CPUs and memory, or named twice"
+                    "node:{logical} of node_order is not one of this machine's nodes with CPUs and memory, or is \
+                     named twice"
                 ))
             })?;
             ordered.push(all.swap_remove(place));
@@ -112,7 +119,7 @@ fn first_nodes(machine: &Machine, count: u32, order: &[u32]) -> Result<Vec<Usabl
             1 => "1 NUMA node with CPUs and memory".to_owned(),
             more => format!("{more} NUMA nodes with CPUs and memory"),
         };
-        return Err(NotRealizable::new(format!("{count} nodes are asked for, and this machine has {here}")));
+        return Err(NotRealizable::new(format!("{count} nodes are requested, and this machine has {here}")));
     }
     Ok(nodes)
 }
@@ -137,7 +144,7 @@ fn first_caches(machine: &Machine, count: u32) -> Result<Vec<Usable>, NotRealiza
     let all: Vec<Usable> = shared.into_iter().filter_map(usable).collect();
     if count == 0 || all.len() < count as usize {
         return Err(NotRealizable::new(format!(
-            "{count} last-level caches are asked for, and this machine has {} that cores share on a node with memory",
+            "{count} last-level caches are requested, and this machine has {} that cores share on a node with memory",
             if all.is_empty() { "none".to_owned() } else { all.len().to_string() }
         )));
     }

@@ -102,8 +102,7 @@ impl Nodes {
             Self::These(nodes) => nodes,
             Self::All => return Ok(Self::These(usable)),
             Self::Each => {
-                let reason =
-                    "bind:each is a level for each node with memory, and so a level of the factor memory alone";
+                let reason = "bind:each is one level per node with memory: it can only be a level of the factor memory";
                 return Err(NotRealizable::new(reason));
             }
         };

@@ -109,7 +109,7 @@ impl Placement {
             (Bind::Set, Pairing::None) => (shared(&spelt_out.client, machine)?, shared(&spelt_out.server, machine)?),
             (Bind::Set, pairing) => {
                 return Err(NotRealizable::new(format!(
-                    "pairing {pairing} needs bind = \"thread\": threads that share a set have no place of their own"
+                    "pairing {pairing} needs bind = \"thread\": threads that share a set have no PU of their own"
                 )));
             }
             (Bind::Thread, Pairing::None) => {

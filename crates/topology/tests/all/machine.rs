@@ -78,12 +78,12 @@ fn hybrid_cores_know_their_kind() {
 #[test]
 fn the_layout_of_nodes_tells_clustering_modes_apart() {
     for (machine, words) in [
-        (ARTICLE_A, "1 a package"),
+        (ARTICLE_A, "1 per package"),
         // SNC2 and NPS4 in hwloc's form, and L3 as NUMA.
-        ("package:2 node:2 core:4 pu:2", "2 a package"),
-        ("package:1 node:4 l3:2 core:2 pu:1", "4 a package"),
-        ("package:1 node:4 l3:1 core:2 pu:1", "4 a package, one for each L3 cache"),
-        ("package:2 [numa] [numa] core:2 pu:2", "1 a package and 2 with memory only"),
+        ("package:2 node:2 core:4 pu:2", "2 per package"),
+        ("package:1 node:4 l3:2 core:2 pu:1", "4 per package"),
+        ("package:1 node:4 l3:1 core:2 pu:1", "4 per package, one for each L3 cache"),
+        ("package:2 [numa] [numa] core:2 pu:2", "1 per package and 2 with memory only"),
     ] {
         assert_eq!(synthetic(machine).node_layout().to_string(), words, "{machine}");
     }
@@ -170,8 +170,8 @@ fn a_reader_that_hangs_or_crashes_or_babbles_is_told_and_ended() {
         ("while :; do :; done", "longer than 300ms"),
         ("kill -SEGV $$", "signal 11"),
         ("exit 7", "ended with 7"),
-        ("echo hello", "gave no machine"),
-        ("exit 0", "gave no machine"),
+        ("echo hello", "returned no machine"),
+        ("exit 0", "returned no machine"),
     ] {
         let e = shell(command).synthetic("pu:1").unwrap_err();
         assert!(matches!(e, MachineError::Reader { .. }) && e.to_string().contains(told), "{command}: {e}");

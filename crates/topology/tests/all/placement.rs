@@ -143,7 +143,7 @@ fn a_pairing_that_cannot_be_has_its_reason() {
             "all",
             Bind::Set,
             Pairing::SamePu,
-            "pairing same-pu needs bind = \"thread\": threads that share a set have no place of their own",
+            "pairing same-pu needs bind = \"thread\": threads that share a set have no PU of their own",
         ),
         (&article_a, "node:2", "all", Bind::Set, Pairing::None, "this machine has 2 NUMA nodes; node:2 does not exist"),
     ] {
@@ -350,7 +350,7 @@ fn nodes_that_cannot_be_shared_have_their_reason() {
     let machine = synthetic("node:2 core:2 pu:1");
     assert_eq!(
         nodes(&machine, 4, Some(1)).unwrap_err(),
-        "4 nodes are asked for, and this machine has 2 NUMA nodes with CPUs and memory"
+        "4 nodes are requested, and this machine has 2 NUMA nodes with CPUs and memory"
     );
     assert_eq!(
         nodes(&machine, 1, Some(2)).unwrap_err(),
@@ -359,11 +359,11 @@ fn nodes_that_cannot_be_shared_have_their_reason() {
     let twice = Placement { nodes: Some(1), client: Side::At("all".parse().unwrap()), ..Placement::default() };
     assert_eq!(
         twice.resolve(&machine, 1).unwrap_err().reason,
-        "nodes says where both sides run: leave out client and server"
+        "nodes sets where both client and server run: leave out client and server"
     );
     let alone = Placement { client_pus_per_node: Some(1), ..Placement::default() };
     let reason = alone.resolve(&machine, 1).unwrap_err().reason;
-    assert_eq!(reason, "client_pus_per_node says nothing without nodes or caches");
+    assert_eq!(reason, "client_pus_per_node has no effect without nodes or caches");
 }
 
 /// `caches` on a machine: client, server and memory of the explicit placement, and the CPUs of both sides.
@@ -397,7 +397,7 @@ fn caches_that_cannot_be_had_have_their_reason() {
     let five = caches(&machine, 5, None).unwrap_err();
     assert_eq!(
         five,
-        "5 last-level caches are asked for, and this machine has 4 that cores share on a node with memory"
+        "5 last-level caches are requested, and this machine has 4 that cores share on a node with memory"
     );
     // A level 2 cache of a single core does not count.
     assert!(caches(&synthetic("node:2 l2:4 pu:1"), 1, None).unwrap_err().contains("has none that cores share"));
@@ -418,7 +418,7 @@ fn nodes_of_different_sizes_and_without_memory_or_cpus() {
         Ok("node:0.pu:3+node:1.pu:2 node:0.pu:0-2+node:1.pu:0-1 interleave:0-1 4,7 0-3,6")
     );
     let third = ladder[2].as_ref().unwrap_err();
-    assert_eq!(third, "3 nodes are asked for, and this machine has 2 NUMA nodes with CPUs and memory");
+    assert_eq!(third, "3 nodes are requested, and this machine has 2 NUMA nodes with CPUs and memory");
     let kept = Placement { nodes: Some(1), memory: "local".parse().unwrap(), ..Placement::default() };
     assert_eq!(kept.resolve(&machine, 1).unwrap().memory, MemoryPolicy::Local);
 }
@@ -509,15 +509,15 @@ fn a_ladder_climbs_chosen_nodes_in_a_chosen_order() {
     assert_eq!(on(2, &[2, 0]), found("0-1,4-5", "interleave:0,2"));
     assert_eq!(on(2, &[]), found("0-3", "interleave:0-1"));
     for (nodes, order, reason) in [
-        (2, &[3][..], "2 nodes are asked for, and node_order names 1"),
-        (2, &[0, 4], "node:4 of node_order is none of this machine's nodes"),
-        (2, &[1, 1], "node:1 of node_order is none of this machine's nodes with CPUs and memory, or named twice"),
+        (2, &[3][..], "2 nodes are requested, and node_order names 1"),
+        (2, &[0, 4], "node:4 of node_order is not one of this machine's nodes"),
+        (2, &[1, 1], "node:1 of node_order is not one of this machine's nodes with CPUs and memory, or is named twice"),
     ] {
         let why: Result<(String, String), String> = on(nodes, order);
         assert!(why.clone().unwrap_err().contains(reason), "{why:?}");
     }
     let alone = Placement { node_order: vec![0], ..Placement::default() };
-    assert_eq!(alone.resolve(&machine, 1).unwrap_err().reason, "node_order says nothing without nodes");
+    assert_eq!(alone.resolve(&machine, 1).unwrap_err().reason, "node_order has no effect without nodes");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn frequency_hz(sample_s: f64, pus: usize) -> u64 {
 }
 
 fn no_kernel() -> String {
-    format!("the profile is without the kernel: {}", advice(LOOK_INSIDE))
+    format!("the profile excludes the kernel: {}", advice(LOOK_INSIDE))
 }
 
 #[cfg(test)]

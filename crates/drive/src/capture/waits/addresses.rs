@@ -235,8 +235,8 @@ mod tests {
         assert_eq!((good.end, good.name_of(0x810)), (0x1000, "planted+0x10".to_owned()));
         let (segment, size_of_table) = (64 + 16, SECTIONS + 64 + 32);
         assert_eq!(of_changed(&[(segment, u64::MAX - 10)], 0).unwrap().end, u64::MAX);
-        assert!(of_changed(&[(size_of_table, 24 << 50)], 0).is_none(), "a table that is not there");
-        assert!(of_changed(&[(size_of_table, 24 << 23)], 1 << 30).is_none(), "a table of 192 MiB of nothing");
+        assert!(of_changed(&[(size_of_table, 24 << 50)], 0).is_none(), "the table is not mapped");
+        assert!(of_changed(&[(size_of_table, 24 << 23)], 1 << 30).is_none(), "a table of 192 MiB without content");
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();

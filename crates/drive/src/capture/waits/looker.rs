@@ -54,14 +54,14 @@ impl Waits {
         let stop = Arc::new(AtomicBool::new(false));
         let until = Arc::clone(&stop);
         let looker = Builder::new().spawn(move || look(pid.cast_signed(), &connections, stacks, &until));
-        let looker = looker.map_err(|e| Unavailable(format!("the system starts no thread that looks: {e}")))?;
+        let looker = looker.map_err(|e| Unavailable(format!("cannot start the sampling thread: {e}")))?;
         Ok(Self { stop, looker })
     }
 
     pub fn end(self) -> Result<LooksDone, Unavailable> {
         self.stop.store(true, Ordering::Relaxed);
         self.looker.thread().unpark();
-        let seen = self.looker.join().map_err(|_| Unavailable("the thread that looks ended by itself".to_owned()))?;
+        let seen = self.looker.join().map_err(|_| Unavailable("the sampling thread ended unexpectedly".to_owned()))?;
         match seen.connections.1.samples {
             0 => Err(Unavailable("no thread that serves a connection was seen".to_owned())),
             _ => Ok(seen),

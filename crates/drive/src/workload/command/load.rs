@@ -96,10 +96,10 @@ impl Load for CommandSettings {
         let is_known = self.prepare.is_none() && self.directory.is_none() && !self.shell;
         match line.program().filter(|program| is_known && !program.contains('{')) {
             Some(program) if !program::is_there(&program) => Err(format!(
-                "there is no program {program}: give its full path, in quotes where it has blanks, or install it"
+                "there is no program {program}: give its full path (in quotes if it has spaces), or install it"
             )),
             Some(program) if !program::may_run(&program) => {
-                Err(format!("{program} may not be run: chmod +x {program}"))
+                Err(format!("{program} is not executable: chmod +x {program}"))
             }
             _ => Ok(()),
         }

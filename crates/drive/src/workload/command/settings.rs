@@ -39,20 +39,20 @@ impl Keyed for CommandSettings {
     const KEYS: &'static [Key<Self>] = &[
         Key::words(
             "command",
-            "the program and its arguments, as a list or as words of a shell (none is run for it); {socket}, \
+            "the program and its arguments, as a list or as words quoted for a shell (no shell is run); {socket}, \
              {socket_directory}, {host}, {port}, {user}, {database}, {password_file}, {engine}, {threads}, {warmup}, \
              {seconds}, {total}, {seed} and {sample} are filled in",
             |s| line(&s.command),
             |s, v| read_line(v).map(|line| s.command = line),
         ),
-        key!(switch "shell" in shell, "on: the lines are given to sh -c"),
+        key!(switch "shell" in shell, "on: the command lines are run by sh -c"),
         Key::words(
             "environment",
             "variables for the program: NAME=VALUE words; placeholders are filled in",
             |s| (!s.environment.is_empty()).then(|| Value::Text(joined(&s.environment))),
             |s, v| variables(&v.to_string()).map(|variables| s.environment = variables),
         ),
-        key!(path "directory" in directory, "where the program runs; absent: where tare was started"),
+        key!(path "directory" in directory, "working directory of the program; absent: that of tare"),
         Key::words(
             "fill",
             "a command that fills a fresh server, run once: its data are kept and copied for every trial",
@@ -72,18 +72,19 @@ impl Keyed for CommandSettings {
             |s, v| read_line(v).map(|line| s.cleanup = line),
         ),
         key!(optional switch "needs_server" in server,
-            "on: a server is started for it; absent: where a line or variable has a placeholder of a server"),
+            "on: a server is started for it; absent: on if a command line or variable has a placeholder of a server"),
         keys::warmup_runs(|s| Some(s.warmup_runs as u64), |s, v| s.warmup_runs = v as usize),
         Key::positive(
             "timeout_s",
-            "seconds that one run may take before it is killed and its trial has failed; absent: an hour",
+            "seconds after which a run is killed and its trial fails; absent: an hour",
             "seconds",
             |s| s.timeout_s,
             |s, v| s.timeout_s = Some(v),
         ),
         Key::words(
             "metrics",
-            "what its output holds: sysbench, pgbench, hammerdb, json POINTER as NAME, regex PATTERN as NAME (one or a \
+            "what its output contains: sysbench, pgbench, hammerdb, json POINTER as NAME, regex PATTERN as NAME (one \
+             or a \
              list); absent: its time, CPU time, memory, faults and switches are the result",
             |s| {
                 let words: Vec<String> = s.metrics.iter().map(ToString::to_string).collect();
@@ -93,7 +94,7 @@ impl Keyed for CommandSettings {
         ),
         Key::words(
             "output",
-            "log: kept below logs/ of the results, up to 64 MiB a run; discard: standard output goes nowhere",
+            "log: kept in logs/ of the results, up to 64 MiB per run; discard: standard output is discarded",
             |s| Some(if s.discard { "discard" } else { "log" }.into()),
             |s, v| v.one_of(&["log", "discard"]).map(|word| s.discard = word == "discard"),
         ),

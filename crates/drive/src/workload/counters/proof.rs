@@ -50,17 +50,17 @@ pub(super) fn memory(
         && of_a_thread.is_some_and(|found| found != policy)
     {
         return Err(SutError::Stray(format!(
-            "the memory policy of the whole process was to be {policy}, and that of a thread that counts is {of_thread}"
+            "the memory policy of the whole process should be {policy}, but that of a counting thread is {of_thread}"
         )));
     }
     let asked = match (policy, &outcome.not_interleaved) {
         (MemoryPolicy::Default, Some(reason)) => format!("not interleaved: {reason}"),
-        (MemoryPolicy::Default, None) => "the article's own, interleaved over all nodes".to_owned(),
+        (MemoryPolicy::Default, None) => "as in the article: interleaved over all nodes".to_owned(),
         (policy, _) => format!("{policy}, as read back where it was set"),
     };
     let whose = match scope {
         MemoryScope::Payload => format!("counters and data: {asked}"),
-        MemoryScope::Process => format!("the whole process: {asked}; a thread that counts reads {of_thread}"),
+        MemoryScope::Process => format!("the whole process: {asked}; a counting thread has {of_thread}"),
     };
     let nodes: NodeSet = outcome.data_pages.keys().copied().collect();
     let lies = if nodes.is_empty() { String::new() } else { format!("; pages of data on nodes {nodes}") };
@@ -182,8 +182,8 @@ mod tests {
         let found = outcome(&[(0, 100)]);
         let (bind, other) = ("bind:0".parse().unwrap(), "local".parse().unwrap());
         let judge = |scope, of_thread| memory(scope, &bind, &found, Some(of_thread));
-        assert!(judge(MemoryScope::Process, &other).unwrap_err().to_string().contains("that counts is local"));
-        assert!(judge(MemoryScope::Process, &bind).unwrap().verified.contains("a thread that counts reads bind:0"));
+        assert!(judge(MemoryScope::Process, &other).unwrap_err().to_string().contains("counting thread is local"));
+        assert!(judge(MemoryScope::Process, &bind).unwrap().verified.contains("a counting thread has bind:0"));
         assert!(judge(MemoryScope::Payload, &other).is_ok(), "threads keep their own there");
     }
 

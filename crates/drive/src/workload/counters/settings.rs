@@ -47,15 +47,15 @@ impl Keyed for CountersSettings {
             "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters-study lists them; std-mutex is \
              Rust's, and libstdc++'s std::mutex is pthread-mutex)"),
         key!(words "generator" in generator,
-            "faithful: libc rand() and its lock, as published; corrected: a generator a thread"),
+            "faithful: libc rand() and its lock, as published; corrected: one generator per thread"),
         key!(switch "data_work" in data_work, "on: a round works on data blocks as published; off: counters only"),
-        key!(whole "rounds" in rounds, (1, 1_000_000_000), "rounds a thread and sample"),
+        key!(whole "rounds" in rounds, (1, 1_000_000_000), "rounds per thread and sample"),
         key!(whole "counter_blocks" in counter_blocks, (1, 1_000_000_000), "blocks of global counters"),
-        key!(whole "counters_per_block" in counters_per_block, (1, 1_000_000), "global counters a block"),
+        key!(whole "counters_per_block" in counters_per_block, (1, 1_000_000), "global counters per block"),
         key!(whole "data_blocks" in data_blocks, (0, 1_000_000_000_000),
-            "data blocks of 16 KiB, each with a counter of its own"),
+            "data blocks of 16 KiB, each with its own counter"),
         key!(whole "steps" in steps, (1, 1_000_000),
-            "data steps a round, and ten times as many increments of global counters"),
+            "data steps per round, and ten times as many increments of global counters"),
         Key::words(
             "padding",
             "bytes from a shard or slot of a counter to the next: 8, 64 (as published) or 128",
@@ -67,7 +67,7 @@ impl Keyed for CountersSettings {
             },
         ),
         key!(words "memory_scope" in memory_scope,
-            "what placement.memory holds for, or the interleaving over all nodes where it says default: payload: counters \
+            "what placement.memory applies to (default: interleaved over all nodes); payload: counters \
              and data, as the published argument numa; process: everything, as numactl --interleave=all"),
     ];
 }

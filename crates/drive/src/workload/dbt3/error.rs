@@ -38,7 +38,7 @@ pub enum Dbt3Error {
     RowCount { query: u8, expected: u64, found: u64 },
     #[error("Q{query} took longer than the {timeout_s} s that workload.query_timeout_s allows")]
     Timeout { query: u8, timeout_s: f64 },
-    #[error("answers {}: line {line} is not an answer; remove the file to have it made anew", path.display())]
+    #[error("answers {}: line {line} is not an answer; remove the file to create it again", path.display())]
     Answers { path: PathBuf, line: usize },
     #[error("interrupted while filling tables")]
     Interrupted,

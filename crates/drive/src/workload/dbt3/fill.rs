@@ -209,7 +209,7 @@ impl Pipe {
     fn make(path: PathBuf) -> Result<Self, Dbt3Error> {
         let failed = |what, source| Dbt3Error::Io { what, path: path.clone(), source };
         rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
-            .map_err(|e| failed("make the pipe", e.into()))?;
+            .map_err(|e| failed("create the pipe", e.into()))?;
         // The server reads only files that are readable by everyone; the permissions of the directory restrict access.
         fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).map_err(|e| failed("open up", e))?;
         Ok(Self(path))

@@ -141,7 +141,14 @@ fn scratch(server: &dyn Server) -> Result<PathBuf, FillError> {
     if !server.dialect().needs_scratch() {
         return Ok(PathBuf::new());
     }
-    let directory = server.data().parent().ok_or("the server's data have no directory around them")?.join("scratch");
+    let directory = server
+        .data()
+        .parent()
+        .ok_or(
+            "the server's data directory has no parent \
+        directory",
+        )?
+        .join("scratch");
     std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
     Ok(directory)
 }

@@ -126,7 +126,7 @@ mod tests {
             assert!(one.lines().all(|line| line.split('|').count() == table.width), "{}", table.name);
             assert_eq!(text(table, 0.02, 3).0, one, "{}", table.name);
         }
-        assert!(pieces(&TABLES[0], Scale::new(0.02).unwrap()) > 3, "nothing was put together");
+        assert!(pieces(&TABLES[0], Scale::new(0.02).unwrap()) > 3, "the table has too few pieces");
     }
 
     #[test]

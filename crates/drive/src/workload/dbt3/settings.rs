@@ -37,13 +37,13 @@ impl Keyed for Dbt3Settings {
     const KEYS: &'static [Key<Self>] = &[
         key!(words "scale" in scale,
             "scale factor of the tables: 1 is about a gigabyte of text, six million rows of lineitem"),
-        key!(words "queries" in queries, "which of the 22 queries, for example 1-6,14; all"),
+        key!(words "queries" in queries, "which of the 22 queries, for example 1-6,14, or all"),
         key!(words "order" in order,
-            "in which order a trial runs the queries: numeric, random (drawn anew in every trial), or alone (each on a \
-             fresh server of its own)"),
+            "order in which a trial runs the queries: numeric, random (another order in every trial), or alone (each \
+             on its own fresh server)"),
         key!(words "indexes" in indexes,
-            "which indexes the tables have besides their primary keys: keys (those of foreign keys) or dbt3 (these and \
-             those of DBT-3's kit: dates of lineitem and orders, l_orderkey with l_quantity)"),
+            "which indexes the tables have in addition to primary keys: keys (on foreign keys) or dbt3 (also those of \
+             the DBT-3 kit: on dates of lineitem and orders, l_orderkey with l_quantity)"),
         keys::warmup_runs(|s| Some(s.warmup_runs as u64), |s, v| s.warmup_runs = v as usize),
         Key::seconds_above_0(
             "query_timeout_s",
@@ -108,7 +108,7 @@ mod tests {
             let said = of(queries, scale);
             assert!(said / took < 2.0 && took / said < 2.0, "{queries} at {scale}: {said} and {took}");
         }
-        assert!((of("all", 0.01) / 22.0 / 0.0095 - 1.0).abs() < 0.05, "the parts are those of a mean");
+        assert!((of("all", 0.01) / 22.0 / 0.0095 - 1.0).abs() < 0.05, "the times of all queries add up to the mean");
         assert_eq!(of("21", 10.0), of("1", 10.0));
     }
 }

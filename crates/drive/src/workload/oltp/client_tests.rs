@@ -452,7 +452,7 @@ fn a_change_that_did_not_happen_is_no_transaction() {
     let mut bulk = client(&fake, &settings(Workload::BulkInsert, 1));
     let mut attempts = (0..100_000).map(|_| bulk.transaction(&mut random(1)));
     let message = attempts.find_map(Result::err).unwrap().to_string();
-    assert!(message.starts_with("table sbtest1 took 3 rows of "), "{message}");
+    assert!(message.starts_with("table sbtest1 accepted 3 rows of "), "{message}");
 }
 
 /// Another session may have removed the row of any read, but not of all of them. A transaction has 13 such reads, and
@@ -466,5 +466,5 @@ fn reads_that_never_find_a_row_are_no_transactions() {
         assert!(client.transaction(&mut random).is_ok());
     }
     let message = client.transaction(&mut random).unwrap_err().to_string();
-    assert!(message.starts_with("101 reads of a client one after another found no row"), "{message}");
+    assert!(message.starts_with("101 consecutive reads of a client found no row"), "{message}");
 }

@@ -15,21 +15,27 @@ pub enum OltpError {
     #[error("{sql}: {source}")]
     Create { sql: String, source: SqlError },
     /// An answer had another number of rows than the tables hold: the requested work was not done.
-    #[error("{sql} with id {id} answered with {found} rows: expected {least} to {most}; are the tables still whole?")]
+    #[error(
+        "{sql} with id {id} answered with {found} rows: expected {least} to {most}; check that the tables are \
+        complete"
+    )]
     Answer { sql: String, id: i64, found: u64, least: u64, most: u64 },
     /// Many reads of a client in a row found nothing, although each had a row in the tables.
-    #[error("{reads} reads of a client one after another found no row, {sql} the last; are the tables still whole?")]
+    #[error(
+        "{reads} consecutive reads of a client found no row, the last was {sql}; check that the tables are \
+        complete"
+    )]
     Empty { sql: String, reads: u32 },
     /// A statement that returns or adds one row did not.
     #[error("{sql}: {found} rows: expected 1")]
     Count { sql: String, found: u64 },
     /// A table did not accept all rows that were sent.
-    #[error("table sbtest{table} took {found} rows of {expected}: is someone else filling it?")]
+    #[error("table sbtest{table} accepted {found} rows of {expected}: another client may be filling it")]
     Loaded { table: usize, expected: u64, found: u64 },
     /// A client's own table is missing or not readable.
     #[error(
-        "table sbtest{table} cannot be read: {source}; expected an own table for each client, with the columns id and k: \
-         prepare them first, with as many threads"
+        "table sbtest{table} cannot be read: {source}; expected one table per client, with the columns id and k: \
+         prepare the tables first, with as many threads"
     )]
     BulkTable { table: usize, source: SqlError },
     #[error("table sbtest{table} cannot be read: {source}; expected {expected} rows: prepare the tables first")]
@@ -39,10 +45,10 @@ pub enum OltpError {
     TableChanged { table: usize, found: String, expected: String },
     #[error(
         "table sbtest{table} has {found}: expected {expected} rows with ids 1 to {expected}; \
-             name the size it was prepared with, or drop and prepare the tables again"
+             give the size it was prepared with, or drop and prepare the tables again"
     )]
     TableSize { table: usize, found: String, expected: u64 },
-    #[error("interrupted while filling tables; the tables that were not complete have been dropped")]
+    #[error("interrupted while filling tables; incomplete tables have been dropped")]
     Interrupted,
 }
 

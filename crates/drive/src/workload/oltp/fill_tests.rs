@@ -222,7 +222,7 @@ fn a_stream_that_is_stopped_or_not_taken_whole_leaves_no_table() {
 
     let fake = streaming().changing(4999);
     let error = run_fill(&fake, &one).unwrap_err().to_string();
-    assert!(error.starts_with("table sbtest1 took 4999 rows of 5000"), "{error}");
+    assert!(error.starts_with("table sbtest1 accepted 4999 rows of 5000"), "{error}");
     assert!(dropped(&fake));
 
     let fake = streaming().failing("LOAD DATA", SqlErrorKind::Lost);

@@ -53,10 +53,10 @@ impl Grouped {
         settings: &OltpSettings,
         dialect: &'static dyn Dialect,
     ) -> Result<Self, OltpError> {
-        let (workload, way) = (settings.workload, settings.way());
+        let (workload, mode) = (settings.workload, settings.send_mode());
         let border = if workload.is_transactional() && !settings.skip_transactions {
-            let begin = border(session, dialect.begin(workload.writes()), way)?;
-            Some((begin, border(session, "COMMIT", way)?))
+            let begin = border(session, dialect.begin(workload.writes()), mode)?;
+            Some((begin, border(session, "COMMIT", mode)?))
         } else {
             None
         };
@@ -64,7 +64,7 @@ impl Grouped {
         let takes = groups.iter().any(|group| group.count > 0 && group.statements.contains(&Statement::Delete));
         let groups = groups
             .into_iter()
-            .map(|group| prepare_group(session, group, settings.tables.tables, way, dialect))
+            .map(|group| prepare_group(session, group, settings.tables.tables, mode, dialect))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             dialect,
@@ -210,8 +210,8 @@ pub(super) fn draw_text(text: &mut String, random: &mut Random, groups: usize) {
     push_groups(text, random, groups);
 }
 
-fn border(session: &mut dyn Session, sql: &'static str, way: SendMode) -> Result<Border, OltpError> {
-    match way {
+fn border(session: &mut dyn Session, sql: &'static str, mode: SendMode) -> Result<Border, OltpError> {
+    match mode {
         SendMode::Text => Ok(Border::of_text(sql)),
         SendMode::Prepared => Border::prepare(session, sql).map_err(|source| OltpError::statement(sql, source)),
     }
@@ -221,11 +221,11 @@ fn prepare_group(
     session: &mut dyn Session,
     group: Group,
     tables: usize,
-    way: SendMode,
+    mode: SendMode,
     dialect: &dyn Dialect,
 ) -> Result<PreparedGroup, OltpError> {
     let mut prepare = |statement: &Statement, table| {
-        Ready::new(session, &statement.sql(table, dialect), statement.placeholders(), way, dialect)
+        Ready::new(session, &statement.sql(table, dialect), statement.placeholders(), mode, dialect)
     };
     let ready = (1..=tables)
         .map(|table| group.statements.iter().map(|statement| prepare(statement, table)).collect())

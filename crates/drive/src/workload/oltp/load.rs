@@ -110,7 +110,8 @@ impl Load for OltpSettings {
     }
 
     fn how_to_fill(&self) -> &'static str {
-        "make the tables with `tare load WORKLOAD --prepare` and the same --tables and --rows (bulk_insert: --threads)"
+        "create the tables with `tare load WORKLOAD --prepare` and the same --tables and --rows (bulk_insert: \
+         --threads)"
     }
 
     fn settles(&self) -> Result<(), String> {

@@ -42,7 +42,7 @@ impl RandomSelect {
         let part = settings.tables.rows as f64 / seat.clients as f64;
         let first = part * seat.index as f64;
         Ok(Self {
-            ready: Ready::new(session, &sql, values, settings.way(), dialect)?,
+            ready: Ready::new(session, &sql, values, settings.send_mode(), dialect)?,
             sql,
             key: settings.distribution.over(first as u64, (first + part) as u64),
             delta: is_ranges.then_some(i64::from(counts.delta)),

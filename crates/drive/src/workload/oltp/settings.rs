@@ -207,7 +207,7 @@ impl OltpSettings {
         }
     }
 
-    pub(super) fn way(&self) -> SendMode {
+    pub(super) fn send_mode(&self) -> SendMode {
         if self.prepared { SendMode::Prepared } else { SendMode::Text }
     }
 
@@ -215,7 +215,7 @@ impl OltpSettings {
         use Workload::{BulkInsert, SelectRandomPoints, SelectRandomRanges};
         let workload = self.workload;
         if matches!(workload, SelectRandomPoints | SelectRandomRanges) && self.tables.tables != 1 {
-            return Err(format!("tables = 1: {workload} reads sbtest1 alone, as sysbench's does"));
+            return Err(format!("tables = 1: {workload} reads only sbtest1, as in sysbench"));
         }
         if workload == BulkInsert && (self.warm.preload || self.warm.workload.is_some()) {
             return Err("neither preload nor warmup_workload: the tables of bulk_insert are empty".into());
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(dead(Workload::ReadOnly, |c| c.point_selects = 1), None);
         assert_eq!(dead(Workload::WriteOnly, |c| c.range_size = 5), Some("range_size"));
         assert_eq!(dead(Workload::UpdateIndex, |c| c.index_updates = 2), None);
-        assert_eq!(dead(Workload::UpdateIndex, |_| {}), None, "what is left as it is does no harm");
+        assert_eq!(dead(Workload::UpdateIndex, |_| {}), None, "a default is accepted");
     }
 
     #[test]

@@ -142,7 +142,7 @@ pub fn preload(
         return Ok(None);
     }
     if settings.warm.already {
-        let verified = format!("on the server of the trial before, not read again; {}", all_read(held)?);
+        let verified = format!("on the server of the previous trial, not read again; {}", all_read(held)?);
         return Ok(Some(AppliedSetting::new("preload", "on", verified)));
     }
     let tables = settings.tables.tables;

@@ -88,7 +88,7 @@ impl Load for PgbenchSettings {
     fn drives(&self, engine: &str) -> Result<(), String> {
         match engine {
             "postgresql" => Ok(()),
-            other => Err(format!("pgbench drives postgresql alone, and the engine is {other}")),
+            other => Err(format!("pgbench supports only postgresql, and the engine is {other}")),
         }
     }
 

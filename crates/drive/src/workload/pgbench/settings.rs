@@ -69,12 +69,13 @@ impl Keyed for PgbenchSettings {
         key!(words "protocol" in protocol,
             "pgbench: how statements are sent: simple (its default), extended or prepared"),
         key!(optional whole "jobs" in jobs, (1, 65_536),
-            "threads of pgbench itself (-j); absent: one a connection, which alone can be bound next to its server process"),
+            "threads of pgbench (-j); absent: one per connection, which is required for binding each next to its \
+             server process"),
         keys::rate(|s| s.rate, |s, v| s.rate = Some(v)),
         Key::words(
             "log_fraction",
-            "pgbench: share of the transactions that it logs, from which latencies come; throughput comes from all when \
-             it is 1, else from its progress lines",
+            "pgbench: share of transactions in its log, the source of latencies; throughput comes from the log if the \
+             share is 1, else from its progress lines",
             |s| Some(s.log_fraction.into()),
             |s, v| {
                 let share = v.number().filter(|share| *share > 0.0 && *share <= 1.0);

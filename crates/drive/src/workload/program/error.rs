@@ -12,23 +12,23 @@ pub enum ProgramError {
     #[error("cannot run {program}: {source}; give its full path, or install it")]
     Start { program: String, source: io::Error },
     /// It could not be listed. From the list the next start ends processes that remain if this process is killed.
-    #[error("cannot list {program} as one that runs: {source}")]
+    #[error("cannot record {program} as a running process: {source}")]
     List { program: String, source: Box<EngineError> },
     /// There is no directory for the files that it reads and writes.
-    #[error("no private folder for files of the client: {source}")]
+    #[error("cannot create a private directory for the client's files: {source}")]
     Folder {
         /// The problem of the temporary folder or the state directory.
         source: Box<EngineError>,
     },
     /// A command line of the study has a placeholder without a value for this server.
-    #[error("{{{placeholder}}} means nothing here: {reason}")]
+    #[error("{{{placeholder}}} has no value here: {reason}")]
     Placeholder { placeholder: &'static str, reason: String },
     #[error("{program} ended with {status}{}", said(.tail))]
     Failed { program: String, status: ExitStatus, tail: Vec<String> },
     #[error("{program} had not ended after {limit_s:.0} s and was killed{}", said(.tail))]
     TimedOut { program: String, limit_s: f64, tail: Vec<String> },
     #[error(
-        "{program} wrote more than {} MiB and was killed; output = \"discard\" throws standard output away{}",
+        "{program} wrote more than {} MiB and was killed; output = \"discard\" discards standard output{}",
         limit >> 20, said(.tail)
     )]
     Flood { program: String, limit: u64, tail: Vec<String> },
@@ -47,11 +47,11 @@ pub enum ProgramError {
     #[error("cannot {doing} {}: {source}", path.display())]
     File { doing: &'static str, path: PathBuf, source: io::Error },
     #[error(
-        "{program} would not encrypt its connections, and tls = {mode} is asked for: drive this server with tare's own \
-         loads, or over its Unix socket"
+        "{program} does not encrypt its connections, and tls = {mode} requires it: use tare's own loads, or the \
+         server's Unix socket"
     )]
     Unencrypted { program: String, mode: TlsMode },
-    #[error("cannot look after {program}: {source}")]
+    #[error("cannot supervise {program}: {source}")]
     Watch { program: String, source: io::Error },
     #[error("interrupted")]
     Interrupted,

@@ -11,9 +11,9 @@ use tare_text::Value;
 /// Valid placeholders, and their values.
 pub const PLACEHOLDERS: &[(&str, &str)] = &[
     ("socket", "path of the server's Unix socket"),
-    ("socket_directory", "the folder of that socket, which PostgreSQL's clients ask for as their host"),
+    ("socket_directory", "the directory of that socket, which PostgreSQL's clients take as the host"),
     ("host", "address of a server that listens on TCP"),
-    ("port", "its port; with a socket of PostgreSQL the number in its name"),
+    ("port", "port of the server; for a socket of PostgreSQL the number in its name"),
     ("database", "database that sessions start in"),
     ("user", "account of the server"),
     ("password_file", "a private file that holds the password and nothing else"),
@@ -46,7 +46,7 @@ impl CommandLine {
                     tare_text::nearest(name, known()).map_or(String::new(), |n| format!(" (did you mean {{{n}}}?)"));
                 let known: Vec<String> = known().map(|known| format!("{{{known}}}")).collect();
                 return Err(format!(
-                    "one of {} in place of {{{name}}}{near}; {{{{{name}}}}} stands for itself in braces",
+                    "one of {} in place of {{{name}}}{near}; {{{{{name}}}}} is literal text in braces",
                     known.join(", ")
                 ));
             }

@@ -99,7 +99,7 @@ pub fn expected_s(counts: &TrialSize) -> f64 {
     runs.map(|run| run.total_s() as f64 + AROUND_S).sum()
 }
 
-pub const NO_CAPTURES: &str = "a program of someone else's has no further sample for captures";
+pub const NO_CAPTURES: &str = "an external program has no additional sample for captures";
 
 /// The sample of a run: the client's figures, its CPU time per transaction, and the number of transactions while the
 /// server was watched.

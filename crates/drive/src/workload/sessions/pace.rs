@@ -52,9 +52,7 @@ impl Pace {
     /// Whether clients on another host can run at this pace: a search needs their lateness at each step.
     pub fn may_be_elsewhere(self) -> Result<(), String> {
         match self {
-            Self::Search(_) => {
-                Err("an objective is searched for by clients on this host only: leave out client.host".into())
-            }
+            Self::Search(_) => Err("an objective needs clients on this host: leave out client.host".into()),
             Self::Closed | Self::Rate(_) => Ok(()),
         }
     }
@@ -75,14 +73,14 @@ pub enum NotAsked {
     Nothing { elapsed_s: f64 },
     /// A probe needs an idle server around each sample, and transactions that become due meanwhile would queue up.
     #[error(
-        "a probe alongside the samples needs a server that idles around them, which {rate} transactions a second do not \
-         allow: set sampling.probe = \"off\", or no rate"
+        "a probe needs an idle server around each sample, which {rate} transactions per second do not allow: set \
+         sampling.probe = \"off\", or no rate"
     )]
     ProbeUnderRate { rate: Curve },
     /// An open loop did not reach the requested rate: its latencies are those of a growing queue.
     #[error(
-        "the rate was not met: {done:.0} transactions a second of {asked:.0} that were requested, {backlog} due and not \
-         begun at the end"
+        "the rate was not met: {done:.0} of {asked:.0} requested transactions per second, {backlog} due and not \
+         started at the end"
     )]
     RateNotMet {
         asked: f64,

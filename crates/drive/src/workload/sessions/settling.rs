@@ -113,16 +113,16 @@ mod tests {
         let all = |answers: &[(u64, u64)]| is_settled(&answers.iter().map(|(p, d)| answer(*p, *d)).collect::<Vec<_>>());
         assert!(!all(&[]));
         assert!(all(&[(10, 0)]) && !all(&[(11, 0)]));
-        assert!(!all(&[(0, 5000), (0, 5000), (0, 5000)]), "too few answers to say that it stays");
+        assert!(!all(&[(0, 5000), (0, 5000), (0, 5000)]), "too few answers for a steady state");
         assert!(all(&[(0, 9000), (0, 5000), (0, 5010), (0, 4990), (0, 5000)]));
         assert!(!all(&[(0, 5300), (0, 5200), (0, 5100), (0, 5000)]), "still being written");
-        assert!(!all(&[(0, 5000), (0, 5000), (0, 5000), (11, 5000)]), "both have to be so");
-        assert!(is_settled(&[Vec::new()]), "a server that says nothing is not waited for");
+        assert!(!all(&[(0, 5000), (0, 5000), (0, 5000), (11, 5000)]), "both amounts must be steady or small");
+        assert!(is_settled(&[Vec::new()]), "a server without answers counts as settled");
         let history = |amounts: &[u64]| {
             let answer = |amount| vec![Backlog { what: "history", amount, done: Done::SteadyBelow(5000) }];
             is_settled(&amounts.iter().map(|amount| answer(*amount)).collect::<Vec<_>>())
         };
-        assert!(history(&[0]) && history(&[262; 4]) && !history(&[262; 3]), "what an idle server keeps");
-        assert!(!history(&[900, 700, 500, 300]) && !history(&[5000; 4]), "an idle server goes on purging");
+        assert!(history(&[0]) && history(&[262; 4]) && !history(&[262; 3]), "an idle server keeps this much history");
+        assert!(!history(&[900, 700, 500, 300]) && !history(&[5000; 4]), "the server is still purging");
     }
 }

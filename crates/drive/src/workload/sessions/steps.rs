@@ -24,17 +24,18 @@ const USUAL_STEPS: f64 = 10.0;
 
 #[derive(Debug, thiserror::Error)]
 enum SearchError {
-    #[error("not one transaction was finished in {0:.1} s of load before the search for a rate")]
+    #[error("no transaction was finished in {0:.1} s of load before the search for a rate")]
     Nothing(f64),
     #[error(
-        "no rate meets {objective}: at {asked:.2} transactions a second it was {value}{client}: give it a higher limit, \
-         or longer samples (sample_s; at the prompt --time)"
+        "no rate meets {objective}: at {asked:.2} transactions per second it was {value}{client}: set a higher limit, \
+         or longer samples (sample_s; on the command line --time)"
     )]
     NoRate { objective: Slo, asked: f64, value: String, client: String },
-    #[error("every rate meets {objective}, up to {asked:.0} transactions a second: give it a lower limit")]
+    #[error("every rate meets {objective}, up to {asked:.0} transactions per second: set a lower limit")]
     NoLimit { objective: Slo, asked: f64 },
     #[error(
-        "a probe needs a server that idles around samples, and an objective loads it at a rate: set sampling.probe = \"off\""
+        "a probe needs an idle server around each sample, and an objective keeps it loaded: set sampling.probe = \
+         \"off\""
     )]
     Probe,
 }
@@ -292,6 +293,6 @@ mod tests {
     fn a_rate_is_not_kept_where_what_is_missing_waits() {
         assert!(falls_behind(1286.0, 1103.0, 183.0), "a queue that grew for half a second");
         assert!(!falls_behind(100.0, 85.0, 3.0), "fewer arrived by chance");
-        assert!(!falls_behind(1000.0, 960.0, 150.0), "slow, and not behind");
+        assert!(!falls_behind(1000.0, 960.0, 150.0), "slow, but not behind");
     }
 }

@@ -158,7 +158,7 @@ impl Load for SqlSettings {
 
     fn no_captures(&self) -> Option<&'static str> {
         (!self.steps().is_empty())
-            .then_some("its steps each find what the one before has left, a further one would be another")
+            .then_some("each step starts from the data that the previous step left, so an additional one would differ")
     }
 
     fn take_warm(&mut self) -> bool {

@@ -156,7 +156,7 @@ fn transaction(
     before: &[Transaction],
 ) -> Result<Transaction, String> {
     if !step::is_word(&read.name) || before.iter().any(|t| t.name == read.name) {
-        return Err(format!("transaction {}: a name of its own, of letters, digits and _", read.name));
+        return Err(format!("transaction {}: a unique name of letters, digits and _", read.name));
     }
     if read.statements.is_empty() {
         return Err(format!("transaction {}: at least one statement", read.name));
@@ -318,12 +318,12 @@ mod tests {
         let wrong = |from: &str, to: &str| read(&LISTS.replace(from, to)).unwrap_err();
         assert!(wrong("t{table} WHERE", "t{tabel} WHERE").contains("did you mean :table?"));
         assert!(wrong("[1, \"tables\"]", "[1, 20000]").contains("at most 10000 numbers"));
-        assert!(wrong("VALUES (:new, :c)", "VALUES (:hot, :c)").contains(":hot is a list, which no row may have"));
+        assert!(wrong("VALUES (:new, :c)", "VALUES (:hot, :c)").contains(":hot is a list, which a row cannot contain"));
         assert!(
             wrong("VALUES (:new, :c)", "SELECT :new, :c").contains("rows needs an INSERT that ends in VALUES (...)")
         );
-        assert!(wrong("next = \"added\"", "next = \"aded\"").contains("none of [counters] (added)"));
-        assert!(wrong("after = \"id\"", "after = \"c\"").contains("no parameter with a range or a counter"));
+        assert!(wrong("next = \"added\"", "next = \"aded\"").contains("not one of [counters] (added)"));
+        assert!(wrong("after = \"id\"", "after = \"c\"").contains("not a parameter with a range or a counter"));
         assert!(wrong("rows / 2 + 1", "rows / two").contains("rows, tables, and + - * /"));
     }
 
@@ -381,12 +381,12 @@ mod tests {
     #[test]
     fn mistakes_say_where_they_are() {
         let wrong = |from: &str, to: &str| read(&TEXT.replace(from, to)).unwrap_err();
-        assert!(wrong("b=:name", "b=:nam").contains("transaction one, statement 1: :nam is none"));
+        assert!(wrong("b=:name", "b=:nam").contains("transaction one, statement 1: :nam is not one"));
         assert!(wrong("b=:name", "b=:nam").contains("did you mean :name?"));
         assert!(wrong("weight = 3", "wieght = 3").contains("line 10"), "{}", wrong("weight = 3", "wieght = 3"));
         assert!(wrong("[-5, 5]", "[5, -5]").contains("parameter id"));
         assert!(wrong("letters = 3", "letters = 3, distribution = \"uniform\"").contains("parameter word"));
-        assert!(wrong("\"two\"", "\"one\"").contains("a name of its own"));
+        assert!(wrong("\"two\"", "\"one\"").contains("a unique name of letters"));
         assert!(read("transaction = []").is_err() && read("x").is_err());
     }
 }

@@ -143,9 +143,9 @@ fn one(
 ) -> Result<Parameter, String> {
     let expected = || {
         format!(
-            "parameter {name}: one of range = [FIRST, LAST] (with distribution = \"...\" if you like), \
+            "parameter {name}: one of range = [FIRST, LAST] (optionally with distribution = \"...\"), \
              list = [VALUE, ...], letters = COUNT, template = \"##-@@\", after = \"PARAMETER\" with plus = NUMBER, \
-             next = \"COUNTER\" (with by = NUMBER if you like) or within = [\"COUNTER\", \"COUNTER\"]"
+             next = \"COUNTER\" (optionally with by = NUMBER) or within = [\"COUNTER\", \"COUNTER\"]"
         )
     };
     let wrong = |what: String| format!("parameter {name}: {what}");
@@ -166,7 +166,7 @@ fn one(
     }
     let counter = |of: &str| {
         let found = counters.iter().position(|known| known == of);
-        found.ok_or_else(|| wrong(format!("{of} is none of [counters] ({})", counters.join(", "))))
+        found.ok_or_else(|| wrong(format!("{of} is not one of [counters] ({})", counters.join(", "))))
     };
     let mut each_statement = how.draw == file::DrawnFor::Statement;
     let drawing = if let Some([first, last]) = &how.range {
@@ -183,7 +183,7 @@ fn one(
             .iter()
             .position(|known| known.name == of && matches!(known.drawing, Drawing::Range(..) | Drawing::Next(..)));
         let found =
-            found.ok_or_else(|| wrong(format!("after = \"{of}\" is no parameter with a range or a counter")))?;
+            found.ok_or_else(|| wrong(format!("after = \"{of}\" is not a parameter with a range or a counter")))?;
         each_statement = before[found].each_statement;
         let plus = how.plus.unwrap_or(file::zero()).value(sizes).map_err(wrong)?;
         Drawing::After(found, plus)

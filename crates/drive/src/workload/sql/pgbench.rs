@@ -58,7 +58,7 @@ pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result
             let other = parameters.insert(name.clone(), how.clone());
             if other.is_some_and(|other| other != how) {
                 return Err(
-                    script.wrong(format!(":{name} is set otherwise in another script: give it another name in one"))
+                    script.wrong(format!(":{name} has another value in another script: rename it in one of them"))
                 );
             }
         }
@@ -115,7 +115,10 @@ fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Ta
         let mut words = command.splitn(3, char::is_whitespace);
         let (word, name, how) = (words.next().unwrap_or(""), words.next().unwrap_or(""), words.next().unwrap_or(""));
         if word != "set" || name.is_empty() {
-            return Err(wrong(format!("\\{word} is not understood; \\set NAME VALUE and \\set NAME random(A, B) are")));
+            return Err(wrong(format!(
+                "\\{word} is not supported; supported are \\set NAME VALUE and \\set NAME \
+                random(A, B)"
+            )));
         }
         let value = match arguments(how.trim(), "random") {
             Some((first, last)) => {
@@ -131,7 +134,7 @@ fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Ta
             }
         };
         if parameters.insert(name.to_owned(), value).is_some() {
-            return Err(wrong(format!(":{name} is set twice: a parameter has one value in a transaction")));
+            return Err(wrong(format!(":{name} is set twice: a parameter has one value per transaction")));
         }
     }
     Ok((sql, parameters))
@@ -143,7 +146,7 @@ fn arguments<'a>(text: &'a str, function: &str) -> Option<(&'a str, &'a str)> {
 }
 
 fn value_of(text: &str, constants: &BTreeMap<String, i64>) -> Result<i64, String> {
-    let expected = || format!("{:?} is not understood; numbers, :NAME of a constant, + and * are", text.trim());
+    let expected = || format!("{:?} is not supported; use numbers, :NAME of a constant, + and *", text.trim());
     let factor = |word: &str| match word.trim().strip_prefix(':') {
         Some(name) => constants
             .get(name)
@@ -179,7 +182,7 @@ fn transaction(script: &Script, name: &str, mut sql: Vec<(usize, String)>) -> Re
     }
     let border = ["begin", "start", "end", "commit", "rollback", "abort"];
     if let Some((line, _)) = sql.iter().find(|one| first(one, &border)) {
-        let what = "BEGIN and END may stand around all statements of a script, and nowhere else";
+        let what = "BEGIN and END are allowed only around all statements of a script";
         return Err(script.wrong_at(*line, what));
     }
     if sql.is_empty() {
@@ -298,7 +301,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_refused_with_file_and_line() {
         let wrong = |text: &str| of(&[script("x.sql", text)]).unwrap_err();
-        assert!(wrong("SELECT 1;\n\\sleep 5 ms\n").starts_with("x.sql:2: \\sleep is not understood"));
+        assert!(wrong("SELECT 1;\n\\sleep 5 ms\n").starts_with("x.sql:2: \\sleep is not supported"));
         assert!(
             wrong("\\set a random(1, :clients)\nSELECT :a")
                 .starts_with("x.sql:1: :clients has no value here: give it one with -D clients=")
@@ -311,7 +314,7 @@ mod tests {
         let second = wrong("\\set aid 1\nSELECT 'a;\n'; SELECT\n:aidd");
         assert!(second.starts_with("x.sql:3: :aidd ") && second.ends_with("did you mean :aid?"), "{second}");
         let both = [script("x.sql", "\\set a 1\nSELECT :a"), script("y.sql", "\\set a 2\nSELECT :a")];
-        assert!(of(&both).unwrap_err().contains("y.sql: :a is set otherwise"));
+        assert!(of(&both).unwrap_err().contains("y.sql: :a has another value"));
     }
 
     #[test]

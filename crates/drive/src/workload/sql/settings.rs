@@ -85,8 +85,8 @@ impl Keyed for SqlSettings {
     const KEYS: &'static [Key<Self>] = &[
         Key::words(
             "file",
-            "sql: the file of your statements, transactions and data (docs/sql.md), relative to the study; a run keeps \
-             what it says",
+            "sql: the file of your statements, transactions and data (docs/sql.md), relative to the study; a run \
+             keeps a copy",
             // The content is stored as `statements`.
             |_| None,
             |s, v| s.read(&v.to_string()),
@@ -106,8 +106,8 @@ impl Keyed for SqlSettings {
         ),
         Key::words(
             "transaction",
-            "sql: names of the file's transactions that are run, between commas; absent: all, each as often as its \
-             weight says",
+            "sql: names of the file's transactions to run, separated by commas; absent: all, according to their \
+             weights",
             |s| s.asked.transaction.as_deref().map(Into::into),
             |s, v| s.ask(|asked| asked.transaction = Some(v.to_string())),
         ),
@@ -115,7 +115,7 @@ impl Keyed for SqlSettings {
         keys::rows(|s| s.asked.rows, |s, n| drop(s.ask(|asked| asked.rows = Some(n)))),
         Key::path(
             "data_directory",
-            "sql: what the paths of its data are relative to; absent: the folder of the file",
+            "sql: the directory that paths of its data are relative to; absent: that of the file",
             |s| Some(&s.directory).filter(|directory| !directory.as_os_str().is_empty()),
             |s, directory| s.directory = directory,
         ),

@@ -39,7 +39,7 @@ impl<'a> Known<'a> {
             let names = self.parameters.iter().map(|parameter| parameter.name.as_str());
             let near =
                 tare_text::nearest(name, names.clone()).map_or(String::new(), |n| format!("; did you mean :{n}?"));
-            format!(":{name} is none of [parameters] ({}){near}", names.collect::<Vec<_>>().join(", "))
+            format!(":{name} is not one of [parameters] ({}){near}", names.collect::<Vec<_>>().join(", "))
         })
     }
 }
@@ -170,7 +170,7 @@ fn pieces(text: &str, find: &dyn Fn(&str) -> Result<usize, String>) -> Result<Ve
             '{' if quote.is_none() && begins => {
                 let name = name(rest);
                 if !rest[1 + name.len()..].starts_with('}') {
-                    return Err(format!("{{{name} has no }} behind it"));
+                    return Err(format!("{{{name} has no closing }}"));
                 }
                 Some((Found::Number(find(&name)?), 2 + name.len()))
             }
@@ -232,7 +232,7 @@ impl Made<'_, '_> {
     fn value(&mut self, parameter: usize, row: Option<usize>) -> Result<(), String> {
         let of = &self.known.parameters[parameter];
         let count = match (of.count, row) {
-            (Some(_), Some(_)) => return Err(format!(":{} is a list, which no row may have", of.name)),
+            (Some(_), Some(_)) => return Err(format!(":{} is a list, which a row cannot contain", of.name)),
             (count, row) => count.map_or(row.unwrap_or(0)..row.unwrap_or(0) + 1, |count| 0..count),
         };
         self.known.take(count.len() * VALUE.max(self.known.longest[parameter]))?;
@@ -253,10 +253,10 @@ impl Made<'_, '_> {
         let name = &self.known.parameters[parameter].name;
         let few = self.known.parameters[parameter].few().filter(|(_, count)| *count <= MOST_TEXTS);
         let (first, count) =
-            few.ok_or_else(|| format!("{{{name}}} is to have a range of at most {MOST_TEXTS} numbers"))?;
+            few.ok_or_else(|| format!("{{{name}}} must have a range of at most {MOST_TEXTS} numbers"))?;
         match self.in_text {
             Some((other, ..)) if other != parameter => {
-                Err(format!("{{{name}}} and {{{}}}: one parameter in a text", self.known.parameters[other].name))
+                Err(format!("{{{name}}} and {{{}}}: only one parameter in a text", self.known.parameters[other].name))
             }
             _ => {
                 self.in_text = Some((parameter, first, count));

@@ -43,12 +43,12 @@ pub(super) fn read(steps: Vec<file::FileStep>, known: &[Known<'_>], sizes: Sizes
     for step in steps {
         let wrong = |what: String| format!("step {}: {what}", step.name);
         if !is_word(&step.name) || made.iter().any(|before| before.name == step.name) {
-            return Err(wrong("a name of its own, of letters, digits and _".to_owned()));
+            return Err(wrong("a unique name of letters, digits and _".to_owned()));
         }
         let count = step.count.as_ref().map(|count| count.value(sizes)).transpose().map_err(wrong)?;
         let count = count.map(|count| u64::try_from(count).ok().filter(|count| *count > 0));
         if count == Some(None) {
-            return Err(wrong("a count of 1 or more; it may be that rows is too few".to_owned()));
+            return Err(wrong("a count of 1 or more; rows may be too few".to_owned()));
         }
         let roles = step.roles.into_iter().map(|(name, role)| one_role(name, role, known));
         let roles = roles.collect::<Result<Vec<_>, String>>().map_err(wrong)?;
@@ -56,7 +56,11 @@ pub(super) fn read(steps: Vec<file::FileStep>, known: &[Known<'_>], sizes: Sizes
             return Err(wrong("at least one role, as roles.insert = { run = [\"TRANSACTION\"] }".to_owned()));
         }
         if count.is_some() && roles.iter().any(|role| role.rate.is_some()) {
-            return Err(wrong("count, or roles with a rate: with a count each goes as fast as the others".to_owned()));
+            return Err(wrong(
+                "either count, or roles with a rate: with a count, all roles have the same \
+                rate"
+                    .to_owned(),
+            ));
         }
         made.push(Step { name: step.name, count: count.flatten(), roles, analyze: step.analyze });
     }
@@ -73,14 +77,14 @@ fn one_role(name: String, role: file::FileRole, known: &[Known<'_>]) -> Result<R
         return Err(wrong("a name of letters and digits".to_owned()));
     }
     if role.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
-        return Err(wrong("a rate of transactions a second above 0 and up to 1e9".to_owned()));
+        return Err(wrong("a rate of transactions per second above 0 and up to 1e9".to_owned()));
     }
     let find = |run: &String| {
         known.iter().position(|one| one.name == *run).ok_or_else(|| {
             let names: Vec<&str> = known.iter().map(|one| one.name).collect();
             let near = tare_text::nearest(run, names.iter().copied());
             let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-            wrong(format!("{run} is none of the transactions ({}){near}", names.join(", ")))
+            wrong(format!("{run} is not one of the transactions ({}){near}", names.join(", ")))
         })
     };
     let runs = role.run.iter().map(find).collect::<Result<Vec<usize>, String>>()?;
@@ -216,7 +220,7 @@ mod tests {
             a.done();
             ahead += 1;
         }
-        assert_eq!(ahead, AHEAD, "b has done nothing");
+        assert_eq!(ahead, AHEAD, "b has not run yet");
         assert_eq!(a.idle(), Some(LOOK_AGAIN));
         let mut done = (AHEAD, 0);
         for _ in 0..100 {
@@ -247,8 +251,8 @@ mod tests {
     #[test]
     fn mistakes_in_steps_say_where_they_are() {
         let wrong = |from: &str, to: &str| Mix::read(&TEXT.replace(from, to), &FileChanges::default()).unwrap_err();
-        assert!(wrong("run = [\"look\"]", "run = [\"lok\"]").contains("step reads: role c: lok is none"));
-        assert!(wrong("\"reads\"", "\"both\"").contains("a name of its own"));
+        assert!(wrong("run = [\"look\"]", "run = [\"lok\"]").contains("step reads: role c: lok is not one"));
+        assert!(wrong("\"reads\"", "\"both\"").contains("a unique name of letters"));
         assert!(wrong("rows / 500", "rows / 50000").contains("step both: a count of 1 or more"));
         assert!(wrong("rate = 20", "rate = 0").contains("above 0"));
         assert!(wrong("analyze = [\"t\"]", "count = 5").contains("count, or roles with a rate"));

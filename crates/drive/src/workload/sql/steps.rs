@@ -36,12 +36,12 @@ pub(super) fn check(steps: &[Step], threads: usize, pace: Pace) -> Result<(), St
     let of_client = threads_of_client(steps);
     if !threads.is_multiple_of(of_client) || threads == 0 {
         return Err(format!(
-            "threads is a multiple of {of_client} for these steps, a connection for each role of a client: \
+            "threads must be a multiple of {of_client} for these steps, one connection for each role of a client: \
              workload.threads = {of_client}"
         ));
     }
     if pace != Pace::Closed {
-        return Err("neither rate nor objective for steps: roles have rates of their own".to_owned());
+        return Err("neither rate nor objective for steps: each role has its own rate".to_owned());
     }
     Ok(())
 }
@@ -50,10 +50,10 @@ pub(super) fn check(steps: &[Step], threads: usize, pace: Pace) -> Result<(), St
 pub(super) fn drive(mix: &Arc<Mix>, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
     let refused = |what: &str| Err(LoadError::Generator(format!("steps of the workload sql: {what}")));
     if stage.counts.samples != 1 {
-        return refused("sampling.samples = 1, for a second one would find other tables");
+        return refused("set sampling.samples = 1, because a second sample would find changed tables");
     }
     if stage.watch.probes() {
-        return refused("set sampling.probe = \"off\", for the server works from the first step to the last");
+        return refused("set sampling.probe = \"off\", because the server is busy from the first step to the last");
     }
     let asked = stage.counts;
     let counters = Arc::new(mix.counters());

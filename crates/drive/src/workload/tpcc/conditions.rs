@@ -24,7 +24,7 @@ const CUSTOMER: &[&str] = &["warehouse", "district", "customer"];
 pub const CONDITIONS: [Condition; 12] = [
     Condition {
         number: 1,
-        says: "what a warehouse took is what its districts took",
+        says: "the total of a warehouse (w_ytd) is the sum of its districts (d_ytd)",
         place: WAREHOUSE,
         sql: "SELECT w_id, w_ytd, d.paid FROM warehouse LEFT JOIN \
               (SELECT d_w_id, SUM(d_ytd) AS paid FROM district GROUP BY d_w_id) d ON d_w_id = w_id \
@@ -50,7 +50,7 @@ pub const CONDITIONS: [Condition; 12] = [
     },
     Condition {
         number: 4,
-        says: "a district has as many order lines as its orders say",
+        says: "a district has as many order lines as its orders record",
         place: DISTRICT,
         sql: "SELECT o.w, o.d, o.said, l.there FROM \
               (SELECT o_w_id AS w, o_d_id AS d, SUM(o_ol_cnt) AS said FROM orders GROUP BY o_w_id, o_d_id) o LEFT JOIN \
@@ -67,7 +67,7 @@ pub const CONDITIONS: [Condition; 12] = [
     },
     Condition {
         number: 6,
-        says: "an order has as many lines as it says",
+        says: "an order has as many lines as it records",
         place: ORDER,
         sql: "SELECT o_w_id, o_d_id, o_id, o_ol_cnt, COUNT(ol_number) FROM orders LEFT JOIN order_line \
               ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
@@ -84,7 +84,7 @@ pub const CONDITIONS: [Condition; 12] = [
     },
     Condition {
         number: 8,
-        says: "what a warehouse took is the sum of its payments",
+        says: "the total of a warehouse (w_ytd) is the sum of its payments",
         place: WAREHOUSE,
         sql: "SELECT w_id, w_ytd, h.paid FROM warehouse LEFT JOIN \
               (SELECT h_w_id, SUM(h_amount) AS paid FROM history GROUP BY h_w_id) h ON h_w_id = w_id \
@@ -92,7 +92,7 @@ pub const CONDITIONS: [Condition; 12] = [
     },
     Condition {
         number: 9,
-        says: "what a district took is the sum of its payments",
+        says: "the total of a district (d_ytd) is the sum of its payments",
         place: DISTRICT,
         sql: "SELECT d_w_id, d_id, d_ytd, h.paid FROM district LEFT JOIN \
               (SELECT h_w_id, h_d_id, SUM(h_amount) AS paid FROM history GROUP BY h_w_id, h_d_id) h \
@@ -100,7 +100,7 @@ pub const CONDITIONS: [Condition; 12] = [
     },
     Condition {
         number: 10,
-        says: "a customer owes what was delivered less what was paid",
+        says: "a customer's balance is what was delivered minus what was paid",
         place: CUSTOMER,
         sql: "SELECT c_w_id, c_d_id, c_id, c_balance, COALESCE(o.cost, 0) - COALESCE(h.paid, 0) FROM customer LEFT JOIN \
               (SELECT o_w_id, o_d_id, o_c_id, SUM(ol_amount) AS cost FROM orders JOIN order_line \
@@ -112,7 +112,8 @@ pub const CONDITIONS: [Condition; 12] = [
     },
     Condition {
         number: 11,
-        says: "a district's orders less its new orders are those delivered at first and those delivered to its customers",
+        says: "a district's orders minus its new orders are those delivered initially and those delivered to its \
+            customers",
         place: DISTRICT,
         sql: "SELECT d_w_id, d_id, COALESCE(o.n, 0) - COALESCE(w.n, 0), DELIVERED + COALESCE(c.n, 0) FROM district \
               LEFT JOIN (SELECT o_w_id, o_d_id, COUNT(*) AS n FROM orders GROUP BY o_w_id, o_d_id) o \

@@ -16,7 +16,7 @@ pub enum TpccError {
     #[error("{sql}: {source}")]
     Create { sql: String, source: SqlError },
     /// An answer had an unexpected number of rows, or a row that cannot be parsed.
-    #[error("{statement} in {kind} answered with {found}: expected {expected}; are the tables still whole?")]
+    #[error("{statement} in {kind} answered with {found}: expected {expected}; check that the tables are complete")]
     Answer { kind: String, statement: Statement, expected: &'static str, found: String },
     #[error(
         "consistency condition {number} does not hold (clause 3.3.2.{number}: {says}): {place}: {left} against {right}. \
@@ -28,9 +28,9 @@ pub enum TpccError {
         count(*expected as usize, "row")
     )]
     Table { table: &'static str, found: String, expected: i64 },
-    #[error("table {table} is not TPC-C's: it has other columns; nothing was dropped")]
+    #[error("table {table} does not have TPC-C's columns; nothing was dropped")]
     NotOurs { table: &'static str },
-    #[error("interrupted while filling tables; those that were not complete have been dropped")]
+    #[error("interrupted while filling tables; incomplete tables have been dropped")]
     Interrupted,
 }
 

@@ -86,8 +86,8 @@ impl Load for TpccSettings {
     }
 
     fn how_to_fill(&self) -> &'static str {
-        "make the tables with `tare load tpcc prepare` and the same --warehouses; or leave out engine.socket, host and \
-         port, and tare starts and fills a server of its own"
+        "create the tables with `tare load tpcc prepare` and the same --warehouses; or leave out engine.socket, \
+         host and port: tare then starts and fills its own server"
     }
 
     fn settles(&self) -> Result<(), String> {
@@ -155,8 +155,7 @@ fn measured(ran: Ran<Tally>) -> Measured {
 
 fn note(settings: &TpccSettings) -> AppliedSetting {
     let TpccSettings { warehouses, scale, keying, .. } = settings;
-    let scale =
-        if *scale < 1.0 { format!(", scale {scale} (another benchmark than TPC-C's sizes)") } else { String::new() };
+    let scale = if *scale < 1.0 { format!(", scale {scale} (not TPC-C's sizes)") } else { String::new() };
     let level = format!("{warehouses} warehouses, keying {}{scale}", if *keying { "on" } else { "off" });
     AppliedSetting::new("tpcc", level, "not an audited TPC-C result, and not comparable with one")
 }

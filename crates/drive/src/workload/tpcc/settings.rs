@@ -45,18 +45,18 @@ impl TpccSettings {
 impl Keyed for TpccSettings {
     const KEYS: &'static [Key<Self>] = &[
         key!(whole "warehouses" in warehouses, (1, MOST_WAREHOUSES),
-            "tpcc: warehouses, each about 500,000 rows; thread n has warehouse n as its home, and begins anew with the \
-             first"),
+            "tpcc: warehouses, each about 500,000 rows; thread n has warehouse n as its home, and threads beyond the \
+             last warehouse start again at the first"),
         Key::words(
             "tpcc_scale",
-            "tpcc: share of the standard's items and of its customers and orders in a district, 0.01 to 1; below 1 only \
-             for tests: it is then another benchmark",
+            "tpcc: share of the standard's items, and of its customers and orders per district, 0.01 to 1; below 1 \
+             only for tests, because it is then another benchmark",
             |s| Some(s.scale.into()),
             |s, v| scale(v).map(|v| s.scale = v),
         ),
         key!(switch "keying" in keying,
-            "tpcc: on: clients wait before and after each transaction as the standard's terminals do (18 s and 12 s for \
-             a new order); ten threads a warehouse are its population"),
+            "tpcc: on: clients wait before and after each transaction as the standard's terminals do (18 s and 12 s \
+             for a new order); the standard has ten threads per warehouse"),
         keys::rate_of_pace(),
         keys::objective(),
         key!(words "conditions" in checked,

@@ -171,7 +171,7 @@ fn growth(prepared: &Path, data: &Path, files: &[&PathBuf]) -> u64 {
 /// Servers require that their folders are closed to other users.
 fn make_folder(path: &Path) -> Result<(), EngineError> {
     match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if !path.is_dir() => Err(EngineError::io("make the directory", path, error)),
+        Err(error) if !path.is_dir() => Err(EngineError::io("create the directory", path, error)),
         _ => Ok(()),
     }
 }

@@ -68,7 +68,7 @@ fn only_what_a_server_changed_is_written_again() {
     let third = take(&folder).restored;
     assert!(third.bytes_copied * 50 < third.bytes, "{third:?}");
     if tells_changes(&data, &Tree::read(&data).unwrap()) {
-        assert_eq!((again.files_put_back, third.files_put_back), (0, 1), "nothing else was looked into");
+        assert_eq!((again.files_put_back, third.files_put_back), (0, 1), "no other file was compared");
     }
 }
 
@@ -153,8 +153,8 @@ fn a_kill_at_any_moment_leaves_nothing_half_that_is_used() {
         fs::remove_file(folder.path().join("at work")).unwrap();
         std::thread::sleep(Duration::from_millis(kill * 7 % 40));
         child.kill().unwrap();
-        assert!(!child.wait().unwrap().success(), "it ended by itself");
+        assert!(!child.wait().unwrap().success(), "the process ended before it was killed");
         in_work += u32::from(take(&folder).restored.files_put_back > 0);
     }
-    assert!(in_work >= 3, "only {in_work} of 20 kills hit one at work");
+    assert!(in_work >= 3, "only {in_work} of 20 kills came during work");
 }

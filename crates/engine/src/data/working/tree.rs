@@ -57,7 +57,7 @@ impl Tree {
         for entry in fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let path = below.join(entry.file_name());
-            let found = entry.metadata().map_err(|source| EngineError::io("look at", &entry.path(), source))?;
+            let found = entry.metadata().map_err(|source| EngineError::io("access", &entry.path(), source))?;
             if found.is_dir() {
                 self.add(root, &path)?;
                 self.folders.insert(path);
@@ -130,7 +130,7 @@ impl Note {
         for time in 0..ASK.0 {
             let write = || folder.write(NOTE, &text).map_err(not_private);
             if time == 0 { write() } else { crash::uncounted(write) }?;
-            let found = fs::metadata(&path).map_err(|source| EngineError::io("look at", &path, source))?;
+            let found = fs::metadata(&path).map_err(|source| EngineError::io("access", &path, source))?;
             if Stamp::of(&found).changed > last {
                 return Ok(());
             }

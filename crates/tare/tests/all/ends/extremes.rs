@@ -134,7 +134,7 @@ fn pipes_and_links_in_the_place_of_files_hold_nobody_up() {
     fifo(&world.path("results/captures/pipe"));
     std::fs::write(world.path("secret"), "{\"schema\":2}").unwrap();
     std::os::unix::fs::symlink(world.path("secret"), world.path("results/captures/link")).unwrap();
-    for (capture, says) in [("captures/pipe", "is no regular file"), ("captures/link", "symbolic link")] {
+    for (capture, says) in [("captures/pipe", "is not a regular file"), ("captures/link", "symbolic link")] {
         let named = good.replacen("\"captures\":{}", &format!("\"captures\":{{\"locks\":\"{capture}\"}}"), 1);
         assert_ne!(named, good);
         std::fs::write(&records, named).unwrap();

@@ -403,6 +403,6 @@ fn a_program_that_does_not_say_its_version_is_told_about_and_ends_with_ctrl_c() 
         Interrupted { world: &world, args, server: None }.at_moments(3, Duration::from_millis(1500));
     }
     let (_, err) = world.exits(3, &run);
-    assert!(err.contains("does not answer to") && err.contains("within 10 s"), "{err}");
+    assert!(err.contains("does not answer") && err.contains("within 10 s"), "{err}");
     world.assert_clean();
 }

@@ -67,7 +67,7 @@ fn a_refused_account_and_a_missing_socket_are_the_same_for_every_command() {
     let nowhere = theirs.world.path("nothing.sock");
     let left = theirs.world.path("left.sock");
     drop_listener(&left);
-    for (place, reason) in [(&nowhere, "there is no such socket"), (&left, "left behind by one that has ended")] {
+    for (place, reason) in [(&nowhere, "the socket does not exist"), (&left, "left behind by a server")] {
         let place = place.to_str().unwrap();
         let set = format!("engine.socket={place}");
         for words in [

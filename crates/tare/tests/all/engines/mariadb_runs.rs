@@ -168,7 +168,10 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
     let set = "engine.options.character_set_client_handshake=OFF";
     world.exits(4, &["run", &study, "--out", "deaf", "--set", set, "--set", "factors.charset=utf8mb4"]);
     let failed = trials(&world.path("deaf"));
-    assert!(failed[0].to_string().contains("charset: asked for utf8mb4, the running server has latin1"), "{failed:?}");
+    assert!(
+        failed[0].to_string().contains("charset: requested utf8mb4, but the running server has latin1"),
+        "{failed:?}"
+    );
     let (_, err) =
         world.exits(3, &["run", &study, "--engine", "sqlite", "--set", "factors.charset=latin1", "--dry-run"]);
     assert!(err.contains("charset = latin1: sqlite lets no connection choose one"), "{err}");

@@ -61,7 +61,7 @@ fn what_their_threads_wait_for_is_read_and_nothing_is_set_there() {
             let missing = |name: &str| record["captures_missing"][name].as_str();
             assert!(missing("profile").is_some_and(|why| why.contains("someone else runs")), "{record}");
             // PostgreSQL needs no change of settings; in the others, instruments would have to be enabled.
-            let sets = missing("locks").is_some_and(|why| why.contains("nothing is set"));
+            let sets = missing("locks").is_some_and(|why| why.contains("changes no settings"));
             assert_eq!(sets, engine.name() != "postgresql", "{record}");
         }
     }

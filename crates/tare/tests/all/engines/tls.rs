@@ -124,8 +124,8 @@ fn each_mode_lets_in_and_refuses_as_its_users_know_it() {
             works(session.as_mut(), engine.name());
         }
         for (mode, host, ca, words) in [
-            (VerifyCa, "localhost", Some("other.pem"), "signed by no trusted authority"),
-            (VerifyFull, "localhost", Some("other.pem"), "signed by no trusted authority"),
+            (VerifyCa, "localhost", Some("other.pem"), "not signed by a trusted authority"),
+            (VerifyFull, "localhost", Some("other.pem"), "not signed by a trusted authority"),
             (VerifyFull, "localhost", None, "TLS"),
             (VerifyFull, "127.0.0.1", Some("ca.pem"), "for another host"),
             (VerifyFull, "127.0.0.1", Some("server.pem"), "for another host"),
@@ -138,7 +138,7 @@ fn each_mode_lets_in_and_refuses_as_its_users_know_it() {
         }
         server.require();
         let why = server.refuses(Off, "127.0.0.1", None);
-        assert!(why.contains("ask for TLS (tls = "), "{}: {why}", engine.name());
+        assert!(why.contains("request TLS (tls = "), "{}: {why}", engine.name());
         works(server.connects(Preferred, "127.0.0.1", None).as_mut(), engine.name());
     }
 }
@@ -163,7 +163,7 @@ fn an_account_that_requires_tls_and_one_that_requires_a_certificate() {
             assert!(why.contains("was not sent") && why.contains("server_public_key"), "{why}");
         }
         let why = server.try_to(&who(TlsMode::Off, "shy")).err().unwrap();
-        assert!(why.contains("1045") && why.contains("ask for TLS (tls = "), "{why}");
+        assert!(why.contains("1045") && why.contains("request TLS (tls = "), "{why}");
         // A new account: MySQL needs the password itself, and gets it only inside TLS.
         let mut shy = server.try_to(&who(TlsMode::Required, "shy")).unwrap();
         assert_eq!(one(shy.as_mut(), "SELECT CURRENT_USER()").as_deref(), Some("shy@127.0.0.1"));
@@ -260,7 +260,7 @@ fn a_study_over_tls_places_and_proves_threads_and_records_how_it_was_encrypted()
             (ended.status.code(), crate::support::text(&ended.stderr))
         };
         let (code, err) = run("in-clear", &[]);
-        assert!(code == Some(3) && err.contains("ask for TLS (tls = "), "{code:?} {err}");
+        assert!(code == Some(3) && err.contains("request TLS (tls = "), "{code:?} {err}");
         // The usual configuration files of each engine.
         let ca = server.certificates.path("ca.pem");
         let (file, key) = match engine.name() {
@@ -289,7 +289,7 @@ fn a_study_over_tls_places_and_proves_threads_and_records_how_it_was_encrypted()
         // With the wrong authority, the run ends before anything is measured.
         let other = format!("engine.tls_ca={}", shown(&server.certificates.path("other.pem")));
         let (code, err) = run("refused", &[&host[..], &["--set", &key, "--set", &other]].concat());
-        assert!(code == Some(3) && err.contains("signed by no trusted authority"), "{code:?} {err}");
+        assert!(code == Some(3) && err.contains("not signed by a trusted authority"), "{code:?} {err}");
         assert!(file.exists());
     }
 }

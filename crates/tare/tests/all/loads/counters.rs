@@ -39,7 +39,7 @@ fn a_memory_policy_is_applied_and_proved_and_one_of_no_node_is_refused() {
         found.unwrap_or_else(|| panic!("{memory} {scope}: {proved:?}")).1.as_str()
     };
     assert!(of("bind:0", "payload").starts_with("counters and data: bind:0, as read back"), "{proved:?}");
-    assert!(of("bind:0", "process").contains("a thread that counts reads bind:0"), "{proved:?}");
+    assert!(of("bind:0", "process").contains("a counting thread has bind:0"), "{proved:?}");
     for scope in ["payload", "process"] {
         assert!(of("memory=default", scope).contains("interleave"), "{proved:?}");
     }

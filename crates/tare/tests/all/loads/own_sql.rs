@@ -264,7 +264,7 @@ fn a_mistake_in_the_file_is_shown_and_nothing_starts() {
         let load = ["load", "--engine", "sqlite", "--file", file];
         for words in [&["run", &study, "--dry-run"][..], &load, &[&load[..], &["--file", file]].concat()] {
             let (_, err) = world.exits(2, words);
-            assert!(err.contains("is no regular file"), "{words:?} {err}");
+            assert!(err.contains("is not a regular file"), "{words:?} {err}");
         }
     }
 }

@@ -86,5 +86,5 @@ fn a_statement_that_is_refused_fails_the_trial_and_a_load_without_a_rest_is_refu
     assert!(reason.contains("settling the server before the first sample: VACUM: "), "{reason}");
     let (_, err) =
         world.exits(3, &["run", "query-21", "--engine", "sqlite", "--dry-run", "--set", "workload.settle_s=5"]);
-    assert!(err.contains("goes from its warm-up into its samples without a rest"), "{err}");
+    assert!(err.contains("has no pause between its warm-up and its samples"), "{err}");
 }

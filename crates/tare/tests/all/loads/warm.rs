@@ -41,7 +41,7 @@ fn a_pool_that_is_too_small_for_the_data_fails_the_trial_with_what_to_do() {
     let set = ["--set", "engine.options.innodb_buffer_pool_size=6M", "--set", "workload.rows=60000"];
     let (_, err) = world.exits(4, &[&["run", &study, "--out", "results"], &set[..]].concat());
     let reason = trials(&world.path("results"))[0]["reason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("less than 99%: give it a larger pool"), "{reason}\n{err}");
+    assert!(reason.contains("less than 99%: configure a larger pool"), "{reason}\n{err}");
 }
 
 #[test]

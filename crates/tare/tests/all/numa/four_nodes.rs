@@ -118,7 +118,7 @@ fn held(evidence: &Evidence) {
         match nodes {
             "1" | "2" => assert!(reason.starts_with("innodb_numa_interleave spreads the buffer pool"), "{condition}"),
             "4" => assert_eq!(condition["realizable"], true, "{condition}"),
-            _ => assert!(reason.contains("8 nodes are asked for"), "{condition}"),
+            _ => assert!(reason.contains("8 nodes are requested"), "{condition}"),
         }
     }
 }

@@ -226,9 +226,9 @@ fn a_program_that_is_written_as_no_side_or_cannot_be_started_gets_the_word_that_
     std::fs::write(world.path("my prog"), "#!/bin/sh\n").unwrap();
     for (side, code, said) in [
         ("my prog", 2, "command=my prog of another program"),
-        ("command=./my prog", 3, "in quotes where it has blanks"),
+        ("command=./my prog", 3, "in quotes if it has spaces"),
         ("command='./my prog'", 3, "chmod +x"),
-        ("binary=my prog", 3, "the one here is ./my prog"),
+        ("binary=my prog", 3, "found ./my prog"),
         ("binary=/bin/true", 3, "a program that is no server is a side as command=PROGRAM"),
     ] {
         let (_, err) = world.exits(code, &["ab", "--a", side, "--b", side]);

@@ -92,7 +92,7 @@ fn a_client_is_refused_where_a_server_is_named() {
     // Without a named engine, a program that is not a server is not taken for the embedded one.
     for program in ["/usr/bin/mariadb", "/bin/ls"] {
         let (_, err) = world.exits(2, &["run", "--binary", program, "--dry-run"]);
-        assert!(err.contains(&format!("{program}: is no server of an engine")), "{err}");
+        assert!(err.contains(&format!("{program}: is not the server of a known engine")), "{err}");
     }
     // An existing program is not measured without the missing one.
     let server = Mariadb.binary(None).unwrap().path.display().to_string();

@@ -169,7 +169,7 @@ fn a_probe_stands_beside_every_sample_of_every_load() {
     }
     let study = world.study("name = \"rate\"\n[workload]\nrate = 100\n[sampling]\nprobe = \"record\"\nattempts = 1\n");
     let (_, err) = world.exits(4, &["run", &study, "--quick", "--out", "rate", "--set", "sampling.trials=1"]);
-    assert!(err.contains("a probe alongside the samples needs a server that idles"), "{err}");
+    assert!(err.contains("a probe needs an idle server around each sample"), "{err}");
 }
 
 /// The samples differ between machines; the test checks that the reported probe is the one in use.

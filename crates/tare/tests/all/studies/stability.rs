@@ -80,7 +80,7 @@ fn a_setting_survives_a_wrapper_script_or_the_trial_says_what_undid_it() {
     assert!(threads.iter().any(|thread| thread["role"] == "server"), "{record}");
     let undoes = wrapper("undoes", "exec setarch $(uname -m)");
     let (_, err) = world.exits(4, &["run", &study, "--out", "four", "--set", &undoes, "--set", "process.aslr=off"]);
-    assert!(err.contains("aslr: asked for off, the running server has on"), "{err}");
+    assert!(err.contains("aslr: requested off, but the running server has on"), "{err}");
     world.assert_clean();
 }
 

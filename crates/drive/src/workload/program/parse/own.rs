@@ -7,7 +7,7 @@ use tare_results::metric::{self, Better, Named};
 /// A metric defined by the study. Unit and direction follow from its name, as for metrics in all result files.
 pub fn named(name: &str, unit: Option<&str>, better: Option<&str>) -> Result<Named, String> {
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Err(format!("letters, digits and _ as the name of a metric in place of `{name}`"));
+        return Err(format!("a metric name of letters, digits and _ in place of `{name}`"));
     }
     let found = metric::of_name(name);
     let direction = if found.metric.better == Better::Higher { "higher" } else { "lower" };
@@ -17,10 +17,13 @@ pub fn named(name: &str, unit: Option<&str>, better: Option<&str>) -> Result<Nam
             "1/s" => "per_s",
             unit => unit,
         };
-        return Err(format!("units last in names, as in {name}_{end}: {says}"));
+        return Err(format!("a name that ends in the unit, as {name}_{end}: {says}"));
     }
     if better.is_some_and(|better| better != direction) {
-        return Err(format!("a name that says so (_ms, _s, _bytes: lower; _per_s or none: higher): {says}"));
+        return Err(format!(
+            "a name that implies this direction (_ms, _s, _bytes: lower; _per_s or none: higher): \
+            {says}"
+        ));
     }
     Ok(found)
 }

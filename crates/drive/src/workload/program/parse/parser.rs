@@ -16,8 +16,8 @@ pub enum Parser {
     Regex(Pattern),
 }
 
-const EXPECTED: &str = "sysbench, pgbench, hammerdb, json POINTER as NAME, or regex PATTERN as NAME; after the NAME its \
-                        unit, and higher or lower for what is better";
+const EXPECTED: &str = "sysbench, pgbench, hammerdb, json POINTER as NAME, or regex PATTERN as NAME; after the NAME \
+    its unit, and higher or lower as the better direction";
 
 impl Parser {
     /// Parses a list of parsers, as consecutive words or with one quoted word per parser.

@@ -72,7 +72,7 @@ pub const MARIADB: Differs = Differs {
     other_data: OtherData {
         file: "mysql_upgrade_info",
         content: "12.7.1-MariaDB",
-        says: "was made by version 12.7.1-MariaDB",
+        says: "was created by version 12.7.1-MariaDB",
     },
 };
 
@@ -83,7 +83,7 @@ pub const MYSQL: Differs = Differs {
         ("max_connections", "0"),          // adjusted, with a warning in the log only
         ("mysqlx", "ON"),                  // reserved
     ],
-    other_data: OtherData { file: "aria_log_control", content: "", says: "was made by version MariaDB" },
+    other_data: OtherData { file: "aria_log_control", content: "", says: "was created by version MariaDB" },
     ..MARIADB
 };
 
@@ -107,8 +107,8 @@ pub const POSTGRESQL: Differs = Differs {
     ends_session: Some(("SELECT pg_backend_pid()", "SELECT pg_terminate_backend(#)")),
     has_processes: true,
     denied: &["28P01", "password"],
-    empty: "expected a file PG_VERSION",
-    other_data: OtherData { file: "PG_VERSION", content: "9\n", says: "was made by version 9" },
+    empty: "it has no file PG_VERSION",
+    other_data: OtherData { file: "PG_VERSION", content: "9\n", says: "was created by version 9" },
 };
 
 pub const SQLITE: Differs = Differs {
@@ -127,7 +127,7 @@ pub const SQLITE: Differs = Differs {
     ends_session: None,
     has_processes: false,
     denied: &["wrong password"],
-    empty: "no data directory",
+    empty: "not a data directory",
     other_data: OtherData {
         file: "tare.db",
         content: "this is no database, whatever its name says",
