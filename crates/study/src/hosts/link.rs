@@ -32,14 +32,14 @@ const SHOWN: usize = 200;
 pub enum LinkEnd {
     #[error("the connection ended")]
     Closed,
-    #[error("nothing was heard for {} s", SILENCE.as_secs())]
+    #[error("no message arrived for {} s", SILENCE.as_secs())]
     Silent,
     /// The other side does not read its messages.
-    #[error("{UNSENT} messages wait there and are not read")]
+    #[error("{UNSENT} messages are queued, and the other host does not read them")]
     Deaf,
-    #[error("a message of more than {} MiB, or {} million CPUs, came", LONGEST >> 20, NUMBERS >> 20)]
+    #[error("received a message of more than {} MiB, or with {} million CPUs", LONGEST >> 20, NUMBERS >> 20)]
     TooLong,
-    #[error("something came that is no message of this program: {0}")]
+    #[error("received data that is not a message of tare: {0}")]
     Garbled(String),
 }
 
@@ -202,13 +202,13 @@ pub enum HostError {
     NotStarted { host: String, program: String, source: io::Error },
     /// The host cannot be reached, or this program is not installed there.
     #[error(
-        "client.host {host} did not answer: {reason}; `{command}` must work without a question, with the same tare there \
-         (client.program says where)"
+        "client.host {host} did not answer: {reason}; `{command}` must work without asking for a password, and start \
+         the same version of tare there (its path: client.program)"
     )]
     NotReached { host: String, reason: String, command: String },
-    #[error("tare {found} is on {host}, and {expected} here: install the same version on both hosts")]
+    #[error("{host} has tare {found}, this host {expected}: install the same version on both")]
     OtherVersion { host: String, found: String, expected: String },
-    #[error("client.host {host} is gone: {reason}; {aftermath}")]
+    #[error("lost the connection to client.host {host}: {reason}; {aftermath}")]
     Lost { host: String, reason: String, aftermath: String },
     #[error("interrupted")]
     Interrupted,
