@@ -171,7 +171,7 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
     assert!(failed[0].to_string().contains("charset: asked for utf8mb4, the running server has latin1"), "{failed:?}");
     let (_, err) =
         world.exits(3, &["run", &study, "--engine", "sqlite", "--set", "factors.charset=latin1", "--dry-run"]);
-    assert!(err.contains("charset = latin1: sqlite lets no connection choose one"), "{err}");
+    assert!(err.contains("charset = latin1: tare cannot choose the character set of connections to sqlite"), "{err}");
     world.assert_clean();
 }
 

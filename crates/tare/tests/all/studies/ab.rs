@@ -405,7 +405,7 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
         let (_, err) = world.exits(2, &[all, &["--interleave", "--dry-run"]].concat());
         assert!(err.contains(why), "{err}");
     };
-    refused(&["ab", "--a", "command=true", "--b", "command=true"], "the load is fixed work");
+    refused(&["ab", "--a", "command=true", "--b", "command=true"], "the load is a fixed amount of work");
     refused(&["ab", "--a", "rate=100", "--b", "rate=100"], "cannot rest");
     refused(&[&sides[..], &["--set", "machine.thp=never"]].concat(), "settings of the whole machine");
     world.exits(2, &[&sides[..], &["--duet", "--interleave"]].concat());
@@ -416,7 +416,7 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
     assert!(said(&["--load", "insert"]).contains("one trial after the other, not by turns: the load writes"));
     assert!(said(&["--load", "insert", "--interleave"]).contains(BY_TURNS));
     let bound = "[placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n";
-    const BY_THE_OS: &str = "not by turns: where threads run is left to the operating system";
+    const BY_THE_OS: &str = "not by turns: the operating system places the threads";
     for (placement, switch, words) in
         [(bound, "", BY_TURNS), ("", "", BY_THE_OS), (bound, "interleave = \"off\"\n", "")]
     {
@@ -426,7 +426,7 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
         assert!(out.contains(words) && (out.contains("by turns") != words.is_empty()), "{out}");
     }
     let floats = ["ab", "--a", "placement=float", "--b", "placement=same-pu"];
-    refused(&floats, "where threads run is left to the operating system");
+    refused(&floats, "the operating system places the threads");
     let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
     let all = [&sides[..], &["--json", "--out", "results", "--budget", "8s"], &short, &QUIET].concat();
     let output = world.output(&all);

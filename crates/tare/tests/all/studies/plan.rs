@@ -216,7 +216,7 @@ fn options_and_keys_that_mean_nothing_are_refused_before_anything_starts() {
         world.exits(2, &["run", "first-look", "--dry-run"].into_iter().chain(sets).collect::<Vec<_>>()).1
     };
     let dead = refused(&["workload.point_selects=5"]);
-    assert!(dead.contains("`point_selects` means nothing to the workload point_select"), "{dead}");
+    assert!(dead.contains("`point_selects` has no effect on the workload point_select"), "{dead}");
     let factor = refused(&["factors.range_size=10,20"]);
     assert!(factor.contains("--set factors.range_size") && !factor.contains(":1:1"), "{factor}");
     let misplaced = refused(&["option.cache_size=1"]);

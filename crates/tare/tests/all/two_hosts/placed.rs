@@ -60,8 +60,8 @@ fn what_two_hosts_cannot_do_is_said_before_the_run() {
     let path = study(&world, "");
     for (set, words) in [
         ("engine.transport=socket", "set engine.transport = \"tcp\""),
-        ("placement.pairing=same-pu", "pairing same-pu is about threads of one host"),
-        ("engine.socket=/nonexistent", "drive a server that is started here"),
+        ("placement.pairing=same-pu", "pairing same-pu needs clients and server on one host"),
+        ("engine.socket=/nonexistent", "need a server that tare starts here"),
         ("placement.client=pu:4000", "on far: "),
         ("client.program=/nonexistent/tare", "client.host far did not answer"),
         ("client.ssh=/nonexistent/ssh", "/nonexistent/ssh cannot be started to reach far"),
