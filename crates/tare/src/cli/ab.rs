@@ -37,44 +37,47 @@ pub struct AbArgs {
     /// factor with a level
     #[arg(long, value_name = "SIDE", value_parser = side, required_unless_present_any = ["resume", "certify", "study"])]
     a: Option<Side>,
-    /// The candidate, written the same way; the same as --a measures the tool and the machine (A/A)
+    /// The candidate, written the same way; if it equals --a, the comparison measures the noise of tool and machine
+    /// (A/A)
     #[arg(long, value_name = "SIDE", value_parser = side, conflicts_with = "certify",
         required_unless_present_any = ["resume", "certify", "study"])]
     b: Option<Side>,
-    /// The study that the sides are measured on, a file or a built-in name; its own factors are left out, and its
-    /// [decide] says what is not said here [default: side-by-side; first-look for placements]
+    /// The study to measure the sides with, a file or a built-in name; its own factors are left out, and its [decide]
+    /// applies where no option is given [default: side-by-side; first-look for placements]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     #[command(flatten)]
     on: MeasuredArgs,
-    /// A metric that the change cannot touch (may be repeated): where it moves, nothing is claimed. The probes next to
-    /// the samples are such controls by themselves
+    /// A metric that the change cannot affect (may be repeated): if it changes, there is no verdict. The probes next to
+    /// the samples are controls by default
     #[arg(long = "control", value_name = "NAME", conflicts_with = "certify")]
     controls: Vec<String>,
     /// The smallest change of interest; smaller ones count as equivalent [default: 2%]
     #[arg(long, value_name = "PCT", value_parser = effect)]
     minimum_effect: Option<f64>,
-    /// The time for all trials, such as 30min, 90s or 2h [default: until it is settled; with --certify 30min]
+    /// The time for all trials, such as 30min, 90s or 2h [default: until it is decided; with --certify 30min]
     #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     budget: Option<f64>,
-    /// Sessions that it is made of, each one run: this is the first, --resume makes the next. From 5 on the verdict is
-    /// one over sessions
+    /// Number of sessions, each one run: this is the first, --resume runs the next. From 5 on, the verdict is over
+    /// sessions
     #[arg(long, value_name = "N", value_parser = sessions, conflicts_with = "certify")]
     sessions: Option<usize>,
-    /// Measure A against itself and against copies of itself in place of B: how often comparisons are wrong on this
-    /// machine, and which change they can decide in 10, 30 and 60 minutes. Kept, and said alongside every verdict
+    /// Compare A with itself and with copies of itself instead of B: shows how often comparisons are wrong on this
+    /// machine, and which change they can decide in 10, 30 and 60 minutes. The result is stored and shown with every
+    /// verdict
     #[arg(long)]
     certify: bool,
-    /// With --certify: another link of A's sources, binary=PATH or 'command=PROGRAM ARGS'; what it moves is no change
+    /// With --certify: another link of A's sources, binary=PATH or 'command=PROGRAM ARGS'; differences between the two
+    /// come from the layout of the program
     #[arg(long, value_name = "SIDE", value_parser = side, requires = "certify")]
     relinked: Option<Side>,
     #[command(flatten)]
     turns: TurnsArgs,
-    /// Run both sides of a pair at the same time, each on one half of the machine, the halves exchanged at random:
-    /// noise of the machine meets both. The ratio is one under contention
+    /// Run both sides of a pair at the same time, each on one half of the machine, with the halves exchanged at random:
+    /// noise of the machine affects both. The ratio is measured under contention
     #[arg(long, conflicts_with_all = ["certify", "resume", "interleave", "no_interleave"])]
     duet: bool,
-    /// Show both sides with where their threads run and what a pair takes, and start nothing
+    /// Show both sides, where their threads run and how long a pair takes, and start nothing
     #[arg(long, conflicts_with_all = ["certify", "resume"])]
     dry_run: bool,
     /// With --dry-run: plan for a described machine, for example "node:4 core:8 pu:2", or an hwloc XML file
@@ -83,14 +86,14 @@ pub struct AbArgs {
     /// Where the results go [default: tare-results/ab-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted comparison, by the rule that it began with, or with its next session
+    /// Resume an interrupted comparison with its original rule, or run its next session
     #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "budget",
         "seed", "set", "controls", "sessions", "certify", "minimum_effect", "interleave", "no_interleave"])]
     resume: Option<PathBuf>,
-    /// Use a study, or results, that others own or may write to: programs that they name run as you
+    /// Use a study or results that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
-    /// Wait while another run has this machine, in place of ending
+    /// Wait while another run uses this machine, instead of ending
     #[arg(long, conflicts_with = "certify")]
     wait: bool,
     /// Print one JSON document on standard output; the line after each pair still goes to standard error

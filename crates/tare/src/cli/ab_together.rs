@@ -20,9 +20,9 @@ const INTERLEAVE: &str = "--interleave";
 /// How the samples of a pair lie.
 #[derive(Debug, Args)]
 pub struct TurnsArgs {
-    /// Start the servers of both sides of a pair, and let short samples of them take turns, so that noise of the
-    /// machine meets both; an error where that cannot be [default: where it can, the load only reads and each
-    /// thread is bound to one PU]
+    /// Start the servers of both sides of a pair and let short samples of them take turns, so that noise of the machine
+    /// affects both; an error if this is not possible [default: if it is possible, the load only reads and each thread
+    /// is bound to one PU]
     #[arg(long)]
     interleave: bool,
     /// Run one trial after the other

@@ -14,7 +14,7 @@ pub struct CleanArgs {
     /// Results directories to remove as well
     #[arg(value_name = "RESULTS")]
     results: Vec<PathBuf>,
-    /// Only show what takes disk
+    /// Only show disk use
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON document

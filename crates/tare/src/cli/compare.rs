@@ -18,8 +18,8 @@ use tare_text::as_text_cell;
 /// Compare two or more results, or conditions of results: ratio, interval, verdict
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// A, the baseline: a results directory, a CSV file, or either with `:condition`; several sessions of one side
-    /// are joined by commas, and each is then one observation
+    /// A, the baseline: a results directory, a CSV file, or either with `:condition`; several sessions of one side are
+    /// separated by commas, and each is one observation
     a: String,
     /// B, the candidate, written the same way; ratios are B/A
     b: String,
@@ -37,7 +37,7 @@ pub struct Compare {
     /// Write a heat map of all relative changes as one HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Append a Markdown summary to a file; in GitHub Actions the step's summary gets it by itself
+    /// Append a Markdown summary to a file; in GitHub Actions it is also added to the step's summary
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Write every change with its intervals as rows of a CSV file

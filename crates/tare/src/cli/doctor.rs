@@ -18,14 +18,15 @@ use tare_report::words::weight as words;
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Seconds to watch each CPU for time that a spinning thread loses to something else
+    /// Seconds to measure on each CPU how much time a spinning thread loses
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     spin: f64,
-    /// Seconds to watch a job of known work drift, and what the probes of `sampling.probe` know of that; 0: not at all
+    /// Seconds to measure how a fixed amount of work drifts, and how well the probes of `sampling.probe` explain it; 0:
+    /// skip
     #[arg(long, value_name = "SECONDS")]
     drift: Option<f64>,
-    /// Measure in about a minute whether a reference weight (`sampling.probe`) would help this study here: a file, or
-    /// the name of a built-in study
+    /// Measure for about a minute whether a probe (`sampling.probe`) would help this study here: a file, or the name of
+    /// a built-in study
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     /// With --study: measure on this engine

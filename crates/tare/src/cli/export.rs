@@ -30,10 +30,10 @@ pub struct Export {
     /// Which tidy table (csv, parquet)
     #[arg(long, value_name = "NAME", default_value = "samples")]
     table: Table,
-    /// Only this metric, may be repeated; by default every one, and what the study is about for people
+    /// Only this metric (may be repeated); by default all, and in formats for readers the study's main ones
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
-    /// Every chart of the page (svg, png), a file each in the folder that --out names
+    /// Write every chart of the page (svg, png), one file each, to the folder given with --out
     #[arg(long, requires = "out")]
     charts: bool,
     /// Print one JSON document: the path of the file that was written (with --out)

@@ -32,8 +32,8 @@ use tare_study::plan::{each_node, race};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct FindArgs {
-    /// placements (of the study, and clients and server on every pair of nodes), memory (default and interleaved), or
-    /// a factor with its levels, such as threads=4,8 or 'command=./new --run'; repeat a factor to add levels
+    /// placements (of the study, and clients and server on every pair of nodes), memory (default and interleaved), or a
+    /// factor with its levels, such as threads=4,8 or 'command=./new --run'; repeat a factor to add levels
     #[arg(value_name = "WHAT", value_parser = find_what::what)]
     what: Vec<What>,
     /// An option of the engine with its values
@@ -42,43 +42,43 @@ pub struct FindArgs {
     /// A server's program; one --binary each
     #[arg(long, value_name = "PATH", value_parser = find_what::binary)]
     binary: Vec<What>,
-    /// The study that they are measured on, a file or a built-in name; its own factors are left out [default:
+    /// The study to measure the candidates with, a file or a built-in name; its own factors are left out [default:
     /// first-look for placements; else side-by-side]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     #[command(flatten)]
     on: MeasuredArgs,
-    /// The smallest difference of interest: the one that is named may be that much behind the best
+    /// The smallest difference of interest: the reported candidate may be this far behind the best
     #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
     minimum_effect: f64,
-    /// How sure it is to be, over all candidates and looks
+    /// The confidence level, over all candidates and looks
     #[arg(long, value_name = "PCT", default_value = "95%", value_parser = confidence)]
     confidence: f64,
-    /// The time for all trials, such as 1h or 30min; without it, until the best is known
+    /// The time for all trials, such as 1h or 30min [default: until the best is known]
     #[arg(long, value_name = "TIME", value_parser = time)]
     within: Option<f64>,
-    /// Race placements too that are the same by the symmetry of the machine
+    /// Also race placements that are equivalent by the symmetry of the machine
     #[arg(long)]
     keep_symmetric: bool,
     /// Where the results go [default: tare-results/find-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted race, by the rule that it began with; --within gives it more time
+    /// Resume an interrupted race with its original rule; --within gives it more time
     #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "option", "binary", "study", "engine", "load", "metric", "minimum_effect", "confidence", "keep_symmetric", "seed", "set"])]
     resume: Option<PathBuf>,
-    /// Show the candidates, those left out, and what the first blocks take, and start nothing
+    /// Show the candidates, those left out and how long the first blocks take, and start nothing
     #[arg(long, conflicts_with = "resume")]
     dry_run: bool,
-    /// With --dry-run: all of it, however many conditions there are
+    /// With --dry-run: show all conditions, however many there are
     #[arg(long, requires = "dry_run")]
     all: bool,
     /// With --dry-run: plan for a described machine, for example "node:4 core:8 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// Use a study, or results, that others own or may write to: programs that they name run as you
+    /// Use a study or results that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
-    /// Wait while another run has this machine, in place of ending
+    /// Wait while another run uses this machine, instead of ending
     #[arg(long)]
     wait: bool,
     /// Print one JSON document on standard output; the line after each block still goes to standard error

@@ -36,14 +36,14 @@ pub struct History {
     /// Smallest change of interest in percent; smaller ones are not shown
     #[arg(long, value_name = "PCT", default_value = "1", value_parser = percentage)]
     minimum_effect: f64,
-    /// Gate: exit 1 when the last change made a metric slower by more than PCT percent; a drift fails nothing
+    /// Gate: exit 1 when the last change made a metric slower by more than PCT percent; a drift does not fail the gate
     #[arg(long, value_name = "PCT", value_parser = percentage)]
     fail_if_slower: Option<f64>,
-    /// A file that says which commit a run measured, a line each: the run's name and the commit; without it the commit
-    /// is looked for in the names
+    /// A file with the commit that each run measured, one line each: the run's name and the commit [default: the commit
+    /// in the run's name]
     #[arg(long, value_name = "FILE")]
     commits: Option<PathBuf>,
-    /// Write the lines as a page (.html) or as a picture (.svg) too
+    /// Also write the lines as a page (.html) or a picture (.svg)
     #[arg(long, value_name = "FILE", value_parser = page_or_picture)]
     out: Option<PathBuf>,
     /// Print one JSON document instead of tables

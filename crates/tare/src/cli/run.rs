@@ -37,10 +37,10 @@ pub struct RunArgs {
     /// Where the results go [default: tare-results/STUDY-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted run: the same study, order and seed, without the trials that are finished
+    /// Resume an interrupted run with the same study, order and seed, without the finished trials
     #[arg(long, value_name = "DIR", conflicts_with_all = ["StudyChanges", "dry_run"])]
     resume: Option<PathBuf>,
-    /// Run one shard of a study that `tare shard` cut, by its number; begun before, it goes on
+    /// Run one shard of a study that `tare shard` cut, by its number, or resume it
     #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"], conflicts_with_all = ["StudyChanges", "dry_run", "out", "resume"])]
     shard: Option<Vec<String>>,
     #[command(flatten)]
@@ -48,23 +48,23 @@ pub struct RunArgs {
     /// Show conditions, CPUs and trials, and start nothing
     #[arg(long)]
     dry_run: bool,
-    /// With --dry-run: all of it, however many conditions there are
+    /// With --dry-run: show all conditions, however many there are
     #[arg(long, requires = "dry_run")]
     all: bool,
     /// With --dry-run: plan for a described machine, for example "package:2 node:1 core:6 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// Run a study, go on with results, or put them into a place, that others own or may write to: programs that they
-    /// name run as you
+    /// Run a study, resume a run, or write results to a place that other users own or may write to: programs named
+    /// there run as you
     #[arg(long)]
     trust: bool,
     /// Ask for the password of a server that runs already
     #[arg(long)]
     ask_password: bool,
-    /// Wait while another run has this machine, in place of ending
+    /// Wait while another run uses this machine, instead of ending
     #[arg(long)]
     wait: bool,
-    /// Begin a run of more than an hour without asking
+    /// Start a run of more than an hour without asking
     #[arg(long)]
     yes: bool,
     /// Print one JSON document on standard output; progress still goes to standard error

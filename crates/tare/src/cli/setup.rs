@@ -13,10 +13,10 @@ use std::process::{Command, ExitStatus};
 
 #[derive(Debug, Args)]
 pub struct SetupArgs {
-    /// Which programs, or the servers' debug symbols; all of them when none is named
+    /// The programs, or the servers' debug symbols [default: all]
     #[arg(value_name = "WHAT", value_parser = PossibleValuesParser::new(names()))]
     what: Vec<String>,
-    /// Install what is missing; without it nothing is changed
+    /// Install what is missing; without this option nothing is changed
     #[arg(long, requires = "what")]
     install: bool,
     /// Print one JSON document

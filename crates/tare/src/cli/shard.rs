@@ -20,10 +20,10 @@ pub struct Cut {
     out: Option<PathBuf>,
     #[command(flatten)]
     changes: StudyChanges,
-    /// The machines that will run it, where this one is another: a description, or an hwloc XML file
+    /// The machines that will run the study, if they differ from this one: a description, or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
-    /// Cut a study that belongs to someone else: it names programs that run as you
+    /// Cut a study that belongs to another user: it names programs that run as you
     #[arg(long)]
     trust: bool,
 }

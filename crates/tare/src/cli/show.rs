@@ -19,7 +19,7 @@ pub struct Show {
     /// Every row of every table, however many conditions there are
     #[arg(long)]
     all: bool,
-    /// Show another statistic alongside the mean, and what it hides
+    /// Show another statistic next to the mean, and what it hides
     #[arg(long)]
     statistic: Option<Statistic>,
     /// Print one JSON document instead of tables

@@ -13,10 +13,10 @@ use tare_results::shards::Sharded;
 pub struct SlurmArgs {
     #[command(flatten)]
     cut: Cut,
-    /// How many machines: as many shards, one task of the array each
+    /// Number of machines: one shard and one task of the array each
     #[arg(long, value_name = "N")]
     nodes: usize,
-    /// The partition whose machines are alike
+    /// The partition, whose machines should be of one kind
     #[arg(long)]
     partition: Option<String>,
     /// CPUs to ask for on each machine, instead of the whole machine

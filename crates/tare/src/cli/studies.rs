@@ -19,7 +19,7 @@ pub struct StudiesArgs {
     /// Print the TOML text of one study, to start your own from
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Print every key a study may hold, with its meaning
+    /// Print every key of a study file with its meaning
     #[arg(long, conflicts_with = "name")]
     keys: bool,
     /// Show which servers of each engine this machine has, and how to install the others

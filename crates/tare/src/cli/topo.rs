@@ -16,10 +16,11 @@ pub struct TopoArgs {
     /// Another machine: a synthetic description such as "node:4 core:32 pu:1", or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
-    /// Measure what distances cost: a cache line between PUs, latency and bandwidth between nodes
+    /// Measure the cost of distances: cache line transfers between PUs (logical CPUs), latency and bandwidth between
+    /// nodes
     #[arg(long, conflicts_with = "topology")]
     measure: bool,
-    /// With --measure: begin nothing new after so many seconds; large machines are sampled to fit
+    /// With --measure: start no new measurement after this number of seconds; large machines are sampled to fit
     #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "measure",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit_s: u64,

@@ -37,33 +37,33 @@ pub struct BisectArgs {
     /// A commit that is slow
     #[arg(value_name = "BAD")]
     bad: Option<String>,
-    /// What builds a commit: given to sh in a source tree of its own, with its hash in TARE_COMMIT and the tree in
-    /// TARE_SOURCE; its last line names the built program where --binary does not. Exit 125 skips the commit
+    /// The command that builds a commit: run by sh in a separate source tree, with the hash in TARE_COMMIT and the tree
+    /// in TARE_SOURCE; without --binary, its last line of output names the built program. Exit 125 skips the commit
     #[arg(long, value_name = "CMD", required_unless_present_any = ["builds", "resume"], conflicts_with = "builds")]
     build: Option<String>,
     /// The built program, a path in the source tree
     #[arg(long, value_name = "PATH", requires = "build")]
     binary: Option<PathBuf>,
-    /// Builds that are there, in the order of their making, in place of commits: their paths with commas between them,
-    /// or a file with one a line
+    /// Existing builds, oldest first, instead of commits: their paths separated by commas, or a file with one path per
+    /// line
     #[arg(long, value_name = "FILE|PATH,PATH,...", conflicts_with = "good")]
     builds: Option<String>,
-    /// Measure this program in place of a server; {binary} in it stands for the build
+    /// Measure this program instead of a server; {binary} in it stands for the build
     #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "engine", "load", "interleave"])]
     command: Option<String>,
-    /// The study that builds are measured on, a file or a built-in name; its factors are left out [default:
+    /// The study to measure the builds with, a file or a built-in name; its factors are left out [default:
     /// side-by-side]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     #[command(flatten)]
     on: MeasuredArgs,
-    /// The smallest change of interest between GOOD and BAD; with a smaller one there is nothing to bisect
+    /// The smallest change of interest between GOOD and BAD; if the change is smaller, there is nothing to bisect
     #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
     minimum_effect: f64,
-    /// The chance of the commit at which it ends
+    /// The probability of a commit at which the bisection ends
     #[arg(long, value_name = "PCT", default_value = "95%", value_parser = confidence)]
     confidence: f64,
-    /// The time for all builds and trials, such as 8h or 30min; without it, until it is found
+    /// The time for all builds and trials, such as 8h or 30min [default: until the commit is found]
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<f64>,
     #[command(flatten)]
@@ -71,14 +71,14 @@ pub struct BisectArgs {
     /// Where builds and results go [default: tare-results/bisect-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted bisection, as it was asked
+    /// Resume an interrupted bisection with its original options
     #[arg(long, value_name = "DIR", conflicts_with_all = ["good", "build", "binary", "builds", "command", "study",
         "engine", "load", "metric", "budget", "seed", "set", "interleave", "no_interleave", "dry_run"])]
     resume: Option<PathBuf>,
-    /// Say what it would take, and build and measure nothing
+    /// Show how long it would take, and build and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// Use a study, or a folder, that others own or may write to: programs that they name run as you
+    /// Use a study or a folder that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
     /// Print one JSON document on standard output; the line after each step still goes to standard error

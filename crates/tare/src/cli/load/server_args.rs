@@ -9,7 +9,7 @@ use tare_engine::{Engine, engine_by_name};
 pub struct ServerArgs {
     #[command(flatten)]
     pub keys: Chosen<ServerKeys>,
-    /// sysbench's word for the engine: mysql (mariadb and mysql) or pgsql (postgresql)
+    /// sysbench's name of the engine: mysql (mariadb and mysql) or pgsql (postgresql)
     #[arg(long, value_name = "mysql|pgsql", value_parser = ["mysql", "pgsql"], alias = "db_driver")]
     pub db_driver: Option<String>,
     /// Ask for the password; without this it comes from TARE_PASSWORD, ~/.my.cnf or ~/.pgpass

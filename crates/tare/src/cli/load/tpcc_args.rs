@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, next_line_help = true)]
 pub struct TpccArgs {
-    /// run: measure; prepare: make and fill the tables; check: look whether the standard's consistency conditions hold
-    /// in them; cleanup: drop them
+    /// run: measure; prepare: create and fill the tables; check: check the standard's consistency conditions; cleanup:
+    /// drop the tables
     #[arg(value_name = "COMMAND", value_enum, default_value_t = TpccCommand::Run, hide_possible_values = true)]
     pub command: TpccCommand,
     #[command(flatten)]
@@ -39,9 +39,9 @@ impl KeyOptions for TpccKeys {
 pub enum TpccCommand {
     /// Measure
     Run,
-    /// Make and fill the tables
+    /// Create and fill the tables
     Prepare,
-    /// Look whether the standard's twelve consistency conditions hold in the tables
+    /// Check the standard's twelve consistency conditions in the tables
     Check,
     /// Drop the tables
     Cleanup,

@@ -34,19 +34,19 @@ pub struct ReproduceArgs {
     /// With --dry-run: plan for a described machine, for example "node:4 core:32 pu:1", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// The time for all of it, such as 30min or 2h; without it each experiment has its own number of trials
+    /// The time for all experiments, such as 30min or 2h [default: each experiment's own number of trials]
     #[arg(long, value_name = "TIME", value_parser = time)]
     within: Option<f64>,
-    /// Where server builds lie, each in a folder of its name
+    /// The folder of server builds, each in a folder of its name
     #[arg(long, value_name = "DIR", default_value = "target/servers")]
     servers: PathBuf,
-    /// Where the results go, a folder an experiment [default: tare-results/reproduce-DATE]
+    /// Where the results go, one folder per experiment [default: tare-results/reproduce-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with what was interrupted, by what was written down then
+    /// Resume an interrupted run with its recorded predictions
     #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "within"])]
     resume: Option<PathBuf>,
-    /// Go on with results that others own or may write to: programs that they name run as you
+    /// Resume with results that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
     /// Print one JSON document on standard output
