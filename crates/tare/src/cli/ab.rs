@@ -24,12 +24,12 @@ use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::{Fingerprint, Machine};
 
-/// Is B different from A? Pairs of trials in random order until it is settled, at 5% of false alarms
+/// Is B different from A? Runs pairs of trials in random order until it is decided, with 5% false alarms
 ///
-/// Each pair is one fresh trial of each side; which of them runs first is drawn at random, and what the place in the
-/// pair does is estimated and taken out. It is settled when the interval of B/A excludes 1 (faster, slower) or lies
-/// within the minimum effect (equivalent). Exit codes: 0 faster or equivalent, 1 B is slower, 5 undecided when the
-/// budget is spent.
+/// Each pair is one fresh trial of each side; which of them runs first is random, and the effect of the order is
+/// estimated and removed. The comparison is decided when the interval of B/A excludes 1 (faster, slower) or lies within
+/// the minimum effect (equivalent). Exit codes: 0 faster or equivalent, 1 B is slower, 5 undecided when the budget is
+/// spent.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AbArgs {
@@ -167,11 +167,11 @@ fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
     match &run.plan.settle {
         None => {
             let advice = format!("go on with: tare run --resume {}", path.display());
-            return no_comparison("this is no comparison of two sides", advice);
+            return no_comparison("this is not a comparison of two sides", advice);
         }
         Some(rule) if rule.certify => {
-            let advice = "what was measured is kept; measure more with: tare ab --certify".to_owned();
-            return no_comparison("a side against itself is not gone on with", advice);
+            let advice = "the measurements are kept; measure more with: tare ab --certify".to_owned();
+            return no_comparison("a comparison of a side with itself cannot be resumed", advice);
         }
         Some(_) => {}
     }
@@ -224,7 +224,7 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
             note(&format!("results: {path}{drawn}"));
             match end? {
                 RunEnd { left, .. } if left > 0 => {
-                    note(&format!("interrupted; go on with: tare ab --resume {path}"));
+                    note(&format!("interrupted; resume with: tare ab --resume {path}"));
                     Ok(Exit::Interrupted)
                 }
                 _ => {
@@ -237,7 +237,7 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
         }
         None => {
             end?;
-            note(&format!("interrupted before the first pair; go on with: tare ab --resume {path}"));
+            note(&format!("interrupted before the first pair; resume with: tare ab --resume {path}"));
             Ok(Exit::Interrupted)
         }
     }
@@ -248,7 +248,7 @@ fn advice(ab: &Ab) -> Option<String> {
     match (ab.verdict, ab.stop, ab.to_go) {
         (AbVerdict::Undecided, Some(Stop::Budget), ToGo::Pairs { about, .. }) => {
             let budget_s = ab.elapsed_s + about as f64 * ab.pair_s;
-            Some(format!("to decide it: a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()))
+            Some(format!("a larger budget may decide it: --budget {:.0}min", (budget_s / 60.0).ceil()))
         }
         _ => None,
     }
@@ -261,7 +261,7 @@ fn exit_of(ab: &Ab, records: &[TrialRecord], path: &str) -> Result<Exit, Problem
         AbVerdict::Undecided if ab.pairs == 0 && ab.lost > 0 => Err(no_result(ab, records, path)),
         AbVerdict::Undecided if ab.stop == Some(Stop::Session) => {
             note(&format!(
-                "session {} of {} is over; make the next one, after a restart of the machine where you can, with: tare ab \
+                "session {} of {} is over; run the next one, if possible after a restart of the machine, with: tare ab \
                  --resume {path}",
                 ab.rule.begun.len(),
                 ab.rule.sessions
@@ -280,12 +280,12 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &str) -> Problem {
             .at(path)
             .expected(format!("one of: {}", measured.iter().copied().collect::<Vec<_>>().join(", ")))
             .advised(tare_text::nearest(name, measured.iter().copied()).map(|near| format!("did you mean `{near}`?"))),
-        None => Problem::new(Exit::TrialFailed, "no pair has a result: trials failed for good")
+        None => Problem::new(Exit::TrialFailed, "no pair has a result: all trials failed")
             .at(format!("{path}/trials.jsonl"))
             .advice(match ab.by_turns {
                 true => format!(
-                    "read the reasons with: tare show {path}; where the two servers are in each other's way, run one \
-                     trial after the other: --no-interleave"
+                    "read the reasons with: tare show {path}; if the two servers disturb each other, run one trial \
+                     after the other: --no-interleave"
                 ),
                 false => format!("read the reasons with: tare show {path}"),
             }),

@@ -114,11 +114,11 @@ fn of_sessions(
     file: Option<&PathBuf>,
 ) -> Result<(Comparison, Audience), Problem> {
     let [a, b] = sessions else {
-        return Err(Problem::new(Exit::Usage, format!("{} sides, of which one has several sessions", sessions.len()))
-            .expected("two sides: sessions are put together for A and B alone"));
+        return Err(Problem::new(Exit::Usage, format!("{} sides, one with several sessions", sessions.len()))
+            .expected("two sides: sessions are combined only for A and B"));
     };
     if let Some(file) = file {
-        return Err(Problem::new(Exit::Usage, "--html and --csv of sessions that are put together")
+        return Err(Problem::new(Exit::Usage, "--html or --csv with several sessions")
             .at(file.display().to_string())
             .expected("one session per side; --json has every figure of several"));
     }
@@ -228,8 +228,8 @@ impl From<CompareError> for Problem {
                 .advice("name one condition per side, as A:CONDITION B:CONDITION"),
             CompareError::SameTrials { .. } => {
                 problem.expected("two sets of results, or two conditions of one").advice(
-                    "name two conditions, as DIR:CONDITION DIR:OTHER; to see what chance alone does, run the \
-                     study twice and compare the two",
+                    "name two conditions, as DIR:CONDITION DIR:OTHER; to see the effect of chance alone, run the study \
+                     twice and compare the two",
                 )
             }
             CompareError::NoMetric => problem.expected("at least one usable trial of the same metric on each side"),

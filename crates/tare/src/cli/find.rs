@@ -25,10 +25,9 @@ use tare_study::plan::{each_node, race};
 
 /// Find the best of many placements, memory policies, options or builds in a fraction of the trials
 ///
-/// Every combination of what is named is a candidate. Each block runs every candidate that is left once, a fresh
-/// server each, in random order; those shown to be worse than another are dropped. The one that is named is, with the
-/// stated confidence, within the minimum effect of the best. Exit codes: 0 named, 4 no candidate has a result, 5 out
-/// of time.
+/// Every combination of the given levels is a candidate. Each block runs every remaining candidate once, with a fresh
+/// server each, in random order; those shown to be worse than another are dropped. The reported one is, with the stated
+/// confidence, within the minimum effect of the best. Exit codes: 0 found, 4 no candidate has a result, 5 out of time.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct FindArgs {
@@ -106,7 +105,7 @@ pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     let Some(mut run) = rounds::gone_on(path, &args.teller())? else { return Ok(Exit::Interrupted) };
     let Some(rule) = &mut run.plan.race else {
-        return Err(Problem::new(Exit::Usage, "this is no race")
+        return Err(Problem::new(Exit::Usage, "this is not a race")
             .at(path.display().to_string())
             .advice(format!("go on with: tare run --resume {}", path.display())));
     };
@@ -119,7 +118,7 @@ pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
 fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     let asked: Vec<What> = [&args.what, &args.option, &args.binary].into_iter().flatten().cloned().collect();
     if asked.is_empty() {
-        return Err(Problem::new(Exit::Usage, "nothing is named that could be raced")
+        return Err(Problem::new(Exit::Usage, "no candidates are named")
             .expected("placements, memory, FACTOR=LEVEL,LEVEL, --option NAME=VALUE,VALUE or --binary PATH")
             .advice("try: tare find placements --dry-run"));
     }
@@ -157,7 +156,7 @@ fn raced(args: &FindArgs, mut plan: Plan) -> Result<Plan, Problem> {
     if candidates.len() < 2 {
         let reasons: Vec<String> =
             plan.conditions.iter().filter_map(|c| Some(format!("{}: {}", c.name, c.reason.as_ref()?))).collect();
-        let problem = Problem::new(Exit::Machine, format!("there is one candidate here, {}", candidates.join("")))
+        let problem = Problem::new(Exit::Machine, format!("there is only one candidate here, {}", candidates.join("")))
             .expected("at least two")
             .advice("name more levels, or see what this machine has with `tare topo`");
         return Err(if reasons.is_empty() { problem } else { problem.at(reasons.join("\n")) });
@@ -197,7 +196,7 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     let path = directory.path().display();
     let Some(found) = Find::of(&plan, &records).filter(|found| found.blocks > 0) else {
         end?;
-        note(&format!("interrupted before the first block; go on with: tare find --resume {path}"));
+        note(&format!("interrupted before the first block; resume with: tare find --resume {path}"));
         return Ok(Exit::Interrupted);
     };
     match args.json {
@@ -212,17 +211,17 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     }
     match end? {
         RunEnd { left, .. } if left > 0 => {
-            note(&format!("interrupted; go on with: tare find --resume {path}"));
+            note(&format!("interrupted; resume with: tare find --resume {path}"));
             Ok(Exit::Interrupted)
         }
         _ if found.decided => Ok(Exit::Done),
         _ if found.stop == Some(RaceStop::NoneLeft) => {
-            Err(Problem::new(Exit::TrialFailed, "no candidate has a result: trials failed for good")
+            Err(Problem::new(Exit::TrialFailed, "no candidate has a result: trials failed")
                 .at(format!("{path}/trials.jsonl"))
                 .advice(format!("read the reasons with: tare show {path}")))
         }
         _ => {
-            note(&format!("go on with: tare find --resume {path} --within TIME"));
+            note(&format!("resume with: tare find --resume {path} --within TIME"));
             Ok(Exit::Inconclusive)
         }
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tare_results::shards::{aside_words, merge};
 use tare_text::count;
 
-/// Make one results directory of the shards of a study
+/// Merge the shards of a study into one results directory
 #[derive(Debug, Args)]
 pub struct MergeArgs {
     /// Folders that `tare shard` made, or results directories of some of a study's blocks

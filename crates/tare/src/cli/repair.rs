@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tare_files::Trust;
 use tare_results::store::Directory;
 
-/// Take damaged lines out of the records of a results directory; they are kept alongside them
+/// Move damaged lines of a results directory's records to files next to them
 #[derive(Debug, Args)]
 pub struct Repair {
     /// A results directory that nothing is writing to

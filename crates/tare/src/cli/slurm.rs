@@ -95,7 +95,7 @@ fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
     if !text.chars().any(char::is_control) {
         return Ok(text);
     }
-    Err(Problem::new(Exit::Usage, format!("{what} holds a line break or another control character: {text:?}"))
+    Err(Problem::new(Exit::Usage, format!("{what} contains a line break or another control character: {text:?}"))
         .expected("one line: it becomes part of a script")
         .advice("give it another name, or use another folder"))
 }

@@ -11,7 +11,7 @@ use tare_findings::why::{self, ChainTime, Times, WhyError};
 use tare_report::terminal::{self, Style};
 use tare_report::why_json::WhyJson;
 
-/// Where the time of a transaction goes, and what makes up the difference between two conditions
+/// Show where the time of a transaction goes, and what makes up the difference between two conditions
 #[derive(Debug, Args)]
 pub struct WhyArgs {
     /// A: a results directory, or one condition of it as `DIR:condition`

@@ -22,12 +22,12 @@ use tare_topology::Machine;
 /// Largest list of builds that is read, bytes.
 const LARGEST_LIST: u64 = 16 << 20;
 
-/// Find the first slower commit between two, although figures are noisy
+/// Find the first slower commit between two from noisy figures
 ///
-/// GOOD and BAD are compared first, as `tare ab` does it: where they do not differ there is nothing to bisect. Then
-/// pairs of trials of the good build and another move the chance of every commit, until one has the chance that
-/// --confidence asks for; last, it is measured against the commit before it. A commit whose build ends with 125 is
-/// skipped. Exit codes: 0 found, or nothing to bisect; 5 undecided when the budget is spent.
+/// GOOD and BAD are compared first, as with `tare ab`: if they do not differ, there is nothing to bisect. Then pairs of
+/// trials of the good build and another one update the probability of every commit, until one reaches --confidence;
+/// finally it is compared with the commit before it. A commit whose build ends with 125 is skipped. Exit codes: 0
+/// found, or nothing to bisect; 5 undecided when the budget is spent.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BisectArgs {
@@ -113,9 +113,9 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     let out = args.out.clone().unwrap_or_else(|| default_out("bisect", &tare_results::now()));
     let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
     if !folder.names()?.is_empty() {
-        return Err(Problem::new(Exit::Usage, "the folder holds something already")
+        return Err(Problem::new(Exit::Usage, "the folder is not empty")
             .at(out.display().to_string())
-            .advice("name another with --out; or go on with what it holds: tare bisect --resume DIR"));
+            .advice("name another folder with --out, or resume the bisection in it: tare bisect --resume DIR"));
     }
     asked.write(&folder)?;
     search(&asked, &folder, args)
@@ -123,7 +123,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
 
 fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
     if args.command.as_ref().is_some_and(|command| !command.contains(PLACE)) {
-        return Err(Problem::new(Exit::Usage, format!("--command does not say where {PLACE} is"))
+        return Err(Problem::new(Exit::Usage, format!("--command does not contain {PLACE}"))
             .expected(format!("for example --command '{PLACE} --quick'")));
     }
     let (line, build) = match (&args.builds, &args.good, &args.bad, &args.build) {
@@ -165,7 +165,7 @@ fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
     Ok(request)
 }
 
-const BUILDS: &str = "paths of builds with commas between them, or a file with a path a line; the oldest first";
+const BUILDS: &str = "paths of builds separated by commas, or a file with one path per line; the oldest first";
 
 /// Named builds: paths separated by commas, or those in a file.
 fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
@@ -187,13 +187,13 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
         match path.is_file() {
             true => Ok(Commit { id: path.display().to_string(), subject: None, author_date: None, merged: Vec::new() }),
             false => {
-                Err(Problem::new(Exit::Usage, "a build is no file").at(path.display().to_string()).expected(BUILDS))
+                Err(Problem::new(Exit::Usage, "a build is not a file").at(path.display().to_string()).expected(BUILDS))
             }
         }
     };
     let line = lines.iter().map(build).collect::<Result<Vec<_>, _>>()?;
     match line.len() {
-        0 | 1 => Err(Problem::new(Exit::Usage, "a line of builds has two ends").expected("two builds or more")),
+        0 | 1 => Err(Problem::new(Exit::Usage, "a bisection needs two builds or more").expected("two builds or more")),
         _ => Ok(line),
     }
 }
@@ -215,7 +215,7 @@ fn search(asked: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<E
                 Exit::Interrupted
             }
             End::Done => {
-                note("no pair counts: all were disturbed; quieten the machine, or see the logs of trials");
+                note("no pair counts: all were disturbed; stop other programs, or see the logs of trials");
                 Exit::Inconclusive
             }
         });

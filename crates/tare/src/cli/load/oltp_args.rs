@@ -192,7 +192,7 @@ fn workload(text: &str) -> Result<Work, String> {
     match text {
         file if file.ends_with(".sql") || file.ends_with(".toml") || file.contains('/') => Ok(Work::File(file.into())),
         builtin if BUILTIN_NAMES.contains(&builtin) => Ok(Work::Builtin(builtin.to_owned())),
-        TPCC => Err("tpcc stands right behind load, before all options: tare load tpcc --help".to_owned()),
+        TPCC => Err("tpcc must follow load directly, before all options: tare load tpcc --help".to_owned()),
         _ => Workload::of_script(text).map(Work::Oltp).map_err(|_| no_load(text)),
     }
 }
@@ -200,7 +200,7 @@ fn workload(text: &str) -> Result<Work, String> {
 /// The error for an unknown load: all loads, the nearest first.
 fn no_load(text: &str) -> String {
     if AnyLoad::names().contains(&text) {
-        return format!("a load for the prompt; {text} is one of studies: name = \"{text}\" under [workload]");
+        return format!("a load of tare load; {text} is only for studies: name = \"{text}\" under [workload]");
     }
     let known = || Workload::VARIANTS.iter().copied().chain([TPCC]).chain(BUILTIN_NAMES);
     let wrong = text.strip_prefix("oltp_").unwrap_or(text);

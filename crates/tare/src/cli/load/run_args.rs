@@ -64,7 +64,7 @@ impl KeyOptions for RunKeys {
         },
         KeyOption {
             value: "LOCATION",
-            more: "; they are put back afterwards, as all threads are [default: float]",
+            more: "; their affinities are restored afterwards [default: float]",
             ..KeyOption::new("background", "placement", "background")
         },
         KeyOption { value: "set|thread", ..KeyOption::new("bind", "placement", "bind") },

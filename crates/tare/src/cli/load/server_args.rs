@@ -87,10 +87,10 @@ impl ServerArgs {
         if engines.contains(&engine.name()) {
             return Ok(engine);
         }
-        let what = format!("--db-driver={name} does not speak to {}, which --engine asks for", engine.name());
+        let what = format!("--db-driver={name} contradicts --engine {}", engine.name());
         Err(Problem::new(Exit::Usage, what)
             .expected(format!("--engine {}", engines.join(" or ")))
-            .advice("leave out --db-driver, or set --engine to the server that is there"))
+            .advice("leave out --db-driver, or set --engine to the running server"))
     }
 
     /// The password, if it is known before the user's own files are read.
@@ -104,13 +104,13 @@ impl ServerArgs {
                 "a password on the command line can be read by every user of this machine",
             )
             .advice(
-                "put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass, or let --ask-password ask for it; and change it",
+                "put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass, or use --ask-password; and change it",
             ));
         }
         if self.login_path.is_some() {
             return Err(Problem::new(Exit::Usage, "login paths (~/.mylogin.cnf of mysql_config_editor) are not read")
                 .advice(
-                    "write user and password under [client] into a file that you alone can read: --option-file FILE",
+                    "write user and password under [client] into a file that only you can read: --option-file FILE",
                 ));
         }
         secret::password(self.ask_password)

@@ -6,7 +6,8 @@ use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use clap::{Args, ValueEnum};
 
-/// TPC-C's tables and transactions on any running server; no official TPC-C result, nor comparable with one
+/// Run TPC-C's tables and transactions on any running server; the results are not official TPC-C results and not
+/// comparable with them
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, next_line_help = true)]
 pub struct TpccArgs {
@@ -48,7 +49,7 @@ pub enum TpccCommand {
 }
 
 const AFTER_HELP: &str = "\
-A line an interval says nopm (new orders a minute), transactions of all kinds a second, queries, a percentile of all
+Each progress line has nopm (new orders per minute), transactions of all kinds per second, queries, a percentile of all
 latencies, and err/s (deadlocks and the like, after which the same transaction is run again). The mix is the standard's:
 45 new orders, 43 payments and 4 of each other in a hundred, for every thread.
 

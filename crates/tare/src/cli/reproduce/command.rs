@@ -13,12 +13,12 @@ use tare_study::claims;
 /// The largest file of predictions that is read, bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// Test published claims on this machine: does each hold here, by how much, and how sure is that
+/// Test published claims on this machine: whether each holds here, by how much, and with which interval
 ///
-/// A claim is a figure that someone published, with the study that tests it and the figures with which it holds. These
-/// are written into the results before the first trial. Each verdict is one line: it holds, it does not hold, it is not
-/// decided and how long that takes, or why it cannot be tested here. Exit codes: 0 done, whatever holds; 3 nothing of
-/// it can be tested here; 130 interrupted.
+/// A claim is a figure that someone published, with the study that tests it and the range of figures with which it
+/// holds. These are written to the results before the first trial. Each verdict is one line: holds, does not hold, not
+/// decided (and how long that would take), or why it cannot be tested here. Exit codes: 0 done, whether or not claims
+/// hold; 3 no claim can be tested here; 130 interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReproduceArgs {

@@ -67,7 +67,7 @@ fn sides_that_set_the_same_are_said_before_anything_is_measured() {
     let world = World::new();
     let said = |a: &str, b: &str| {
         let all = ["ab", "--dry-run", "--engine", "sqlite", "--a", a, "--b", b];
-        world.exits(0, &all).0.contains("both sides set the same")
+        world.exits(0, &all).0.contains("both sides have the same settings")
     };
     assert!(said("option.cache_size=-100", "option.cache_size=-100"));
     assert!(said("option.synchronous=OFF", "option.synchronous=off"));
@@ -76,7 +76,7 @@ fn sides_that_set_the_same_are_said_before_anything_is_measured() {
     let sides = ["ab", "--dry-run", "--engine", "sqlite", "--a", "aslr=off", "--b", "aslr=on"];
     for (probe, is_said) in [("record", false), ("chain", true)] {
         let (out, _) = world.exits(0, &[&sides[..], &["--set", &format!("sampling.probe={probe}")]].concat());
-        assert_eq!(one_line(&out).contains("pairs are adjusted by no probe"), is_said, "{out}");
+        assert_eq!(one_line(&out).contains("pairs are not adjusted by a probe"), is_said, "{out}");
     }
 }
 
@@ -229,13 +229,13 @@ fn a_program_that_is_written_as_no_side_or_cannot_be_started_gets_the_word_that_
         ("command=./my prog", 3, "in quotes where it has blanks"),
         ("command='./my prog'", 3, "chmod +x"),
         ("binary=my prog", 3, "the one here is ./my prog"),
-        ("binary=/bin/true", 3, "a program that is no server is a side as command=PROGRAM"),
+        ("binary=/bin/true", 3, "write a program that is not a server as command=PROGRAM"),
     ] {
         let (_, err) = world.exits(code, &["ab", "--a", side, "--b", side]);
         assert!(err.contains(said), "{side}: {err}");
     }
     let (_, err) = world.exits(3, &["find", "threads=1", "--dry-run"]);
-    assert!(err.contains("there is one candidate here, threads=1\n  expected"), "{err}");
+    assert!(err.contains("there is only one candidate here, threads=1\n  expected"), "{err}");
     let (_, err) = world.exits(2, &["history", ".", "--commits", "none"]);
     assert!(err.contains("there are no results"), "{err}");
 }
