@@ -28,9 +28,14 @@ pub fn is_wanted(plan: &Plan, yes: bool, shorter: Option<String>) -> Result<bool
     let time = duration(plan.estimated_s);
     let shorter = shorter.map_or(String::new(), |shorter| format!("; shorter: {shorter}"));
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        return Err(Problem::new(Exit::Usage, format!("this takes about {time}, and standard input is not a terminal to \
-            ask on"))
-            .advice(format!("add --yes to start anyway{shorter}")));
+        return Err(Problem::new(
+            Exit::Usage,
+            format!(
+                "this takes about {time}, and standard input is not a terminal to \
+            ask on"
+            ),
+        )
+        .advice(format!("add --yes to start anyway{shorter}")));
     }
     let _ = write!(std::io::stderr(), "This takes about {time}{shorter}.\nStart? [y/N] ");
     let line = interrupt::awaited(|| {

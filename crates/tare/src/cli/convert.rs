@@ -27,9 +27,10 @@ impl From<StudyError> for Problem {
 impl From<ConfigError> for Problem {
     fn from(e: ConfigError) -> Self {
         match e {
-            ConfigError::Files(e) => Self::new(Exit::Machine, e.to_string())
-                .advice("the configuration names programs that run as you: other users must not be able to write to \
-                    it"),
+            ConfigError::Files(e) => Self::new(Exit::Machine, e.to_string()).advice(
+                "the configuration names programs that run as you: other users must not be able to write to \
+                    it",
+            ),
             ConfigError::Wrong(e) => e.into(),
         }
     }
@@ -107,11 +108,9 @@ impl From<StateError> for Problem {
 impl From<NoiseError> for Problem {
     fn from(e: NoiseError) -> Self {
         let is_locked = matches!(e, NoiseError::Locked { .. });
-        Self::new(Exit::Machine, e.to_string()).advised(
-            is_locked.then_some(
-                "with --wait, run, ab and find start when it ends; two runs at the same time would disturb each other",
-            ),
-        )
+        Self::new(Exit::Machine, e.to_string()).advised(is_locked.then_some(
+            "with --wait, run, ab and find start when it ends; two runs at the same time would disturb each other",
+        ))
     }
 }
 
@@ -182,9 +181,10 @@ impl From<Failure> for Problem {
 impl From<TaskError> for Problem {
     fn from(e: TaskError) -> Self {
         let is_old = matches!(e, TaskError::OldPlan);
-        Self::new(Exit::Usage, e.to_string())
-            .advised(is_old.then_some("the finished trials can be shown; run the study again from the start to \
-                continue"))
+        Self::new(Exit::Usage, e.to_string()).advised(is_old.then_some(
+            "the finished trials can be shown; run the study again from the start to \
+                continue",
+        ))
     }
 }
 

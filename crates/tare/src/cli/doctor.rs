@@ -170,10 +170,16 @@ impl Configuration {
             (Some(error), _, _) => return format!("configuration: not used\n{error}\n"),
             (None, Some(file), _) => file,
             (None, None, Some(folder)) => {
-                return format!("configuration: none; it would be read from {}\n", folder.join("config.toml").display());
+                return format!(
+                    "configuration: none; it would be read from {}\n",
+                    folder.join("config.toml").display()
+                );
             }
-            (None, None, None) => return "configuration: none, and no environment variable names its \
-                place\n".to_owned(),
+            (None, None, None) => {
+                return "configuration: none, and no environment variable names its \
+                place\n"
+                    .to_owned();
+            }
         };
         let mut says: Vec<String> = self.cache.iter().map(|cache| format!("cache {}", cache.display())).collect();
         says.extend(self.colour.map(|always| format!("colour {}", if always { "always" } else { "never" })));

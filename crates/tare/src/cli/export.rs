@@ -67,9 +67,15 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         Some(folder) if args.charts => charts(&sources, args.format, folder, audience)?,
         Some(path) => to_file(path, audience, |out| write(&sources, args.format, args.table, out))?,
         None if args.format.is_binary() && io::stdout().is_terminal() => {
-            return Err(Problem::new(Exit::Usage, format!("{} is binary, and standard output is a \
-                terminal", args.format))
-                .advice(format!("name a file: --out results.{}", args.format)));
+            return Err(Problem::new(
+                Exit::Usage,
+                format!(
+                    "{} is binary, and standard output is a \
+                terminal",
+                    args.format
+                ),
+            )
+            .advice(format!("name a file: --out results.{}", args.format)));
         }
         None => to_stdout(|out| write(&sources, args.format, args.table, out))?,
     }

@@ -33,7 +33,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
     }
     if merged.missing > 0 {
         note(&format!(
-            "note: no good result yet of {} of the schedule; merge again when there is",
+            "note: {} of the schedule have no usable result yet; merge again later",
             count(merged.missing, "trial")
         ));
     }

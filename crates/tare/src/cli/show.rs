@@ -39,7 +39,7 @@ pub fn run(args: Show) -> Result<Exit, Problem> {
 fn progress(sharded: &Sharded) -> Result<(), Problem> {
     for state in shards::states(sharded)? {
         let hosts = if state.hosts.is_empty() {
-            "not begun".to_owned()
+            "not started".to_owned()
         } else {
             format!("on {}", Vec::from_iter(state.hosts).join(", "))
         };

@@ -135,7 +135,7 @@ impl StudyChanges {
 /// Adapts a study to a machine and plans it. No program of an untrusted study is run.
 pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     if study.decide.is_some() {
-        return Err(Problem::new(Exit::Usage, "a study with [decide] is compared pair by pair, on one machine")
+        return Err(Problem::new(Exit::Usage, "a study with [decide] runs pair by pair, on one machine")
             .advice("run it with: tare run STUDY"));
     }
     without_effect(&study)?;
@@ -155,7 +155,7 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
     let whole = plan_of(&study).map_err(|e| Problem::new(Exit::Usage, e))?;
     let (study, mut plan) = within::fit(study, whole, machine.pus.len(), plan_of).map_err(|e| {
         Problem::new(Exit::Machine, format!("--within is too short: {e}"))
-            .advice("give it longer, or ask for less with --set, for example fewer levels of a factor")
+            .advice("allow more time, or reduce the study with --set, for example to fewer levels of a factor")
     })?;
     plan.notes.extend(notes);
     Ok((study, plan))

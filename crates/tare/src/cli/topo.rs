@@ -144,7 +144,7 @@ fn drawing(machine: &Machine) -> String {
     let cores: Vec<String> = machine.cores.iter().map(|c| c.cpus.to_string()).collect();
     text.push_str(&format!("\ncores          CPUs {}\n", cores.join(" | ")));
     if let Some(distances) = &machine.distances {
-        text.push_str("\ndistances between nodes, as the firmware claims them (10 is local):\n");
+        text.push_str("\ndistances between nodes, as reported by the firmware (10 is local):\n");
         for row in distances {
             let row: Vec<String> = row.iter().map(|d| format!("{d:4}")).collect();
             text.push_str(&format!("  {}\n", row.join("")));
@@ -169,8 +169,8 @@ fn drawing(machine: &Machine) -> String {
 
 fn describe(choice: &PairingChoice) -> String {
     match (&choice.missing, choice.same_as) {
-        (Some(missing), _) => format!("not here: {missing}"),
-        (None, Some(other)) => format!("here the same as {other}"),
+        (Some(missing), _) => format!("not available: {missing}"),
+        (None, Some(other)) => format!("same as {other} here"),
         (None, None) => "possible".to_owned(),
     }
 }

@@ -84,7 +84,7 @@ fn handed(args: &TrialArgs) -> Result<(Folder, Handed), Problem> {
         return Ok((folder, Handed { study, plan, password, trusted: args.trust, results }));
     }
     let handed = Handed::receive()
-        .map_err(|e| Problem::new(Exit::Machine, format!("cannot read from the run what this trial is to do: {e}")))?;
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot read this trial's input from the run: {e}")))?;
     let folder = Directory::begun(&args.directory, trust::whose(handed.trusted))?;
     // Opened by name, because a handle cannot be sent through a pipe: by now another directory may have this name.
     if folder.identity()? != handed.results {

@@ -93,7 +93,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
 /// Writes call chains of both sides for tools that draw differential flame graphs.
 fn write_folded(chains: &[ChainTime], path: &Path, audience: Audience) -> Result<(), Problem> {
     if chains.is_empty() {
-        return Err(Problem::new(Exit::Usage, "a side has no recording of its wall-clock time")
+        return Err(Problem::new(Exit::Usage, "a side has no record of its wall-clock time")
             .expected("trials with the capture `waits`")
             .advice("tare run STUDY --set capture.waits=on --set capture.profile=on"));
     }
@@ -112,7 +112,7 @@ impl From<WhyError> for Problem {
                 .advice(format!("name one condition per side, as DIR:condition, of: {}", names.join(", "))),
             WhyError::NoTime { .. } => problem
                 .expected("results of a load that reports tps, with its client threads watched")
-                .advice("tare compare A B says what differs without it"),
+                .advice("without one, tare compare A B shows the differences"),
         }
     }
 }

@@ -101,7 +101,8 @@ impl Search<'_> {
         let last = self.bench.asked.last();
         match measured.failing().filter(|failing| *failing > 0 && *failing < last && pairs.lost > 0) {
             Some(failing) => {
-                self.builds.skip(failing, format!("its trials failed, see {}", measured.path.join("logs").display()))?;
+                self.builds
+                    .skip(failing, format!("its trials failed, see {}", measured.path.join("logs").display()))?;
                 Ok(false)
             }
             None => Ok(true),

@@ -35,9 +35,10 @@ fn words(search: &SearchRecord) -> String {
         text += &format!("highest rate  {found:.1} per second with {} ({steps})\n", search.objective);
     }
     if let Some([low, high]) = search.bracket_tps {
-        text +=
-            &format!("! the same rates met the limit at one time and not at another: the highest is between {low:.1} \
-                and {high:.1} per second\n");
+        text += &format!(
+            "! the same rates met the limit at one time and not at another: the highest is between {low:.1} \
+                and {high:.1} per second\n"
+        );
     }
     if let (Some(met), None) = (search.met_before_tps(), search.bracket_tps) {
         text += &format!(

@@ -103,9 +103,7 @@ impl ServerArgs {
                 Exit::Usage,
                 "a password on the command line can be read by every user of this machine",
             )
-            .advice(
-                "put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass, or use --ask-password; and change it",
-            ));
+            .advice("put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass, or use --ask-password; and change it"));
         }
         if self.login_path.is_some() {
             return Err(Problem::new(Exit::Usage, "login paths (~/.mylogin.cnf of mysql_config_editor) are not read")

@@ -27,8 +27,12 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
         return Err(Problem::new(Exit::Usage, "no workload is given"));
     };
     if args.command != TpccCommand::Run && args.run.out.is_some() {
-        return Err(Problem::new(Exit::Usage, "--out stores measurements, but this command measures \
-            nothing").advice("leave it out"));
+        return Err(Problem::new(
+            Exit::Usage,
+            "--out stores measurements, but this command measures \
+            nothing",
+        )
+        .advice("leave it out"));
     }
     // From here on Ctrl-C ends every wait for the server.
     interrupt::flag()?;
@@ -66,9 +70,7 @@ fn prepare(args: &TpccArgs, asked: &LoadRequest<'_>, settings: &TpccSettings) ->
     };
     filled((&count(settings.warehouses as usize, "warehouse"), args.said.json), None, |go_on| {
         tpcc::prepare(&fill, &|| engine.connect(target), go_on).map_err(|e| match e {
-            TpccError::Create { .. } => {
-                failed(e).advice("if earlier tables are in the way: tare load tpcc cleanup")
-            }
+            TpccError::Create { .. } => failed(e).advice("if earlier tables are in the way: tare load tpcc cleanup"),
             other => failed(other),
         })
     })
@@ -108,8 +110,10 @@ fn check(args: &TpccArgs, asked: &LoadRequest<'_>, of: &TpccSettings) -> Result<
         Exit::TrialFailed,
         format!("{broken} of the {} consistency conditions did not hold", CONDITIONS.len()),
     )
-    .advice("the server has lost or added rows, or another program changed them; create the tables again with cleanup \
-        and prepare"))
+    .advice(
+        "the server has lost or added rows, or another program changed them; create the tables again with cleanup \
+        and prepare",
+    ))
 }
 
 /// Checks that the tables exist in the requested size.

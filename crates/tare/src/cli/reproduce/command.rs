@@ -98,9 +98,13 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     let out = args.out.clone().unwrap_or_else(|| default_out("reproduce", &predictions.written));
     let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
     if !folder.names()?.is_empty() {
-        return Err(Problem::new(Exit::Usage, "the folder is not empty")
-            .at(out.display().to_string())
-            .advice(format!("another --out, or go on with what is there: tare reproduce --resume {}", out.display())));
+        return Err(Problem::new(Exit::Usage, "the folder is not empty").at(out.display().to_string()).advice(
+            format!(
+                "choose another --out, or resume the run there: tare reproduce --resume \
+                {}",
+                out.display()
+            ),
+        ));
     }
     folder.write(PREDICTIONS, output::pretty(&predictions)?.as_bytes())?;
     carry_out::run(&predictions, &out, args.trust, args.json)
@@ -108,7 +112,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
 
 fn resume(path: &Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
     let none = || {
-        Problem::new(Exit::Usage, "nothing was begun there by tare reproduce")
+        Problem::new(Exit::Usage, "this folder has no run of tare reproduce")
             .at(path.display().to_string())
             .expected(format!("a folder with {PREDICTIONS}"))
     };

@@ -46,7 +46,7 @@ fn a_disk_without_room_for_the_results_is_said_before_the_start() {
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert!(err.contains("the results need about 424 kB of disk, and small/results has 204 kB left"), "{err}");
-    assert!(err.contains("name another disk with --out"), "{err}");
+    assert!(err.contains("choose another disk with --out"), "{err}");
 }
 
 #[test]

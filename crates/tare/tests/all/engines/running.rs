@@ -274,7 +274,7 @@ fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
 
     // Commands that do not restart the server.
     for (restart, words) in [
-        ("[\"true\"]".to_owned(), "which was not restarted"),
+        ("[\"true\"]".to_owned(), "and was not restarted"),
         ("[\"sh\", \"-c\", \"echo no; exit 7\"]".to_owned(), "exit status: 7"),
         ("[\"/nonexistent/restart\"]".to_owned(), "cannot be run"),
         (format!("[\"sh\", \"-c\", \"kill $(cat {}/pid)\"]", theirs.folder.path().display()), "no answer within 1 s"),

@@ -237,7 +237,7 @@ fn a_program_that_is_written_as_no_side_or_cannot_be_started_gets_the_word_that_
     let (_, err) = world.exits(3, &["find", "threads=1", "--dry-run"]);
     assert!(err.contains("there is only one candidate here, threads=1\n  expected"), "{err}");
     let (_, err) = world.exits(2, &["history", ".", "--commits", "none"]);
-    assert!(err.contains("there are no results"), "{err}");
+    assert!(err.contains("this folder contains no results"), "{err}");
 }
 
 /// Simulates a restart of the machine: the plan names a boot other than the current one.

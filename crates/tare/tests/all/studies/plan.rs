@@ -82,8 +82,7 @@ fn conditions_that_change_one_of_many_factors_are_named_by_it_alone() {
     let world = World::new();
     let (out, _) =
         world.exits(0, &["run", "no-effect-list", "--dry-run", "--all", "--topology", "package:2 [numa] core:8 pu:1"]);
-    let named =
-        "\nfactors; the base has the first level of each, other conditions are named by what they change of it\n";
+    let named = "\nfactors; the base has the first level of each, other conditions are named by what they change\n";
     assert!(out.contains(named), "{out}");
     // On a machine without frequency control, all settings of governors and frequencies share one reason.
     let (here, _) = world.exits(0, &["run", "no-effect-list", "--dry-run"]);
@@ -118,7 +117,7 @@ fn a_plan_of_many_conditions_is_one_screen_and_all_of_it_on_request() {
     ] {
         let out = planned(study, machine, &[]);
         assert!(height(&out) <= 40 && out.lines().next().unwrap().contains("; about "), "{out}");
-        assert!(out.contains(&format!("\n  {side}\n")) && out.ends_with("each condition by itself: --all\n"), "{out}");
+        assert!(out.contains(&format!("\n  {side}\n")) && out.ends_with("each condition separately: --all\n"), "{out}");
         assert_eq!(out.contains(" more lines and "), each.is_none(), "{out}");
         if let Some(each) = each {
             let all = planned(study, machine, &["--all"]);

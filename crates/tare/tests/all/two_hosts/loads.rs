@@ -57,8 +57,12 @@ fn a_load_that_cannot_be_driven_from_there_has_its_reason_in_the_plan() {
         ("name = \"command\"\ncommand = [\"true\"]\n", "sqlite", "the workload command are on this host only"),
         ("name = \"pgbench\"\n", "postgresql", "the workload pgbench are on this host only"),
         ("name = \"tpcc\"\nobjective = \"latency_ms_p99 <= 5\"\n", "sqlite", "an objective is searched for by clients"),
-        ("name = \"dbt3\"\nscale = 0.01\norder = \"alone\"\n", "sqlite", "order = \"alone\" starts a server for each \
-            query"),
+        (
+            "name = \"dbt3\"\nscale = 0.01\norder = \"alone\"\n",
+            "sqlite",
+            "order = \"alone\" starts a server for each \
+            query",
+        ),
     ] {
         let (_, err) = world.exits(3, &["run", &study(&world, workload, engine), "--dry-run"]);
         assert!(err.contains(words), "{workload}: {err}");

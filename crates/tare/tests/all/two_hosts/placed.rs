@@ -113,7 +113,7 @@ fn results_of_the_key_that_went_are_still_read() {
     world.exits(0, &["export", "results", "--format", "csv", "--out", "results.csv"]);
     std::fs::write(world.path("results/server-host.json"), "{}").unwrap();
     let (_, err) = world.exits(2, &["run", "--resume", "results"]);
-    assert!(err.contains("start the study anew on the server's machine"), "{err}");
+    assert!(err.contains("start the study again on the server's machine"), "{err}");
     world.exits(0, &["show", "results"]);
     world.assert_clean();
 }
