@@ -104,7 +104,8 @@ fn running(settings: &Settings) -> Result<(), String> {
     let (running, placement) = (&settings.engine.running, &settings.placement);
     if settings.client.on.host.is_some() && !settings.workload.load.load().parts().is_empty() {
         return Err("order = \"alone\" starts a server for each query, which is not possible with clients on another \
-            host".into());
+            host"
+            .into());
     }
     if !running.is_asked() {
         let only_there = [("restart", !running.restart.is_empty()), ("tls", running.asked.tls.is_some())];
@@ -115,7 +116,8 @@ fn running(settings: &Settings) -> Result<(), String> {
     }
     if !settings.workload.load.load().parts().is_empty() {
         return Err("order = \"alone\" starts a server for each query, which is not possible with a server that runs \
-            already".into());
+            already"
+            .into());
     }
     if placement.memory != MemoryPolicy::Default {
         return Err(format!(
@@ -147,8 +149,11 @@ fn charset(settings: &Settings) -> Result<(), String> {
     }
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
     if engine.charset_question().is_none() {
-        return Err(format!("charset = {charset}: tare cannot choose the character set of connections to \
-            {}", engine.name()));
+        return Err(format!(
+            "charset = {charset}: tare cannot choose the character set of connections to \
+            {}",
+            engine.name()
+        ));
     }
     match load.connects() {
         true => Ok(()),

@@ -42,7 +42,7 @@ fn alone(condition: &Condition) -> Option<String> {
         () if condition.settings.client.on.host.is_some() => {
             Some("clients on another host are started again for every trial".to_owned())
         }
-        () if !load.parts().is_empty() => Some("with order = "alone" each query has a server of its own".to_owned()),
+        () if !load.parts().is_empty() => Some("with order = \"alone\" each query has a server of its own".to_owned()),
         () if !condition.settings.workload.load.clone().load_mut().take_warm() => {
             Some(format!("the workload {} reads all of its data again for every level", load.name()))
         }

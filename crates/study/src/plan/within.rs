@@ -334,8 +334,13 @@ fn notes(
     if let Some(Rungs { factor, at_once, .. }) = rungs {
         let of = whole.factors.iter().find(|known| known.name == *factor).map_or(0, |known| known.levels.len());
         let stage = rungs::STAGE;
-        changed(true, format!("{at_once} of {of} {factor} per block, every {stage} blocks those around the best so \
-            far"));
+        changed(
+            true,
+            format!(
+                "{at_once} of {of} {factor} per block, every {stage} blocks those around the best so \
+            far"
+            ),
+        );
     }
     let warm = |study: &Study| study.load_keys.iter().find(|(key, _)| key == WARMUP_LIMIT).map(|(_, v)| v.to_string());
     if let (Some(was), Some(is)) = (warm(whole), warm(cut))
