@@ -86,14 +86,7 @@ impl Source<'_> {
         let DeValue::Array(_) = value.get_ref() else { return self.scalar(name, value) };
         let words: Vec<String> = self.list(name, value)?.into_iter().map(|(word, _)| word.to_string()).collect();
         shlex::try_join(words.iter().map(String::as_str)).map(Value::Text).map_err(|e| {
-            self.error(
-                value.span(),
-                format!(
-                    "`{name}` is not a list of words: \
-                {e}"
-                ),
-                "texts without zeros",
-            )
+            self.error(value.span(), format!("`{name}` is not a list of words: {e}"), "texts without zeros")
         })
     }
 

@@ -103,9 +103,10 @@ fn memory_limit(settings: &Settings, limit_bytes: u64) -> Result<(), String> {
 fn running(settings: &Settings) -> Result<(), String> {
     let (running, placement) = (&settings.engine.running, &settings.placement);
     if settings.client.on.host.is_some() && !settings.workload.load.load().parts().is_empty() {
-        return Err("order = \"alone\" starts a server for each query, which is not possible with clients on another \
-            host"
-            .into());
+        return Err(
+            "order = \"alone\" starts a server for each query, which is not possible with clients on another host"
+                .into(),
+        );
     }
     if !running.is_asked() {
         let only_there = [("restart", !running.restart.is_empty()), ("tls", running.asked.tls.is_some())];
@@ -150,8 +151,7 @@ fn charset(settings: &Settings) -> Result<(), String> {
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
     if engine.charset_question().is_none() {
         return Err(format!(
-            "charset = {charset}: tare cannot choose the character set of connections to \
-            {}",
+            "charset = {charset}: tare cannot choose the character set of connections to {}",
             engine.name()
         ));
     }

@@ -184,12 +184,8 @@ fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: u
         0 => format!(" after {:.3} s of warm-up instead of {:.3} s", decision.warmup_s, sampling.warmup_s),
         runs => format!(" after {} more of warm-up", count(runs, "run")),
     };
-    let discarded = if decision.pilot_counts {
-        ""
-    } else {
-        ", because the pilot was still warming up and does not \
-        count"
-    };
+    let discarded =
+        if decision.pilot_counts { "" } else { ", because the pilot was still warming up and does not count" };
     let found = &worst.found;
     let outcome = if found.reaches_target {
         format!("for an interval of ±{} or less", percent(target))

@@ -45,8 +45,7 @@ pub(super) fn available(
         )),
         PoolMemory::Interleaved(option) => interleaved(option, memory, pool, all, settings),
         PoolMemory::Shared if here && !geteuid().is_root() => Err(format!(
-            "pool_memory = {pool}: only root can set the memory policy of a server's shared memory; run as \
-                root"
+            "pool_memory = {pool}: only root can set the memory policy of a server's shared memory; run as root"
         )),
         PoolMemory::Shared => Ok(()),
     }

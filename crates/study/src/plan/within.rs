@@ -336,10 +336,7 @@ fn notes(
         let stage = rungs::STAGE;
         changed(
             true,
-            format!(
-                "{at_once} of {of} {factor} per block, every {stage} blocks those around the best so \
-            far"
-            ),
+            format!("{at_once} of {of} {factor} per block, every {stage} blocks those around the best so far"),
         );
     }
     let warm = |study: &Study| study.load_keys.iter().find(|(key, _)| key == WARMUP_LIMIT).map(|(_, v)| v.to_string());

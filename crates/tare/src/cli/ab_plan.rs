@@ -45,9 +45,8 @@ pub fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> 
     }
     if study.sampling.probe.adjusts().is_some() {
         plan.notes.push(
-            "pairs are not adjusted by a probe: it is recorded, and serves as a control if neither side can change \
-             it"
-            .to_owned(),
+            "pairs are not adjusted by a probe: it is recorded, and serves as a control if neither side can change it"
+                .to_owned(),
         );
     }
     Ok((study, plan))

@@ -111,15 +111,7 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     for (name, side) in a.iter().map(|side| ("--a", side)).chain(b.iter().map(|side| ("--b", side))) {
         study.asked_options.extend(side.factor.strip_prefix("option.").map(str::to_owned));
         study.apply(&mut study.base.clone(), &side.factor, &side.value()).map_err(|expected| {
-            Problem::new(
-                Exit::Usage,
-                format!(
-                    "{side} is not a \
-                side"
-                ),
-            )
-            .at(name)
-            .expected(expected)
+            Problem::new(Exit::Usage, format!("{side} is not a side")).at(name).expected(expected)
         })?;
     }
     Ok(study)

@@ -30,10 +30,7 @@ pub fn is_wanted(plan: &Plan, yes: bool, shorter: Option<String>) -> Result<bool
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Err(Problem::new(
             Exit::Usage,
-            format!(
-                "this takes about {time}, and standard input is not a terminal to \
-            ask on"
-            ),
+            format!("this takes about {time}, and standard input is not a terminal to ask on"),
         )
         .advice(format!("add --yes to start anyway{shorter}")));
     }

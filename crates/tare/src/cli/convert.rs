@@ -28,8 +28,7 @@ impl From<ConfigError> for Problem {
     fn from(e: ConfigError) -> Self {
         match e {
             ConfigError::Files(e) => Self::new(Exit::Machine, e.to_string()).advice(
-                "the configuration names programs that run as you: other users must not be able to write to \
-                    it",
+                "the configuration names programs that run as you: other users must not be able to write to it",
             ),
             ConfigError::Wrong(e) => e.into(),
         }
@@ -120,8 +119,8 @@ const NO_SERVER: &str = "start the server, or name its address: --socket PATH, o
                          study under [engine])";
 const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password, ~/.my.cnf or ~/.pgpass; another \
                      account: --user USER (in a study: engine.user)";
-const NO_DATABASE: &str = "create it with the server's own client, or name another one: --database NAME (in a study: \
-                           engine.database)";
+const NO_DATABASE: &str =
+    "create it with the server's own client, or name another one: --database NAME (in a study: engine.database)";
 const DENIED: &str = "grant the account the rights to it, or name another database or account: --database NAME, --user \
                       USER (in a study: engine.database, engine.user)";
 const EMBEDDED: &str = "tare load needs a server that runs already, and SQLite has none: tare run --engine sqlite starts \
@@ -181,10 +180,9 @@ impl From<Failure> for Problem {
 impl From<TaskError> for Problem {
     fn from(e: TaskError) -> Self {
         let is_old = matches!(e, TaskError::OldPlan);
-        Self::new(Exit::Usage, e.to_string()).advised(is_old.then_some(
-            "the finished trials can be shown; run the study again from the start to \
-                continue",
-        ))
+        Self::new(Exit::Usage, e.to_string()).advised(
+            is_old.then_some("the finished trials can be shown; run the study again from the start to continue"),
+        )
     }
 }
 

@@ -176,9 +176,7 @@ impl Configuration {
                 );
             }
             (None, None, None) => {
-                return "configuration: none, and no environment variable names its \
-                place\n"
-                    .to_owned();
+                return "configuration: none, and no environment variable names its place\n".to_owned();
             }
         };
         let mut says: Vec<String> = self.cache.iter().map(|cache| format!("cache {}", cache.display())).collect();

@@ -112,14 +112,8 @@ fn scratch() -> Result<Scratch, Problem> {
     let path = crate::state::cache_directory()?.join(format!("doctor-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).map_err(|e| {
-        Problem::new(
-            Exit::Machine,
-            format!(
-                "cannot create a folder for the samples: \
-            {e}"
-            ),
-        )
-        .at(path.display().to_string())
+        Problem::new(Exit::Machine, format!("cannot create a folder for the samples: {e}"))
+            .at(path.display().to_string())
     })?;
     Ok(Scratch(path))
 }

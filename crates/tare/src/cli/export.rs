@@ -69,11 +69,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         None if args.format.is_binary() && io::stdout().is_terminal() => {
             return Err(Problem::new(
                 Exit::Usage,
-                format!(
-                    "{} is binary, and standard output is a \
-                terminal",
-                    args.format
-                ),
+                format!("{} is binary, and standard output is a terminal", args.format),
             )
             .advice(format!("name a file: --out results.{}", args.format)));
         }

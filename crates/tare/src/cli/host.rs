@@ -33,8 +33,7 @@ pub fn take_in_turn(asked: &AtomicBool) -> Result<Host, Problem> {
 
 fn tell(who: &str) {
     output::note(&format!(
-        "waiting for the last trial of an earlier run, for a minute at most: {who} still holds its \
-        lock"
+        "waiting for the last trial of an earlier run, for a minute at most: {who} still holds its lock"
     ));
 }
 

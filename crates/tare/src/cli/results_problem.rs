@@ -65,10 +65,7 @@ impl From<ReadError> for Problem {
                 .advice("compare results of different studies with: tare compare A B"),
             ReadError::NewerSchema { path, found, known } => Self::new(
                 Exit::Usage,
-                format!(
-                    "these results have schema {found}, which this version of tare cannot \
-                    read"
-                ),
+                format!("these results have schema {found}, which this version of tare cannot read"),
             )
             .at(path.display().to_string())
             .expected(format!("schema {known} or older"))

@@ -257,10 +257,8 @@ pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
         false => "",
     };
     needs::fits_disk(needs, &state::cache_directory()?).map_err(|e| {
-        Problem::new(Exit::Machine, e).advice(format!(
-            "free disk space, or set TARE_CACHE_DIR to another \
-            disk{smaller}"
-        ))
+        Problem::new(Exit::Machine, e)
+            .advice(format!("free disk space, or set TARE_CACHE_DIR to another disk{smaller}"))
     })
 }
 
@@ -341,14 +339,8 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
             .advice("make one with: tare shard STUDY --into N --out DIR")
     })?;
     let index = index.parse().map_err(|_| {
-        Problem::new(
-            Exit::Usage,
-            format!(
-                "{index:?} is not the number of a \
-            shard"
-            ),
-        )
-        .expected("its number: tare run --shard DIR INDEX")
+        Problem::new(Exit::Usage, format!("{index:?} is not the number of a shard"))
+            .expected("its number: tare run --shard DIR INDEX")
     })?;
     let asked = interrupt::stop()?.asked;
     let Some(_host) = unless_interrupted(super::host::take_in_turn(asked))? else { return Ok(Exit::Interrupted) };
@@ -398,10 +390,7 @@ pub fn execute(
         )),
         RunError::SameReason { trials, reason } => Problem::new(
             Exit::TrialFailed,
-            format!(
-                "the run was stopped: all {trials} trials so far failed for the \
-                same reason"
-            ),
+            format!("the run was stopped: all {trials} trials so far failed for the same reason"),
         )
         .at(reason)
         .advice(format!(

@@ -28,15 +28,8 @@ pub struct SlurmArgs {
 }
 
 pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
-    let program = std::env::current_exe().map_err(|e| {
-        Problem::new(
-            Exit::Machine,
-            format!(
-                "cannot find tare's own executable: \
-            {e}"
-            ),
-        )
-    })?;
+    let program = std::env::current_exe()
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot find tare's own executable: {e}")))?;
     let partition = args.partition.as_deref().map(|name| one_word("--partition", name)).transpose()?;
     let sharded = cut(&args.cut, args.nodes)?;
     let folder = std::path::absolute(sharded.path()).unwrap_or_else(|_| sharded.path().to_owned());

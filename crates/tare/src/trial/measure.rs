@@ -240,8 +240,7 @@ impl Trial<'_> {
         let others = CaptureSettings { waits: false, locks: false, status: false, ..asked };
         note_no_captures(
             others,
-            "for a server that runs already, only waits, locks and status can be \
-            captured",
+            "for a server that runs already, only waits, locks and status can be captured",
             record,
         );
         let affinities = running::affinities(&self.task.placement)?;

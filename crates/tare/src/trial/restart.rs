@@ -44,12 +44,9 @@ pub(super) fn restarted(trial: &Trial<'_>, command: &[String]) -> Result<(Runnin
         }
         (Some(old), Some(new)) => Ok((server, format!("process {} ended, process {} answers", old.0, new.0))),
         (None, Some(new)) => Ok((server, format!("process {} answers; before, no server did", new.0))),
-        (_, None) => Ok((
-            server,
-            "the server answers; tare cannot see from here whether it is another \
-            process"
-                .to_owned(),
-        )),
+        (_, None) => {
+            Ok((server, "the server answers; tare cannot see from here whether it is another process".to_owned()))
+        }
     }
 }
 

@@ -228,13 +228,8 @@ fn listen_at(address: Option<IpAddr>) -> Result<IpAddr, TrialError> {
             "{what}: set client.server_address to an address of this host that the clients can reach"
         ))
     };
-    let address = address.ok_or_else(|| {
-        wrong(
-            "the clients' host does not report the address that ssh came \
-        from"
-                .into(),
-        )
-    })?;
+    let address =
+        address.ok_or_else(|| wrong("the clients' host does not report the address that ssh came from".into()))?;
     match TcpListener::bind((address, 0)) {
         Ok(_) => Ok(address),
         Err(error) => Err(wrong(format!("no server can listen at {address}: {error}"))),

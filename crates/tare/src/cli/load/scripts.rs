@@ -32,8 +32,7 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let usage = |what: &str| Problem::new(Exit::Usage, what);
     if args.prepares() || args.cleans_up() {
         return Err(usage(
-            "with a file of statements, tare does not create or drop tables on a server that runs \
-            already",
+            "with a file of statements, tare does not create or drop tables on a server that runs already",
         )
         .advice(
             "the tables of microbenchmarks are sysbench's: tare load point_select --prepare, with the same \

@@ -27,12 +27,8 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
         return Err(Problem::new(Exit::Usage, "no workload is given"));
     };
     if args.command != TpccCommand::Run && args.run.out.is_some() {
-        return Err(Problem::new(
-            Exit::Usage,
-            "--out stores measurements, but this command measures \
-            nothing",
-        )
-        .advice("leave it out"));
+        return Err(Problem::new(Exit::Usage, "--out stores measurements, but this command measures nothing")
+            .advice("leave it out"));
     }
     // From here on Ctrl-C ends every wait for the server.
     interrupt::flag()?;

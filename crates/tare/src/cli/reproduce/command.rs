@@ -99,11 +99,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
     if !folder.names()?.is_empty() {
         return Err(Problem::new(Exit::Usage, "the folder is not empty").at(out.display().to_string()).advice(
-            format!(
-                "choose another --out, or resume the run there: tare reproduce --resume \
-                {}",
-                out.display()
-            ),
+            format!("choose another --out, or resume the run there: tare reproduce --resume {}", out.display()),
         ));
     }
     folder.write(PREDICTIONS, output::pretty(&predictions)?.as_bytes())?;

@@ -120,10 +120,7 @@ fn a_wrong_name_of_an_option_or_of_a_file_gets_the_nearest_right_one() {
     for command in [&["show", "nosuch"][..], &["run", "--resume", "nosuch"]] {
         let (_, err) = world.exits(2, command);
         assert!(
-            err.contains(
-                "these results do not \
-            exist"
-            ) && err.contains("do now: make some with: tare run"),
+            err.contains("these results do not exist") && err.contains("do now: make some with: tare run"),
             "{err}"
         );
     }

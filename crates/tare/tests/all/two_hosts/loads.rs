@@ -60,8 +60,7 @@ fn a_load_that_cannot_be_driven_from_there_has_its_reason_in_the_plan() {
         (
             "name = \"dbt3\"\nscale = 0.01\norder = \"alone\"\n",
             "sqlite",
-            "order = \"alone\" starts a server for each \
-            query",
+            "order = \"alone\" starts a server for each query",
         ),
     ] {
         let (_, err) = world.exits(3, &["run", &study(&world, workload, engine), "--dry-run"]);
