@@ -64,7 +64,7 @@ impl Remote {
             match link.hear(LOOK_EVERY) {
                 Ok(Some(FromClient::Hello(hello))) => break Some(hello),
                 Err(LinkEnd::Closed | LinkEnd::Garbled(_)) => break None,
-                Err(end @ (LinkEnd::Deaf | LinkEnd::TooLong)) => {
+                Err(end @ (LinkEnd::NotReading | LinkEnd::TooLong)) => {
                     ended = Some(end.to_string());
                     break None;
                 }

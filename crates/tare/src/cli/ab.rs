@@ -166,7 +166,7 @@ fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
         |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
     match &run.plan.settle {
         None => {
-            let advice = format!("go on with: tare run --resume {}", path.display());
+            let advice = format!("resume with: tare run --resume {}", path.display());
             return no_comparison("this is not a comparison of two sides", advice);
         }
         Some(rule) if rule.certify => {

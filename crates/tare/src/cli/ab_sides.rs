@@ -98,7 +98,7 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
             .expected("'command=PROGRAM ARGS' for both sides or neither"));
     }
     let words = |sides: &[Side]| match sides {
-        [] => "as it is".to_owned(),
+        [] => "unchanged".to_owned(),
         sides => sides.iter().map(Side::to_string).collect::<Vec<_>>().join(" "),
     };
     let condition = |letter: &str, sides: &[Side]| {

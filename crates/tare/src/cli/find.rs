@@ -107,7 +107,7 @@ pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(rule) = &mut run.plan.race else {
         return Err(Problem::new(Exit::Usage, "this is not a race")
             .at(path.display().to_string())
-            .advice(format!("go on with: tare run --resume {}", path.display())));
+            .advice(format!("resume with: tare run --resume {}", path.display())));
     };
     rule.sessions += 1;
     rule.budget_s = args.within.or(rule.budget_s);

@@ -207,7 +207,7 @@ fn search(asked: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<E
     let search = Search { bench, builds: Builds::of(asked, folder)? };
     let end = search.run();
     let found = search.state()?.found;
-    let resume = format!("go on with: tare bisect --resume {}", path.display());
+    let resume = format!("resume with: tare bisect --resume {}", path.display());
     if found.pairs == 0 {
         return Ok(match end? {
             End::Interrupted => {

@@ -50,8 +50,8 @@ pub enum TpccCommand {
 
 const AFTER_HELP: &str = "\
 Each progress line has nopm (new orders per minute), transactions of all kinds per second, queries, a percentile of all
-latencies, and err/s (deadlocks and the like, after which the same transaction is run again). The mix is the standard's:
-45 new orders, 43 payments and 4 of each other in a hundred, for every thread.
+latencies, and err/s (deadlocks and similar errors, after which the same transaction is repeated). The mix is the
+standard's, for every thread: of 100 transactions 45 are new orders, 43 payments and 4 of each other kind.
 
 Example:
   tare load tpcc prepare --engine mariadb --socket /run/mysqld/mysqld.sock \\
