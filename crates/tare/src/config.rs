@@ -123,7 +123,7 @@ fn colour(source: Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<Option<boo
 fn path(source: Source<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Result<PathBuf, StudyError> {
     let wrong = |what: String| source.error(value.span(), what, "an absolute path, or one that begins with ~/");
     let Value::Text(text) = source.scalar(name, value)? else {
-        return Err(wrong(format!("`{name}` is no path")));
+        return Err(wrong(format!("`{name}` is not a path")));
     };
     let whole = match text.strip_prefix("~/") {
         Some(below) => std::env::var_os("HOME").map(|home| PathBuf::from(home).join(below)),

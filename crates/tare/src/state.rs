@@ -35,7 +35,7 @@ pub enum StateError {
     /// The cache or the state directory belongs to another user, or is open to others.
     #[error(transparent)]
     Files(#[from] FilesError),
-    #[error("no place for prepared data: set TARE_CACHE_DIR, XDG_CACHE_HOME or HOME to a folder of your own")]
+    #[error("no directory for prepared data: set TARE_CACHE_DIR, XDG_CACHE_HOME or HOME to a folder of your own")]
     NoCache,
     #[error("cannot clean up after a killed run: {0}")]
     Leftovers(#[from] EngineError),

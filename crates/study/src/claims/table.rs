@@ -98,7 +98,7 @@ pub fn cannot(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, Cannot> 
         let sides: Vec<&PlannedCondition> = std::iter::once(&claim.a).chain(&claim.b).filter_map(planned).collect();
         let left_out = sides.iter().find_map(|condition| condition.reason.clone());
         left_out.or_else(|| match sides.as_slice() {
-            [a, b] if is_same_here(a, b) => Some("both conditions come to the same CPUs on this machine".to_owned()),
+            [a, b] if is_same_here(a, b) => Some("both conditions use the same CPUs on this machine".to_owned()),
             _ => None,
         })
     };

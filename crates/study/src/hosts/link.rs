@@ -32,14 +32,14 @@ const SHOWN: usize = 200;
 pub enum LinkEnd {
     #[error("the connection ended")]
     Closed,
-    #[error("nothing was heard for {} s", SILENCE.as_secs())]
+    #[error("no message arrived for {} s", SILENCE.as_secs())]
     Silent,
     /// The other side does not read its messages.
-    #[error("{UNSENT} messages wait there and are not read")]
-    Deaf,
-    #[error("a message of more than {} MiB, or {} million CPUs, came", LONGEST >> 20, NUMBERS >> 20)]
+    #[error("{UNSENT} messages are queued, and the other host does not read them")]
+    NotReading,
+    #[error("received a message of more than {} MiB, or with {} million CPUs", LONGEST >> 20, NUMBERS >> 20)]
     TooLong,
-    #[error("something came that is no message of this program: {0}")]
+    #[error("received data that is not a message of tare: {0}")]
     Garbled(String),
 }
 
@@ -47,7 +47,7 @@ pub enum LinkEnd {
 #[derive(Clone)]
 pub struct TunnelWriter {
     open: Arc<Mutex<Option<SyncSender<Vec<u8>>>>>,
-    is_deaf: Arc<AtomicBool>,
+    is_not_reading: Arc<AtomicBool>,
 }
 
 impl TunnelWriter {
@@ -58,7 +58,7 @@ impl TunnelWriter {
         let mut open = self.open();
         match open.as_ref().map(|out| out.try_send(line)) {
             Some(Ok(())) | None => return,
-            Some(Err(TrySendError::Full(_))) => self.is_deaf.store(true, Ordering::Relaxed),
+            Some(Err(TrySendError::Full(_))) => self.is_not_reading.store(true, Ordering::Relaxed),
             Some(Err(TrySendError::Disconnected(_))) => {}
         }
         *open = None;
@@ -88,19 +88,19 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
         // One message at a time: the next one is read after this one was taken.
         let (sender, heard) = sync_channel(0);
         let last = Arc::new(Mutex::new(Instant::now()));
-        let ears = Arc::clone(&last);
-        Builder::new().name("ears".into()).spawn(move || listen(input, &sender, &ears))?;
+        let last_heard = Arc::clone(&last);
+        Builder::new().name("link reader".into()).spawn(move || listen(input, &sender, &last_heard))?;
         let (out, said) = sync_channel(UNSENT);
         let (writing, written) = channel();
-        Builder::new().name("mouth".into()).spawn(move || speak(output, &said, writing))?;
-        let writer = TunnelWriter { open: Arc::new(Mutex::new(Some(out))), is_deaf: Arc::default() };
+        Builder::new().name("link writer".into()).spawn(move || speak(output, &said, writing))?;
+        let writer = TunnelWriter { open: Arc::new(Mutex::new(Some(out))), is_not_reading: Arc::default() };
         Ok(Self { heard, last, writer, written })
     }
 
     /// The next message, if one arrives in time.
     pub fn hear(&self, patience: Duration) -> Result<Option<I>, LinkEnd> {
-        if self.writer.is_deaf.load(Ordering::Relaxed) {
-            return Err(LinkEnd::Deaf);
+        if self.writer.is_not_reading.load(Ordering::Relaxed) {
+            return Err(LinkEnd::NotReading);
         }
         match self.heard.recv_timeout(patience) {
             Ok(heard) => heard.map(Some),
@@ -202,13 +202,13 @@ pub enum HostError {
     NotStarted { host: String, program: String, source: io::Error },
     /// The host cannot be reached, or this program is not installed there.
     #[error(
-        "client.host {host} did not answer: {reason}; `{command}` must work without a question, with the same tare there \
-         (client.program says where)"
+        "client.host {host} did not answer: {reason}; `{command}` must work without asking for a password, and start \
+         the same version of tare there (its path: client.program)"
     )]
     NotReached { host: String, reason: String, command: String },
-    #[error("tare {found} is on {host}, and {expected} here: install the same version on both hosts")]
+    #[error("{host} has tare {found}, this host {expected}: install the same version on both")]
     OtherVersion { host: String, found: String, expected: String },
-    #[error("client.host {host} is gone: {reason}; {aftermath}")]
+    #[error("lost the connection to client.host {host}: {reason}; {aftermath}")]
     Lost { host: String, reason: String, aftermath: String },
     #[error("interrupted")]
     Interrupted,
@@ -308,7 +308,7 @@ mod tests {
         let began = Instant::now();
         let long = "x".repeat(64 << 10);
         (0..UNSENT + 3).for_each(|_| link.writer().say(&long));
-        assert_eq!(link.hear(Duration::from_secs(5)), Err(LinkEnd::Deaf));
+        assert_eq!(link.hear(Duration::from_secs(5)), Err(LinkEnd::NotReading));
         link.writer().close();
         link.finish(Duration::from_millis(50));
         assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());

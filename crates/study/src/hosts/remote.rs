@@ -64,14 +64,14 @@ impl Remote {
             match link.hear(LOOK_EVERY) {
                 Ok(Some(FromClient::Hello(hello))) => break Some(hello),
                 Err(LinkEnd::Closed | LinkEnd::Garbled(_)) => break None,
-                Err(end @ (LinkEnd::Deaf | LinkEnd::TooLong)) => {
+                Err(end @ (LinkEnd::NotReading | LinkEnd::TooLong)) => {
                     ended = Some(end.to_string());
                     break None;
                 }
                 // A login takes its time.
                 Ok(_) | Err(LinkEnd::Silent) if Instant::now() < deadline && !interrupted() => {}
                 Ok(_) | Err(LinkEnd::Silent) => {
-                    ended = Some("it said nothing".to_owned());
+                    ended = Some("it printed nothing".to_owned());
                     break None;
                 }
             }
@@ -127,7 +127,7 @@ impl Remote {
                     return Err(HostError::Interrupted);
                 }
                 if Instant::now() > deadline {
-                    let reason = format!("it did not say its time within {} s", GREETING.as_secs());
+                    let reason = format!("it did not answer within {} s", GREETING.as_secs());
                     return Err(not_reached(&self.there, reason));
                 }
             };
@@ -196,8 +196,8 @@ fn spawn(there: &OtherHost, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> 
 /// Restores the settings of a host that was lost, and describes the result.
 fn aftermath(there: &OtherHost) -> String {
     match restore(there) {
-        Ok(()) => "what it had set there is put back".to_owned(),
-        Err(reason) => format!("what it had set there is put back by the next start of tare there ({reason})"),
+        Ok(()) => "its settings there have been restored".to_owned(),
+        Err(reason) => format!("the next start of tare there restores its settings ({reason})"),
     }
 }
 
@@ -262,7 +262,7 @@ fn why(how: Option<&str>, status: Option<ExitStatus>, complaint: &Mutex<String>)
     std::thread::sleep(LOOK_EVERY);
     let said = shown_name(complaint.lock().unwrap_or_else(PoisonError::into_inner).trim()).into_owned();
     let status = status.map(|status| status.to_string());
-    let said = (!said.is_empty()).then(|| format!("it said: {said}"));
+    let said = (!said.is_empty()).then(|| format!("its output: {said}"));
     [how.map(str::to_owned), status, said].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

@@ -14,7 +14,7 @@ pub fn together(source: Source<'_>, places: &Places, study: &mut Study) -> Resul
     let mut base = study.base.clone();
     study.apply_load_keys(&mut base).map_err(|(key, expected)| {
         // Each key had a valid value by itself.
-        source.wrong(&places.key(&key), format!("`{key}` stands next to a key that excludes it"), expected)
+        source.wrong(&places.key(&key), format!("`{key}` cannot be combined with another key of the study"), expected)
     })?;
     study.base = base;
     if let Err(expected) = study.base.check() {
@@ -47,7 +47,7 @@ fn dead(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyE
     match load.dead().filter(|_| !varies("workload")) {
         None => Ok(()),
         Some(key) => {
-            let what = format!("`{key}` means nothing to the workload {}, which has no such statements", load.name());
+            let what = format!("`{key}` has no effect on the workload {}, which has no such statements", load.name());
             Err(source.wrong(&places.key(key), what, "a key that this workload uses, or another workload"))
         }
     }
@@ -127,7 +127,7 @@ pub fn ladder(source: Source<'_>, places: &Places, study: &Study) -> Result<(), 
         return Err(source.unknown_at(&place, "factor of this study in design.ladder", unknown, &known));
     }
     if study.sampling.target_half_width.is_some() {
-        let what = "design.ladder with sampling.target_half_width, which chooses counts for trials of their own";
+        let what = "design.ladder cannot be combined with sampling.target_half_width";
         return Err(source.wrong(&place, what, "one of the two"));
     }
     Ok(())

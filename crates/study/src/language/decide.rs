@@ -40,25 +40,25 @@ impl Keyed for Decide {
         ),
         Key::positive(
             "budget_s",
-            "seconds for all trials; absent: until it is settled",
+            "seconds for all trials; absent: until it is decided",
             "seconds",
             |s| s.budget_s,
             |s, v| s.budget_s = Some(v),
         ),
         Key::words(
             "sessions",
-            "sessions that it is made of: 1, or at least 5, of which each is one run",
+            "number of sessions: 1, or at least 5; each is one run",
             |s| s.sessions.map(Into::into),
             |s, v| sessions(&v.to_string()).map(|sessions| s.sessions = Some(sessions)),
         ),
         key!(switch "duet" in duet,
-            "on: both sides at the same time, each on one half of the machine, as `tare ab --duet`"),
+            "on: both sides run at the same time, each on one half of the machine, as with `tare ab --duet`"),
         key!(optional switch "interleave" in interleave,
             "on: the servers of both sides run, and short samples of them take turns; off: one trial after the other; \
-             absent: on where it can be, both sides only read and each thread is bound to one PU"),
+             absent: on if possible, if both sides only read and each thread is bound to one PU"),
         Key::words(
             "controls",
-            "metrics that the change cannot touch, with commas between them: where one moves, nothing is claimed",
+            "metrics that the change cannot affect, separated by commas; if one of them changes, there is no verdict",
             |s| (!s.controls.is_empty()).then(|| s.controls.join(",").into()),
             |s, v| {
                 s.controls = v.to_string().split(',').map(|name| name.trim().to_owned()).collect();
@@ -83,8 +83,8 @@ pub fn minimum_effect(text: &str) -> Result<f64, String> {
 pub fn sessions(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|sessions| *sessions == 1 || (FEWEST_SESSIONS..=1000).contains(sessions)).ok_or_else(|| {
         format!(
-            "1, or at least {FEWEST_SESSIONS}: a verdict beyond one session rests on the spread between sessions, which \
-             fewer do not show"
+            "1, or at least {FEWEST_SESSIONS}: a verdict over several sessions needs their spread, which fewer do not \
+             show"
         )
     })
 }

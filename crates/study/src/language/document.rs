@@ -85,9 +85,9 @@ impl Source<'_> {
     pub fn words(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
         let DeValue::Array(_) = value.get_ref() else { return self.scalar(name, value) };
         let words: Vec<String> = self.list(name, value)?.into_iter().map(|(word, _)| word.to_string()).collect();
-        shlex::try_join(words.iter().map(String::as_str))
-            .map(Value::Text)
-            .map_err(|e| self.error(value.span(), format!("`{name}` is no list of words: {e}"), "texts without zeros"))
+        shlex::try_join(words.iter().map(String::as_str)).map(Value::Text).map_err(|e| {
+            self.error(value.span(), format!("`{name}` is not a list of words: {e}"), "texts without zeros")
+        })
     }
 
     pub fn list(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(Value, Range<usize>)>, StudyError> {
@@ -118,7 +118,7 @@ fn names(wrong: &str, known: &[&str]) -> String {
         return format!("one of {}", known.join(", "));
     }
     let near = tare_text::nearest_of(wrong, known.iter().copied(), NEAR);
-    let all = format!("all {} stand in: tare studies --keys", known.len());
+    let all = format!("list all {} with: tare studies --keys", known.len());
     if near.is_empty() { all } else { format!("such as {}; {all}", near.join(", ")) }
 }
 

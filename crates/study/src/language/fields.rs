@@ -31,16 +31,16 @@ const ENGINE: &[Key<Settings>] = &[
             name.one_of(&engine_names()).map(|name| s.engine.name = name.to_owned())
         },
     ),
-    key!(path "binary" in engine.binary, "path of the server binary; as a factor: two builds side by side"),
+    key!(path "binary" in engine.binary, "path of the server binary; as a factor: compares builds"),
     key!(path "data" in engine.data,
-        "data directory of a stopped server that already holds the workload's tables; trials run on a copy of it, \
-         brought back before each, and it is never changed; as a factor: data of two builds side by side; absent: made \
-         by tare and cached"),
+        "data directory of a stopped server that already holds the workload's tables; each trial runs on a fresh copy, \
+         and the directory is never changed; as a factor: compares data directories; absent: tare prepares and caches \
+         the data"),
     Key::words(
         "init_options",
-        "further arguments of the program that makes an empty data directory (initdb, mariadb-install-db, mysqld \
-         --initialize), for example --data-checksums; as a factor or key of a build: data made in different ways side by \
-         side; none: no such argument",
+        "further arguments of the program that creates an empty data directory (initdb, mariadb-install-db, mysqld \
+         --initialize), for example --data-checksums; as a factor or key of a build: compares data created in \
+         different ways; none: no such argument",
         |s| match s.engine.init_options.as_slice() {
             [] => None,
             options => Some(options.join(" ").into()),
@@ -53,21 +53,21 @@ const ENGINE: &[Key<Settings>] = &[
         },
     ),
     key!(path "defaults_file" in engine.defaults_file,
-        "option file (my.cnf, postgresql.conf) that is read when the study is planned: its options are as if under \
-         [engine.options], where those of the study win; places, ports and accounts stay tare's own, and the plan says \
-         which were left out"),
+        "option file (my.cnf, postgresql.conf) that is read when the study is planned: its options count as if they \
+         were under [engine.options], where those of the study take precedence; tare still chooses paths, ports and \
+         accounts, and the plan lists the options that were left out"),
     Key::words(
         "unknown_options",
-        "refuse or leave_out: what becomes of options of defaults_file that this server does not know; what is left \
-         out stands in the plan's notes",
+        "refuse or leave_out: what to do with options of defaults_file that this server does not know; the plan's \
+         notes list those that were left out",
         |s| s.engine.leaves_out_unknown.then(|| "leave_out".into()),
         |s, v| v.one_of(&["refuse", "leave_out"]).map(|word| s.engine.leaves_out_unknown = word == "leave_out"),
     ),
     key!(words "transport" in engine.transport, "socket (Unix) or tcp (loopback)"),
     key!(words "charset" in engine.charset,
-        "MariaDB and MySQL: the character set of the load's connections: server (what the server has as its default), \
-         utf8mb4, utf8mb3, latin1, ascii or binary; a server converts what differs from its tables, which costs CPU \
-         time; sysbench, pgbench and commands choose their own"),
+        "MariaDB and MySQL: the character set of the load's connections: server (the server's default), utf8mb4, \
+         utf8mb3, latin1, ascii or binary; a server converts text if its tables have another character set, which \
+         costs CPU time; sysbench, pgbench and commands choose their own"),
     key!(seconds "start_timeout_s" in engine.start_timeout_s, "seconds the server may take to become ready"),
 ];
 
@@ -80,8 +80,8 @@ const RUNNING: &[Key<Settings>] = &[
         |s, v| s.engine.running.asked.socket = Some(v),
     )
     .in_study(
-        ": it is measured as it is, never stopped, and changed in nothing but the affinities that the placement asks \
-         for; as a factor: several servers side by side",
+        ": it is measured as it is and never stopped; only thread affinities are changed, as the placement requires; \
+         as a factor: compares servers",
     ),
     key!(text "host" in engine.running.asked.host,
         "host of a server that runs already, for TCP; its threads can be placed on this machine only"),
@@ -95,32 +95,34 @@ const RUNNING: &[Key<Settings>] = &[
         "option file with [client] user, password, host, port, socket, ssl-mode and ssl-ca (mariadb, mysql); absent: \
          ~/.my.cnf"),
     key!(text "service" in engine.running.asked.service,
-        "service of ~/.pg_service.conf (postgresql); absent: PGSERVICE, where a server that runs already is asked for"),
+        "service of ~/.pg_service.conf (postgresql); absent: PGSERVICE, if the study measures a server that runs \
+         already"),
     Key::<Settings>::words(
         "tls",
-        "TLS to a server that runs already: off, preferred, required, verify-ca or verify-full, or the words of \
-         MySQL's ssl-mode and PostgreSQL's sslmode; absent: as the option file, service or PGSSLMODE says, else off",
+        "TLS to a server that runs already: off, preferred, required, verify-ca or verify-full, or a value of MySQL's \
+         ssl-mode or PostgreSQL's sslmode; absent: as set in the option file, service or PGSSLMODE, else off",
         |s| s.engine.running.asked.tls.map(|mode| mode.to_string().into()),
         |s, v| s.engine.running.set_tls(v),
     )
-    .in_study("; as a factor: what encryption costs"),
+    .in_study("; as a factor: the cost of encryption"),
     key!(path "tls_ca" in engine.running.asked.tls_ca,
         "PEM file with the certificates of the trusted authorities; absent: those of the option file or \
          service, else the system's"),
     key!(path "tls_cert" in engine.running.asked.tls_cert,
-        "PEM file with the certificate that the client has itself, where the server asks for one"),
+        "PEM file with the client's certificate, if the server requires one"),
     key!(path "tls_key" in engine.running.asked.tls_key,
-        "PEM file with the private key of tls_cert, which others may not read; absent: it stands in tls_cert's file"),
+        "PEM file with the private key of tls_cert, which other users must not be able to read; absent: it is in \
+         tls_cert's file"),
     key!(path "server_public_key" in engine.running.asked.server_public_key,
-        "PEM file with the RSA key of a MySQL server that runs already: a password that it asks for is encrypted with it \
-         where the connection is not; absent: that of the option file, else no such password is sent"),
+        "PEM file with the public RSA key of a MySQL server that runs already: encrypts the password if the connection \
+         is not encrypted; absent: that of the option file, else the password is not sent over such a connection"),
     key!(optional switch "get_server_public_key" in engine.running.asked.get_server_public_key,
-        "whether any key that the server sends is good enough for that (MySQL's option of this name): only where no one \
-         can be in between; absent: as the option file says, else false"),
+        "whether to accept any public key that the server sends (MySQL's option of this name): only on a network where \
+         no one can intercept the connection; absent: as set in the option file, else false"),
     Key::words(
         "restart",
         "program and arguments that restart a server that runs already, before every trial, for example \
-         [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial is a reconnection and a re-binding",
+         [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial only reconnects and binds the threads again",
         |s| lists::text(&s.engine.running.restart),
         |s, v| s.engine.running.set_restart(v),
     ),
@@ -142,14 +144,14 @@ const LOAD: &[Key<Settings>] = &[
     ),
     key!(whole "threads" in workload.threads, (1, MOST_THREADS as u64), "client threads, one connection each"),
     key!(seconds "settle_s" in workload.settle.limit_s,
-        "seconds that are waited at most between warm-up and samples, clients at rest, until the server has nothing left \
-         to do: InnoDB has purged old row versions and writes no more dirty pages; PostgreSQL has made a checkpoint and \
-         autovacuum has nothing to do; SQLite's write-ahead log is empty. Not settled in that time is a warning; 0: not \
-         waited. Not with dbt3, sysbench, pgbench and command"),
+        "longest wait between warm-up and samples, in seconds, with idle clients, until the server has no background \
+         work left: InnoDB has purged old row versions and writes no more dirty pages; PostgreSQL has made a \
+         checkpoint and autovacuum has nothing to do; SQLite's write-ahead log is empty. If the server has not settled \
+         in that time, tare prints a warning; 0: no wait. Not with dbt3, sysbench, pgbench and command"),
     Key::words(
         "settle",
-        "statements that the server gets between warm-up and samples, before settle_s: a list, as [\"VACUUM ANALYZE\"]; \
-         none: no statement",
+        "statements that the server runs between warm-up and samples, before settle_s: a list, such as [\"VACUUM \
+         ANALYZE\"]; none: no statement",
         |s| lists::text(&s.workload.settle.statements),
         |s, v| lists::statements(v).map(|statements| s.workload.settle.statements = statements),
     ),
@@ -158,36 +160,35 @@ const LOAD: &[Key<Settings>] = &[
 const CLIENT: &[Key<Settings>] = &[
     Key::words(
         "host",
-        "host of the client threads as ssh names it (user@host), where that is another than the server's: the same \
-         tare must be there, and placement.client is a location of that host; absent: this one",
+        "host of the client threads for ssh (user@host), if it is not the server's: the same version of tare must be \
+         installed there, and placement.client is a location on that host; absent: this host",
         |s| s.client.on.host.clone().map(Into::into),
         |s, v| s.client.on.set_host(v),
     ),
     Key::words(
         "ssh",
-        "program that reaches client.host, with its options, for example [\"ssh\", \"-p\", \"2222\"]; the host and the \
-         command to run there follow; absent: ssh, which must not have to ask for a password",
+        "program that connects to client.host, with its options, for example [\"ssh\", \"-p\", \"2222\"]; tare appends \
+         the host and the command to run there; absent: ssh, which must work without asking for a password",
         |s| lists::text(&s.client.on.ssh),
         |s, v| s.client.on.set_ssh(v),
     ),
     Key::words(
         "program",
-        "this program on client.host, for example [\"sudo\", \"/opt/tare/bin/tare\"]; absent: tare",
+        "path of tare on client.host, for example [\"sudo\", \"/opt/tare/bin/tare\"]; absent: tare",
         |s| lists::text(&s.client.on.program),
         |s, v| s.client.on.set_program(v),
     ),
     Key::words(
         "server_address",
-        "IP address of this host at which a server that is started listens for clients on client.host, with a random \
-         password; absent: the one from which ssh comes there",
+        "IP address of this host on which the started server listens for clients on client.host, with a random \
+         password; absent: the address from which ssh connects",
         |s| s.client.server_address.map(|address| address.to_string().into()),
         |s, v| s.client.set_server_address(v),
     ),
     Key::switch(
         "spin",
-        "on: clients read their sockets again and again until the server answers, in place of sleeping, so that nothing \
-         has to wake them; each needs a CPU of its own. Loads that open their connections themselves alone, not \
-         sysbench, pgbench and command",
+        "on: clients poll their sockets until the server answers instead of sleeping, so that no wake-up is needed; \
+         each client needs a CPU of its own. Only with tare's own loads, not with sysbench, pgbench and command",
         // A condition has this key only if its load supports it.
         |s| s.workload.load.load().connects().then_some(s.client.spin),
         |s, on| s.client.spin = on,
@@ -198,30 +199,32 @@ const PLACEMENT: &[Key<Settings>] = &[
     key!(words "client" in placement.client,
         "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
          node with CPUs and memory, node:far the one farthest from it, node:usable all of them; core:performance and \
-         core:efficiency are kinds of cores), or float; as a factor: node:each is one level for each node"),
+         core:efficiency are kinds of cores), or float (left to the OS); as a factor: node:each is one level for each \
+         node"),
     key!(words "server" in placement.server, "location of the server threads, or float"),
     key!(words "background" in placement.background,
         "location of the server threads that serve no connection (page cleaners, purge, log writer, checkpointer), or \
-         float: then they are where the server threads are"),
+         float: the location of the server threads"),
     key!(words "bind" in placement.bind,
-        "set: all threads of a side share its CPUs, as numactl does; thread: each thread its own PU"),
+        "set: all threads of a side share its CPUs, as with numactl; thread: each thread has its own PU"),
     key!(words "pairing" in placement.pairing,
-        "where a server thread sits relative to its client: none, same-pu, smt-sibling, same-core, same-cache, \
+        "where a server thread runs relative to its client: none, same-pu, smt-sibling, same-core, same-cache, \
          other-cache, same-node, other-node"),
     key!(words "memory" in placement.memory,
-        "memory policy of the server, or of counters and their data: default, local, bind:NODES, interleave:NODES, \
+        "memory policy of the server, or of the workload counters: default, local, bind:NODES, interleave:NODES, \
          weighted-interleave:NODES (Linux 6.9), preferred:NODE"),
     key!(words "pool_memory" in placement.pool_memory,
-        "memory policy of the server's pool of pages alone: PostgreSQL's shared memory takes any (as root), InnoDB's \
-         pool interleave over all nodes that memory allows (by innodb_numa_interleave), SQLite's cache none; default: \
-         as memory says"),
+        "memory policy of the server's buffer pool alone: any for PostgreSQL's shared memory (as root), interleave \
+         over all nodes that memory allows for InnoDB's pool (by innodb_numa_interleave), none for SQLite's cache; \
+         default: as memory"),
     key!(optional whole "nodes" in placement.nodes, (1, 1024),
-        "both sides on so many NUMA nodes, the first that have CPUs and memory, with memory interleaved over exactly \
-         those unless another policy is given; in place of client and server"),
+        "number of NUMA nodes for both sides: the first ones that have CPUs and memory, with memory interleaved over \
+         exactly these unless another policy is given; replaces client and server"),
     Key::words(
         "node_order",
-        "with nodes: logical indexes of the nodes to take, in this order, in place of the first: 0+2 and 0+1 as levels \
-         compare two sets of nodes, and nodes = [1, 2] climbs each; absent: 0+1+2 and so on",
+        "with nodes: logical indexes of the nodes to use, in this order, instead of the first ones: the levels 0+2 and \
+         0+1 compare two sets of nodes, and nodes = [1, 2] measures each with one node and with two; absent: 0+1+2 and \
+         so on",
         |s| {
             let order: Vec<String> = s.placement.node_order.iter().map(u32::to_string).collect();
             (!order.is_empty()).then(|| order.join("+").into())
@@ -233,20 +236,20 @@ const PLACEMENT: &[Key<Settings>] = &[
         },
     ),
     key!(optional whole "caches" in placement.caches, (1, 4096),
-        "as nodes, by last-level caches that several cores share (a CCX, a cluster): both sides on so many of them, \
-         the first, with memory interleaved over their nodes unless another policy is given"),
+        "as nodes, but the number of last-level caches that several cores share (a CCX, a cluster): the first ones, \
+         with memory interleaved over their nodes unless another policy is given"),
     key!(words "client_pus" in placement.client_pus,
-        "with client_pus_per_node: whether those are the first or the last (default) of each node or cache"),
+        "with client_pus_per_node: whether the clients have the first or the last (default) PUs of each node or cache"),
     key!(optional whole "client_pus_per_node" in placement.client_pus_per_node, (1, 65_536),
-        "with nodes or caches: the last (client_pus) so many PUs of each are the clients', the others the server's; \
-         absent: both sides share all"),
+        "with nodes or caches: number of PUs of each that the clients use; the server uses the others; absent: both \
+         sides share all"),
 ];
 
 const PROCESS: &[Key<Settings>] = &[
     Key::words(
         "aslr",
-        "address space of the server: on (randomised), off (one fixed layout), layout:N (one of many fixed layouts, N \
-         from 1 to 32767) or as-found",
+        "address space layout of the server: on (randomised), off (one fixed layout), layout:N (one of many fixed \
+         layouts, N from 1 to 32767) or as-found",
         |s| Some(s.process.aslr.map_or(AS_FOUND.into(), |aslr| aslr.to_string().into())),
         |s, v| s.process.set_aslr(v),
     ),
@@ -259,29 +262,29 @@ const PROCESS: &[Key<Settings>] = &[
     ),
     Key::words(
         "environment_bytes",
-        "bytes that a padding variable adds to the server's environment, which moves its stack; 0: none",
+        "size of a padding variable in the server's environment, in bytes, which moves its stack; 0: none",
         |s| Some(s.process.environment_bytes.into()),
         |s, v| s.process.set_environment_bytes(v),
     ),
     Key::words(
         "memory_limit_bytes",
-        "memory that the server and all that it starts may take, page cache included, as 512M or in bytes: the limit of \
-         its control group (root, as a rule), without swap; its data leave the page cache before it starts, so that \
-         more data than that are read from storage on any machine; none: no limit",
+        "memory limit of the server's control group, page cache included, without swap, such as 512M or in bytes \
+         (usually needs root); its data are dropped from the page cache before it starts, so that more data than that \
+         are read from storage on any machine; none: no limit",
         |s| Some(s.process.memory_limit_bytes.map_or(NO_LIMIT.into(), Into::into)),
         |s, v| s.process.set_memory_limit(v),
     ),
     Key::words(
         "l3_ways",
-        "ways of each L3 cache that the server's threads fill, which others fill too (Cache Allocation Technology, by \
-         resctrl, as root); none: all",
+        "number of ways of each L3 cache that the server's threads may fill; other programs may fill them too (Cache \
+         Allocation Technology, by resctrl, as root); none: all",
         |s| Some(s.process.cache.l3_ways.map_or(NO_LIMIT.into(), Into::into)),
         |s, v| s.process.set_l3_ways(v),
     ),
     Key::words(
         "memory_bandwidth_percent",
-        "memory bandwidth that the server's cores may take, percent (Memory Bandwidth Allocation of Intel, by resctrl, as \
-         root); none: all",
+        "memory bandwidth that the server's cores may use, in percent (Intel's Memory Bandwidth Allocation, by \
+         resctrl, as root); none: all",
         |s| Some(s.process.cache.memory_bandwidth_percent.map_or(NO_LIMIT.into(), Into::into)),
         |s, v| s.process.set_memory_bandwidth(v),
     ),
@@ -295,27 +298,27 @@ const RECORDED: &[Key<Settings>] = &[
     key!(switch "locks" in capture.locks,
         "on: lock waits inside the server in that further sample (MariaDB: starts it with performance_schema=ON)"),
     key!(switch "waits" in capture.waits,
-        "on: in what the server's threads sleep, and who called that, looked at 150 times a second in that further sample"),
+        "on: where the server's threads sleep, with call chains, 150 times per second in that further sample"),
     key!(switch "wakes" in capture.wakes,
-        "on: who wakes the threads that serve connections, and what keeps those (perf, scheduler tracepoints; root), in \
-         that further sample"),
+        "on: which threads wake those that serve connections, and what these wait for (perf, scheduler tracepoints; \
+         root), in that further sample"),
     key!(switch "events" in capture.events,
         "on: cycles, instructions, misses of caches and TLBs, loads from other nodes, context switches and page faults \
-         of the clients' and the connections' threads in that further sample (perf stat); without hardware counters the \
-         kernel's alone"),
+         of the clients' and the connections' threads in that further sample (perf stat); without hardware counters, \
+         only the kernel's counters"),
     key!(switch "lines" in capture.lines,
-        "on: cache lines that cores take from each other in that further sample: what lies in them, who writes and who \
-         reads them, by node (perf mem; needs a processor that samples accesses to memory, and root or \
-         kernel.perf_event_paranoid of 0)"),
+        "on: contended cache lines in that further sample: the data in them, which threads write and read them, by \
+         node (perf mem; needs a processor that samples accesses to memory, and root or kernel.perf_event_paranoid of \
+         0)"),
     key!(switch "status" in capture.status,
-        "on: the server's counters over that further sample, and the InnoDB status at its end"),
+        "on: changes of the server's status counters in that further sample, and the InnoDB status at its end"),
     key!(switch "memory" in capture.memory,
         "on (default): memory of the server by node, and hits and misses of the nodes, in every sample"),
     key!(switch "schedule" in capture.schedule,
-        "on (default): time each thread ran, waited for a CPU and slept, in every sample"),
+        "on (default): time that each thread ran, waited for a CPU and slept, in every sample"),
     key!(switch "cache" in capture.cache,
-        "on (default): what the threads of server and clients have of the L3 caches and move from and to memory, in every \
-         sample, where /sys/fs/resctrl is mounted and this user may make groups there (root)"),
+        "on (default): L3 cache occupancy and memory traffic of the server's and the clients' threads, in every \
+         sample, if /sys/fs/resctrl is mounted and this user may create groups there (root)"),
 ];
 
 /// Built once: every start of the program needs some dozens of them.

@@ -59,7 +59,7 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
     parser.sections(root.get_ref())?;
     if overrides.article {
         let article = root.get_ref().get("article").ok_or_else(|| {
-            source.error(0..0, "--article: this study stands for no article's", "a study with [article] tables")
+            source.error(0..0, "--article: this study has no settings of an article", "a study with [article] tables")
         })?;
         parser.overlay(article)?;
         parser.study.as_published = true;
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
             None => Err(self.source.error(0..0, "the study has no name", "name = \"...\" as its first line")),
             Some(name) if !is_file_name(&self.study.name) => Err(self.source.error(
                 name.span(),
-                format!("`{}` cannot be a study's name", self.study.name),
+                format!("`{}` is not a valid name for a study", self.study.name),
                 "letters, digits, - and _",
             )),
             Some(_) => Ok(()),
@@ -352,8 +352,8 @@ impl<'a> Parser<'a> {
 
     fn entries(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Vec<Factor>>, StudyError> {
         let DeValue::Array(entries) = value.get_ref() else {
-            let expected = format!("[[{name}]], once an entry");
-            return Err(self.source.error(value.span(), format!("`{name}` is one table"), expected));
+            let expected = format!("[[{name}]] before each entry");
+            return Err(self.source.error(value.span(), format!("`{name}` is a single table"), expected));
         };
         entries.iter().map(|entry| self.factors(self.source.as_table(name, entry)?)).collect()
     }
@@ -424,7 +424,7 @@ impl<'a> Parser<'a> {
     }
 
     fn command_line_set(&mut self, set: &str) -> Result<(), StudyError> {
-        let usage = || self.source.error(0..0, format!("`{set}` sets nothing"), "path.to.key=value");
+        let usage = || self.source.error(0..0, format!("`{set}` is not KEY=VALUE"), "path.to.key=value");
         let (path, value) = set.split_once('=').ok_or_else(usage)?;
         let (section, key) = path.split_once('.').ok_or_else(usage)?;
         match (section, key.split_once('.')) {
@@ -459,7 +459,7 @@ impl<'a> Parser<'a> {
             ("option" | "options", _) => {
                 let expected =
                     format!("engine.options.{key}={value} for one value, factors.option.{key}=A,B for several");
-                Err(self.source.error(0..0, format!("`{path}` is no key of a study"), expected))
+                Err(self.source.error(0..0, format!("unknown key of a study `{path}`"), expected))
             }
             _ => self.set(section, key, &Value::of_word(value), 0..0, 0..0),
         }

@@ -4,8 +4,8 @@
 pub fn key(section: &str, key: &str) -> Option<(String, &'static str)> {
     if section == "server" {
         return Some((
-            "there is no server.host any more: a study of two hosts is started where its servers are".to_owned(),
-            "no [server]; start the run on the server's machine, with client.host = \"<this machine>\"",
+            "server.host is no longer supported: start a study of two hosts on the server's host".to_owned(),
+            "no [server] section; start the run on the server's machine, with client.host = \"<this machine>\"",
         ));
     }
     let plain = key.to_lowercase().replace(['-', '_'], "");
@@ -19,7 +19,7 @@ pub fn key(section: &str, key: &str) -> Option<(String, &'static str)> {
         ["password", "passwd", "pwd", "pass", "secret"].contains(&plain.as_str()) || plain.ends_with("password");
     secret.then(|| {
         (
-            format!("a study holds no password, and [{section}] {key} would be one: studies are shared and kept with results"),
+            format!("a study must not contain a password ([{section}] {key}): it is shared and kept with results"),
             "no such key; the password comes from ~/.my.cnf ([client] password=...) or option_file, from ~/.pgpass, from \
              the environment (TARE_PASSWORD) or from a prompt (tare run --ask-password)",
         )

@@ -19,7 +19,7 @@ pub fn without_effect(study: &Study) -> Result<(), StudyError> {
         let is_varied = asked.section == "factors" && (study.by_rule || !varied.contains(&asked.key));
         if is_varied || (study.by_rule && asked.section == "design") {
             let instead = "sides or levels of this command, or a study with tare run".to_owned();
-            return refused(asked, "this command says itself what is compared", instead);
+            return refused(asked, "this command sets what is compared", instead);
         }
         if study.by_rule && asked.section == "sampling" && COUNTS.contains(&asked.key.as_str()) {
             let instead =
@@ -149,8 +149,8 @@ mod tests {
         for (set, why) in [
             ("sampling.trials=5", "adds trials until it is decided"),
             ("sampling.target_half_width=0.01", "adds trials until it is decided"),
-            ("factors.threads=4,8", "says itself what is compared"),
-            ("design.kind=one-at-a-time", "says itself what is compared"),
+            ("factors.threads=4,8", "sets what is compared"),
+            ("design.kind=one-at-a-time", "sets what is compared"),
         ] {
             assert!(found(set).unwrap_err().what.contains(why), "{set}");
         }

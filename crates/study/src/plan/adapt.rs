@@ -48,7 +48,7 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
 /// The note for a capture of cache lines that cannot be recorded.
 fn no_lines(study: &Study, offered: bool) -> Option<String> {
     (study.base.capture.lines && !offered)
-        .then(|| format!("capture.lines: {NO_SAMPLING}, so that none will be recorded"))
+        .then(|| format!("capture.lines: {NO_SAMPLING}, so no cache lines will be recorded"))
 }
 
 /// An option that the engine does not know is an error of the study, reported before anything starts. It is not
@@ -103,12 +103,12 @@ fn sampling_unit(study: &Study) -> Option<String> {
         return None;
     }
     let unit = match running.restart.as_slice() {
-        [] => "a trial is a reconnection and a re-binding of the server's threads, not a new server: intervals say nothing \
-               about what differs from one start of the server to the next"
+        [] => "a trial reconnects and binds the server's threads again, without a restart: intervals do not include \
+            differences between starts of the server"
             .to_owned(),
-        command => format!("a trial is a restart of the server by `{}`", command.join(" ")),
+        command => format!("each trial restarts the server with `{}`", command.join(" ")),
     };
-    Some(format!("this study is about a server that runs already; {unit}"))
+    Some(format!("this study measures a server that runs already; {unit}"))
 }
 
 /// Chooses the first of the base's alternative placements that this machine supports; if it supports none, the first,

@@ -64,10 +64,10 @@ fn machine(settings: &Settings) -> Result<(), String> {
 fn process(settings: &Settings) -> Result<(), String> {
     let (process, load) = (&settings.process, settings.workload.load.load());
     if !load.needs_server() && *process != ProcessSettings::default() {
-        return Err(format!("the workload {} has no server process, so [process] means nothing to it", load.name()));
+        return Err(format!("the workload {} has no server process, so [process] has no effect", load.name()));
     }
     if settings.engine.running.is_asked() && *process != ProcessSettings::default() {
-        return Err("[process] sets how a server is started, and the study is about one that runs already".into());
+        return Err("[process] sets how a server is started, but the study measures a server that runs already".into());
     }
     if let Some(aslr) = process.aslr {
         aslr.available().map_err(|reason| format!("aslr={aslr}: {reason}"))?;
@@ -88,8 +88,9 @@ fn memory_limit(settings: &Settings, limit_bytes: u64) -> Result<(), String> {
     if pool_bytes >= limit_bytes {
         let (limit, pool) = (needs::gigabytes(limit_bytes), needs::gigabytes(pool_bytes));
         return Err(format!(
-            "memory_limit_bytes = {limit_bytes} ({limit}) is no more than the {pool} that the server's pool comes to: the \
-             kernel would end it; give it a smaller pool, as by option.innodb_buffer_pool_size or option.shared_buffers"
+            "memory_limit_bytes = {limit_bytes} ({limit}) does not exceed the server's pool of {pool}, so the kernel \
+             would kill the server; make the pool smaller, for example with option.innodb_buffer_pool_size or \
+             option.shared_buffers"
         ));
     }
     let confines = MemoryConfines { nodes: None, limit_bytes: Some(limit_bytes) };
@@ -102,21 +103,26 @@ fn memory_limit(settings: &Settings, limit_bytes: u64) -> Result<(), String> {
 fn running(settings: &Settings) -> Result<(), String> {
     let (running, placement) = (&settings.engine.running, &settings.placement);
     if settings.client.on.host.is_some() && !settings.workload.load.load().parts().is_empty() {
-        return Err("order = \"alone\" gives each query a fresh server, and the clients are on another host".into());
+        return Err(
+            "order = \"alone\" starts a server for each query, which is not possible with clients on another host"
+                .into(),
+        );
     }
     if !running.is_asked() {
         let only_there = [("restart", !running.restart.is_empty()), ("tls", running.asked.tls.is_some())];
         return match only_there.into_iter().find(|(_, asked)| *asked) {
             None => Ok(()),
-            Some((key, _)) => Err(format!("{key} is for a server that runs already: say which, by socket or host")),
+            Some((key, _)) => Err(format!("{key} is for a server that runs already: name it with socket or host")),
         };
     }
     if !settings.workload.load.load().parts().is_empty() {
-        return Err("order = \"alone\" gives each query a fresh server, and this one runs already".into());
+        return Err("order = \"alone\" starts a server for each query, which is not possible with a server that runs \
+            already"
+            .into());
     }
     if placement.memory != MemoryPolicy::Default {
         return Err(format!(
-            "memory = {} must be set when a server is started, and this one runs already",
+            "memory = {} must be set when a server is started, but this one runs already",
             placement.memory
         ));
     }
@@ -144,11 +150,14 @@ fn charset(settings: &Settings) -> Result<(), String> {
     }
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
     if engine.charset_question().is_none() {
-        return Err(format!("charset = {charset}: {} lets no connection choose one in this program", engine.name()));
+        return Err(format!(
+            "charset = {charset}: tare cannot choose the character set of connections to {}",
+            engine.name()
+        ));
     }
     match load.connects() {
         true => Ok(()),
-        false => Err(format!("charset = {charset}: the workload {} opens no connections of this program", load.name())),
+        false => Err(format!("charset = {charset}: the workload {} does not use tare's own connections", load.name())),
     }
 }
 
@@ -156,7 +165,7 @@ fn charset(settings: &Settings) -> Result<(), String> {
 fn spin(settings: &Settings) -> Result<(), String> {
     let load = settings.workload.load.load();
     match settings.client.spin && !load.connects() {
-        true => Err(format!("spin: the workload {} opens no connections of this program", load.name())),
+        true => Err(format!("spin: the workload {} does not use tare's own connections", load.name())),
         false => Ok(()),
     }
 }
@@ -170,10 +179,10 @@ fn init_options(settings: &Settings) -> Result<(), String> {
     let asked = engine.init_options.join(" ");
     let found = engine_by_name(&engine.name).map_err(|e| e.to_string())?;
     if found.programs().is_empty() {
-        return Err(format!("init_options = {asked}: {} has no program that makes its files", found.name()));
+        return Err(format!("init_options = {asked}: {} has no program that creates its data directory", found.name()));
     }
     match engine.data.is_some() || engine.running.is_asked() {
-        true => Err(format!("init_options = {asked}: the data are there already, so no program makes them")),
+        true => Err(format!("init_options = {asked}: the data directory exists already")),
         false => Ok(()),
     }
 }
@@ -226,7 +235,7 @@ mod tests {
         settings.client.spin = true;
         assert_eq!(spin(&settings), Ok(()));
         settings.workload.load = AnyLoad::named("pgbench").unwrap();
-        assert_eq!(spin(&settings).unwrap_err(), "spin: the workload pgbench opens no connections of this program");
+        assert_eq!(spin(&settings).unwrap_err(), "spin: the workload pgbench does not use tare's own connections");
     }
 
     #[test]

@@ -99,9 +99,9 @@ fn checksums(conditions: &[Condition], asked: &dyn Fn(&Condition) -> Option<Bina
     let [off, on] = made.map(|made| made.into_iter().collect::<Vec<_>>().join(", "));
     (!off.is_empty() && !on.is_empty()).then(|| {
         format!(
-            "data that {on} makes have checksums on their pages, those of {off} have none: a difference between them \
-             holds that too; make them alike with init_options (--data-checksums, or --no-data-checksums from PostgreSQL \
-             18 on), or name data of one kind for each (engine.data)"
+            "data of {on} have page checksums, those of {off} do not: differences between them include this; give both \
+             the same init_options (--data-checksums, or --no-data-checksums from PostgreSQL 18 on), or name data of \
+             the same kind for each (engine.data)"
         )
     })
 }
@@ -113,8 +113,8 @@ fn given_data(conditions: &[Condition]) -> Vec<String> {
         let (engine, load) = (&settings.engine, settings.workload.load.load());
         let (Some(data), Ok(known)) = (&engine.data, engine_by_name(&engine.name)) else { continue };
         let note = format!(
-            "trials run on a copy of {}: the load makes no tables of its own there, so it must hold what {} reads, in \
-             a database called {DEFAULT_DATABASE}, and let {} in over the socket without a password",
+            "trials run on a copy of {}: the load creates no tables there, so it must contain the tables of {} in a \
+             database named {DEFAULT_DATABASE}, and accept {} on the socket without a password",
             data.display(),
             load.name(),
             known.default_user()

@@ -58,7 +58,7 @@ pub fn merge_symmetric(plan: &mut Plan, on: &Machine) -> usize {
         let kind: (Vec<(String, String)>, String) = (others, use_of(condition, on));
         if let Some(first) = known.get(&kind) {
             condition.realizable = false;
-            condition.reason = Some(format!("by the symmetry of this machine the same as {first}"));
+            condition.reason = Some(format!("equivalent to {first} by the symmetry of this machine"));
             merged += 1;
         } else {
             known.insert(kind, condition.name.clone());

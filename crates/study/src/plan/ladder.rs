@@ -34,17 +34,17 @@ fn alone(condition: &Condition) -> Option<String> {
     let load = condition.settings.workload.load.load();
     match () {
         () if !load.needs_server() => {
-            Some(format!("the workload {} has no server that rungs could share", load.name()))
+            Some(format!("the workload {} has no server that the levels could share", load.name()))
         }
         () if condition.settings.engine.running.is_asked() => {
-            Some("the study starts no server, so its trials share one anyhow".to_owned())
+            Some("the study starts no server, so all trials share one in any case".to_owned())
         }
         () if condition.settings.client.on.host.is_some() => {
-            Some("clients on another host are brought there anew for every trial".to_owned())
+            Some("clients on another host are started again for every trial".to_owned())
         }
-        () if !load.parts().is_empty() => Some("each query alone has a server of its own".to_owned()),
+        () if !load.parts().is_empty() => Some("with order = \"alone\" each query has a server of its own".to_owned()),
         () if !condition.settings.workload.load.clone().load_mut().take_warm() => {
-            Some(format!("the workload {} reads all of its data anew for every rung", load.name()))
+            Some(format!("the workload {} reads all of its data again for every level", load.name()))
         }
         () => None,
     }

@@ -18,7 +18,7 @@ pub(super) fn check(study: &Study, trials_each: usize) -> Result<(), String> {
     let conditions = conditions(study);
     if conditions > MOST_CONDITIONS {
         return Err(format!(
-            "the factors of this study make {}: at most {MOST_CONDITIONS} can be planned; leave out levels, or take \
+            "the factors of this study make {}: at most {MOST_CONDITIONS} can be planned; leave out levels, or use \
              design.kind = \"one-at-a-time\"",
             many(conditions)
         ));
@@ -50,8 +50,8 @@ pub(super) fn check_record(settings: &Settings, samples: usize, sample_s: f64) -
     let bytes = record_bytes(settings, samples, sample_s);
     match bytes > LONGEST_LINE {
         true => Err(format!(
-            "a trial of {} of {sample_s} s with {} makes a record of about {} MiB: at most {} MiB are read back; take \
-             fewer samples a trial, and more trials",
+            "a trial of {} of {sample_s} s with {} has a record of about {} MiB, but at most {} MiB can be read; use \
+             fewer samples per trial, and more trials",
             count(samples, "sample"),
             count(settings.workload.threads, "client thread"),
             bytes >> 20,

@@ -25,7 +25,7 @@ pub(super) fn begun(study: &Study, mut plan: Plan) -> Plan {
 /// The plan's note about its looks, by the blocks after which they take place.
 pub(super) fn note(looked: impl IntoIterator<Item = usize>) -> String {
     let words: Vec<String> = looked.into_iter().map(|blocks| blocks.to_string()).collect();
-    format!("it ends when its question is settled: looked at after block {}", words.join(", "))
+    format!("ends as soon as its question is decided: checked after block {}", words.join(", "))
 }
 
 /// The plan up to the next look, if all planned trials have ended and this look settles nothing. The same records

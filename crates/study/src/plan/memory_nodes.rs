@@ -48,7 +48,7 @@ pub(super) fn available(
     let confines = MemoryConfines { nodes: Some(nodes), limit_bytes: None };
     MemoryGroups::here(&confines).map(drop).map_err(|why| {
         format!(
-            "{option} spreads the buffer pool over all nodes whatever memory = {memory} says, and only a cpuset keeps \
+            "{option} spreads the buffer pool over all nodes regardless of memory = {memory}, and only a cpuset keeps \
              it on nodes {shown}: {why}; run as root, or set {option} = 0"
         )
     })

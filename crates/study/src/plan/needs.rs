@@ -133,7 +133,7 @@ pub fn fits_pool(settings: &Settings) -> Result<(), String> {
     // reads through the kernel's page cache.
     match pool > 0 && (pool as f64) < SURE * data as f64 {
         true => Err(format!(
-            "preload = \"on\" wants all of its {} in the server's memory, which has {}: give it a larger pool",
+            "preload = \"on\" needs all {} of the data in the server's memory, which has {}: use a larger pool",
             gigabytes(data),
             gigabytes(pool)
         )),
@@ -167,7 +167,7 @@ pub fn results_fit(plan: &Plan, folder: &Path) -> Result<(), String> {
     let least = PAGE.saturating_add(SAMPLE.saturating_mul(samples));
     match free_in(folder) {
         Some(free) if free < least => Err(format!(
-            "the results take about {} kB of disk, and {} has {} kB left",
+            "the results need about {} kB of disk, and {} has {} kB left",
             least / 1000,
             folder.display(),
             free / 1000

@@ -30,7 +30,8 @@ pub fn first_trials(sampling: &Sampling) -> usize {
 pub fn note(sampling: &Sampling) -> Option<String> {
     let target = sampling.target_half_width?;
     Some(format!(
-        "these trials are a pilot: then warm-up, samples and trials are chosen for 95% intervals of ±{}, within {} s",
+        "these trials are a pilot run: afterwards tare chooses warm-up, samples and trials for 95% intervals of ±{}, \
+         within {} s",
         percent(target),
         sampling.budget_s
     ))
@@ -180,20 +181,21 @@ fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: u
     let cov = |level: usize| worst.covs.get(level).map_or_else(|| "unknown".to_owned(), |cov| percent(*cov));
     let warmup = match decision.extra_warmup_runs {
         _ if decision.pilot_counts => String::new(),
-        0 => format!(" after {:.3} s of warm-up in place of {:.3} s", decision.warmup_s, sampling.warmup_s),
+        0 => format!(" after {:.3} s of warm-up instead of {:.3} s", decision.warmup_s, sampling.warmup_s),
         runs => format!(" after {} more of warm-up", count(runs, "run")),
     };
-    let discarded = if decision.pilot_counts { "" } else { ", for the pilot was still warming up and does not count" };
+    let discarded =
+        if decision.pilot_counts { "" } else { ", because the pilot was still warming up and does not count" };
     let found = &worst.found;
     let outcome = if found.reaches_target {
         format!("for an interval of ±{} or less", percent(target))
     } else {
         let (fits, budget_s) = (percent(found.relative_half_width), sampling.budget_s);
-        format!("which is what fits into {budget_s:.0} s and gives ±{fits}; ±{} was requested", percent(target))
+        format!("as many as fit into {budget_s:.0} s, for ±{fits} instead of the requested ±{}", percent(target))
     };
     format!(
-        "Counts were chosen after a pilot of {} a condition: the least steady is {} at {} (within trials {}, between \
-         trials {}), so {} of {}{warmup}{discarded}, {outcome}.",
+        "A pilot of {} per condition set the counts: the least steady is {} at {} (within trials {}, between trials \
+         {}), so {} of {}{warmup}{discarded}, {outcome}.",
         count(pilot, "trial"),
         worst.case.metric,
         worst.case.condition,

@@ -97,7 +97,10 @@ fn what_does_not_fit_into_the_time_is_said() {
     let (plan, records) = pilot(&study, lucky);
     let decision = extended(&study, &plan, &records).unwrap().decision.unwrap();
     assert_eq!(decision.trials, 10, "{decision:?}");
-    assert!(decision.half_width.unwrap() > 0.03 && decision.reason.contains("what fits into 80 s"), "{decision:?}");
+    assert!(
+        decision.half_width.unwrap() > 0.03 && decision.reason.contains("as many as fit into 80 s"),
+        "{decision:?}"
+    );
 }
 
 #[test]

@@ -35,18 +35,18 @@ pub(super) fn available(
     }
     let load = settings.workload.load.load();
     if !load.needs_server() || settings.engine.running.is_asked() {
-        return Err(format!("pool_memory = {pool} is set where a server is started, and none is"));
+        return Err(format!("pool_memory = {pool} is set when a server is started, but this study starts none"));
     }
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
     match engine.pool_memory() {
         PoolMemory::AsTheRest => Err(format!(
-            "pool_memory = {pool}: the cache of {} is memory of its process as any other; set memory in its place",
+            "pool_memory = {pool}: the cache of {} is ordinary memory of its process; set memory instead",
             engine.name()
         )),
         PoolMemory::Interleaved(option) => interleaved(option, memory, pool, all, settings),
-        PoolMemory::Shared if here && !geteuid().is_root() => {
-            Err(format!("pool_memory = {pool}: only root may give the shared memory of a server a policy; run as root"))
-        }
+        PoolMemory::Shared if here && !geteuid().is_root() => Err(format!(
+            "pool_memory = {pool}: only root can set the memory policy of a server's shared memory; run as root"
+        )),
         PoolMemory::Shared => Ok(()),
     }
 }
@@ -74,7 +74,7 @@ fn interleaved(
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
     match engine.spreads_memory(&settings.engine.options, "") {
         Some(_) => Ok(()),
-        None => Err(format!("pool_memory = {pool} takes {option} = ON, and the study turns it off")),
+        None => Err(format!("pool_memory = {pool} needs {option} = ON, but the study turns it off")),
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
     let race = Race { budget_s: Some(budget_s), ..Race::of(candidates, QUESTION, study.sampling.seed) };
     let mut raced = begun(plan, race);
     raced.notes.push(format!(
-        "a race: conditions that are shown not to be the best are dropped from block {FIRST_LOOK} on, and the others \
-         have their time; what it shows is said as if none were"
+        "a race: from block {FIRST_LOOK} on, conditions that are shown not to be the best are dropped, and the others \
+         get their time; the results are reported as if none had been dropped"
     ));
     raced
 }

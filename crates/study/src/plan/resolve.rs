@@ -50,7 +50,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     pool_memory::fold(&mut conditions);
     let hosts = (place == Where::Here).then(ClientHosts::default);
     if hosts.is_none() && conditions.iter().any(|c| c.settings.client.on.host.is_some()) {
-        notes.push("which CPUs the clients get is only known where client.host can be asked".to_owned());
+        notes.push("the CPUs of the clients are known only if client.host can be reached".to_owned());
     }
     let plan_one = |condition: &Condition| {
         limits::check_wanted()?;
@@ -301,15 +301,15 @@ pub fn placement(settings: &Settings, on: &Machine, hosts: Option<&ClientHosts>)
 fn check(settings: &Settings) -> Result<(), String> {
     settings.workload.load.load().clients_elsewhere()?;
     if settings.engine.running.is_asked() {
-        return Err("clients on another host drive a server that is started here: leave out socket and host, or \
-                    client.host"
+        return Err("clients on another host need a server that tare starts here: leave out socket and host, or \
+            client.host"
             .into());
     }
     if settings.engine.transport != Transport::Tcp {
-        return Err("clients on another host come by TCP: set engine.transport = \"tcp\"".into());
+        return Err("clients on another host connect by TCP: set engine.transport = \"tcp\"".into());
     }
     match settings.placement.pairing {
         Pairing::None => Ok(()),
-        pairing => Err(format!("pairing {pairing} is about threads of one host, and client.host is another")),
+        pairing => Err(format!("pairing {pairing} needs clients and server on one host, but client.host is another")),
     }
 }

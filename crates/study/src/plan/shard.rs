@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Why a machine cannot run a shard of a study.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ShardError {
-    #[error("this machine cannot do {condition}, of which the study's schedule has trials: {reason}")]
+    #[error("this machine cannot run {condition}, which is in the study's schedule: {reason}")]
     CannotDo { condition: String, reason: String },
 }
 
@@ -22,7 +22,7 @@ pub fn part(whole: &Plan, here: &Plan, blocks: &BTreeSet<usize>) -> Result<Plan,
         let found = here.conditions.iter().find(|condition| condition.name == name);
         if !found.is_some_and(|condition| condition.realizable) {
             let reason = found.and_then(|condition| condition.reason.clone());
-            let unknown = || "it is another study here".to_owned();
+            let unknown = || "on this machine it would be a different study".to_owned();
             return Err(ShardError::CannotDo { condition: name.to_owned(), reason: reason.unwrap_or_else(unknown) });
         }
     }
@@ -78,6 +78,6 @@ mod tests {
     #[test]
     fn a_machine_that_lacks_a_condition_is_refused_with_the_reason() {
         let error = part(&plan(&[true, true], 2), &plan(&[true, false], 2), &[0].into()).unwrap_err();
-        assert!(error.to_string().contains("cannot do c1") && error.to_string().contains("no second node"), "{error}");
+        assert!(error.to_string().contains("cannot run c1") && error.to_string().contains("no second node"), "{error}");
     }
 }

@@ -20,7 +20,7 @@ pub enum TaskError {
     #[error("the plan has no condition {0}")]
     NoSuchCondition(String),
     /// The plan was written before plans contained the settings of their trials.
-    #[error("the plan does not hold what its trials run with: it was made by tare before plans did (schema 1)")]
+    #[error("the plan does not contain the settings of its trials: an old version of tare wrote it (schema 1)")]
     OldPlan,
     /// A setting of the plan is invalid.
     #[error(transparent)]
@@ -67,7 +67,7 @@ pub struct OtherMachine(pub Vec<Change>);
 impl fmt::Display for OtherMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let changes: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        write!(f, "this machine is not as the plan was made for: {}", changes.join("; "))
+        write!(f, "this machine differs from the one that the plan was made for: {}", changes.join("; "))
     }
 }
 

@@ -16,21 +16,21 @@ use thiserror::Error;
 pub enum Apart {
     #[error("as requested")]
     Asked,
-    #[error("the load is fixed work, and not one that runs for a time")]
+    #[error("the load is a fixed amount of work, not a fixed time")]
     FixedWork,
     #[error("clients that keep to a rate cannot rest while the other side is measured")]
     Rate,
     #[error("it changes settings of the whole machine")]
     Machine,
-    #[error("not both sides are servers that tare starts, with their clients, on this host")]
+    #[error("tare does not start both servers and their clients on this host")]
     NotOurs,
-    #[error("perf records the whole machine, and so both sides")]
+    #[error("perf records the whole machine, and therefore both sides")]
     Recorded,
     /// The server's deferred work for its writes would run during the other side's samples.
     #[error("the load writes")]
     Writes,
     /// The scheduler decides from what it observes over some tenths of a second.
-    #[error("where threads run is left to the operating system, which would decide otherwise in short turns")]
+    #[error("the operating system places the threads, and would place them differently in short turns")]
     LeftToTheOs,
     #[error("both servers need about {} of memory, and there are {}", gigabytes(*.both_bytes), gigabytes(*.here_bytes))]
     Memory { both_bytes: u64, here_bytes: u64 },

@@ -51,7 +51,7 @@ const SAMPLES_DIFFER: f64 = 0.01;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TooShort {
     #[error(
-        "the least that answers anything takes {}, {} of that for the data, and {} were given",
+        "the shortest useful run takes {} ({} of that for the data), but the limit is {}",
         minutes(*least_s), minutes(*data_s), minutes(*asked_s)
     )]
     Least {
@@ -309,22 +309,22 @@ fn notes(
     rungs: Option<&Rungs>,
 ) -> Vec<String> {
     let (before, after) = (&whole.sampling, &cut.sampling);
-    let mut changes = vec![format!("{} in place of {}", count(made.trials.len(), "trial"), all.trials.len())];
+    let mut changes = vec![format!("{} instead of {}", count(made.trials.len(), "trial"), all.trials.len())];
     let mut changed = |is: bool, what: String| changes.extend(is.then_some(what));
-    changed(before.trials != after.trials, format!("{} a condition in place of {}", after.trials, before.trials));
+    changed(before.trials != after.trials, format!("{} per condition instead of {}", after.trials, before.trials));
     changed(
         before.sample_s != after.sample_s,
-        format!("samples of {:.0} s in place of {:.0} s", after.sample_s, before.sample_s),
+        format!("samples of {:.0} s instead of {:.0} s", after.sample_s, before.sample_s),
     );
     changed(
         before.samples != after.samples,
-        format!("{} a trial in place of {}", count(after.samples, "sample"), before.samples),
+        format!("{} per trial instead of {}", count(after.samples, "sample"), before.samples),
     );
     let shared = cut.design.ladder.as_ref().filter(|_| cut.design.ladder != whole.design.ladder);
     changed(
         shared.is_some(),
         format!(
-            "one warm server a block for all levels of {}, which then share its luck, and no captures",
+            "one warm server per block for all levels of {}, which then share its luck, and no captures",
             shared.map_or("", |ladder| ladder)
         ),
     );
@@ -334,13 +334,16 @@ fn notes(
     if let Some(Rungs { factor, at_once, .. }) = rungs {
         let of = whole.factors.iter().find(|known| known.name == *factor).map_or(0, |known| known.levels.len());
         let stage = rungs::STAGE;
-        changed(true, format!("{at_once} of {of} {factor} a block, every {stage} blocks those around the best so far"));
+        changed(
+            true,
+            format!("{at_once} of {of} {factor} per block, every {stage} blocks those around the best so far"),
+        );
     }
     let warm = |study: &Study| study.load_keys.iter().find(|(key, _)| key == WARMUP_LIMIT).map(|(_, v)| v.to_string());
     if let (Some(was), Some(is)) = (warm(whole), warm(cut))
         && was != is
     {
-        changed(true, format!("{is} s of warming up in place of {was} s"));
+        changed(true, format!("{is} s of warm-up instead of {was} s"));
     }
     for entry in enough_words(cut, &made.conditions) {
         changed(true, entry);
@@ -352,7 +355,7 @@ fn notes(
         shown(cut, made),
         shown(whole, all)
     );
-    vec![format!("cut to fit {}: {}", minutes(made.estimated_s), changes.join("; ")), power]
+    vec![format!("shortened to fit {}: {}", minutes(made.estimated_s), changes.join("; ")), power]
 }
 
 /// The warm-ups that were limited to what is sufficient, in words, for settings that a condition here has.
@@ -370,7 +373,7 @@ fn enough_words(cut: &Study, conditions: &[PlannedCondition]) -> Vec<String> {
         let of: Vec<String> = of.iter().map(word).collect();
         let all = if of.is_empty() { "all settings".to_owned() } else { of.join(" ") };
         let runs = runs.first()?.levels.first()?.number()?;
-        Some(format!("at most {} of warming up with {all}", count(runs as usize, "run")))
+        Some(format!("at most {} of warm-up with {all}", count(runs as usize, "run")))
     };
     entries.filter_map(words).collect()
 }

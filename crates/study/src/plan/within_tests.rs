@@ -94,7 +94,7 @@ fn a_cut_ladder_is_climbed_towards_its_peak_until_its_question_is_settled() {
 
 /// A study of seven blocks whose question is settled from the beginning.
 fn ends_at_a_look(study: &Study, plan: &Plan) {
-    assert!(plan.notes.iter().any(|note| note.ends_with("looked at after block 4, 7")), "{:?}", plan.notes);
+    assert!(plan.notes.iter().any(|note| note.ends_with("checked after block 4, 7")), "{:?}", plan.notes);
     let flat = |_: usize, _: &Levels| 1.0;
     // There is no look after two blocks.
     let grown = rungs::extended(study, plan, &measured(plan, flat), |_, _| true).unwrap();
@@ -178,7 +178,7 @@ fn what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() {
     assert_eq!((study.sampling.trials, plan.trials.len(), study.design.ladder), (4, 12, None));
     assert!(plan.within.unwrap().levels.is_empty());
     let short = cut("numa-scaling", D, &["sampling.within_s=1200"]).unwrap_err();
-    assert!(short.to_string().contains("for the data, and 20 min were given"), "{short}");
+    assert!(short.to_string().contains("for the data), but the limit is 20 min"), "{short}");
 }
 
 /// Builds are named by their differences, while the study's own conditions have the paths as names.
@@ -219,7 +219,7 @@ fn warming_up_that_is_enough_buys_restarts_of_a_study_of_spread() {
         let enough = if hash_index == "ON" { "8" } else { "1" };
         assert_eq!(condition.settings["workload.warmup_runs"].to_string(), enough, "{}", condition.name);
     }
-    assert!(plan.notes[0].contains("at most 1 run of warming up with option.innodb_adaptive_hash_index=OFF"));
+    assert!(plan.notes[0].contains("at most 1 run of warm-up with option.innodb_adaptive_hash_index=OFF"));
     // A shorter warm-up stays, and the uncut study warms up as it says.
     let sets = ["workload.warmup_runs=5", "sampling.within_s=14400"];
     let (_, plan) = cut("single-thread-stability", "package:2 core:8 pu:1", &sets).unwrap();

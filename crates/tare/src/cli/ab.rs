@@ -24,12 +24,12 @@ use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::{Fingerprint, Machine};
 
-/// Is B different from A? Pairs of trials in random order until it is settled, at 5% of false alarms
+/// Is B different from A? Runs pairs of trials in random order until it is decided, with 5% false alarms
 ///
-/// Each pair is one fresh trial of each side; which of them runs first is drawn at random, and what the place in the
-/// pair does is estimated and taken out. It is settled when the interval of B/A excludes 1 (faster, slower) or lies
-/// within the minimum effect (equivalent). Exit codes: 0 faster or equivalent, 1 B is slower, 5 undecided when the
-/// budget is spent.
+/// Each pair is one fresh trial of each side; which of them runs first is random, and the effect of the order is
+/// estimated and removed. The comparison is decided when the interval of B/A excludes 1 (faster, slower) or lies within
+/// the minimum effect (equivalent). Exit codes: 0 faster or equivalent, 1 B is slower, 5 undecided when the budget is
+/// spent.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AbArgs {
@@ -37,44 +37,47 @@ pub struct AbArgs {
     /// factor with a level
     #[arg(long, value_name = "SIDE", value_parser = side, required_unless_present_any = ["resume", "certify", "study"])]
     a: Option<Side>,
-    /// The candidate, written the same way; the same as --a measures the tool and the machine (A/A)
+    /// The candidate, written the same way; if it equals --a, the comparison measures the noise of tool and machine
+    /// (A/A)
     #[arg(long, value_name = "SIDE", value_parser = side, conflicts_with = "certify",
         required_unless_present_any = ["resume", "certify", "study"])]
     b: Option<Side>,
-    /// The study that the sides are measured on, a file or a built-in name; its own factors are left out, and its
-    /// [decide] says what is not said here [default: side-by-side; first-look for placements]
+    /// The study to measure the sides with, a file or a built-in name; its own factors are left out, and its [decide]
+    /// applies where no option is given [default: side-by-side; first-look for placements]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     #[command(flatten)]
     on: MeasuredArgs,
-    /// A metric that the change cannot touch (may be repeated): where it moves, nothing is claimed. The probes next to
-    /// the samples are such controls by themselves
+    /// A metric that the change cannot affect (may be repeated): if it changes, there is no verdict. The probes next to
+    /// the samples are controls by default
     #[arg(long = "control", value_name = "NAME", conflicts_with = "certify")]
     controls: Vec<String>,
     /// The smallest change of interest; smaller ones count as equivalent [default: 2%]
     #[arg(long, value_name = "PCT", value_parser = effect)]
     minimum_effect: Option<f64>,
-    /// The time for all trials, such as 30min, 90s or 2h [default: until it is settled; with --certify 30min]
+    /// The time for all trials, such as 30min, 90s or 2h [default: until it is decided; with --certify 30min]
     #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     budget: Option<f64>,
-    /// Sessions that it is made of, each one run: this is the first, --resume makes the next. From 5 on the verdict is
-    /// one over sessions
+    /// Number of sessions, each one run: this is the first, --resume runs the next. From 5 on, the verdict is over
+    /// sessions
     #[arg(long, value_name = "N", value_parser = sessions, conflicts_with = "certify")]
     sessions: Option<usize>,
-    /// Measure A against itself and against copies of itself in place of B: how often comparisons are wrong on this
-    /// machine, and which change they can decide in 10, 30 and 60 minutes. Kept, and said alongside every verdict
+    /// Compare A with itself and with copies of itself instead of B: shows how often comparisons are wrong on this
+    /// machine, and which change they can decide in 10, 30 and 60 minutes. The result is stored and shown with every
+    /// verdict
     #[arg(long)]
     certify: bool,
-    /// With --certify: another link of A's sources, binary=PATH or 'command=PROGRAM ARGS'; what it moves is no change
+    /// With --certify: another link of A's sources, binary=PATH or 'command=PROGRAM ARGS'; differences between the two
+    /// come from the layout of the program
     #[arg(long, value_name = "SIDE", value_parser = side, requires = "certify")]
     relinked: Option<Side>,
     #[command(flatten)]
     turns: TurnsArgs,
-    /// Run both sides of a pair at the same time, each on one half of the machine, the halves exchanged at random:
-    /// noise of the machine meets both. The ratio is one under contention
+    /// Run both sides of a pair at the same time, each on one half of the machine, with the halves exchanged at random:
+    /// noise of the machine affects both. The ratio is measured under contention
     #[arg(long, conflicts_with_all = ["certify", "resume", "interleave", "no_interleave"])]
     duet: bool,
-    /// Show both sides with where their threads run and what a pair takes, and start nothing
+    /// Show both sides, where their threads run and how long a pair takes, and start nothing
     #[arg(long, conflicts_with_all = ["certify", "resume"])]
     dry_run: bool,
     /// With --dry-run: plan for a described machine, for example "node:4 core:8 pu:2", or an hwloc XML file
@@ -83,14 +86,14 @@ pub struct AbArgs {
     /// Where the results go [default: tare-results/ab-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted comparison, by the rule that it began with, or with its next session
+    /// Resume an interrupted comparison with its original rule, or run its next session
     #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "budget",
         "seed", "set", "controls", "sessions", "certify", "minimum_effect", "interleave", "no_interleave"])]
     resume: Option<PathBuf>,
-    /// Use a study, or results, that others own or may write to: programs that they name run as you
+    /// Use a study or results that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
-    /// Wait while another run has this machine, in place of ending
+    /// Wait while another run uses this machine, instead of ending
     #[arg(long, conflicts_with = "certify")]
     wait: bool,
     /// Print one JSON document on standard output; the line after each pair still goes to standard error
@@ -163,12 +166,12 @@ fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
         |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
     match &run.plan.settle {
         None => {
-            let advice = format!("go on with: tare run --resume {}", path.display());
-            return no_comparison("this is no comparison of two sides", advice);
+            let advice = format!("resume with: tare run --resume {}", path.display());
+            return no_comparison("this is not a comparison of two sides", advice);
         }
         Some(rule) if rule.certify => {
-            let advice = "what was measured is kept; measure more with: tare ab --certify".to_owned();
-            return no_comparison("a side against itself is not gone on with", advice);
+            let advice = "the measurements are kept; measure more with: tare ab --certify".to_owned();
+            return no_comparison("a comparison of a side with itself cannot be resumed", advice);
         }
         Some(_) => {}
     }
@@ -221,7 +224,7 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
             note(&format!("results: {path}{drawn}"));
             match end? {
                 RunEnd { left, .. } if left > 0 => {
-                    note(&format!("interrupted; go on with: tare ab --resume {path}"));
+                    note(&format!("interrupted; resume with: tare ab --resume {path}"));
                     Ok(Exit::Interrupted)
                 }
                 _ => {
@@ -234,7 +237,7 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
         }
         None => {
             end?;
-            note(&format!("interrupted before the first pair; go on with: tare ab --resume {path}"));
+            note(&format!("interrupted before the first pair; resume with: tare ab --resume {path}"));
             Ok(Exit::Interrupted)
         }
     }
@@ -245,7 +248,7 @@ fn advice(ab: &Ab) -> Option<String> {
     match (ab.verdict, ab.stop, ab.to_go) {
         (AbVerdict::Undecided, Some(Stop::Budget), ToGo::Pairs { about, .. }) => {
             let budget_s = ab.elapsed_s + about as f64 * ab.pair_s;
-            Some(format!("to decide it: a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()))
+            Some(format!("a larger budget may decide it: --budget {:.0}min", (budget_s / 60.0).ceil()))
         }
         _ => None,
     }
@@ -258,7 +261,7 @@ fn exit_of(ab: &Ab, records: &[TrialRecord], path: &str) -> Result<Exit, Problem
         AbVerdict::Undecided if ab.pairs == 0 && ab.lost > 0 => Err(no_result(ab, records, path)),
         AbVerdict::Undecided if ab.stop == Some(Stop::Session) => {
             note(&format!(
-                "session {} of {} is over; make the next one, after a restart of the machine where you can, with: tare ab \
+                "session {} of {} is over; run the next one, if possible after a restart of the machine, with: tare ab \
                  --resume {path}",
                 ab.rule.begun.len(),
                 ab.rule.sessions
@@ -277,12 +280,12 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &str) -> Problem {
             .at(path)
             .expected(format!("one of: {}", measured.iter().copied().collect::<Vec<_>>().join(", ")))
             .advised(tare_text::nearest(name, measured.iter().copied()).map(|near| format!("did you mean `{near}`?"))),
-        None => Problem::new(Exit::TrialFailed, "no pair has a result: trials failed for good")
+        None => Problem::new(Exit::TrialFailed, "no pair has a result: all trials failed")
             .at(format!("{path}/trials.jsonl"))
             .advice(match ab.by_turns {
                 true => format!(
-                    "read the reasons with: tare show {path}; where the two servers are in each other's way, run one \
-                     trial after the other: --no-interleave"
+                    "read the reasons with: tare show {path}; if the two servers disturb each other, run one trial \
+                     after the other: --no-interleave"
                 ),
                 false => format!("read the reasons with: tare show {path}"),
             }),

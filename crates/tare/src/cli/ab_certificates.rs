@@ -22,7 +22,7 @@ pub fn keep(certificate: Certificate) -> Result<String, Problem> {
     all.push(certificate);
     let oldest = all.len().saturating_sub(MOST);
     let text = serde_json::to_vec(&all[oldest..])
-        .map_err(|e| Problem::new(Exit::Machine, format!("cannot write what was measured: {e}")))?;
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot write the measured values: {e}")))?;
     folder.write(NAME, &text).map_err(StateError::from)?;
     Ok(folder.path().join(NAME).display().to_string())
 }

@@ -46,7 +46,7 @@ pub fn run(
     let Some(metric) = found.iter().find_map(|found| found.metric.clone()) else {
         return match interrupted {
             true => Ok(Exit::Interrupted),
-            false => Err(Problem::new(Exit::TrialFailed, "no pair counts: trials failed for good")
+            false => Err(Problem::new(Exit::TrialFailed, "no pair counts: trials failed")
                 .at(found.iter().filter_map(|own| own.against.reason.clone()).collect::<Vec<_>>().join("; "))
                 .advice(format!("read the reasons in the folders below {}", out.display()))),
         };
@@ -85,7 +85,7 @@ fn against_all(
     for (twin, other) in twins {
         let measured = match other {
             Err(reason) => Measured::Without(reason.clone()),
-            Ok(_) if interrupted => Measured::Without("interrupted before it".to_owned()),
+            Ok(_) if interrupted => Measured::Without("interrupted before this comparison".to_owned()),
             Ok(other) => run.against(*twin, ab_sides::study(base.clone(), own, other)?, out)?,
         };
         let (kept, why) = match measured {
@@ -112,10 +112,10 @@ impl Run<'_> {
     /// Runs pairs of a study whose two sides are equal until their time is over.
     fn against(&self, twin: Twin, study: Study, out: &Path) -> Result<Measured, Problem> {
         let (name, what) = match twin {
-            Twin::Same => ("same", "A against itself"),
-            Twin::Copy => ("copy", "A against a copy of its program at another path"),
-            Twin::Layout => ("layout", "A against itself with a larger environment, which moves the stack"),
-            Twin::Relinked => ("relinked", "A against another link of the same sources"),
+            Twin::Same => ("same", "comparing A with itself"),
+            Twin::Copy => ("copy", "comparing A with a copy of its program at another path"),
+            Twin::Layout => ("layout", "comparing A with itself in a larger environment, which moves the stack"),
+            Twin::Relinked => ("relinked", "comparing A with another link of the same sources"),
         };
         note(what);
         let planned = unless_interrupted(study_file::planned(study, self.machine, Where::Here, true))?;

@@ -38,13 +38,15 @@ pub fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> 
     let (study, mut plan) = settle_of(decide, (study, plan), (machine, place))?;
     if is_against_itself(&plan) {
         plan.notes.push(
-            "both sides set the same: this measures the tool and the machine (A/A), and whatever differs is chance"
+            "both sides have the same settings: this measures the noise of tool and machine (A/A); every difference is \
+             chance"
                 .to_owned(),
         );
     }
     if study.sampling.probe.adjusts().is_some() {
         plan.notes.push(
-            "pairs are adjusted by no probe: it is recorded, and a control where neither side can move it".to_owned(),
+            "pairs are not adjusted by a probe: it is recorded, and serves as a control if neither side can change it"
+                .to_owned(),
         );
     }
     Ok((study, plan))

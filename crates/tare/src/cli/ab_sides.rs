@@ -95,10 +95,10 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     let are_commands = |sides: &[Side]| sides.iter().any(|side| side.is("command"));
     if are_commands(a) != are_commands(b) {
         return Err(Problem::new(Exit::Usage, "one side is a command and the other is not")
-            .expected("'command=PROGRAM ARGS' for both sides, or for none"));
+            .expected("'command=PROGRAM ARGS' for both sides or neither"));
     }
     let words = |sides: &[Side]| match sides {
-        [] => "as it is".to_owned(),
+        [] => "unchanged".to_owned(),
         sides => sides.iter().map(Side::to_string).collect::<Vec<_>>().join(" "),
     };
     let condition = |letter: &str, sides: &[Side]| {
@@ -110,9 +110,9 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     study.compare("ab", title, vec![condition("a", a), condition("b", b)]);
     for (name, side) in a.iter().map(|side| ("--a", side)).chain(b.iter().map(|side| ("--b", side))) {
         study.asked_options.extend(side.factor.strip_prefix("option.").map(str::to_owned));
-        study
-            .apply(&mut study.base.clone(), &side.factor, &side.value())
-            .map_err(|expected| Problem::new(Exit::Usage, format!("{side} is no side")).at(name).expected(expected))?;
+        study.apply(&mut study.base.clone(), &side.factor, &side.value()).map_err(|expected| {
+            Problem::new(Exit::Usage, format!("{side} is not a side")).at(name).expected(expected)
+        })?;
     }
     Ok(study)
 }
@@ -129,7 +129,7 @@ pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Pro
                 .expected("--a SIDE and --b SIDE, or a study whose [decide] has a and b")
         })?;
         side(text).map_err(|expected| {
-            Problem::new(Exit::Usage, format!("{text} is no side")).at(format!("side {letter}")).expected(expected)
+            Problem::new(Exit::Usage, format!("{text} is not a side")).at(format!("side {letter}")).expected(expected)
         })
     };
     let (a, b) = (read("a", &decide.a)?, read("b", &decide.b)?);
@@ -137,7 +137,7 @@ pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Pro
     let study = self::study(study, &[a], &[b])?;
     let study = match (decide.duet, decide.interleave) {
         (true, Some(true)) => {
-            return Err(Problem::new(Exit::Usage, "a duet and samples that take turns exclude each other")
+            return Err(Problem::new(Exit::Usage, "--duet and samples that take turns cannot be combined")
                 .expected("one of duet and interleave"));
         }
         (true, _) => ab_together::on_halves(study, machine)?,
@@ -177,7 +177,7 @@ fn idles(study: &Study) -> bool {
 pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
     let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
     let (Some(a), Some(b)) = (side("a"), side("b")) else {
-        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
+        return Err(Problem::new(Exit::Machine, "a side cannot be run on this machine").at(plan.notes.join("; ")));
     };
     if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
         let reason = missing.reason.clone().unwrap_or_default();
@@ -186,8 +186,8 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
             .at(reason)
             .advice(match missing.levels.contains_key("binary") {
                 true => {
-                    "see what this machine has with `tare studies --engines`; a program that is no server is a \
-                         side as command=PROGRAM"
+                    "see what this machine has with `tare studies --engines`; write a program that is not a server as \
+                     command=PROGRAM"
                 }
                 false => "see what this machine has with `tare studies --engines` and `tare topo`",
             }));

@@ -20,9 +20,9 @@ const INTERLEAVE: &str = "--interleave";
 /// How the samples of a pair lie.
 #[derive(Debug, Args)]
 pub struct TurnsArgs {
-    /// Start the servers of both sides of a pair, and let short samples of them take turns, so that noise of the
-    /// machine meets both; an error where that cannot be [default: where it can, the load only reads and each
-    /// thread is bound to one PU]
+    /// Start the servers of both sides of a pair and let short samples of them take turns, so that noise of the machine
+    /// affects both; an error if this is not possible [default: if it is possible, the load only reads and each thread
+    /// is bound to one PU]
     #[arg(long)]
     interleave: bool,
     /// Run one trial after the other
@@ -77,9 +77,9 @@ pub fn settle_turns(
 pub fn on_halves(mut study: Study, machine: &Machine) -> Result<Study, Problem> {
     fits_on_halves(&study)?;
     let halves = halves(machine).ok_or_else(|| {
-        Problem::new(Exit::Machine, "this machine has no two like halves for --duet")
+        Problem::new(Exit::Machine, "this machine cannot be divided into two equal halves for --duet")
             .at(format!("{} cores, {} PUs", machine.core_count(), machine.pu_count()))
-            .expected("two like packages, NUMA nodes, last-level caches or cores; two PUs of one core share it")
+            .expected("two equal packages, NUMA nodes, last-level caches or cores; two PUs of one core are not enough")
             .advice("compare one after the other, without --duet")
     })?;
     study.base.placement = Placement { memory: study.base.placement.memory.clone(), ..Placement::default() };
@@ -109,10 +109,10 @@ pub fn of_plan(plan: &Plan) -> Option<Duet> {
 fn refused(option: &str, why: Apart) -> Problem {
     let advice = match why {
         Apart::FixedWork => "name a load such as read_only with --load",
-        Apart::Rate => "take out rate and slo",
-        Apart::Machine => "take them out",
+        Apart::Rate => "remove rate and slo",
+        Apart::Machine => "remove them",
         Apart::NotOurs => "name programs",
-        Apart::Recorded => "take its captures out",
+        Apart::Recorded => "remove its captures",
         Apart::LeftToTheOs => "bind each thread on both sides",
         Apart::Memory { .. } => "give the servers less",
         Apart::Asked | Apart::Writes => "name a load that reads",
@@ -127,7 +127,7 @@ fn refused_as(option: &str, what: &str, advice: &str) -> Problem {
 /// Refuses a study if `can` fails for one of its conditions.
 fn each_can(study: &Study, option: &str, can: fn(&Settings) -> Result<(), Apart>) -> Result<(), Problem> {
     let conditions = design::conditions(study)
-        .map_err(|expected| Problem::new(Exit::Usage, "a side cannot be set as it is written").expected(expected))?;
+        .map_err(|expected| Problem::new(Exit::Usage, "a side has an invalid value").expected(expected))?;
     conditions.iter().try_for_each(|condition| can(&condition.settings)).map_err(|why| refused(option, why))
 }
 
@@ -135,7 +135,7 @@ fn fits_on_halves(study: &Study) -> Result<(), Problem> {
     let places = ["placement", "nodes", "caches", "bind", "pairing"];
     let named = study.conditions.iter().flatten().map(|factor| factor.name.as_str());
     if named.clone().any(|name| PLACES.contains(&name) || places.contains(&name)) {
-        let why = "it places both sides itself, so a placement cannot be a side";
+        let why = "a duet places both sides itself, so a placement cannot be a side";
         return Err(refused_as(DUET, why, "compare builds or options"));
     }
     each_can(study, DUET, together::at_once)

@@ -34,7 +34,7 @@ pub fn twins(
     Folder::open_or_create(out, trust)?;
     let command = own.iter().find(|side| side.factor_name() == "command");
     let (copy, layout) = match command {
-        Some(command) => (copied_command(command.level(), out), Err("a command's environment is its own".to_owned())),
+        Some(command) => (copied_command(command.level(), out), Err("a command has its own environment".to_owned())),
         None if matches!(study.base.workload.load, AnyLoad::Counters(_)) => {
             (Err("this load has no server".to_owned()), Err("this load has no server".to_owned()))
         }
@@ -58,7 +58,7 @@ pub fn remove(out: &Path) {
 
 fn copied_command(command: &str, out: &Path) -> Result<Side, String> {
     let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
-    let found = found(program).ok_or_else(|| format!("{program} is no file that could be copied"))?;
+    let found = found(program).ok_or_else(|| format!("{program} is not a file that can be copied"))?;
     let name = found.file_name().ok_or("the program has no name")?;
     let copy = place(out)?.join(name);
     copied(found.clone(), copy.clone()).map_err(|error| format!("cannot copy {}: {error}", found.display()))?;
@@ -76,7 +76,7 @@ fn found(program: &str) -> Option<PathBuf> {
 
 fn copied_server(study: &Study, own: &[Side], out: &Path) -> Result<Side, String> {
     if own.iter().any(|side| matches!(side.factor_name(), "build" | "engine")) {
-        return Err("name the program with binary=PATH, of which a copy can be made".to_owned());
+        return Err("name the program with binary=PATH, so that it can be copied".to_owned());
     }
     let engine = engine_by_name(&study.base.engine.name).map_err(|error| error.to_string())?;
     let named = own.iter().find(|side| side.factor_name() == "binary").map(|side| PathBuf::from(side.level()));
@@ -97,7 +97,7 @@ fn place(out: &Path) -> Result<PathBuf, String> {
 /// Copies a program and links everything around it, because a server finds messages and scripts relative to its path.
 fn with_its_tree(program: &Path, place: &Path) -> io::Result<PathBuf> {
     let program = fs::canonicalize(program)?;
-    let missing = || io::Error::new(io::ErrorKind::InvalidInput, "it lies in no folder");
+    let missing = || io::Error::new(io::ErrorKind::InvalidInput, "it is not in a folder");
     let bin = program.parent().ok_or_else(missing)?;
     let tree = bin.parent().ok_or_else(missing)?;
     let name = |path: &Path| path.file_name().map(ToOwned::to_owned).ok_or_else(missing);

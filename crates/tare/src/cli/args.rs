@@ -20,7 +20,7 @@ struct Args {
 
 const AFTER_HELP: &str = "\
 Start here:
-  tare run                          what placement does here, on embedded SQLite
+  tare run                          the effect of placement, on embedded SQLite
   tare run --engine mariadb         the same on a private MariaDB
   tare topo                         the machine, and which pairings it has
   tare studies                      the built-in studies
@@ -57,15 +57,15 @@ enum Command {
     Repair(super::repair::Repair),
     /// Drive load against any running server, bound thread by thread
     Load(Box<super::load::LoadCommand>),
-    /// Measure this machine's noise sources and say what removes them
+    /// Measure this machine's noise sources and show how to remove them
     Doctor(super::doctor::DoctorArgs),
-    /// Put machine settings back after a run that was killed
+    /// Restore machine settings after a run was killed
     Restore(super::restore::RestoreArgs),
-    /// Say which programs are here and which packages bring the others; install them on request
+    /// Show which programs are installed and which packages contain the others; install them on request
     Setup(super::setup::SetupArgs),
-    /// Show what takes disk, and remove prepared data; results only when they are named
+    /// Show disk use and remove prepared data; results only if they are named
     Clean(super::clean::CleanArgs),
-    /// Print completions for a shell, to be put where that shell looks for them
+    /// Print completions for a shell, to save where that shell looks for them
     Completions(super::man::CompletionsArgs),
     /// Write the manual pages into a directory (for packages)
     #[command(hide = true)]

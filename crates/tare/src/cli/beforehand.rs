@@ -28,10 +28,13 @@ pub fn is_wanted(plan: &Plan, yes: bool, shorter: Option<String>) -> Result<bool
     let time = duration(plan.estimated_s);
     let shorter = shorter.map_or(String::new(), |shorter| format!("; shorter: {shorter}"));
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        return Err(Problem::new(Exit::Usage, format!("this takes about {time}, and there is no one to ask"))
-            .advice(format!("say --yes to begin all the same{shorter}")));
+        return Err(Problem::new(
+            Exit::Usage,
+            format!("this takes about {time}, and standard input is not a terminal to ask on"),
+        )
+        .advice(format!("add --yes to start anyway{shorter}")));
     }
-    let _ = write!(std::io::stderr(), "This takes about {time}{shorter}.\nBegin? [y/N] ");
+    let _ = write!(std::io::stderr(), "This takes about {time}{shorter}.\nStart? [y/N] ");
     let line = interrupt::awaited(|| {
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map(|_| line)

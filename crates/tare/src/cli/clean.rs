@@ -14,7 +14,7 @@ pub struct CleanArgs {
     /// Results directories to remove as well
     #[arg(value_name = "RESULTS")]
     results: Vec<PathBuf>,
-    /// Only show what takes disk
+    /// Only show disk use
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON document
@@ -97,9 +97,9 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 /// Removes a results directory where it was opened: below another user's directory, its path may lead elsewhere by now.
 fn remove(directory: &Directory) -> Result<(), Problem> {
     let exchanged = || {
-        Problem::new(Exit::Machine, "cannot remove it: another folder has its name now")
+        Problem::new(Exit::Machine, "cannot remove it: its name now belongs to another folder")
             .at(directory.path().display().to_string())
-            .advice("name the folder itself, and not a link to it")
+            .advice("name the folder itself, not a link to it")
     };
     let path = std::path::absolute(directory.path()).map_err(|_| exchanged())?;
     let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
@@ -136,7 +136,7 @@ fn text(told: &CleanJson, cache: &Path) -> String {
         text.push_str(&format!("results: {:>11} {verb}  {}\n", mib(used.bytes), used.path.display()));
     }
     if told.results.iter().any(|used| !used.removed) {
-        text.push_str("results are removed when they are named: tare clean RESULTS\n");
+        text.push_str("results are removed only if named: tare clean RESULTS\n");
     }
     text
 }

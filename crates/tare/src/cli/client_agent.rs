@@ -22,11 +22,8 @@ pub struct ClientAgentArgs {}
 pub fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
     let asked = interrupt::flag()?;
     let Some(_place) = state::place_for_agent()? else {
-        return Err(Problem::new(
-            Exit::Machine,
-            "as many trials of other hosts as may be have their clients here already",
-        )
-        .advice("wait until they end, or end the `tare client-agent` of a run that is gone"));
+        return Err(Problem::new(Exit::Machine, "the most clients for trials of other hosts run here already")
+            .advice("wait until they end, or stop the `tare client-agent` of a run that no longer exists"));
     };
     let failed = |e: std::io::Error| Problem::new(Exit::Machine, format!("cannot listen to the trial: {e}"));
     let link = Link::open(std::io::stdin(), std::io::stdout()).map_err(failed)?;

@@ -18,8 +18,8 @@ use tare_text::as_text_cell;
 /// Compare two or more results, or conditions of results: ratio, interval, verdict
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// A, the baseline: a results directory, a CSV file, or either with `:condition`; several sessions of one side
-    /// are joined by commas, and each is then one observation
+    /// A, the baseline: a results directory, a CSV file, or either with `:condition`; several sessions of one side are
+    /// separated by commas, and each is one observation
     a: String,
     /// B, the candidate, written the same way; ratios are B/A
     b: String,
@@ -37,7 +37,7 @@ pub struct Compare {
     /// Write a heat map of all relative changes as one HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Append a Markdown summary to a file; in GitHub Actions the step's summary gets it by itself
+    /// Append a Markdown summary to a file; in GitHub Actions it is also added to the step's summary
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Write every change with its intervals as rows of a CSV file
@@ -114,11 +114,11 @@ fn of_sessions(
     file: Option<&PathBuf>,
 ) -> Result<(Comparison, Audience), Problem> {
     let [a, b] = sessions else {
-        return Err(Problem::new(Exit::Usage, format!("{} sides, of which one has several sessions", sessions.len()))
-            .expected("two sides: sessions are put together for A and B alone"));
+        return Err(Problem::new(Exit::Usage, format!("{} sides, one with several sessions", sessions.len()))
+            .expected("two sides: sessions are combined only for A and B"));
     };
     if let Some(file) = file {
-        return Err(Problem::new(Exit::Usage, "--html and --csv of sessions that are put together")
+        return Err(Problem::new(Exit::Usage, "--html or --csv with several sessions")
             .at(file.display().to_string())
             .expected("one session per side; --json has every figure of several"));
     }
@@ -228,8 +228,8 @@ impl From<CompareError> for Problem {
                 .advice("name one condition per side, as A:CONDITION B:CONDITION"),
             CompareError::SameTrials { .. } => {
                 problem.expected("two sets of results, or two conditions of one").advice(
-                    "name two conditions, as DIR:CONDITION DIR:OTHER; to see what chance alone does, run the \
-                     study twice and compare the two",
+                    "name two conditions, as DIR:CONDITION DIR:OTHER; to see the effect of chance alone, run the study \
+                     twice and compare the two",
                 )
             }
             CompareError::NoMetric => problem.expected("at least one usable trial of the same metric on each side"),

@@ -27,8 +27,9 @@ impl From<StudyError> for Problem {
 impl From<ConfigError> for Problem {
     fn from(e: ConfigError) -> Self {
         match e {
-            ConfigError::Files(e) => Self::new(Exit::Machine, e.to_string())
-                .advice("the configuration names programs that run as you: no one else may write to it"),
+            ConfigError::Files(e) => Self::new(Exit::Machine, e.to_string()).advice(
+                "the configuration names programs that run as you: other users must not be able to write to it",
+            ),
             ConfigError::Wrong(e) => e.into(),
         }
     }
@@ -60,32 +61,32 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Read(e) => return e.into(),
             DirectoryError::File(e) if e.is_of_others() => return trust::refused(&e),
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
-                (Exit::Usage, "name a directory, or a place where one can be made")
+                (Exit::Usage, "name a directory, or a path where one can be created")
             }
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::FileTooLarge => {
                 (Exit::Machine, "raise the limit of this shell's files: ulimit -f unlimited")
             }
             DirectoryError::Io { doing: "read" | "open", ref source, .. } if source.kind() == ErrorKind::NotFound => {
-                (Exit::Usage, "name one that is there")
+                (Exit::Usage, "name one that exists")
             }
             DirectoryError::Io { doing: "read" | "open", ref source, .. }
                 if source.kind() == ErrorKind::PermissionDenied =>
             {
                 (Exit::Usage, "fix the permissions, or name another directory")
             }
-            DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "look at the disk, or name another directory"),
+            DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "check the disk, or name another directory"),
             DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
             DirectoryError::NotEmpty(_) => {
-                (Exit::Usage, "choose another --out, or go on with what is there: the same command with --resume DIR")
+                (Exit::Usage, "choose another --out, or resume the run there: the same command with --resume DIR")
             }
             DirectoryError::WouldLose { .. } => {
                 (Exit::Usage, "name every folder that the earlier merge was made of, or choose another --out")
             }
             DirectoryError::Busy(_) => (Exit::Usage, "wait for it to end, or choose another directory"),
             DirectoryError::NotResults { .. } => (Exit::Usage, "name a directory that `tare run` has made"),
-            DirectoryError::File(_) => (Exit::Usage, "look at it, then remove it, or name another directory"),
+            DirectoryError::File(_) => (Exit::Usage, "check what it is, then remove it, or name another directory"),
             DirectoryError::RecordTooLong { .. } => (Exit::Usage, "lower sampling.samples"),
-            DirectoryError::TooLong { .. } => (Exit::Usage, "make it a smaller study, or several"),
+            DirectoryError::TooLong { .. } => (Exit::Usage, "make the study smaller, or split it"),
             DirectoryError::BadWriter(_) => (Exit::Usage, "name it with letters and digits"),
         };
         Self::new(exit, e.to_string()).advice(advice)
@@ -106,22 +107,20 @@ impl From<StateError> for Problem {
 impl From<NoiseError> for Problem {
     fn from(e: NoiseError) -> Self {
         let is_locked = matches!(e, NoiseError::Locked { .. });
-        Self::new(Exit::Machine, e.to_string()).advised(
-            is_locked.then_some(
-                "with --wait, run, ab and find begin when it ends; two runs at once would measure each other",
-            ),
-        )
+        Self::new(Exit::Machine, e.to_string()).advised(is_locked.then_some(
+            "with --wait, run, ab and find start when it ends; two runs at the same time would disturb each other",
+        ))
     }
 }
 
-const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or put \
-                          it where its own client looks";
-const NO_SERVER: &str = "start the server, or name the place where it listens: --socket PATH, or --host HOST and \
-                         --port PORT (in a study under [engine])";
+const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or set \
+    it where the server's own client looks";
+const NO_SERVER: &str = "start the server, or name its address: --socket PATH, or --host HOST and --port PORT (in a \
+                         study under [engine])";
 const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password, ~/.my.cnf or ~/.pgpass; another \
                      account: --user USER (in a study: engine.user)";
-const NO_DATABASE: &str = "make it with the server's own client, or name another one: --database NAME (in a study: \
-                           engine.database)";
+const NO_DATABASE: &str =
+    "create it with the server's own client, or name another one: --database NAME (in a study: engine.database)";
 const DENIED: &str = "grant the account the rights to it, or name another database or account: --database NAME, --user \
                       USER (in a study: engine.database, engine.user)";
 const EMBEDDED: &str = "tare load needs a server that runs already, and SQLite has none: tare run --engine sqlite starts \
@@ -135,7 +134,7 @@ impl From<EngineError> for Problem {
                 (Exit::Usage, Some(format!("correct or remove {option} under [engine.options] or in the factor")))
             }
             EngineError::DiskFull { .. } => {
-                (Exit::Machine, Some("make room, or set TARE_CACHE_DIR to a place that has some".to_owned()))
+                (Exit::Machine, Some("free disk space, or set TARE_CACHE_DIR to a directory with more".to_owned()))
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
             EngineError::NoAddress { engine: "sqlite", .. } => (Exit::Usage, Some(EMBEDDED.to_owned())),
@@ -181,8 +180,9 @@ impl From<Failure> for Problem {
 impl From<TaskError> for Problem {
     fn from(e: TaskError) -> Self {
         let is_old = matches!(e, TaskError::OldPlan);
-        Self::new(Exit::Usage, e.to_string())
-            .advised(is_old.then_some("the finished trials can be shown; run the study anew to go on"))
+        Self::new(Exit::Usage, e.to_string()).advised(
+            is_old.then_some("the finished trials can be shown; run the study again from the start to continue"),
+        )
     }
 }
 

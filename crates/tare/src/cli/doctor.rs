@@ -18,14 +18,15 @@ use tare_report::words::weight as words;
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Seconds to watch each CPU for time that a spinning thread loses to something else
+    /// Seconds to measure on each CPU how much time a spinning thread loses
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     spin: f64,
-    /// Seconds to watch a job of known work drift, and what the probes of `sampling.probe` know of that; 0: not at all
+    /// Seconds to measure how a fixed amount of work drifts, and how well the probes of `sampling.probe` explain it; 0:
+    /// skip
     #[arg(long, value_name = "SECONDS")]
     drift: Option<f64>,
-    /// Measure in about a minute whether a reference weight (`sampling.probe`) would help this study here: a file, or
-    /// the name of a built-in study
+    /// Measure for about a minute whether a probe (`sampling.probe`) would help this study here: a file, or the name of
+    /// a built-in study
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     /// With --study: measure on this engine
@@ -99,7 +100,7 @@ struct DoctorJson<'a> {
 fn weighed(found: &StudyWeight, style: Style) -> String {
     let StudyWeight { study, found, text, .. } = found;
     let (Some(found), Some(text)) = (found, text) else {
-        return wrap(style, "\n", "", &format!("The samples of {study} have no spread that a probe could go with."));
+        return wrap(style, "\n", "", &format!("The samples of {study} have no spread that a probe could explain."));
     };
     let measured = wrap(style, "", "", &format!("{study}: {}.", words::measured(found)));
     format!("\n{measured}{}", wrap(style, "", "", text))
@@ -117,8 +118,8 @@ struct Resolves {
     seconds: f64,
 }
 
-const UNKNOWN: &str = "How many trials a difference needs here could not be measured: too short a watch, or too busy a \
-                       machine. Longer: tare doctor --drift 30";
+const UNKNOWN: &str = "The number of trials that a difference needs here could not be measured: the time was too \
+    short, or the machine too busy. Longer: tare doctor --drift 30";
 
 impl Resolves {
     const DIFFERENCE: f64 = 0.05;
@@ -137,8 +138,8 @@ impl Resolves {
 
     fn words(&self) -> String {
         format!(
-            "Here a difference of {} needs about {} of each side, {} in all with trials of a second: a job of known work \
-             varied by {}. A server varies by more: tare ab says while it runs when it is enough.",
+            "Here a difference of {} needs about {} of each side, {} in all with trials of a second: a fixed amount of \
+             work varied by {}. A server varies by more: tare ab shows while it runs how many are left.",
             percent(self.difference),
             count(usize::try_from(self.trials).unwrap_or(usize::MAX), "trial"),
             output::duration(self.seconds),
@@ -169,9 +170,14 @@ impl Configuration {
             (Some(error), _, _) => return format!("configuration: not used\n{error}\n"),
             (None, Some(file), _) => file,
             (None, None, Some(folder)) => {
-                return format!("configuration: none; it would be {}\n", folder.join("config.toml").display());
+                return format!(
+                    "configuration: none; it would be read from {}\n",
+                    folder.join("config.toml").display()
+                );
             }
-            (None, None, None) => return "configuration: none, and no variable says where it would be\n".to_owned(),
+            (None, None, None) => {
+                return "configuration: none, and no environment variable names its place\n".to_owned();
+            }
         };
         let mut says: Vec<String> = self.cache.iter().map(|cache| format!("cache {}", cache.display())).collect();
         says.extend(self.colour.map(|always| format!("colour {}", if always { "always" } else { "never" })));
@@ -200,7 +206,7 @@ fn told(diagnosis: &Diagnosis, style: Style) -> String {
     findings.sort_by_key(|f| std::cmp::Reverse(f.severity));
     let mut text = String::from("noise on this machine, worst first\n\n");
     findings.iter().for_each(|finding| text.push_str(&line(finding, style)));
-    text.push_str("\ntime that a spinning thread lost, to whatever took it, each CPU\n");
+    text.push_str("\ntime that a spinning thread lost on each CPU\n");
     diagnosis.jitter.iter().for_each(|jitter| text.push_str(&jitter_line(jitter)));
     let resolves = diagnosis.drift.as_ref().and_then(Resolves::of);
     let conclusion = resolves.map_or_else(|| UNKNOWN.to_owned(), |resolves| resolves.words());

@@ -57,10 +57,10 @@ pub fn choose(study: &Study, machine: &Machine, teller: &Teller) -> Result<Optio
     {
         return Ok(Some((
             ProbeUse::Off,
-            format!("sampling.probe = \"auto\": {first} can move it, so that none is used"),
+            format!("sampling.probe = \"auto\": {first} can change it, so no probe is used"),
         )));
     }
-    note("measuring for about a minute whether a reference weight helps here");
+    note("measuring for about a minute whether a probe helps here");
     let Some(found) = of_samples(study, machine, None, teller)? else { return Ok(None) };
     let used = found.as_ref().and_then(|found| found.probe).map_or(ProbeUse::Off, ProbeUse::AdjustBy);
     Ok(Some((used, words::chosen(found.as_ref()))))
@@ -93,7 +93,7 @@ fn of_samples(
     let found = weight::of(&results_problem::open_folder(directory.folder())?);
     if found.is_none() && end.given_up > 0 {
         return Err(Problem::new(Exit::TrialFailed, format!("the samples of {} could not be measured", study.name))
-            .advice(format!("read why with: tare run {} --quick", study.name)));
+            .advice(format!("to see the reason: tare run {} --quick", study.name)));
     }
     Ok(Some(found))
 }
@@ -112,7 +112,8 @@ fn scratch() -> Result<Scratch, Problem> {
     let path = crate::state::cache_directory()?.join(format!("doctor-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).map_err(|e| {
-        Problem::new(Exit::Machine, format!("no folder for the samples: {e}")).at(path.display().to_string())
+        Problem::new(Exit::Machine, format!("cannot create a folder for the samples: {e}"))
+            .at(path.display().to_string())
     })?;
     Ok(Scratch(path))
 }

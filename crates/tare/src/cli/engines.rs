@@ -65,7 +65,7 @@ fn lines(engines: &[Engine]) -> String {
         }
     }
     text.push_str(
-        "\n* is taken by a study that names none. Any other: engine.binary = \"PATH\", or several as [builds.NAME].\n\
+        "\n* is used by a study that names no server. Others: engine.binary = \"PATH\", or several as [builds.NAME].\n\
          Servers below a folder of yours: tare studies --engines --under FOLDER\n",
     );
     text

@@ -15,7 +15,7 @@ use tare_report::export::tables::Table;
 use tare_report::export::write::write;
 use tare_results::Results;
 
-/// Write results for other tools: tables, pictures, and what CI systems read
+/// Write results for other tools: tables, pictures, and files for CI systems
 #[derive(Debug, Args)]
 pub struct Export {
     /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value; several for otava
@@ -30,10 +30,10 @@ pub struct Export {
     /// Which tidy table (csv, parquet)
     #[arg(long, value_name = "NAME", default_value = "samples")]
     table: Table,
-    /// Only this metric, may be repeated; by default every one, and what the study is about for people
+    /// Only this metric (may be repeated); by default all, and in formats for readers the study's main ones
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
-    /// Every chart of the page (svg, png), a file each in the folder that --out names
+    /// Write every chart of the page (svg, png), one file each, to the folder given with --out
     #[arg(long, requires = "out")]
     charts: bool,
     /// Print one JSON document: the path of the file that was written (with --out)
@@ -54,8 +54,8 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
             .advice(format!("build one that does: cargo build --release --features {feature}")));
     }
     if args.results.len() > 1 && args.format != Format::Otava {
-        return Err(Problem::new(Exit::Usage, format!("{} is made of one set of results", args.format))
-            .expected("one RESULTS; otava takes several, a row each")
+        return Err(Problem::new(Exit::Usage, format!("{} needs one set of results", args.format))
+            .expected("one RESULTS; only otava takes several, one row each")
             .advice("export each to a file of its own"));
     }
     let opened: Vec<Results> =
@@ -67,8 +67,11 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         Some(folder) if args.charts => charts(&sources, args.format, folder, audience)?,
         Some(path) => to_file(path, audience, |out| write(&sources, args.format, args.table, out))?,
         None if args.format.is_binary() && io::stdout().is_terminal() => {
-            return Err(Problem::new(Exit::Usage, format!("{} is no text, and this is a terminal", args.format))
-                .advice(format!("name a file: --out results.{}", args.format)));
+            return Err(Problem::new(
+                Exit::Usage,
+                format!("{} is binary, and standard output is a terminal", args.format),
+            )
+            .advice(format!("name a file: --out results.{}", args.format)));
         }
         None => to_stdout(|out| write(&sources, args.format, args.table, out))?,
     }

@@ -25,15 +25,14 @@ use tare_study::plan::{each_node, race};
 
 /// Find the best of many placements, memory policies, options or builds in a fraction of the trials
 ///
-/// Every combination of what is named is a candidate. Each block runs every candidate that is left once, a fresh
-/// server each, in random order; those shown to be worse than another are dropped. The one that is named is, with the
-/// stated confidence, within the minimum effect of the best. Exit codes: 0 named, 4 no candidate has a result, 5 out
-/// of time.
+/// Every combination of the given levels is a candidate. Each block runs every remaining candidate once, with a fresh
+/// server each, in random order; those shown to be worse than another are dropped. The reported one is, with the stated
+/// confidence, within the minimum effect of the best. Exit codes: 0 found, 4 no candidate has a result, 5 out of time.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct FindArgs {
-    /// placements (of the study, and clients and server on every pair of nodes), memory (default and interleaved), or
-    /// a factor with its levels, such as threads=4,8 or 'command=./new --run'; repeat a factor to add levels
+    /// placements (of the study, and clients and server on every pair of nodes), memory (default and interleaved), or a
+    /// factor with its levels, such as threads=4,8 or 'command=./new --run'; repeat a factor to add levels
     #[arg(value_name = "WHAT", value_parser = find_what::what)]
     what: Vec<What>,
     /// An option of the engine with its values
@@ -42,43 +41,43 @@ pub struct FindArgs {
     /// A server's program; one --binary each
     #[arg(long, value_name = "PATH", value_parser = find_what::binary)]
     binary: Vec<What>,
-    /// The study that they are measured on, a file or a built-in name; its own factors are left out [default:
+    /// The study to measure the candidates with, a file or a built-in name; its own factors are left out [default:
     /// first-look for placements; else side-by-side]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     #[command(flatten)]
     on: MeasuredArgs,
-    /// The smallest difference of interest: the one that is named may be that much behind the best
+    /// The smallest difference of interest: the reported candidate may be this far behind the best
     #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
     minimum_effect: f64,
-    /// How sure it is to be, over all candidates and looks
+    /// The confidence level, over all candidates and looks
     #[arg(long, value_name = "PCT", default_value = "95%", value_parser = confidence)]
     confidence: f64,
-    /// The time for all trials, such as 1h or 30min; without it, until the best is known
+    /// The time for all trials, such as 1h or 30min [default: until the best is known]
     #[arg(long, value_name = "TIME", value_parser = time)]
     within: Option<f64>,
-    /// Race placements too that are the same by the symmetry of the machine
+    /// Also race placements that are equivalent by the symmetry of the machine
     #[arg(long)]
     keep_symmetric: bool,
     /// Where the results go [default: tare-results/find-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted race, by the rule that it began with; --within gives it more time
+    /// Resume an interrupted race with its original rule; --within gives it more time
     #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "option", "binary", "study", "engine", "load", "metric", "minimum_effect", "confidence", "keep_symmetric", "seed", "set"])]
     resume: Option<PathBuf>,
-    /// Show the candidates, those left out, and what the first blocks take, and start nothing
+    /// Show the candidates, those left out and how long the first blocks take, and start nothing
     #[arg(long, conflicts_with = "resume")]
     dry_run: bool,
-    /// With --dry-run: all of it, however many conditions there are
+    /// With --dry-run: show all conditions, however many there are
     #[arg(long, requires = "dry_run")]
     all: bool,
     /// With --dry-run: plan for a described machine, for example "node:4 core:8 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// Use a study, or results, that others own or may write to: programs that they name run as you
+    /// Use a study or results that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
-    /// Wait while another run has this machine, in place of ending
+    /// Wait while another run uses this machine, instead of ending
     #[arg(long)]
     wait: bool,
     /// Print one JSON document on standard output; the line after each block still goes to standard error
@@ -106,9 +105,9 @@ pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     let Some(mut run) = rounds::gone_on(path, &args.teller())? else { return Ok(Exit::Interrupted) };
     let Some(rule) = &mut run.plan.race else {
-        return Err(Problem::new(Exit::Usage, "this is no race")
+        return Err(Problem::new(Exit::Usage, "this is not a race")
             .at(path.display().to_string())
-            .advice(format!("go on with: tare run --resume {}", path.display())));
+            .advice(format!("resume with: tare run --resume {}", path.display())));
     };
     rule.sessions += 1;
     rule.budget_s = args.within.or(rule.budget_s);
@@ -119,7 +118,7 @@ pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
 fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     let asked: Vec<What> = [&args.what, &args.option, &args.binary].into_iter().flatten().cloned().collect();
     if asked.is_empty() {
-        return Err(Problem::new(Exit::Usage, "nothing is named that could be raced")
+        return Err(Problem::new(Exit::Usage, "no candidates are named")
             .expected("placements, memory, FACTOR=LEVEL,LEVEL, --option NAME=VALUE,VALUE or --binary PATH")
             .advice("try: tare find placements --dry-run"));
     }
@@ -157,7 +156,7 @@ fn raced(args: &FindArgs, mut plan: Plan) -> Result<Plan, Problem> {
     if candidates.len() < 2 {
         let reasons: Vec<String> =
             plan.conditions.iter().filter_map(|c| Some(format!("{}: {}", c.name, c.reason.as_ref()?))).collect();
-        let problem = Problem::new(Exit::Machine, format!("there is one candidate here, {}", candidates.join("")))
+        let problem = Problem::new(Exit::Machine, format!("there is only one candidate here, {}", candidates.join("")))
             .expected("at least two")
             .advice("name more levels, or see what this machine has with `tare topo`");
         return Err(if reasons.is_empty() { problem } else { problem.at(reasons.join("\n")) });
@@ -197,7 +196,7 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     let path = directory.path().display();
     let Some(found) = Find::of(&plan, &records).filter(|found| found.blocks > 0) else {
         end?;
-        note(&format!("interrupted before the first block; go on with: tare find --resume {path}"));
+        note(&format!("interrupted before the first block; resume with: tare find --resume {path}"));
         return Ok(Exit::Interrupted);
     };
     match args.json {
@@ -212,17 +211,17 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     }
     match end? {
         RunEnd { left, .. } if left > 0 => {
-            note(&format!("interrupted; go on with: tare find --resume {path}"));
+            note(&format!("interrupted; resume with: tare find --resume {path}"));
             Ok(Exit::Interrupted)
         }
         _ if found.decided => Ok(Exit::Done),
         _ if found.stop == Some(RaceStop::NoneLeft) => {
-            Err(Problem::new(Exit::TrialFailed, "no candidate has a result: trials failed for good")
+            Err(Problem::new(Exit::TrialFailed, "no candidate has a result: trials failed")
                 .at(format!("{path}/trials.jsonl"))
                 .advice(format!("read the reasons with: tare show {path}")))
         }
         _ => {
-            note(&format!("go on with: tare find --resume {path} --within TIME"));
+            note(&format!("resume with: tare find --resume {path} --within TIME"));
             Ok(Exit::Inconclusive)
         }
     }

@@ -103,7 +103,7 @@ pub fn study(
         study.asked_options.extend(factor.name.strip_prefix("option.").map(str::to_owned));
         for level in &factor.levels {
             study.apply(&mut study.base.clone(), &factor.name, level).map_err(|expected| {
-                Problem::new(Exit::Usage, format!("{}={level} cannot be raced", factor.name)).expected(expected)
+                Problem::new(Exit::Usage, format!("{}={level} cannot be a candidate", factor.name)).expected(expected)
             })?;
         }
     }

@@ -19,9 +19,9 @@ const LARGEST_LIST: u64 = 1 << 20;
 
 /// Find the changes in many results over time, and what else changed there
 ///
-/// Each results directory or CSV file is one run; a folder of them stands for all that it holds. Runs go in the order
-/// of their first trials; where one does not say when it ran, all go in the order they were named, those of a folder by
-/// name. At least 6 runs are needed.
+/// Each results directory or CSV file is one run; a folder stands for all runs in it. Runs are ordered by their first
+/// trials; if a run has no recorded time, all are in the order of the command line, those of a folder by name. At least
+/// 6 runs are needed.
 #[derive(Debug, Args)]
 pub struct History {
     /// Results directories, CSV files with the columns condition,trial,sample,metric,value, or folders of them
@@ -36,14 +36,14 @@ pub struct History {
     /// Smallest change of interest in percent; smaller ones are not shown
     #[arg(long, value_name = "PCT", default_value = "1", value_parser = percentage)]
     minimum_effect: f64,
-    /// Gate: exit 1 when the last change made a metric slower by more than PCT percent; a drift fails nothing
+    /// Gate: exit 1 when the last change made a metric slower by more than PCT percent; a drift does not fail the gate
     #[arg(long, value_name = "PCT", value_parser = percentage)]
     fail_if_slower: Option<f64>,
-    /// A file that says which commit a run measured, a line each: the run's name and the commit; without it the commit
-    /// is looked for in the names
+    /// A file with the commit that each run measured, one line each: the run's name and the commit [default: the commit
+    /// in the run's name]
     #[arg(long, value_name = "FILE")]
     commits: Option<PathBuf>,
-    /// Write the lines as a page (.html) or as a picture (.svg) too
+    /// Also write the lines as a page (.html) or a picture (.svg)
     #[arg(long, value_name = "FILE", value_parser = page_or_picture)]
     out: Option<PathBuf>,
     /// Print one JSON document instead of tables
@@ -116,7 +116,7 @@ fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
             (None, ..) => continue,
             (Some(name), Some(commit), None) => (name, commit),
             _ => {
-                return Err(Problem::new(Exit::Usage, "a line is no run with its commit")
+                return Err(Problem::new(Exit::Usage, "a line does not have a run and its commit")
                     .at(format!("{}:{}", path.display(), number + 1))
                     .expected("the run's name, a space, its commit"));
             }
@@ -143,7 +143,7 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
         let inside = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
         let mut inside: Vec<PathBuf> = inside.map_err(failed)?.into_iter().filter(|path| is_run(path)).collect();
         if inside.is_empty() {
-            return Err(Problem::new(Exit::Usage, "there are no results in this folder")
+            return Err(Problem::new(Exit::Usage, "this folder contains no results")
                 .at(path.display().to_string())
                 .expected("results directories as `tare run --out DIR` writes them, or CSV files"));
         }

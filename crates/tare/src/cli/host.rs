@@ -32,17 +32,20 @@ pub fn take_in_turn(asked: &AtomicBool) -> Result<Host, Problem> {
 }
 
 fn tell(who: &str) {
-    output::note(&format!("waiting for the last trial of an earlier run, for a minute at most: {who} keeps its lock"));
+    output::note(&format!(
+        "waiting for the last trial of an earlier run, for a minute at most: {who} still holds its lock"
+    ));
 }
 
 fn told(host: Host) -> Host {
     if let Some(other) = host.other() {
         output::note(&format!(
-            "note: another user's run has this machine as well and may disturb this one: {other}; root does not wait"
+            "note: another user's run uses this machine too and may disturb this one: {other}; root does not wait for \
+             it"
         ));
     }
     for file in host.restored.failed().chain(host.restored.changed_by_other()) {
-        output::note(&format!("note: {} ({}) is not as it was found: {:?}", file.setting, file.path, file.outcome));
+        output::note(&format!("note: {} ({}) was not restored: {:?}", file.setting, file.path, file.outcome));
     }
     host
 }

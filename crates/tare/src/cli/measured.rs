@@ -9,7 +9,7 @@ pub struct MeasuredArgs {
     /// Run on this engine: sqlite, mariadb, mysql or postgresql
     #[arg(long)]
     pub engine: Option<String>,
-    /// Run this load in place of the study's, for example read_write or dbt3
+    /// Run this load instead of the study's, for example read_write or dbt3
     #[arg(long, value_name = "WORKLOAD")]
     pub load: Option<String>,
     /// The metric to compare [default: the load's first headline metric]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tare_results::shards::{aside_words, merge};
 use tare_text::count;
 
-/// Make one results directory of the shards of a study
+/// Merge the shards of a study into one results directory
 #[derive(Debug, Args)]
 pub struct MergeArgs {
     /// Folders that `tare shard` made, or results directories of some of a study's blocks
@@ -33,7 +33,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
     }
     if merged.missing > 0 {
         note(&format!(
-            "note: no good result yet of {} of the schedule; merge again when there is",
+            "note: {} of the schedule have no usable result yet; merge again later",
             count(merged.missing, "trial")
         ));
     }

@@ -92,18 +92,18 @@ fn on_a_screen(text: &str) -> String {
     }
     let more = text.lines().count() - shown.lines().count();
     let rest =
-        if more > 0 { format!("{} and each condition by itself", count(more, "more line")) } else { EACH.into() };
+        if more > 0 { format!("{} and each condition separately", count(more, "more line")) } else { EACH.into() };
     format!("{shown}{rest}: --all\n")
 }
 
 /// What the short view of a plan leaves out.
-const EACH: &str = "each condition by itself";
+const EACH: &str = "each condition separately";
 
 /// The size of the run and its duration.
 pub fn first_line(study: &Study, plan: &Plan) -> String {
     let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
     let conditions = match plan.conditions.len() {
-        all if done < all => format!("{done} of {} (the others are left out here)", count(all, "condition")),
+        all if done < all => format!("{done} of {} (this machine cannot run the others)", count(all, "condition")),
         all => count(all, "condition"),
     };
     let block = if plan.race.is_some() { "blocks of " } else { "" };
@@ -206,7 +206,7 @@ fn factors(plan: &Plan, by_changes: bool) -> String {
     let width = factors.iter().map(|(name, _)| name.chars().count()).filter(|width| *width <= LONG).max().unwrap_or(0);
     let lines = factors.iter().map(|(name, levels)| format!("  {name:width$}  {}\n", levels.join(", ")));
     let how = match by_changes {
-        true => "; the base has the first level of each, other conditions are named by what they change of it",
+        true => "; the base has the first level of each, other conditions are named by what they change",
         false => "",
     };
     format!("\nfactors{how}\n{}", lines.collect::<String>())
@@ -276,7 +276,7 @@ fn unrealizable(plan: &Plan, names: &Names<'_>) -> String {
     let reasons: Vec<Option<String>> = plan.conditions.iter().zip(&names.names).map(said).collect();
     let groups = words::grouped(reasons.iter().map(Option::as_deref)).into_iter();
     let lines: String = groups.map(|(places, why)| format!("  {}: {why}\n", names.which(&places))).collect();
-    if lines.is_empty() { lines } else { format!("\nleft out here:\n{lines}") }
+    if lines.is_empty() { lines } else { format!("\nleft out on this machine:\n{lines}") }
 }
 
 const SIDES: usize = 4;
@@ -310,13 +310,13 @@ pub fn something_left(plan: &Plan) -> Result<(), Problem> {
     let mut reasons: Vec<&str> = plan.conditions.iter().filter_map(|c| c.reason.as_deref()).collect();
     reasons.dedup();
     if let [reason] = reasons.as_slice() {
-        return Err(Problem::new(Exit::Machine, format!("this machine cannot do it: {reason}")).advice(
-            "change that in the study, or with --set KEY=VALUE; what this machine has: tare topo, tare studies --engines",
+        return Err(Problem::new(Exit::Machine, format!("this machine cannot run it: {reason}")).advice(
+            "change the study, or use --set KEY=VALUE; to see what this machine has: tare topo, tare studies --engines",
         ));
     }
     let reasons: Vec<String> =
         words::not_realizable(plan).into_iter().map(|(which, why)| format!("{which}: {why}")).collect();
-    Err(Problem::new(Exit::Machine, format!("this machine can do none of the {} conditions", plan.conditions.len()))
+    Err(Problem::new(Exit::Machine, format!("this machine can run none of the {} conditions", plan.conditions.len()))
         .at(reasons.join("\n"))
         .advice("see what it has with `tare topo`, or try `tare run first-look`"))
 }

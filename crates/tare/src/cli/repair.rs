@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tare_files::Trust;
 use tare_results::store::Directory;
 
-/// Take damaged lines out of the records of a results directory; they are kept alongside them
+/// Move damaged lines of a results directory's records to files next to them
 #[derive(Debug, Args)]
 pub struct Repair {
     /// A results directory that nothing is writing to
@@ -37,8 +37,8 @@ pub fn run(args: &Repair) -> Result<Exit, Problem> {
     let mut text: String =
         damaged.iter().map(|d| format!("{}, line {}: {}\n", d.path.display(), d.line, d.what)).collect();
     text.push_str(&match damaged.len() {
-        0 => "every line is whole; nothing was changed\n".to_owned(),
-        n => format!("{n} damaged lines were moved next to their file, to *.jsonl.damaged\n"),
+        0 => "every line is valid; nothing was changed\n".to_owned(),
+        n => format!("moved {n} damaged lines to *.jsonl.damaged next to their file\n"),
     });
     output::text(&text)?;
     Ok(Exit::Done)

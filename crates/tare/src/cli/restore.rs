@@ -25,7 +25,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     }
     match host.restored.failed().count() {
         0 => Ok(Exit::Done),
-        failed => Err(Problem::new(Exit::Machine, format!("{failed} settings could not be put back"))
+        failed => Err(Problem::new(Exit::Machine, format!("{failed} settings could not be restored"))
             .advice("run `sudo tare restore`; the journal is kept until it succeeds")),
     }
 }
@@ -33,21 +33,21 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
 fn told(report: &RestoreReport, servers: usize, half_made: &[PathBuf]) -> String {
     let mut text = String::new();
     if servers > 0 {
-        text.push_str(&format!("removed what {servers} killed servers or programs had left\n"));
+        text.push_str(&format!("removed files and processes of {servers} killed servers or programs\n"));
     }
     for path in half_made {
-        text.push_str(&format!("removed {}, which was being prepared\n", path.display()));
+        text.push_str(&format!("removed {}, whose preparation was interrupted\n", path.display()));
     }
     for file in &report.files {
         let what = match &file.outcome {
-            Outcome::Restored => "put back".to_owned(),
-            Outcome::AlreadyThere => "was already as before".to_owned(),
+            Outcome::Restored => "restored".to_owned(),
+            Outcome::AlreadyThere => "already had its original value".to_owned(),
             Outcome::ChangedByOther { found, original } => {
-                format!("left alone: someone else set it to {found} (before the run it was {original})")
+                format!("not changed: another program set it to {found} (before the run it was {original})")
             }
             other => format!("{other:?}"),
         };
         text.push_str(&format!("{}  {}  {what}\n", file.setting, file.path));
     }
-    if text.is_empty() { "nothing to put back\n".to_owned() } else { text }
+    if text.is_empty() { "nothing to restore\n".to_owned() } else { text }
 }

@@ -28,7 +28,7 @@ fn damage_said(results: Results) -> Result<Results, Problem> {
 /// Advice for a path without results: similar results, the latest ones, or how to make some.
 fn nearest_results(wrong: &Path) -> String {
     let known: Vec<String> = state::results().into_iter().map(|path| path.display().to_string()).collect();
-    let all = "all that are here: tare clean --dry-run";
+    let all = "list all results here: tare clean --dry-run";
     let wrong = wrong.display().to_string();
     match (tare_text::nearest(&wrong, known.iter().map(String::as_str)), known.last()) {
         (Some(near), _) => format!("did you mean {near}? {all}"),
@@ -45,7 +45,7 @@ impl From<ReadError> for Problem {
                 let problem =
                     Self::new(Exit::Usage, format!("cannot read the results: {source}")).at(path.display().to_string());
                 match source.kind() {
-                    ErrorKind::NotFound => Self::new(Exit::Usage, "there are no such results")
+                    ErrorKind::NotFound => Self::new(Exit::Usage, "these results do not exist")
                         .at(path.display().to_string())
                         .expected(
                             "a results directory, or a CSV file with the columns condition,trial,sample,metric,value",
@@ -56,24 +56,25 @@ impl From<ReadError> for Problem {
                 }
             }
             ReadError::File(e) if e.is_of_others() => trust::refused(&e),
-            ReadError::File(_) => problem.expected("a plain file there, as `tare run` writes it"),
+            ReadError::File(_) => problem.expected("a regular file there, as `tare run` writes it"),
             ReadError::NotResults { path } => Self::new(Exit::Usage, "this is not a results directory")
                 .at(path.display().to_string())
                 .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it"),
             ReadError::OtherStudy { .. } => problem
                 .expected("parts of one study, cut by `tare shard` or run with the same study file and seed")
                 .advice("compare results of different studies with: tare compare A B"),
-            ReadError::NewerSchema { path, found, known } => {
-                Self::new(Exit::Usage, format!("these results have schema {found}, newer than this tare reads"))
-                    .at(path.display().to_string())
-                    .expected(format!("schema {known} or older"))
-                    .advice("read them with the tare that wrote them, or a newer one")
-            }
+            ReadError::NewerSchema { path, found, known } => Self::new(
+                Exit::Usage,
+                format!("these results have schema {found}, which this version of tare cannot read"),
+            )
+            .at(path.display().to_string())
+            .expected(format!("schema {known} or older"))
+            .advice("read them with the version of tare that wrote them, or a newer one"),
             ReadError::TooManyConditions { path, found } => {
                 Self::new(Exit::Usage, format!("these results hold {found} conditions"))
                     .at(path.display().to_string())
                     .expected(format!(
-                        "at most {} conditions, which are analysed together",
+                        "at most {} conditions, because they are analysed together",
                         tare_results::MOST_CONDITIONS
                     ))
                     .advice("split the file by a factor, and analyse each part")
@@ -81,12 +82,12 @@ impl From<ReadError> for Problem {
             ReadError::TooMany { path, what, limit } => {
                 Self::new(Exit::Usage, format!("these results hold more than {limit} {what}"))
                     .at(path.display().to_string())
-                    .expected(format!("at most {limit} {what}, which are held in memory together"))
+                    .expected(format!("at most {limit} {what}, because they are held in memory together"))
                     .advice("split the file, and analyse each part")
             }
             ReadError::TooLong { path, too_long } => Self::new(Exit::Usage, too_long.to_string())
                 .at(path.display().to_string())
-                .expected("a document as tare writes it"),
+                .expected("a JSON document written by tare"),
             ReadError::Malformed { path, line, column, expected, .. } => {
                 problem.at(format!("{}, line {line}, column {column}", path.display())).expected(expected)
             }
@@ -101,7 +102,7 @@ impl From<WriteError> for Problem {
         match error.source_kind() {
             Some(ErrorKind::NotFound) => problem.expected("a directory that exists"),
             Some(ErrorKind::StorageFull) => {
-                problem.advice("free some space and run `tare report` again; the results are untouched")
+                problem.advice("free some space and run `tare report` again; the results are unchanged")
             }
             Some(ErrorKind::PermissionDenied) => problem.advice("write it elsewhere with --out"),
             _ => problem,

@@ -37,10 +37,10 @@ pub struct RunArgs {
     /// Where the results go [default: tare-results/STUDY-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted run: the same study, order and seed, without the trials that are finished
+    /// Resume an interrupted run with the same study, order and seed, without the finished trials
     #[arg(long, value_name = "DIR", conflicts_with_all = ["StudyChanges", "dry_run"])]
     resume: Option<PathBuf>,
-    /// Run one shard of a study that `tare shard` cut, by its number; begun before, it goes on
+    /// Run one shard of a study that `tare shard` cut, by its number, or resume it
     #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"], conflicts_with_all = ["StudyChanges", "dry_run", "out", "resume"])]
     shard: Option<Vec<String>>,
     #[command(flatten)]
@@ -48,23 +48,23 @@ pub struct RunArgs {
     /// Show conditions, CPUs and trials, and start nothing
     #[arg(long)]
     dry_run: bool,
-    /// With --dry-run: all of it, however many conditions there are
+    /// With --dry-run: show all conditions, however many there are
     #[arg(long, requires = "dry_run")]
     all: bool,
     /// With --dry-run: plan for a described machine, for example "package:2 node:1 core:6 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// Run a study, go on with results, or put them into a place, that others own or may write to: programs that they
-    /// name run as you
+    /// Run a study, resume a run, or write results to a place that other users own or may write to: programs named
+    /// there run as you
     #[arg(long)]
     trust: bool,
     /// Ask for the password of a server that runs already
     #[arg(long)]
     ask_password: bool,
-    /// Wait while another run has this machine, in place of ending
+    /// Wait while another run uses this machine, instead of ending
     #[arg(long)]
     wait: bool,
-    /// Begin a run of more than an hour without asking
+    /// Start a run of more than an hour without asking
     #[arg(long)]
     yes: bool,
     /// Print one JSON document on standard output; progress still goes to standard error
@@ -134,7 +134,7 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
     let shorter =
         if beforehand::is_long(&plan) { rehearsal(args, file.as_ref(), &machine, &plan, trusted) } else { None };
     if !beforehand::is_wanted(&plan, args.yes, shorter)? {
-        note("nothing was begun");
+        note("nothing was started");
         return Ok(Exit::Interrupted);
     }
     begin((study, plan), &machine, args.out.as_deref(), &args.teller()?, Some(choose))
@@ -230,7 +230,7 @@ pub fn begun_in(
     let directory = Directory::create(out, trust::whose(trusted))?;
     directory.begin(&write::to_toml(study), plan, &environment(machine))?;
     if let Err(error) = state::remember_results(out) {
-        note(&format!("tare clean will not find these results: {error}"));
+        note(&format!("tare clean will not list these results: {error}"));
     }
     Ok(directory)
 }
@@ -245,7 +245,7 @@ fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Probl
 
 fn room_for_results(plan: &Plan, out: &Path) -> Result<(), Problem> {
     needs::results_fit(plan, out)
-        .map_err(|e| Problem::new(Exit::Machine, e).advice("make room, or name another disk with --out"))
+        .map_err(|e| Problem::new(Exit::Machine, e).advice("free disk space, or choose another disk with --out"))
 }
 
 /// Fails if the disk has no room for the data.
@@ -257,7 +257,8 @@ pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
         false => "",
     };
     needs::fits_disk(needs, &state::cache_directory()?).map_err(|e| {
-        Problem::new(Exit::Machine, e).advice(format!("make room, or put TARE_CACHE_DIR on another disk{smaller}"))
+        Problem::new(Exit::Machine, e)
+            .advice(format!("free disk space, or set TARE_CACHE_DIR to another disk{smaller}"))
     })
 }
 
@@ -267,7 +268,7 @@ fn asked_for(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem>
     match (args.program.study(&overrides), file) {
         (None, Some(file)) => file.parse(&overrides),
         (Some(study), _) => study,
-        (None, None) => Err(Problem::new(Exit::Usage, "nothing is named that could be run")),
+        (None, None) => Err(Problem::new(Exit::Usage, "no study, program or server is given")),
     }
 }
 
@@ -285,12 +286,12 @@ fn began_here(directory: &Folder) -> Result<(), Problem> {
     let place = directory.path().join(PLACE);
     Err(Problem::new(
         Exit::Usage,
-        "this run was made on another host with server.host, which this version does not have",
+        "this run was made on another host with server.host, which is no longer supported",
     )
     .at(place.display().to_string())
     .advice(
-        "what is here can be shown, compared and exported; for the rest start the study anew on the server's \
-             machine, with client.host = \"<this machine>\"",
+        "the existing results can be shown, compared and exported; to continue, start the study again on the server's \
+         machine, with client.host = \"<this machine>\"",
     ))
 }
 
@@ -321,7 +322,8 @@ fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
     // A condition must not mix placements of two machines.
     same_machine(&plan, &Fingerprint::of(&Machine::this()?)).map_err(|changed: OtherMachine| {
         Problem::from(changed).at(path.display().to_string()).advice(
-            "go on where it was begun, with the same CPUs; or run the study anew here, and compare the two with tare compare",
+            "resume it on the original machine with the same CPUs; or run the study again here, and compare the two \
+             with tare compare",
         )
     })?;
     if let Some(first) = plan.trials.first() {
@@ -332,12 +334,13 @@ fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
 
 fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> {
     let sharded = Sharded::open(path, trust::whose(args.trust))?.ok_or_else(|| {
-        Problem::new(Exit::Usage, "this is not a study that was cut into shards")
+        Problem::new(Exit::Usage, "this folder has no shards of a study")
             .at(path.display().to_string())
             .advice("make one with: tare shard STUDY --into N --out DIR")
     })?;
     let index = index.parse().map_err(|_| {
-        Problem::new(Exit::Usage, format!("{index:?} is no shard")).expected("its number: tare run --shard DIR INDEX")
+        Problem::new(Exit::Usage, format!("{index:?} is not the number of a shard"))
+            .expected("its number: tare run --shard DIR INDEX")
     })?;
     let asked = interrupt::stop()?.asked;
     let Some(_host) = unless_interrupted(super::host::take_in_turn(asked))? else { return Ok(Exit::Interrupted) };
@@ -382,17 +385,18 @@ pub fn execute(
     end.map_err(|e| match e {
         // Finished trials are kept, and this is where the command to resume is known.
         _ if goes_on(&e) => Problem::from(e).advice(format!(
-            "make room or fix the permissions, then: tare run --resume {}",
+            "free disk space or fix the permissions, then: tare run --resume {}",
             directory.path().display()
         )),
-        RunError::SameReason { trials, reason } => {
-            Problem::new(Exit::TrialFailed, format!("the run was stopped: all {trials} trials so far failed alike"))
-                .at(reason)
-                .advice(format!(
-                    "fix it, then go on with: tare run --resume {path}; logs: {path}/logs",
-                    path = directory.path().display()
-                ))
-        }
+        RunError::SameReason { trials, reason } => Problem::new(
+            Exit::TrialFailed,
+            format!("the run was stopped: all {trials} trials so far failed for the same reason"),
+        )
+        .at(reason)
+        .advice(format!(
+            "fix the cause, then resume with: tare run --resume {path}; logs: {path}/logs",
+            path = directory.path().display()
+        )),
         _ => e.into(),
     })
 }
@@ -410,14 +414,14 @@ fn goes_on(stopped: &RunError) -> bool {
 fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     if end.left > 0 {
         note(&format!(
-            "interrupted with {} to go; finish with: tare run --resume {}",
+            "interrupted with {} left; resume with: tare run --resume {}",
             count(end.left, "trial"),
             path.display()
         ));
         return Ok(Exit::Interrupted);
     }
     if end.given_up > 0 {
-        return Err(Problem::new(Exit::TrialFailed, format!("{} failed for good", count(end.given_up, "trial")))
+        return Err(Problem::new(Exit::TrialFailed, format!("{} failed permanently", count(end.given_up, "trial")))
             .at(path.join("trials.jsonl").display().to_string())
             .advice(format!("read the reasons with: tare show {}", path.display())));
     }

@@ -11,21 +11,21 @@ use tare_text::Value;
 /// Programs that are measured without a study file.
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
-    /// Measure a program in place of a study: its words as in a shell, none of which is run for it; repeat it to
-    /// compare several
+    /// Measure a program instead of a study: split into words as in a shell, but run without one; repeat it to compare
+    /// several
     #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "resume", "engine", "quick", "load", "binary", "option",
         "samples"])]
     command: Vec<String>,
     /// With --command: runs of each, in random order; --trials is the same
     #[arg(long, value_name = "N", requires = "command", conflicts_with = "trials", default_value_t = 10)]
     runs: usize,
-    /// With --command: runs before each measured one that are thrown away
+    /// With --command: unmeasured runs before each measured one
     #[arg(long, value_name = "N", requires = "command", default_value_t = 0)]
     warmup_runs: usize,
-    /// With --command: what runs before each of them, unmeasured
+    /// With --command: a command to run before each run, unmeasured
     #[arg(long, value_name = "'PROG ARGS'", requires = "command")]
     prepare: Option<String>,
-    /// With --command: what runs after each of them, unmeasured
+    /// With --command: a command to run after each run, unmeasured
     #[arg(long, value_name = "'PROG ARGS'", requires = "command")]
     cleanup: Option<String>,
     /// With --command: give the commands to sh -c

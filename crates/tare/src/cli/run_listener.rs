@@ -128,10 +128,7 @@ impl Listener for TerminalListener {
         let since_first = self.first.unwrap_or(self.began).elapsed();
         self.pace.ended(since_first, record.outcome == Outcome::Ok);
         for left in &record.outlived {
-            self.line(&format!(
-                "trial {}: {left}, which the server had started, outlived it and was ended",
-                record.trial
-            ));
+            self.line(&format!("trial {}: killed {left}, which the server had started and left running", record.trial));
         }
         let number = record.trial;
         let reason = record.reason.as_deref().unwrap_or_default();
@@ -170,7 +167,7 @@ impl Listener for TerminalListener {
     }
 
     fn out_of_time(&mut self, left: usize) {
-        self.line(&format!("the time is over: {left} of {} trials were not run", self.total));
+        self.line(&format!("out of time: {left} of {} trials were not run", self.total));
     }
 
     fn repeats_end(&mut self) {
@@ -200,8 +197,8 @@ fn value_of(record: &TrialRecord) -> Option<String> {
 /// The message that trials are no longer repeated.
 pub(super) fn repeats_in_vain() -> String {
     format!(
-        "the last {IN_VAIN} repeats were disturbed too: no more are made, and trials that were put aside count as they \
-         were measured, marked as disturbed"
+        "the last {IN_VAIN} repeats were also disturbed, so there are no more repeats: postponed trials count as \
+         measured, marked as disturbed"
     )
 }
 

@@ -40,6 +40,6 @@ pub fn password(ask: bool) -> Result<Option<String>, Problem> {
         ErrorKind::Interrupted => interrupt::problem("waiting for a password"),
         _ => Problem::new(Exit::Usage, format!("cannot ask for a password: {e}"))
             .expected("a terminal")
-            .advice("put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass"),
+            .advice("set it in TARE_PASSWORD, ~/.my.cnf or ~/.pgpass"),
     })
 }

@@ -13,10 +13,10 @@ use std::process::{Command, ExitStatus};
 
 #[derive(Debug, Args)]
 pub struct SetupArgs {
-    /// Which programs, or the servers' debug symbols; all of them when none is named
+    /// The programs, or the servers' debug symbols [default: all]
     #[arg(value_name = "WHAT", value_parser = PossibleValuesParser::new(names()))]
     what: Vec<String>,
-    /// Install what is missing; without it nothing is changed
+    /// Install what is missing; without this option nothing is changed
     #[arg(long, requires = "what")]
     install: bool,
     /// Print one JSON document
@@ -62,7 +62,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
                 fetch(&symbols)?;
                 symbols.look_again();
                 if symbols.found.path.is_none() {
-                    output::note(&format!("what was fetched holds no {}", symbols.found.purpose));
+                    output::note(&format!("the fetched package does not contain {}", symbols.found.purpose));
                 }
             }
             let by_hand = matches!(symbols.fetch, Some(Fetch::Type(_)));
@@ -108,7 +108,7 @@ fn fetch(symbols: &Symbols) -> Result<(), Problem> {
             }
         }
         Some(Fetch::Type(lines)) => {
-            Err(Problem::new(Exit::Machine, "apt knows no archive that has the debug symbols of this build")
+            Err(Problem::new(Exit::Machine, "no known apt archive has the debug symbols of this build")
                 .at("/etc/apt/sources.list.d")
                 .expected(format!("a package for {}", symbols.found.purpose))
                 .advice(format!("as root, type: {}", lines.join(" && "))))
@@ -119,10 +119,10 @@ fn fetch(symbols: &Symbols) -> Result<(), Problem> {
 
 fn install(name: &str, command: Option<&[&str]>) -> Result<(), Problem> {
     let Some(words) = command else {
-        return Err(Problem::new(Exit::Machine, format!("no package of {name} is known for this system"))
+        return Err(Problem::new(Exit::Machine, format!("tare knows no package of {name} for this system"))
             .at("/etc/os-release")
-            .expected("Debian, Ubuntu, Fedora or a relative of theirs")
-            .advice("install it as its own documentation says; binary = \"PATH\" under [engine] names a program"));
+            .expected("Debian, Ubuntu, Fedora or a distribution based on them")
+            .advice("install it as its documentation describes; binary = \"PATH\" under [engine] names the program"));
     };
     run_command(words, |mut command| command.status())
 }
@@ -158,9 +158,9 @@ fn run_command(
     match interrupt::awaited(move || wait(installs)) {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Problem::new(Exit::Machine, format!("{words}: {status}"))
-            .advice("read what it says above; `apt-get update` helps when package lists are old")),
+            .advice("see its output above; `apt-get update` helps if package lists are old")),
         Err(error) if error.kind() == ErrorKind::Interrupted => {
-            Err(interrupt::problem(&format!("{program} was at work")))
+            Err(interrupt::problem(&format!("{program} was running")))
         }
         Err(error) => Err(Problem::new(Exit::Machine, format!("cannot run {program}: {error}"))
             .advice(format!("as root, type: {}", arguments.join(" ")))),
@@ -176,7 +176,7 @@ fn text(told: &[SetupJson]) -> String {
             (None, Some(command)) => format!("missing; `tare setup {} --install` runs: {command}", found.name),
             (None, None) => match TOOLS.iter().find(|tool| tool.name == found.name).and_then(Tool::without_package) {
                 Some(how) => format!("missing; install it with: {how}"),
-                None => "missing, and no package of it is known for this system".to_owned(),
+                None => "missing; tare knows no package of it for this system".to_owned(),
             },
         };
         text.push_str(&format!("{:9} {}\n          for {}\n", found.name, place, found.purpose));

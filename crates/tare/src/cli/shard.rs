@@ -20,10 +20,10 @@ pub struct Cut {
     out: Option<PathBuf>,
     #[command(flatten)]
     changes: StudyChanges,
-    /// The machines that will run it, where this one is another: a description, or an hwloc XML file
+    /// The machines that will run the study, if they differ from this one: a description, or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
-    /// Cut a study that belongs to someone else: it names programs that run as you
+    /// Cut a study that belongs to another user: it names programs that run as you
     #[arg(long)]
     trust: bool,
 }
@@ -44,9 +44,9 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     let (path, count) = (sharded.path().display(), sharded.count());
     let each_s = sharded.plan().estimated_s / count as f64;
     note(&format!(
-        "{} of {} in {path}, about {} each. On each machine, with the same program:\n  tare run \
-         --shard {path} 0    (to {})\nprogress, and the results so far:\n  tare show {path}\none results directory of \
-         them all:\n  tare merge {path} --out RESULTS",
+        "{} of {} in {path}, about {} each. On each machine, with the same program:\n  tare run --shard {path} 0    \
+         (to {})\nprogress, and the results so far:\n  tare show {path}\nto merge all shards into one results \
+         directory:\n  tare merge {path} --out RESULTS",
         tare_text::count(count, "shard"),
         tare_text::count(sharded.plan().trials.len(), "trial"),
         duration(each_s),
@@ -70,12 +70,12 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     if study.sampling.target_half_width.is_some() || grows {
         return Err(usage("a study that chooses its number of trials while it runs cannot be cut into shards".into())
             .at("[sampling] target_half_width, or within_s")
-            .advice("give the number: --set sampling.trials=20, without either"));
+            .advice("set the number instead: --set sampling.trials=20"));
     }
     if !plan.client_machines.is_empty() {
         return Err(usage("a study whose clients are on another host cannot be cut into shards".into())
             .at("[client] host")
-            .advice("one pair of hosts runs it whole: tare run"));
+            .advice("run it on one pair of hosts: tare run"));
     }
     plan_view::print_notes(&plan);
     plan_view::print_unrealizable(&plan);

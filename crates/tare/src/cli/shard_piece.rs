@@ -47,7 +47,7 @@ pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
     let plan = part(sharded.plan(), &here, &blocks).map_err(|e| {
         Problem::new(Exit::Machine, e.to_string())
             .at(path.display().to_string())
-            .advice("run it on machines alike, or cut the study without that condition")
+            .advice("run it on identical machines, or cut the study without that condition")
     })?;
     let directory = shard.begin(&host_name())?;
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;

@@ -19,7 +19,7 @@ pub struct Show {
     /// Every row of every table, however many conditions there are
     #[arg(long)]
     all: bool,
-    /// Show another statistic alongside the mean, and what it hides
+    /// Show another statistic next to the mean, and what it hides
     #[arg(long)]
     statistic: Option<Statistic>,
     /// Print one JSON document instead of tables
@@ -39,7 +39,7 @@ pub fn run(args: Show) -> Result<Exit, Problem> {
 fn progress(sharded: &Sharded) -> Result<(), Problem> {
     for state in shards::states(sharded)? {
         let hosts = if state.hosts.is_empty() {
-            "not begun".to_owned()
+            "not started".to_owned()
         } else {
             format!("on {}", Vec::from_iter(state.hosts).join(", "))
         };

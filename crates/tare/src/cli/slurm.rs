@@ -13,10 +13,10 @@ use tare_results::shards::Sharded;
 pub struct SlurmArgs {
     #[command(flatten)]
     cut: Cut,
-    /// How many machines: as many shards, one task of the array each
+    /// Number of machines: one shard and one task of the array each
     #[arg(long, value_name = "N")]
     nodes: usize,
-    /// The partition whose machines are alike
+    /// The partition, whose machines should be of one kind
     #[arg(long)]
     partition: Option<String>,
     /// CPUs to ask for on each machine, instead of the whole machine
@@ -28,8 +28,8 @@ pub struct SlurmArgs {
 }
 
 pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
-    let program =
-        std::env::current_exe().map_err(|e| Problem::new(Exit::Machine, format!("cannot find myself: {e}")))?;
+    let program = std::env::current_exe()
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot find tare's own executable: {e}")))?;
     let partition = args.partition.as_deref().map(|name| one_word("--partition", name)).transpose()?;
     let sharded = cut(&args.cut, args.nodes)?;
     let folder = std::path::absolute(sharded.path()).unwrap_or_else(|_| sharded.path().to_owned());
@@ -41,7 +41,7 @@ pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
         .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
     let shown = folder.display();
     note(&format!(
-        "wrote {} for {} tasks; read it and change what your cluster wants otherwise",
+        "wrote {} for {} tasks; check it, and change it if your cluster needs other settings",
         script.display(),
         args.nodes
     ));
@@ -66,10 +66,11 @@ fn script_text(args: &SlurmArgs, partition: Option<&str>, sharded: &Sharded, pro
     let partition = partition.map(|name| format!("#SBATCH --partition={name}\n")).unwrap_or_default();
     let share = match args.cpus_per_task {
         Some(cpus) => format!(
-            "# A part of a machine: others on it disturb what is measured, and tare will say so.\n#SBATCH --cpus-per-task={cpus}\n"
+            "# Part of a machine: other jobs on it disturb the measurement; tare reports that.\n#SBATCH \
+             --cpus-per-task={cpus}\n"
         ),
         None => {
-            "# The whole machine: anyone else who runs on it would be measured too.\n#SBATCH --exclusive\n".to_owned()
+            "# The whole machine: other jobs on it would disturb the measurement.\n#SBATCH --exclusive\n".to_owned()
         }
     };
     let (name, last) = (&sharded.plan().study, sharded.count() - 1);
@@ -77,8 +78,8 @@ fn script_text(args: &SlurmArgs, partition: Option<&str>, sharded: &Sharded, pro
     format!(
         "#!/bin/bash\n# Written by tare {version}: the study {name} in {count} shards, one task of this array each.\n\
          #SBATCH --job-name=tare-{job}\n#SBATCH --array=0-{last}\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n{partition}{share}\
-         # A task whose machine dies is queued again and goes on where it stopped.\n#SBATCH --requeue\n\
-         # Twice the estimate, and what data and a report take.\n#SBATCH --time={minutes:.0}\n\
+         # If its machine fails, a task is requeued and resumes where it stopped.\n#SBATCH --requeue\n\
+         # Twice the estimate, plus time for data and a report.\n#SBATCH --time={minutes:.0}\n\
          #SBATCH --output={logs}/slurm-%A-%a.log\n#SBATCH --open-mode=append\n\
          # tare puts every thread in its place itself, within the CPUs that Slurm gives; a stop is asked for early\n\
          # enough that it can put the machine's settings back.\n#SBATCH --signal=B:TERM@60\nexport SLURM_CPU_BIND=none\n\
@@ -95,9 +96,9 @@ fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
     if !text.chars().any(char::is_control) {
         return Ok(text);
     }
-    Err(Problem::new(Exit::Usage, format!("{what} holds a line break or another control character: {text:?}"))
+    Err(Problem::new(Exit::Usage, format!("{what} contains a line break or another control character: {text:?}"))
         .expected("one line: it becomes part of a script")
-        .advice("give it another name, or use another folder"))
+        .advice("rename it, or use another folder"))
 }
 
 /// Slurm reads the text after a space as a further option.
@@ -105,7 +106,7 @@ fn one_word<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
     if !one_line(what, text)?.is_empty() && !text.contains(char::is_whitespace) {
         return Ok(text);
     }
-    Err(Problem::new(Exit::Usage, format!("{what} is no single word: {text:?}"))
+    Err(Problem::new(Exit::Usage, format!("{what} is not a single word: {text:?}"))
         .expected("the name of a partition, or several joined by commas")
         .advice("list the partitions with: sinfo"))
 }
@@ -118,7 +119,7 @@ fn submit(script: &PathBuf) -> Result<String, Problem> {
     let failed = |what: String| {
         Problem::new(Exit::Machine, what)
             .at(script.display().to_string())
-            .advice("submit it by hand where sbatch is; the script and the shards are written")
+            .advice("the script and the shards are written: submit the script on a host that has sbatch")
     };
     let ended = Command::new("sbatch").arg(script).output().map_err(|e| failed(format!("cannot run sbatch: {e}")))?;
     if !ended.status.success() {

@@ -19,7 +19,7 @@ pub struct StudiesArgs {
     /// Print the TOML text of one study, to start your own from
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Print every key a study may hold, with its meaning
+    /// Print every key of a study file with its meaning
     #[arg(long, conflicts_with = "name")]
     keys: bool,
     /// Show which servers of each engine this machine has, and how to install the others
@@ -58,7 +58,7 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     if let Some(name) = &args.name {
         let study = builtin::find(name).ok_or_else(|| {
             let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
-            Problem::new(Exit::Usage, format!("no built-in study is called {name}")).expected(known.join(", "))
+            Problem::new(Exit::Usage, format!("there is no built-in study {name}")).expected(known.join(", "))
         })?;
         if !args.json {
             output::as_is(study.text)?;
@@ -84,8 +84,8 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
         let line = |s: &Listed| wrap(style, &format!("{:24} ", s.name), &below, &s.title);
         let lines: String = listed.iter().map(line).collect();
         output::lines(&format!(
-            "{lines}\ntare studies NAME prints one; tare studies --keys explains what a study may hold; \
-             tare studies --engines shows the servers of this machine.\n"
+            "{lines}\ntare studies NAME prints one; tare studies --keys explains the keys of a study; tare studies \
+             --engines shows the servers of this machine.\n"
         ))?;
     }
     Ok(Exit::Done)
@@ -114,7 +114,8 @@ fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {
 
 fn keys() -> String {
     let mut text = String::from(
-        "Keys of a study file. Keys of all but [sampling], [decide] and [capture] can be factors, by their own name.\n",
+        "Keys of a study file. Keys outside [sampling], [decide] and [capture] can be factors. A PU is a logical \
+         CPU.\n",
     );
     let mut section = "";
     for field in fields::all() {
@@ -127,18 +128,19 @@ fn keys() -> String {
         }
         text.push_str(&line(field.info));
     }
-    text.push_str("\n[machine]          machine-wide settings, put back afterwards; most need root\n");
+    text.push_str("\n[machine]          machine-wide settings, restored afterwards; most need root\n");
     for name in machine::names() {
         text.push_str(&format!("  {name:18} {}\n", machine::help(name)));
     }
     text.push_str(
-        "  where_possible     on: what cannot be had here is left out, and the answer says so; else nothing runs\n",
+        "  where_possible     on: settings that this machine does not have are left out, and the answer says so; off: \
+         nothing runs then\n",
     );
     text.push_str("\n[sampling]\n");
     for key in Sampling::KEYS {
         text.push_str(&line(key.info()));
     }
-    text.push_str("\n[decide]           two sides in place of factors, compared pair by pair: as `tare ab` does it\n");
+    text.push_str("\n[decide]           two sides instead of factors, compared pair by pair as with `tare ab`\n");
     for key in Decide::KEYS {
         text.push_str(&line(key.info()));
     }

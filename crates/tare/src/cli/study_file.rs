@@ -25,16 +25,17 @@ const LARGEST: u64 = 16 << 20;
 /// What a command line changes in the study that it names.
 #[derive(Debug, Args)]
 pub struct StudyChanges {
-    /// Run on this engine in place of the study's: sqlite, mariadb, mysql or postgresql
+    /// Run on this engine instead of the study's: sqlite, mariadb, mysql or postgresql
     #[arg(long)]
     engine: Option<String>,
-    /// Run this load in place of the study's, for example read_write or tpcc
+    /// Run this load instead of the study's, for example read_write or tpcc
     #[arg(long, value_name = "WORKLOAD")]
     load: Option<String>,
-    /// Compare servers' programs, one --binary each; without STUDY on the built-in study side-by-side
+    /// Compare server programs, one --binary each; without STUDY, with the built-in study side-by-side
     #[arg(long, value_name = "PATH")]
     binary: Vec<String>,
-    /// Set an option of the engine, or compare several values of it (may be repeated); without STUDY on side-by-side
+    /// Set an option of the engine, or compare several of its values (may be repeated); without STUDY, with
+    /// side-by-side
     #[arg(long, value_name = "NAME=VALUE[,VALUE]", value_parser = option)]
     option: Vec<EngineOption>,
     /// Trials of every condition, each a fresh server
@@ -43,16 +44,16 @@ pub struct StudyChanges {
     /// Samples in each trial
     #[arg(long, value_name = "N", value_parser = |text: &str| count_of("samples", text))]
     samples: Option<usize>,
-    /// The time for the whole run with its data, such as 1h or 90min: the plan is cut to what can be answered in it
+    /// The time for the whole run including its data, such as 1h or 90min: tare shortens the plan to fit
     #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     within: Option<f64>,
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
     #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
     set: Vec<String>,
-    /// A rehearsal: the study's own short settings
+    /// A short rehearsal with the study's [quick] settings
     #[arg(long)]
     quick: bool,
-    /// The size and settings that the study's article published, each with its source in the study's file
+    /// Use the size and settings that the study's article published; the study file has their sources
     #[arg(long, conflicts_with = "quick")]
     article: bool,
 }
@@ -134,7 +135,7 @@ impl StudyChanges {
 /// Adapts a study to a machine and plans it. No program of an untrusted study is run.
 pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     if study.decide.is_some() {
-        return Err(Problem::new(Exit::Usage, "a study with [decide] is compared pair by pair, on one machine")
+        return Err(Problem::new(Exit::Usage, "a study with [decide] runs pair by pair, on one machine")
             .advice("run it with: tare run STUDY"));
     }
     without_effect(&study)?;
@@ -154,7 +155,7 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
     let whole = plan_of(&study).map_err(|e| Problem::new(Exit::Usage, e))?;
     let (study, mut plan) = within::fit(study, whole, machine.pus.len(), plan_of).map_err(|e| {
         Problem::new(Exit::Machine, format!("--within is too short: {e}"))
-            .advice("give it longer, or ask for less with --set, for example fewer levels of a factor")
+            .advice("allow more time, or reduce the study with --set, for example to fewer levels of a factor")
     })?;
     plan.notes.extend(notes);
     Ok((study, plan))

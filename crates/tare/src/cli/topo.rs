@@ -16,10 +16,11 @@ pub struct TopoArgs {
     /// Another machine: a synthetic description such as "node:4 core:32 pu:1", or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
-    /// Measure what distances cost: a cache line between PUs, latency and bandwidth between nodes
+    /// Measure the cost of distances: cache line transfers between PUs (logical CPUs), latency and bandwidth between
+    /// nodes
     #[arg(long, conflicts_with = "topology")]
     measure: bool,
-    /// With --measure: begin nothing new after so many seconds; large machines are sampled to fit
+    /// With --measure: start no new measurement after this number of seconds; large machines are sampled to fit
     #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "measure",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit_s: u64,
@@ -143,7 +144,7 @@ fn drawing(machine: &Machine) -> String {
     let cores: Vec<String> = machine.cores.iter().map(|c| c.cpus.to_string()).collect();
     text.push_str(&format!("\ncores          CPUs {}\n", cores.join(" | ")));
     if let Some(distances) = &machine.distances {
-        text.push_str("\ndistances between nodes, as the firmware claims them (10 is local):\n");
+        text.push_str("\ndistances between nodes, as reported by the firmware (10 is local):\n");
         for row in distances {
             let row: Vec<String> = row.iter().map(|d| format!("{d:4}")).collect();
             text.push_str(&format!("  {}\n", row.join("")));
@@ -168,8 +169,8 @@ fn drawing(machine: &Machine) -> String {
 
 fn describe(choice: &PairingChoice) -> String {
     match (&choice.missing, choice.same_as) {
-        (Some(missing), _) => format!("not here: {missing}"),
-        (None, Some(other)) => format!("here the same as {other}"),
+        (Some(missing), _) => format!("not available: {missing}"),
+        (None, Some(other)) => format!("same as {other} here"),
         (None, None) => "possible".to_owned(),
     }
 }

@@ -30,17 +30,17 @@ pub struct TrialArgs {
     /// Attempt, from 1; 0 only prepares the data
     #[arg(long)]
     attempt: u32,
-    /// Process id of the run that waits for it; without one, the trial takes the machine itself
+    /// Process id of the run that waits for the trial; without it, the trial locks the machine itself
     #[arg(long)]
     parent: Option<i32>,
-    /// Whose file the record goes to: trials-WRITER.jsonl, which no one else writes; without one, the local run's
+    /// Writes the record to trials-WRITER.jsonl, which no other process writes; without it, to the local run's file
     #[arg(long)]
     writer: Option<String>,
-    /// Wait before each sample, and before the server is stopped, for a line on standard input or its end: the other
-    /// trial of the pair is as far then
+    /// Before each sample and before the server is stopped, wait for a line on standard input or its end: the other
+    /// trial of the pair is then as far
     #[arg(long, requires = "parent")]
     paired: bool,
-    /// Believe files that others own or may write to
+    /// Trust files that other users own or may write to
     #[arg(long, conflicts_with = "parent")]
     trust: bool,
 }
@@ -84,7 +84,7 @@ fn handed(args: &TrialArgs) -> Result<(Folder, Handed), Problem> {
         return Ok((folder, Handed { study, plan, password, trusted: args.trust, results }));
     }
     let handed = Handed::receive()
-        .map_err(|e| Problem::new(Exit::Machine, format!("cannot read from the run what this trial is to do: {e}")))?;
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot read this trial's input from the run: {e}")))?;
     let folder = Directory::begun(&args.directory, trust::whose(handed.trusted))?;
     // Opened by name, because a handle cannot be sent through a pipe: by now another directory may have this name.
     if folder.identity()? != handed.results {

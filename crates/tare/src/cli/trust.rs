@@ -15,21 +15,21 @@ pub fn refused(error: &FilesError) -> Problem {
     Problem::new(Exit::Usage, format!("not run: {error}"))
         .at(error.path().display().to_string())
         .expected(
-            "studies and results of your own, in folders that no one else can exchange: they name programs, and these \
-             run as you",
+            "studies and results of your own, in folders that no other user can replace: programs named in them run as \
+             you",
         )
         .advice(
-            "use a place of your own; or read the study, and when you trust it and all who may write there, repeat the \
-             command with --trust",
+            "use a folder of your own; or read the study, and if you trust it and all users who may write there, \
+             repeat the command with --trust",
         )
 }
 
 /// The error for a results directory that was replaced by another one during a run. The run stops.
 pub fn exchanged(path: &Path) -> Problem {
-    Problem::new(Exit::Machine, "the results directory was exchanged for another one while the run worked in it")
+    Problem::new(Exit::Machine, "the results directory was replaced by another one during the run")
         .at(path.display().to_string())
-        .expected("the folder that the run has open, under its name until the run has ended")
-        .advice("look at who may write to the folder above it; put it back and repeat the command with --resume")
+        .expected("the folder that the run has open must keep its name until the run has ended")
+        .advice("check who may write to its parent folder; move the original back and repeat the command with --resume")
 }
 
 /// The user who called sudo: this user could have run the same files with sudo, so they are trusted.

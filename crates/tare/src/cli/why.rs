@@ -11,34 +11,34 @@ use tare_findings::why::{self, ChainTime, Times, WhyError};
 use tare_report::terminal::{self, Style};
 use tare_report::why_json::WhyJson;
 
-/// Where the time of a transaction goes, and what makes up the difference between two conditions
+/// Show where the time of a transaction goes, and what makes up the difference between two conditions
 #[derive(Debug, Args)]
 pub struct WhyArgs {
     /// A: a results directory, or one condition of it as `DIR:condition`
     a: String,
-    /// B, written the same way; without it the time of every condition of A is shown, and what was captured of it
+    /// B, written the same way; without B, shows the time and the captures of every condition of A
     b: Option<String>,
-    /// Try the suspects by experiment: for the two or three largest, pairs of trials of the slower condition with and
-    /// without what each one's experiment changes
+    /// Test the suspects by experiment: for the two or three largest, pairs of trials of the slower condition with and
+    /// without the change of each one's experiment
     #[arg(long, requires = "b")]
     prove: bool,
     /// With --prove: the time for all experiments together, such as 30min, 90s or 2h
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = super::output::time)]
     within: f64,
-    /// With --prove: say which experiments would be made and in which time, and make none
+    /// With --prove: show the experiments and their time, and run none
     #[arg(long, requires = "prove")]
     dry_run: bool,
     /// With --prove: where the experiments and why.json go [default: tare-results/why-DATE]
     #[arg(long, value_name = "DIR", requires = "prove")]
     out: Option<PathBuf>,
-    /// With --prove: use results that others own or may write to: programs that they name run as you
+    /// With --prove: use results that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
-    /// Write the wall-clock time of both by call chain: a line `chain A B` each, nanoseconds a transaction, as
+    /// Write the wall-clock time of both by call chain: one line `chain A B` each, nanoseconds per transaction, as
     /// difffolded.pl writes it for flame graphs (needs capture.waits)
     #[arg(long, value_name = "FILE", requires = "b", conflicts_with = "prove")]
     folded: Option<PathBuf>,
-    /// Every part that is not distinguishable, with the smallest difference that would have been seen
+    /// Also show parts without a visible difference, with the smallest difference that would have been seen
     #[arg(long, requires = "b")]
     all: bool,
     /// Print one JSON document instead of tables
@@ -93,7 +93,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
 /// Writes call chains of both sides for tools that draw differential flame graphs.
 fn write_folded(chains: &[ChainTime], path: &Path, audience: Audience) -> Result<(), Problem> {
     if chains.is_empty() {
-        return Err(Problem::new(Exit::Usage, "a side has no recording of its wall-clock time")
+        return Err(Problem::new(Exit::Usage, "a side has no record of its wall-clock time")
             .expected("trials with the capture `waits`")
             .advice("tare run STUDY --set capture.waits=on --set capture.profile=on"));
     }
@@ -112,7 +112,7 @@ impl From<WhyError> for Problem {
                 .advice(format!("name one condition per side, as DIR:condition, of: {}", names.join(", "))),
             WhyError::NoTime { .. } => problem
                 .expected("results of a load that reports tps, with its client threads watched")
-                .advice("tare compare A B says what differs without it"),
+                .advice("without one, tare compare A B shows the differences"),
         }
     }
 }

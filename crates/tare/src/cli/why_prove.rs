@@ -91,16 +91,13 @@ impl ProofRequest<'_> {
     /// The experiments that fit into the time, starting with those of the largest suspects.
     fn ready(&self, machine: &Machine) -> Result<Vec<Ready>, Problem> {
         if !self.found.own().shown {
-            return Err(Problem::new(
-                Exit::Inconclusive,
-                "no difference is shown, so that nothing has a reason to prove",
-            )
-            .advice("more trials show smaller differences: tare run STUDY --trials N"));
+            return Err(Problem::new(Exit::Inconclusive, "no difference is shown, so there is nothing to prove")
+                .advice("more trials show smaller differences: tare run STUDY --trials N"));
         }
         let trials = experiments(self.found);
         if trials.is_empty() {
-            return Err(Problem::new(Exit::Inconclusive, "no suspect has an experiment that can be made without you")
-                .advice("tare why A B, without --prove, ends with the command that would decide"));
+            return Err(Problem::new(Exit::Inconclusive, "no suspect has an experiment that tare can run by itself")
+                .advice("tare why A B, without --prove, prints the command that would decide"));
         }
         let folder = Directory::begun(self.results, trust::whose(self.trusted))?;
         let study = parse_written(&read_study_text(&folder)?, self.results)?;
@@ -121,11 +118,11 @@ impl ProofRequest<'_> {
             ready.push(Ready { trial, study, plan });
         }
         if ready.is_empty() {
-            return Err(Problem::new(Exit::Machine, "this machine can make none of the experiments"));
+            return Err(Problem::new(Exit::Machine, "this machine can run none of the experiments"));
         }
         if least_s > self.within_s && ready.len() == 1 {
             let needs = output::duration(least_s);
-            return Err(Problem::new(Exit::Usage, "the time does not suffice for one experiment")
+            return Err(Problem::new(Exit::Usage, "the time is too short for any experiment")
                 .at(format!("--within {}", output::duration(self.within_s)))
                 .expected(format!("{needs} or more")));
         }
@@ -162,7 +159,7 @@ fn rule(plan: &Plan, effect: f64, budget_s: f64) -> Result<Settle, Problem> {
 /// A study with two conditions: the slower condition as it is, and with the change of the experiment.
 fn of_two_conditions(mut study: Study, planned: &Plan, trial: &Trial) -> Result<Study, Problem> {
     let unknown = |expected: String| {
-        Problem::new(Exit::Usage, format!("{} cannot be set up again", trial.condition)).expected(expected)
+        Problem::new(Exit::Usage, format!("{} cannot be reproduced", trial.condition)).expected(expected)
     };
     let condition = planned.conditions.iter().find(|condition| condition.name == trial.condition);
     let condition = condition.ok_or_else(|| unknown("a condition of the results' plan".to_owned()))?;

@@ -211,8 +211,9 @@ impl Children<'_> {
             // If several trials shared this process, another one of them may have caused the timeout.
             Exit::TimedOut => match self.record(attempt, before)? {
                 Some(record) if record.lifetime.is_some() => {
-                    state::reap()
-                        .map_err(|e| RunError::Stopped(plain(format!("what a trial left is still there: {e}"))))?;
+                    state::reap().map_err(|e| {
+                        RunError::Stopped(plain(format!("cannot remove what a trial left behind: {e}")))
+                    })?;
                     return Ok(Ended::Recorded(Box::new(record)));
                 }
                 _ => format!("it took longer than {:.0} s", attempt.timeout.as_secs_f64()),
@@ -227,7 +228,7 @@ impl Children<'_> {
         // The next trial must not find a server or settings of this one.
         let reason = match state::reap() {
             Ok(_) => reason,
-            Err(e) => format!("{reason}; what it left may still be there: {e}"),
+            Err(e) => format!("{reason}; it may have left files or processes behind: {e}"),
         };
         // No record: another trial would fail here as well, because a full disk has nothing to do with the condition.
         if let Some(failure) = stopped {

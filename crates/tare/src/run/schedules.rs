@@ -159,13 +159,13 @@ fn two_cores() -> Machine {
 }
 
 #[derive(Default)]
-struct Ears {
+struct EventCounts {
     begun: usize,
     ended: usize,
     heard: usize,
 }
 
-impl Listener for Ears {
+impl Listener for EventCounts {
     fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {
         self.begun += 1;
     }
@@ -210,11 +210,11 @@ fn play(seed: u64) -> (usize, BTreeSet<String>) {
             prepared: BTreeSet::new(),
             may_stop: run < 20,
         };
-        let mut ears = Ears::default();
-        let ended = Run { study: &study, plan: &plan, runner: script, book: &shelf }.execute(&mut ears);
-        assert_eq!(ears.heard, ears.begun);
-        assert!(ears.ended <= ears.begun && ears.begun <= ears.ended + 1);
-        assert!(shelf.records.borrow().len() >= before + ears.ended, "what was told is on record");
+        let mut events = EventCounts::default();
+        let ended = Run { study: &study, plan: &plan, runner: script, book: &shelf }.execute(&mut events);
+        assert_eq!(events.heard, events.begun);
+        assert!(events.ended <= events.begun && events.begun <= events.ended + 1);
+        assert!(shelf.records.borrow().len() >= before + events.ended, "what was told is on record");
         match ended {
             Ok(end) if end.left == 0 => {
                 check(&study, &shelf, &begun.borrow(), end.done, end.given_up);
@@ -303,7 +303,7 @@ fn data_that_cannot_be_made_end_the_run_before_any_trial() {
     let study = study(1);
     let plan = resolve(&study, &two_cores(), Where::Described).unwrap();
     let shelf = Shelf { plan: RefCell::new(plan.clone()), records: RefCell::default() };
-    let ended = Run { study: &study, plan: &plan, runner: Empty, book: &shelf }.execute(&mut Ears::default());
+    let ended = Run { study: &study, plan: &plan, runner: Empty, book: &shelf }.execute(&mut EventCounts::default());
     match ended {
         // A program without a server has no data to prepare: its failure is reported unchanged.
         Err(RunError::Running(failure)) => assert_eq!(failure.advice.as_deref(), Some("make room")),

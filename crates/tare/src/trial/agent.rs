@@ -88,7 +88,7 @@ impl Clients {
     fn read(begin: Begin) -> Result<Self, Failed> {
         // The content of a file comes with the settings; reading a local file would disclose it to the other host.
         if begin.settings.contains_key(FILE) {
-            return Err(failed(format!("the other host names a file here, {FILE}: it was not read")));
+            return Err(failed(format!("the other host named a local file, {FILE}: it was not read")));
         }
         let mut settings = from_values(&begin.settings).map_err(failed)?;
         // The other host must not start programs here: only loads whose clients are in this process are accepted.
@@ -223,7 +223,7 @@ impl Trial {
             match answers.recv_timeout(LOOK_EVERY) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Timeout) if !self.stopped.load(Ordering::Relaxed) => {}
-                Err(_) => return Err(SutError::OtherHost("the trial there ends".into())),
+                Err(_) => return Err(SutError::OtherHost("the trial on the other host ended".into())),
             }
         }
     }
@@ -274,7 +274,7 @@ impl Partner for OtherHalf {
     fn finish(&mut self) -> Result<Surroundings, SutError> {
         match self.trial.ask(&FromClient::Finish)? {
             Ask::Seen(around) => Ok(*around),
-            _ => Err(SutError::OtherHost("it did not say what it had seen".into())),
+            _ => Err(SutError::OtherHost("it did not send its observations".into())),
         }
     }
 }

@@ -11,8 +11,8 @@ use tare_study::language::settings::EngineSettings;
 /// the value is verified only if the server has a variable of that name.
 pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
     let verified = match server.setting(option)? {
-        Some(value) => format!("the server says {value}"),
-        None => "not verified: the server was started with it and has no variable of this name to ask".to_owned(),
+        Some(value) => format!("the server reports {value}"),
+        None => "not verified: the server was started with it, but has no variable of this name".to_owned(),
     };
     Ok(AppliedSetting::new(format!("option.{option}"), level, verified))
 }
@@ -41,5 +41,5 @@ pub fn charset(asked: &EngineSettings, server: &dyn Server) -> Result<Option<App
     if !asked.charset.is(&found) {
         return Err(EngineError::NotInEffect { setting: "charset", asked: asked.charset.to_string(), found }.into());
     }
-    Ok(Some(AppliedSetting::new("charset", asked.charset, format!("the server says {found}"))))
+    Ok(Some(AppliedSetting::new("charset", asked.charset, format!("the server reports {found}"))))
 }

@@ -55,7 +55,7 @@ pub enum TrialError {
     #[error("sample {sample} has no result: {metric} is {value:?}")]
     NoResult { sample: usize, metric: String, value: f64 },
     /// The samples of one trial are from different client programs.
-    #[error("the client's program was exchanged for another one between two samples: leave it alone while a run lasts")]
+    #[error("the client's program file was replaced between two samples: do not change it during a run")]
     ClientExchanged,
     #[error("the server died: {reason}\n{tail}")]
     ServerDied { reason: String, tail: String },

@@ -123,4 +123,4 @@ impl Trial<'_> {
     }
 }
 
-const NO_CAPTURES: &str = "the rungs of a ladder share a server: capture where each has its own (no design.ladder)";
+const NO_CAPTURES: &str = "the levels of a ladder share a server: captures need a server for each (no design.ladder)";

@@ -238,7 +238,11 @@ impl Trial<'_> {
         let server = running::begin(self, record)?;
         let asked = self.task.condition.settings.capture;
         let others = CaptureSettings { waits: false, locks: false, status: false, ..asked };
-        note_no_captures(others, "of a server that someone else runs there are waits, locks and status alone", record);
+        note_no_captures(
+            others,
+            "for a server that runs already, only waits, locks and status can be captured",
+            record,
+        );
         let affinities = running::affinities(&self.task.placement)?;
         let driven = self.drive(load, Some(&server), affinities.clone());
         running::put_back(affinities.as_ref())?;
@@ -378,7 +382,7 @@ impl Trial<'_> {
             && let Some(setting) = server.lock_wait_setting()
             && let Some(value) = server.setting(setting)?
         {
-            let verified = format!("the server says {value}");
+            let verified = format!("the server reports {value}");
             applied.push(AppliedSetting::new("capture.locks", format!("{setting}=ON"), verified));
         }
         applied.extend(process::verify(&settings.process, server.pid())?);

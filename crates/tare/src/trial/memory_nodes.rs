@@ -67,6 +67,6 @@ pub(super) fn verify(
     // InnoDB returns to the kernel's default policy after it has allocated its buffer pool.
     let own = read_memory_policy(pid.cast_signed())?;
     let verified =
-        format!("cpuset.mems of the server's control group reads back {allowed}; by itself the server now has {own}");
+        format!("cpuset.mems of the server's control group is {allowed} when read back; the server's own is now {own}");
     Ok(AppliedSetting::new("placement.memory", policy, verified))
 }

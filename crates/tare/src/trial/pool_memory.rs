@@ -19,7 +19,7 @@ pub(super) fn apply(trial: &Trial<'_>, server: &dyn Server) -> Result<Option<App
         return Ok(None);
     }
     let (engine, pid) = (engine_by_name(&settings.engine.name)?, server.pid().cast_signed());
-    let way = match engine.pool_memory() {
+    let method = match engine.pool_memory() {
         PoolMemory::Shared => {
             let bytes = set_shared_memory_policy(pid, policy)?;
             format!("mbind of its {bytes} bytes of shared memory")
@@ -34,6 +34,7 @@ pub(super) fn apply(trial: &Trial<'_>, server: &dyn Server) -> Result<Option<App
         let found = format!("{} bytes of memory under it, of a pool of {pool_bytes}", found.under_bytes);
         return Err(EngineError::NotInEffect { setting: "pool_memory", asked: policy.to_string(), found }.into());
     }
-    let verified = format!("{way}; numa_maps shows {policy} on {} bytes of the server's addresses", found.under_bytes);
+    let verified =
+        format!("{method}; numa_maps shows {policy} on {} bytes of the server's addresses", found.under_bytes);
     Ok(Some(AppliedSetting::new("placement.pool_memory", policy, verified)))
 }

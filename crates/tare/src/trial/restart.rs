@@ -26,7 +26,7 @@ pub(super) fn restarted(trial: &Trial<'_>, command: &[String]) -> Result<(Runnin
     let failed = |why: String| TrialError::Process(format!("restarting the server with `{shown}`: {why}"));
     let status = run(trial, command, deadline).map_err(failed)?;
     if !status.success() {
-        return Err(failed(format!("it ended with {status}; what it said stands in the trial's log")));
+        return Err(failed(format!("it ended with {status}; its output is in the trial's log")));
     }
     let server = loop {
         match attach(trial) {
@@ -40,11 +40,13 @@ pub(super) fn restarted(trial: &Trial<'_>, command: &[String]) -> Result<(Runnin
     };
     match (before, life(&server)) {
         (Some(old), Some(new)) if old == new => {
-            Err(failed(format!("afterwards it is still process {}, which was not restarted", new.0)))
+            Err(failed(format!("process {} still runs and was not restarted", new.0)))
         }
         (Some(old), Some(new)) => Ok((server, format!("process {} ended, process {} answers", old.0, new.0))),
-        (None, Some(new)) => Ok((server, format!("process {} answers; before, no one did", new.0))),
-        (_, None) => Ok((server, "it answers; whether it is another process cannot be seen from here".to_owned())),
+        (None, Some(new)) => Ok((server, format!("process {} answers; before, no server did", new.0))),
+        (_, None) => {
+            Ok((server, "the server answers; tare cannot see from here whether it is another process".to_owned()))
+        }
     }
 }
 

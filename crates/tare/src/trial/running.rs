@@ -41,7 +41,7 @@ pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
     let server = attach(trial)?;
     let load = trial.task.condition.settings.workload.load.load();
     load.check_data(&mut *server.connect()?).map_err(|error| {
-        let what = format!("{error}; on a server that runs already the study makes nothing: {}", load.how_to_fill());
+        let what = format!("{error}; tare creates nothing on a server that runs already: {}", load.how_to_fill());
         TrialError::Load(LoadError::Generator(what))
     })
 }
@@ -52,7 +52,7 @@ fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
     let verified = match server.encryption() {
         Some(how) => format!("encrypted: {how}"),
         None if mode == TlsMode::Off => return None,
-        None => "not encrypted: over a Unix socket, or the server offers none".to_owned(),
+        None => "not encrypted: over a Unix socket, or the server does not offer it".to_owned(),
     };
     Some(AppliedSetting::new("tls", mode, verified))
 }
@@ -69,13 +69,13 @@ fn as_asked(engine: &str, server: &RunningServer, option: &str, level: &str) -> 
     };
     if !tare_engine::same_value(level, &found) {
         let reason = format!(
-            "the study says {level}, the running server has {found}, and nothing is set on a server that runs already: \
-             set it there, or leave it out of the study"
+            "the study says {level}, the running server has {found}, and tare sets nothing on a server that runs \
+             already: set it there, or leave it out of the study"
         );
         let (engine, option) = (engine_by_name(engine)?.name(), option.to_owned());
         return Err(EngineError::OptionRefused { engine, option, reason }.into());
     }
-    let verified = format!("the running server says {found}; it was not set");
+    let verified = format!("the running server reports {found}; it was not set");
     Ok(AppliedSetting::new(format!("option.{option}"), level, verified))
 }
 
@@ -86,16 +86,16 @@ fn uncontrolled(settings: &Settings, placement: &ResolvedPlacement) -> BTreeMap<
     if settings.engine.running.restart.is_empty() {
         add("server lifetime", "the same server in every trial: its memory layout, caches and data carry over");
     }
-    add("data", "as the owner keeps them; what a load that writes changed stays");
-    add("engine options", "as the owner set them, but for those that the study names, which were read and not set");
+    add("data", "as the owner keeps them; changes by a load that writes remain");
+    add("engine options", "as the owner set them; those that the study names were read, not set");
     add("address space, allocator, environment", "as the server was started");
     add("memory policy", "as the server was started; pages lie where they were first touched");
-    add("other clients", "no one keeps them away");
+    add("other clients", "not prevented");
     if placement.server.is_empty() {
         add("connection threads", "placed by the operating system, within what the owner allows");
     }
     if placement.background.is_none() {
-        add("background threads", "where the owner has them");
+        add("background threads", "as placed by the owner");
     }
     list
 }

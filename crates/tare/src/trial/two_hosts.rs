@@ -96,7 +96,7 @@ impl Clients {
                     let of_host = |what: &str| LoadError::Generator(format!("on {host}: {}", cut(what, SAID)));
                     return match *ended {
                         Ok(driven) if driven.samples.len() > job.counts.samples => {
-                            Err(half.error(of_host("it sent more samples than the trial has")))
+                            Err(half.error(of_host("the other host sent more samples than the trial has")))
                         }
                         Ok(driven) => Ok(driven),
                         Err(failed) if failed.interrupted && half.host.interrupted() => Err(LoadError::Interrupted),
@@ -201,7 +201,7 @@ impl Half<'_> {
                 Ok(Ask::Go)
             }
             FromClient::BeginCaptures | FromClient::EndCaptures => {
-                Err(SutError::OtherHost("it begins or ends captures out of turn".to_owned()))
+                Err(SutError::OtherHost("the other host starts or ends captures in the wrong order".to_owned()))
             }
             FromClient::Hello(_) | FromClient::Time(_) | FromClient::Holds(_) | FromClient::Ended(_) => return None,
         };
@@ -225,10 +225,11 @@ fn keep_environment(results: &Folder, host: &str, environment: &Environment) -> 
 fn listen_at(address: Option<IpAddr>) -> Result<IpAddr, TrialError> {
     let wrong = |what: String| {
         TrialError::Process(format!(
-            "{what}: set client.server_address to the address of this host that its clients reach"
+            "{what}: set client.server_address to an address of this host that the clients can reach"
         ))
     };
-    let address = address.ok_or_else(|| wrong("the clients' host does not say from where ssh came".into()))?;
+    let address =
+        address.ok_or_else(|| wrong("the clients' host does not report the address that ssh came from".into()))?;
     match TcpListener::bind((address, 0)) {
         Ok(_) => Ok(address),
         Err(error) => Err(wrong(format!("no server can listen at {address}: {error}"))),

@@ -83,7 +83,7 @@ impl BisectRequest {
         let bytes = folder.read(FILE, LARGEST)?.ok_or_else(|| wrong(format!("there is no {FILE}")))?;
         let asked: Self = serde_json::from_slice(&bytes).map_err(|e| wrong(format!("{FILE} cannot be read: {e}")))?;
         if asked.schema != SCHEMA {
-            return Err(wrong(format!("{FILE} is of another version, schema {}", asked.schema)));
+            return Err(wrong(format!("{FILE} has another version, schema {}", asked.schema)));
         }
         if !(2..=MOST).contains(&asked.line.len()) {
             let builds = count(asked.line.len(), "build");
@@ -93,7 +93,7 @@ impl BisectRequest {
         let is_hash = |commit: &Commit| !commit.id.is_empty() && commit.id.bytes().all(|byte| byte.is_ascii_hexdigit());
         match asked.build.is_none() || asked.line.iter().all(is_hash) {
             true => Ok(asked),
-            false => Err(wrong(format!("a commit in {FILE} is no hash"))),
+            false => Err(wrong(format!("a commit in {FILE} is not a hash"))),
         }
     }
 
@@ -130,7 +130,7 @@ impl BisectRequest {
 
     fn side(&self, binary: &Path) -> Result<Side, Problem> {
         let path = binary.to_str().ok_or_else(|| {
-            Problem::new(Exit::Usage, "the path of a build is no text").at(binary.display().to_string())
+            Problem::new(Exit::Usage, "the path of a build is not valid UTF-8").at(binary.display().to_string())
         })?;
         let written = match &self.command {
             Some(command) => format!("command={}", command.replace(PLACE, &tare_text::quoted(path))),

@@ -66,10 +66,10 @@ impl<'a> Builds<'a> {
             Some(Built::Binary { path, sha1, elapsed_s }) => {
                 let now = content(&path)?;
                 if let Some(was) = sha1.as_ref().filter(|was| **was != now) {
-                    return Err(Problem::new(Exit::Usage, "a build is not what it was when it was measured")
+                    return Err(Problem::new(Exit::Usage, "a build has changed since it was measured")
                         .at(path.display().to_string())
                         .expected(format!("SHA-1 {was}, found {now}"))
-                        .advice("put it back; or begin another bisection, in another folder"));
+                        .advice("restore the file, or start another bisection in another folder"));
                 }
                 let built = Built::Binary { path, sha1: Some(now), elapsed_s };
                 if sha1.is_none() {
@@ -168,8 +168,8 @@ fn content(path: &Path) -> Result<String, Problem> {
         ErrorKind::Interrupted => interrupt::problem("reading a build"),
         _ => Problem::new(Exit::Usage, format!("a build cannot be read: {e}"))
             .at(path.display().to_string())
-            .expected("what was built, which stays with the bisection")
-            .advice("put it back; or begin another bisection, in another folder"),
+            .expected("the built program, which the bisection keeps")
+            .advice("restore the file, or start another bisection in another folder"),
     })
 }
 
@@ -179,7 +179,7 @@ fn program(ended: &Ended, named: Option<&Path>, source: &Path, log: &Path) -> Re
     let place = said.as_ref().map(|said| source.join(said));
     match place {
         Some(place) if place.is_file() => Ok(place),
-        place => Err(Problem::new(Exit::Usage, "the build has made no program")
+        place => Err(Problem::new(Exit::Usage, "the build made no program")
             .at(place.unwrap_or_else(|| log.to_path_buf()).display().to_string())
             .expected("a file, named by --binary or by the last line that --build writes to standard output")),
     }

@@ -22,12 +22,12 @@ use tare_topology::Machine;
 /// Largest list of builds that is read, bytes.
 const LARGEST_LIST: u64 = 16 << 20;
 
-/// Find the first slower commit between two, although figures are noisy
+/// Find the first slower commit between two from noisy figures
 ///
-/// GOOD and BAD are compared first, as `tare ab` does it: where they do not differ there is nothing to bisect. Then
-/// pairs of trials of the good build and another move the chance of every commit, until one has the chance that
-/// --confidence asks for; last, it is measured against the commit before it. A commit whose build ends with 125 is
-/// skipped. Exit codes: 0 found, or nothing to bisect; 5 undecided when the budget is spent.
+/// GOOD and BAD are compared first, as with `tare ab`: if they do not differ, there is nothing to bisect. Then pairs of
+/// trials of the good build and another one update the probability of every commit, until one reaches --confidence;
+/// finally it is compared with the commit before it. A commit whose build ends with 125 is skipped. Exit codes: 0
+/// found, or nothing to bisect; 5 undecided when the budget is spent.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BisectArgs {
@@ -37,33 +37,33 @@ pub struct BisectArgs {
     /// A commit that is slow
     #[arg(value_name = "BAD")]
     bad: Option<String>,
-    /// What builds a commit: given to sh in a source tree of its own, with its hash in TARE_COMMIT and the tree in
-    /// TARE_SOURCE; its last line names the built program where --binary does not. Exit 125 skips the commit
+    /// The command that builds a commit: run by sh in a separate source tree, with the hash in TARE_COMMIT and the tree
+    /// in TARE_SOURCE; without --binary, its last line of output names the built program. Exit 125 skips the commit
     #[arg(long, value_name = "CMD", required_unless_present_any = ["builds", "resume"], conflicts_with = "builds")]
     build: Option<String>,
     /// The built program, a path in the source tree
     #[arg(long, value_name = "PATH", requires = "build")]
     binary: Option<PathBuf>,
-    /// Builds that are there, in the order of their making, in place of commits: their paths with commas between them,
-    /// or a file with one a line
+    /// Existing builds, oldest first, instead of commits: their paths separated by commas, or a file with one path per
+    /// line
     #[arg(long, value_name = "FILE|PATH,PATH,...", conflicts_with = "good")]
     builds: Option<String>,
-    /// Measure this program in place of a server; {binary} in it stands for the build
+    /// Measure this program instead of a server; {binary} in it stands for the build
     #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "engine", "load", "interleave"])]
     command: Option<String>,
-    /// The study that builds are measured on, a file or a built-in name; its factors are left out [default:
+    /// The study to measure the builds with, a file or a built-in name; its factors are left out [default:
     /// side-by-side]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     #[command(flatten)]
     on: MeasuredArgs,
-    /// The smallest change of interest between GOOD and BAD; with a smaller one there is nothing to bisect
+    /// The smallest change of interest between GOOD and BAD; if the change is smaller, there is nothing to bisect
     #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
     minimum_effect: f64,
-    /// The chance of the commit at which it ends
+    /// The probability of a commit at which the bisection ends
     #[arg(long, value_name = "PCT", default_value = "95%", value_parser = confidence)]
     confidence: f64,
-    /// The time for all builds and trials, such as 8h or 30min; without it, until it is found
+    /// The time for all builds and trials, such as 8h or 30min [default: until the commit is found]
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<f64>,
     #[command(flatten)]
@@ -71,14 +71,14 @@ pub struct BisectArgs {
     /// Where builds and results go [default: tare-results/bisect-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted bisection, as it was asked
+    /// Resume an interrupted bisection with its original options
     #[arg(long, value_name = "DIR", conflicts_with_all = ["good", "build", "binary", "builds", "command", "study",
         "engine", "load", "metric", "budget", "seed", "set", "interleave", "no_interleave", "dry_run"])]
     resume: Option<PathBuf>,
-    /// Say what it would take, and build and measure nothing
+    /// Show how long it would take, and build and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// Use a study, or a folder, that others own or may write to: programs that they name run as you
+    /// Use a study or a folder that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
     /// Print one JSON document on standard output; the line after each step still goes to standard error
@@ -113,9 +113,9 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     let out = args.out.clone().unwrap_or_else(|| default_out("bisect", &tare_results::now()));
     let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
     if !folder.names()?.is_empty() {
-        return Err(Problem::new(Exit::Usage, "the folder holds something already")
+        return Err(Problem::new(Exit::Usage, "the folder is not empty")
             .at(out.display().to_string())
-            .advice("name another with --out; or go on with what it holds: tare bisect --resume DIR"));
+            .advice("name another folder with --out, or resume the bisection in it: tare bisect --resume DIR"));
     }
     asked.write(&folder)?;
     search(&asked, &folder, args)
@@ -123,7 +123,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
 
 fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
     if args.command.as_ref().is_some_and(|command| !command.contains(PLACE)) {
-        return Err(Problem::new(Exit::Usage, format!("--command does not say where {PLACE} is"))
+        return Err(Problem::new(Exit::Usage, format!("--command does not contain {PLACE}"))
             .expected(format!("for example --command '{PLACE} --quick'")));
     }
     let (line, build) = match (&args.builds, &args.good, &args.bad, &args.build) {
@@ -165,7 +165,7 @@ fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
     Ok(request)
 }
 
-const BUILDS: &str = "paths of builds with commas between them, or a file with a path a line; the oldest first";
+const BUILDS: &str = "paths of builds separated by commas, or a file with one path per line; the oldest first";
 
 /// Named builds: paths separated by commas, or those in a file.
 fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
@@ -187,13 +187,13 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
         match path.is_file() {
             true => Ok(Commit { id: path.display().to_string(), subject: None, author_date: None, merged: Vec::new() }),
             false => {
-                Err(Problem::new(Exit::Usage, "a build is no file").at(path.display().to_string()).expected(BUILDS))
+                Err(Problem::new(Exit::Usage, "a build is not a file").at(path.display().to_string()).expected(BUILDS))
             }
         }
     };
     let line = lines.iter().map(build).collect::<Result<Vec<_>, _>>()?;
     match line.len() {
-        0 | 1 => Err(Problem::new(Exit::Usage, "a line of builds has two ends").expected("two builds or more")),
+        0 | 1 => Err(Problem::new(Exit::Usage, "a bisection needs two builds or more").expected("two builds or more")),
         _ => Ok(line),
     }
 }
@@ -207,7 +207,7 @@ fn search(asked: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<E
     let search = Search { bench, builds: Builds::of(asked, folder)? };
     let end = search.run();
     let found = search.state()?.found;
-    let resume = format!("go on with: tare bisect --resume {}", path.display());
+    let resume = format!("resume with: tare bisect --resume {}", path.display());
     if found.pairs == 0 {
         return Ok(match end? {
             End::Interrupted => {
@@ -215,7 +215,7 @@ fn search(asked: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<E
                 Exit::Interrupted
             }
             End::Done => {
-                note("no pair counts: all were disturbed; quieten the machine, or see the logs of trials");
+                note("no pair counts: all were disturbed; stop other programs, or see the logs of trials");
                 Exit::Inconclusive
             }
         });

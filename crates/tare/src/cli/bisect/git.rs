@@ -29,11 +29,11 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     };
     if !leads(&from, &to)? {
         let advice = match leads(&to, &from)? {
-            true => format!("exchange them: tare bisect {bad} {good} finds what made the newer one slower"),
+            true => format!("swap them: tare bisect {bad} {good} finds what made the newer one slower"),
             false => "name the commit where both branches part: git merge-base GOOD BAD".to_owned(),
         };
-        return Err(Problem::new(Exit::Usage, format!("{good} does not lead to {bad}"))
-            .expected("GOOD among the ancestors of BAD")
+        return Err(Problem::new(Exit::Usage, format!("{good} is not an ancestor of {bad}"))
+            .expected("an ancestor of BAD as GOOD")
             .advice(advice));
     }
     let format = format!("--format=%H{BETWEEN}%aI{BETWEEN}%P{BETWEEN}%<({SUBJECT},trunc)%s");
@@ -70,7 +70,10 @@ fn commit(name: &str) -> Result<String, Problem> {
     let id = String::from_utf8_lossy(&out.stdout).trim_end().to_owned();
     match out.status.success() && !id.is_empty() {
         true => Ok(id),
-        false => Err(Problem::new(Exit::Usage, format!("{name} is no commit")).expected("what git rev-parse knows")),
+        false => {
+            Err(Problem::new(Exit::Usage, format!("{name} is not a commit"))
+                .expected("a name that git rev-parse accepts"))
+        }
     }
 }
 
@@ -100,7 +103,7 @@ fn git<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<Output, Pr
 /// Can be interrupted: git may fetch missing objects from a server that does not answer, or run the user's filters.
 fn ended(command: Command) -> Result<Output, Problem> {
     interrupt::output(command).map_err(|e| match e.kind() {
-        ErrorKind::Interrupted => interrupt::problem("git was at work"),
+        ErrorKind::Interrupted => interrupt::problem("git was running"),
         _ => missing(e),
     })
 }
@@ -119,7 +122,7 @@ fn done(out: Output) -> Result<String, Problem> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match out.status.success() {
         true => Ok(text(&out.stdout)),
-        false => Err(Problem::new(Exit::Usage, "git could not do it").at(text(&out.stderr).trim_end().to_owned())),
+        false => Err(Problem::new(Exit::Usage, "git failed").at(text(&out.stderr).trim_end().to_owned())),
     }
 }
 

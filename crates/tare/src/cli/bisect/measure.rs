@@ -120,7 +120,7 @@ impl Bench<'_> {
         let Some((study, plan, directory)) = self.begin_or_go_on(two, programs, until)? else { return Ok(false) };
         let end =
             execute(&study, &plan, &directory, self.teller, &mut RoundListener::new(pair_line)).map_err(|problem| {
-                let resume = format!("then go on with: tare bisect --resume {}", self.folder.path().display());
+                let resume = format!("then resume with: tare bisect --resume {}", self.folder.path().display());
                 problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
             })?;
         Ok(end.left == 0)
@@ -200,7 +200,7 @@ pub fn with_result(ends: &Measured) -> Result<(), Problem> {
     let pairs = ends.pairs();
     match pairs.measured.is_empty() && pairs.lost > 0 {
         false => Ok(()),
-        true => Err(Problem::new(Exit::TrialFailed, "no pair of GOOD and BAD has a result: trials failed for good")
+        true => Err(Problem::new(Exit::TrialFailed, "no pair of GOOD and BAD has a result: trials failed")
             .at(ends.path.join("trials.jsonl").display().to_string())
             .advice(format!("read the reasons with: tare show {}", ends.path.display()))),
     }

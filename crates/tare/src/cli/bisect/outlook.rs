@@ -31,7 +31,7 @@ pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Pro
     let effect = percent(asked.minimum_effect);
     let (good, bad) = (&asked.line[0].id, &asked.line[last].id);
     let time = match (estimated_s, asked.build.is_some()) {
-        (Some(s), true) => format!("; {} of trials, the time of builds on top", duration(s)),
+        (Some(s), true) => format!("; {} of trials, plus the time of builds", duration(s)),
         (Some(s), false) => format!("; {} of trials", duration(s)),
         (None, _) => String::new(),
     };
@@ -40,7 +40,7 @@ pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Pro
         false => format!("{} to {} {noun}s", of.low, of.high),
     };
     let text = format!(
-        "{} to bisect: {} and {} in 8 of 10 bisections, if the step is {effect} and a pair spreads as far{time}.",
+        "{} to bisect: {} and {} in 8 of 10 bisections, if the step is {effect} and pairs spread as much{time}.",
         count(last, if asked.build.is_some() { "commit" } else { "build" }),
         range(&pairs, "pair"),
         range(&builds, "build"),

@@ -101,7 +101,8 @@ impl Search<'_> {
         let last = self.bench.asked.last();
         match measured.failing().filter(|failing| *failing > 0 && *failing < last && pairs.lost > 0) {
             Some(failing) => {
-                self.builds.skip(failing, format!("its trials fail, see {}", measured.path.join("logs").display()))?;
+                self.builds
+                    .skip(failing, format!("its trials failed, see {}", measured.path.join("logs").display()))?;
                 Ok(false)
             }
             None => Ok(true),
@@ -130,8 +131,8 @@ impl Search<'_> {
     fn no_end(&self, place: usize, reason: &str) -> Problem {
         let commit = &self.bench.asked.line[place];
         Problem::new(Exit::TrialFailed, format!("{} cannot be measured: {reason}", commit.id))
-            .expected("two ends that can be built")
-            .advice("name a neighbour of it as the end")
+            .expected("a first and a last commit that can be built")
+            .advice("name a commit next to it instead")
     }
 
     /// The state of the bisection, derived from the content of the directory.

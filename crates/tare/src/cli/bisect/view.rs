@@ -73,7 +73,7 @@ pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem
         let rows = rows.iter().map(|(name, value)| format!("  {name:<12} {}\n", tare_text::shown(value)));
         let why = why.map_or_else(String::new, |why| format!("\nWhere the time goes:\n  {why}\n"));
         let inside = inside(found).map_or_else(String::new, |inside| {
-            format!("\nWhich commit of the merge, with --build and all else as here:\n  {inside}\n")
+            format!("\nWhich commit of the merge, with the same --build and other options:\n  {inside}\n")
         });
         return output::lines(&format!("{}\n\n{}{why}{inside}", words::sentence(found), rows.collect::<String>()));
     }

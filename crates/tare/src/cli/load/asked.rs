@@ -67,7 +67,7 @@ impl<'a> LoadRequest<'a> {
         match statement {
             Some(name) => problem
                 .at(self.places.of(&name))
-                .advice("correct the statement, or make what it names: the server does not take it as it stands"),
+                .advice("correct the statement, or create what it names: the server does not accept it"),
             None => problem,
         }
     }

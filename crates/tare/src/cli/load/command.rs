@@ -27,12 +27,11 @@ const USAGE: &str = "tare load [OPTIONS] <WORKLOAD> [COMMAND]
        tare load tpcc [OPTIONS] [COMMAND]";
 
 const AFTER_HELP: &str = "\
-Not as in sysbench unless you say so: ids are drawn uniformly (sysbench: --rand-type=special), up to 10 s of warm-up
-are left out of the figures (none), it measures 60 s (10 s), prints a line a second (--report-interval=0), draws the same
-numbers every time (--rand-seed=0: others), and rolls a transaction back before it is run again (sysbench begins anew,
-which commits half of it after a lock timeout). The statements, and how many of them make up a transaction, are
-sysbench's own. insert, delete and bulk_insert change how many rows there are: on your own server nothing brings them
-back but --cleanup and --prepare.
+Defaults that differ from sysbench: ids are drawn uniformly (sysbench: --rand-type=special), up to 10 s of warm-up are
+not measured (none), it measures 60 s (10 s), prints a line per second (--report-interval=0), draws the same numbers
+every time (--rand-seed=0: others), and rolls a transaction back before it is repeated (sysbench starts a new one, which
+commits half of the old one after a lock timeout). The statements and their number per transaction are sysbench's own.
+insert, delete and bulk_insert change the number of rows: on a server of your own only --cleanup and --prepare reset it.
 
 Example, on tables that sysbench prepared too:
   tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock \\

@@ -22,7 +22,7 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
         differs.push(format!("{} s of warm-up is left out (sysbench: none)", args.run.warmup_s()));
     }
     if !differs.is_empty() {
-        output::note(&format!("not as sysbench: {}; all that differs: tare load --help", differs.join("; ")));
+        output::note(&format!("unlike sysbench: {}; all differences: tare load --help", differs.join("; ")));
     }
 }
 
@@ -117,7 +117,7 @@ impl workload::Host for Prompt {
 /// The exit code if the load was interrupted; notes that the figures cover only the time so far.
 pub fn ended(elapsed_s: f64) -> Option<Exit> {
     tare_engine::interrupted().then(|| {
-        output::note(&format!("interrupted: the figures are those of {elapsed_s:.1} s"));
+        output::note(&format!("interrupted: the figures are for {elapsed_s:.1} s"));
         Exit::Interrupted
     })
 }

@@ -44,15 +44,15 @@ pub fn measure(asked: LoadRequest<'_>, said: &SaidArgs, survives: bool) -> Resul
     }
     judged.map_err(|e| {
         Problem::new(Exit::TrialFailed, e.to_string())
-            .advice("ask for less, measure longer, or give the clients or the server more CPUs")
+            .advice("lower the rate, measure longer, or give the clients or the server more CPUs")
     })?;
     if let Some(outage) = outage.filter(|outage| outage.still_away > 0) {
-        let what = format!("{} of {} clients had no server at the end", outage.still_away, asked.threads());
-        return Err(Problem::new(Exit::TrialFailed, what).advice("start the server again, and look at its log"));
+        let what = format!("{} of {} clients had no connection at the end", outage.still_away, asked.threads());
+        return Err(Problem::new(Exit::TrialFailed, what).advice("start the server again, and see its log"));
     }
     Ok(Exit::Done)
 }
 
 fn no_sample() -> Problem {
-    Problem::new(Exit::TrialFailed, "the load gave no sample")
+    Problem::new(Exit::TrialFailed, "the load made no sample")
 }

@@ -32,7 +32,7 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     // Connects first, so that a connection error is reported in the same way for every command.
     let mut session = asked.engine.connect(&asked.target)?;
     if args.scripts.transaction.is_some() {
-        return Err(Problem::new(Exit::Usage, format!("--transaction: {workload} is no file of statements")));
+        return Err(Problem::new(Exit::Usage, format!("--transaction: {workload} is not a file of statements")));
     }
     if args.prepares() {
         drop(session);
@@ -51,7 +51,7 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
         let advice = match e {
             OltpError::TableSize { .. } => OTHER_SIZE,
             OltpError::TableChanged { .. } => ANEW,
-            _ => "make the tables with the same options and --prepare",
+            _ => "create the tables with the same options and --prepare",
         };
         Problem::new(Exit::Usage, e.to_string()).advice(advice)
     })?;
@@ -62,11 +62,10 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     measure(asked, &args.said, args.reconnect)
 }
 
-const OTHER_SIZE: &str = "give --tables and --rows as they were prepared with, or make them anew: first --cleanup, then \
-                          --prepare, each with the options of this load";
-const ANEW: &str = "make the tables anew: first --cleanup, then --prepare, each with the options of this load";
-const IN_THE_WAY: &str = "where tables of an earlier time are in the way, remove them: the same with --cleanup in place \
-                          of --prepare";
+const OTHER_SIZE: &str = "give the same --tables and --rows as for --prepare, or create the tables again: first \
+    --cleanup, then --prepare, each with the options of this load";
+const ANEW: &str = "create the tables again: first --cleanup, then --prepare, each with the options of this load";
+const IN_THE_WAY: &str = "if earlier tables are in the way, remove them: the same with --cleanup instead of --prepare";
 
 fn failed(error: OltpError) -> Problem {
     let problem = Problem::new(Exit::TrialFailed, error.to_string());
@@ -74,7 +73,7 @@ fn failed(error: OltpError) -> Problem {
 }
 
 fn no_workload() -> Problem {
-    Problem::new(Exit::Usage, "which workload?")
+    Problem::new(Exit::Usage, "no workload is given")
 }
 
 fn prepare(args: &LoadArgs, asked: &LoadRequest<'_>, settings: &OltpSettings) -> Result<Exit, Problem> {

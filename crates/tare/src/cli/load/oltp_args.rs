@@ -16,14 +16,14 @@ use tare_text::{nearest, nearest_of};
 #[derive(Debug, Args)]
 pub struct LoadArgs {
     /// point_select, read_only, read_write, write_only, update_index, update_non_index, insert, delete, bulk_insert,
-    /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it; microbenchmarks,
-    /// a file of statements that comes with the program; or a file: SQL statements, a script of pgbench, or TOML as the
-    /// workload sql has it
+    /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it; microbenchmarks, a
+    /// file of statements that comes with tare; or a file: SQL statements, a script of pgbench, or TOML as for the
+    /// workload sql
     #[arg(value_name = "WORKLOAD", value_parser = workload, required_unless_present = "file", conflicts_with = "file")]
     pub workload: Option<Work>,
     #[command(flatten)]
     pub scripts: ScriptArgs,
-    /// As sysbench has it: run, prepare (as --prepare) or cleanup (as --cleanup)
+    /// As in sysbench: run, prepare (as --prepare) or cleanup (as --cleanup)
     #[arg(value_name = "COMMAND", value_parser = ["run", "prepare", "cleanup"], default_value = "run", hide_default_value = true)]
     pub command: String,
     #[command(flatten)]
@@ -34,13 +34,14 @@ pub struct LoadArgs {
     pub said: SaidArgs,
     #[command(flatten)]
     pub run: RunArgs,
-    /// Survive a restart of the server: clients that lose it wait for it, and what was lost and for how long is said
+    /// Survive a restart of the server: clients wait until it is back, and lost transactions and the downtime are
+    /// reported
     #[arg(long, conflicts_with_all = ["server", "pairing", "prepare", "cleanup", "out"])]
     pub reconnect: bool,
-    /// Make and fill the tables in place of a run (bulk_insert: one without rows for each of --threads)
+    /// Create and fill the tables instead of a run (bulk_insert: one empty table for each of --threads)
     #[arg(long, conflicts_with_all = ["cleanup", "out"])]
     pub prepare: bool,
-    /// Drop the tables in place of a run
+    /// Drop the tables instead of a run
     #[arg(long, conflicts_with = "out")]
     pub cleanup: bool,
 }
@@ -57,13 +58,13 @@ pub enum Work {
 /// Scripts of the user's own.
 #[derive(Debug, Args)]
 pub struct ScriptArgs {
-    /// A file of SQL or a script of pgbench, which comes WEIGHT times as often as one of weight 1 (may be repeated)
+    /// A file of SQL or a script of pgbench, which runs WEIGHT times as often as one of weight 1 (may be repeated)
     #[arg(short = 'f', long, value_name = "FILE[@WEIGHT]", value_parser = weighed)]
     pub file: Vec<Weighed>,
-    /// Run these transactions of a file of statements alone (its names, between commas)
+    /// Run only these transactions of a file of statements (their names, separated by commas)
     #[arg(long, value_name = "NAME[,NAME]")]
     pub transaction: Option<String>,
-    /// A constant that scripts name as :NAME, such as pgbench's scale (may be repeated)
+    /// A constant for :NAME in scripts, such as pgbench's scale (may be repeated)
     #[arg(short = 'D', long, value_name = "NAME=NUMBER", value_parser = defined)]
     pub define: Vec<(String, i64)>,
 }
@@ -105,10 +106,10 @@ impl LoadArgs {
 pub struct MakeUpArgs {
     #[command(flatten)]
     pub keys: Chosen<MakeUpKeys>,
-    /// auto: statements are prepared on the server; disable: they go as text
+    /// auto: statements are prepared on the server; disable: they are sent as text
     #[arg(long, value_name = "auto|disable", default_value = "auto", value_parser = ["auto", "disable"], alias = "db_ps_mode")]
     pub db_ps_mode: String,
-    /// off: none of the four kinds of range queries
+    /// off: leave out all four kinds of range queries
     #[arg(long, value_name = "on|off", default_value = "on", action = clap::ArgAction::Set, value_parser = switch, alias = "range_selects")]
     pub range_selects: bool,
 }
@@ -169,13 +170,13 @@ impl MakeUpArgs {
 /// What is said while it runs and at the end.
 #[derive(Debug, Args)]
 pub struct SaidArgs {
-    /// Seconds between two lines while it runs; 0: none [default: 1; sysbench: 0]
+    /// Seconds between progress lines; 0: none [default: 1; sysbench: 0]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, alias = "report_interval")]
     pub report_interval: u64,
-    /// Percentile of the latency in these lines, above 0 and up to 100
+    /// Percentile of the latency in progress lines, above 0 and up to 100
     #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile)]
     pub percentile: f64,
-    /// How often each latency occurred, at the end
+    /// Print a histogram of latencies at the end
     #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set,
           default_value = "off", default_missing_value = "on", value_parser = switch)]
     pub histogram: bool,
@@ -191,7 +192,7 @@ fn workload(text: &str) -> Result<Work, String> {
     match text {
         file if file.ends_with(".sql") || file.ends_with(".toml") || file.contains('/') => Ok(Work::File(file.into())),
         builtin if BUILTIN_NAMES.contains(&builtin) => Ok(Work::Builtin(builtin.to_owned())),
-        TPCC => Err("tpcc stands right behind load, before all options: tare load tpcc --help".to_owned()),
+        TPCC => Err("tpcc must follow load directly, before all options: tare load tpcc --help".to_owned()),
         _ => Workload::of_script(text).map(Work::Oltp).map_err(|_| no_load(text)),
     }
 }
@@ -199,7 +200,7 @@ fn workload(text: &str) -> Result<Work, String> {
 /// The error for an unknown load: all loads, the nearest first.
 fn no_load(text: &str) -> String {
     if AnyLoad::names().contains(&text) {
-        return format!("a load for the prompt; {text} is one of studies: name = \"{text}\" under [workload]");
+        return format!("a load of tare load; {text} is only for studies: name = \"{text}\" under [workload]");
     }
     let known = || Workload::VARIANTS.iter().copied().chain([TPCC]).chain(BUILTIN_NAMES);
     let wrong = text.strip_prefix("oltp_").unwrap_or(text);

@@ -10,18 +10,19 @@ use tare_text::Value;
 pub struct RunArgs {
     #[command(flatten)]
     pub keys: Chosen<RunKeys>,
-    /// End after so many transactions over all threads, or after --time, whichever comes first; 0: no such limit. With
-    /// it --time=0 is no limit of time, and there is no warm-up unless --warmup asks for one
+    /// End after this number of transactions over all threads, or after --time, whichever comes first; 0: no such
+    /// limit. With it, --time=0 means no time limit, and there is no warm-up without --warmup
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "out")]
     pub events: u64,
-    /// Keep the results in this new directory, as a run does: show, compare, report and export work on it. Its lines
-    /// while it runs are those of `tare run`
+    /// Write the results to this new directory, as a run does: show, compare, report and export read it. The progress
+    /// lines are those of `tare run`
     #[arg(long, value_name = "DIR", conflicts_with = "histogram")]
     pub out: Option<PathBuf>,
-    /// With --out: measure so many times, each a trial of its own with new connections and its own warm-up
+    /// With --out: number of measurements, each a trial with new connections and its own warm-up
     #[arg(long, value_name = "N", requires = "out", default_value_t = 1, value_parser = repeats)]
     pub repeat: usize,
-    /// With --out: change one key of the study that it is, for example sampling.steal_limit=off (may be repeated)
+    /// With --out: change one key of the study that the run is recorded as, for example sampling.steal_limit=off (may
+    /// be repeated)
     #[arg(long, value_name = "PATH.KEY=VALUE", requires = "out")]
     pub set: Vec<String>,
 }
@@ -63,7 +64,7 @@ impl KeyOptions for RunKeys {
         },
         KeyOption {
             value: "LOCATION",
-            more: "; they are put back afterwards, as all threads are [default: float]",
+            more: "; their affinities are restored afterwards [default: float]",
             ..KeyOption::new("background", "placement", "background")
         },
         KeyOption { value: "set|thread", ..KeyOption::new("bind", "placement", "bind") },

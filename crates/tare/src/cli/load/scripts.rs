@@ -31,7 +31,10 @@ impl Statements<'_> {
 pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let usage = |what: &str| Problem::new(Exit::Usage, what);
     if args.prepares() || args.cleans_up() {
-        return Err(usage("a file of statements makes and drops no tables on a server that runs already").advice(
+        return Err(usage(
+            "with a file of statements, tare does not create or drop tables on a server that runs already",
+        )
+        .advice(
             "the tables of microbenchmarks are sysbench's: tare load point_select --prepare, with the same \
                      --tables and --rows",
         ));
@@ -40,7 +43,7 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let sizes_of_scripts = files.are_scripts() && !args.make_up.keys.values().is_empty();
     if args.reconnect || args.make_up.is_of_sysbench() || sizes_of_scripts {
         return Err(usage(
-            "--reconnect and what makes up sysbench's transactions mean nothing to statements of a file",
+            "--reconnect and the options of sysbench's transactions have no effect on a file of statements",
         ));
     }
     let (values, places) = values(args, files)?;
@@ -60,7 +63,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
     let wrong = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     problem.advice(match tare_text::nearest(&wrong, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean {}?", path.with_file_name(near).display()),
-        None => "name a file that is there; loads without a file of yours: tare load --help".to_owned(),
+        None => "name an existing file; loads that need no file: tare load --help".to_owned(),
     })
 }
 
@@ -118,7 +121,7 @@ fn is_whole(path: &Path, text: &str, values: &[KeyValue]) -> Result<(), Problem>
         Problem::new(Exit::Usage, "the file of statements cannot be used")
             .at(path.display().to_string())
             .expected(what.trim_end())
-            .advice("correct it there; what such a file holds: docs/sql.md")
+            .advice("correct the file; its format: docs/sql.md")
     })
 }
 
@@ -126,6 +129,6 @@ impl From<ScriptError> for Problem {
     fn from(error: ScriptError) -> Self {
         Self::new(Exit::Usage, error.what)
             .at(error.place)
-            .advice("correct the script; what scripts cannot say, a file of statements can (docs/sql.md)")
+            .advice("correct the script; a file of statements can do what scripts cannot (docs/sql.md)")
     }
 }

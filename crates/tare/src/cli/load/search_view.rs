@@ -23,7 +23,7 @@ pub fn print(subject: &Subject, search: &SearchRecord, json: bool) -> Result<(),
 fn words(search: &SearchRecord) -> String {
     let limited = search.objective.split(' ').next().unwrap_or_default();
     let width = limited.len().max(10);
-    let mut text = format!("step    requested a second   done a second   {limited:>width$}   limit met\n");
+    let mut text = format!("step           requested/s          done/s   {limited:>width$}   limit met\n");
     for (number, step) in search.steps.iter().enumerate() {
         let value = step.value.map_or("-".to_owned(), |value| format!("{value:.3}"));
         let met = if step.met { "yes" } else { "no" };
@@ -35,8 +35,10 @@ fn words(search: &SearchRecord) -> String {
         text += &format!("highest rate  {found:.1} per second with {} ({steps})\n", search.objective);
     }
     if let Some([low, high]) = search.bracket_tps {
-        text +=
-            &format!("! rates met the limit and did not by turns: it lies between {low:.1} and {high:.1} per second\n");
+        text += &format!(
+            "! the same rates met the limit at one time and not at another: the highest is between {low:.1} \
+                and {high:.1} per second\n"
+        );
     }
     if let (Some(met), None) = (search.met_before_tps(), search.bracket_tps) {
         text += &format!(
@@ -45,7 +47,7 @@ fn words(search: &SearchRecord) -> String {
         );
     }
     if matches!(search.limit, Some(Limit::Client(_))) {
-        text += "! the client was the limit: the server may do more\n";
+        text += "! the client was the limit: the server may be capable of more\n";
     }
     text
 }

@@ -9,7 +9,7 @@ use tare_engine::{Engine, engine_by_name};
 pub struct ServerArgs {
     #[command(flatten)]
     pub keys: Chosen<ServerKeys>,
-    /// sysbench's word for the engine: mysql (mariadb and mysql) or pgsql (postgresql)
+    /// sysbench's name of the engine: mysql (mariadb and mysql) or pgsql (postgresql)
     #[arg(long, value_name = "mysql|pgsql", value_parser = ["mysql", "pgsql"], alias = "db_driver")]
     pub db_driver: Option<String>,
     /// Ask for the password; without this it comes from TARE_PASSWORD, ~/.my.cnf or ~/.pgpass
@@ -87,10 +87,10 @@ impl ServerArgs {
         if engines.contains(&engine.name()) {
             return Ok(engine);
         }
-        let what = format!("--db-driver={name} does not speak to {}, which --engine asks for", engine.name());
+        let what = format!("--db-driver={name} contradicts --engine {}", engine.name());
         Err(Problem::new(Exit::Usage, what)
             .expected(format!("--engine {}", engines.join(" or ")))
-            .advice("leave out --db-driver, or set --engine to the server that is there"))
+            .advice("leave out --db-driver, or set --engine to the running server"))
     }
 
     /// The password, if it is known before the user's own files are read.
@@ -103,14 +103,12 @@ impl ServerArgs {
                 Exit::Usage,
                 "a password on the command line can be read by every user of this machine",
             )
-            .advice(
-                "put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass, or let --ask-password ask for it; and change it",
-            ));
+            .advice("put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass, or use --ask-password; and change it"));
         }
         if self.login_path.is_some() {
             return Err(Problem::new(Exit::Usage, "login paths (~/.mylogin.cnf of mysql_config_editor) are not read")
                 .advice(
-                    "write user and password under [client] into a file that you alone can read: --option-file FILE",
+                    "write user and password under [client] into a file that only you can read: --option-file FILE",
                 ));
         }
         secret::password(self.ask_password)

@@ -64,9 +64,12 @@ fn placement(LoadRequest { settings, target, .. }: &LoadRequest<'_>) -> Result<R
         .resolve(&Machine::this()?, settings.workload.threads)
         .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
     if running::binds_server(&placement) && !target.address.is_here() {
-        return Err(Problem::new(Exit::Usage, format!("--server places threads, and {} is elsewhere", target.address))
-            .expected("a server on this machine, by its socket or a loopback address")
-            .advice("leave out --server, --background and --pairing, or run tare on the server's machine"));
+        return Err(Problem::new(
+            Exit::Usage,
+            format!("--server places threads, but {} is another host", target.address),
+        )
+        .expected("a server on this machine, by its socket or a loopback address")
+        .advice("leave out --server, --background and --pairing, or run tare on the server's machine"));
     }
     Ok(placement)
 }

@@ -49,9 +49,9 @@ impl Subject {
             version => format!("{} {version}", product(engine)),
         };
         let how = encryption.as_deref().unwrap_or("not encrypted");
-        let way = if *transport == "socket" { "Unix socket" } else { "TCP" };
+        let through = if *transport == "socket" { "Unix socket" } else { "TCP" };
         let threads = count(*client_threads, "client thread");
-        format!("server        {server}, {way} {address}, {how}\nload          {workload}, {threads}\n")
+        format!("server        {server}, {through} {address}, {how}\nload          {workload}, {threads}\n")
     }
 }
 

@@ -16,7 +16,7 @@ pub fn words(threads: &[ThreadRecord]) -> String {
         let serves = |thread: &&ThreadRecord| thread.class == ThreadClass::Connection && thread.pair == client.pair;
         match threads.iter().find(serves) {
             Some(server) => text += &format!("; served by {} {}\n", server.name, place(server)),
-            None => text += "; its server thread is not seen from here\n",
+            None => text += "; its server thread is not visible from here\n",
         }
     }
     if clients.len() > SHOWN {
@@ -61,7 +61,7 @@ mod tests {
         let first = "client 0      thread 100: CPUs allowed 0-1, seen 0-1, 2 moves; served by mariadbd 100: CPUs allowed 2, \
                      seen 2, 2 moves";
         assert_eq!(lines[0], first);
-        assert!(lines[1].ends_with("; its server thread is not seen from here"), "{text}");
+        assert!(lines[1].ends_with("; its server thread is not visible from here"), "{text}");
         assert_eq!(words(&[]), "");
     }
 

@@ -24,10 +24,11 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
     values.extend(args.keys.values().iter().cloned());
     let asked = LoadRequest::new(&args.server, &args.run, values)?;
     let AnyLoad::Tpcc(settings) = asked.settings.workload.load else {
-        return Err(Problem::new(Exit::Usage, "which workload?"));
+        return Err(Problem::new(Exit::Usage, "no workload is given"));
     };
     if args.command != TpccCommand::Run && args.run.out.is_some() {
-        return Err(Problem::new(Exit::Usage, "--out keeps what was measured, and nothing is").advice("leave it out"));
+        return Err(Problem::new(Exit::Usage, "--out stores measurements, but this command measures nothing")
+            .advice("leave it out"));
     }
     // From here on Ctrl-C ends every wait for the server.
     interrupt::flag()?;
@@ -65,9 +66,7 @@ fn prepare(args: &TpccArgs, asked: &LoadRequest<'_>, settings: &TpccSettings) ->
     };
     filled((&count(settings.warehouses as usize, "warehouse"), args.said.json), None, |go_on| {
         tpcc::prepare(&fill, &|| engine.connect(target), go_on).map_err(|e| match e {
-            TpccError::Create { .. } => {
-                failed(e).advice("where tables of an earlier time are in the way: tare load tpcc cleanup")
-            }
+            TpccError::Create { .. } => failed(e).advice("if earlier tables are in the way: tare load tpcc cleanup"),
             other => failed(other),
         })
     })
@@ -88,7 +87,7 @@ fn check(args: &TpccArgs, asked: &LoadRequest<'_>, of: &TpccSettings) -> Result<
             Err(TpccError::Inconsistent { place, left, right, .. }) => {
                 Looked::broken(condition, format!("{place}: {left} against {right}"))
             }
-            Err(_) if tare_engine::interrupted() => return Err(interrupt::problem("looking at the tables")),
+            Err(_) if tare_engine::interrupted() => return Err(interrupt::problem("checking the tables")),
             Err(other) => return Err(failed(other)),
         };
         if !args.said.json {
@@ -105,9 +104,12 @@ fn check(args: &TpccArgs, asked: &LoadRequest<'_>, of: &TpccSettings) -> Result<
     }
     Err(Problem::new(
         Exit::TrialFailed,
-        format!("of the {} consistency conditions {broken} did not hold", CONDITIONS.len()),
+        format!("{broken} of the {} consistency conditions did not hold", CONDITIONS.len()),
     )
-    .advice("the server has lost or invented rows, or someone else changed them; cleanup and prepare begin anew"))
+    .advice(
+        "the server has lost or added rows, or another program changed them; create the tables again with cleanup \
+        and prepare",
+    ))
 }
 
 /// Checks that the tables exist in the requested size.

@@ -6,12 +6,13 @@ use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use clap::{Args, ValueEnum};
 
-/// TPC-C's tables and transactions on any running server; no official TPC-C result, nor comparable with one
+/// Run TPC-C's tables and transactions on any running server; the results are not official TPC-C results and not
+/// comparable with them
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, next_line_help = true)]
 pub struct TpccArgs {
-    /// run: measure; prepare: make and fill the tables; check: look whether the standard's consistency conditions hold
-    /// in them; cleanup: drop them
+    /// run: measure; prepare: create and fill the tables; check: check the standard's consistency conditions; cleanup:
+    /// drop the tables
     #[arg(value_name = "COMMAND", value_enum, default_value_t = TpccCommand::Run, hide_possible_values = true)]
     pub command: TpccCommand,
     #[command(flatten)]
@@ -39,18 +40,18 @@ impl KeyOptions for TpccKeys {
 pub enum TpccCommand {
     /// Measure
     Run,
-    /// Make and fill the tables
+    /// Create and fill the tables
     Prepare,
-    /// Look whether the standard's twelve consistency conditions hold in the tables
+    /// Check the standard's twelve consistency conditions in the tables
     Check,
     /// Drop the tables
     Cleanup,
 }
 
 const AFTER_HELP: &str = "\
-A line an interval says nopm (new orders a minute), transactions of all kinds a second, queries, a percentile of all
-latencies, and err/s (deadlocks and the like, after which the same transaction is run again). The mix is the standard's:
-45 new orders, 43 payments and 4 of each other in a hundred, for every thread.
+Each progress line has nopm (new orders per minute), transactions of all kinds per second, queries, a percentile of all
+latencies, and err/s (deadlocks and similar errors, after which the same transaction is repeated). The mix is the
+standard's, for every thread: of 100 transactions 45 are new orders, 43 payments and 4 of each other kind.
 
 Example:
   tare load tpcc prepare --engine mariadb --socket /run/mysqld/mysqld.sock \\

@@ -71,7 +71,7 @@ impl<'a> Document<'a> {
 pub fn words(viewed: &Viewed<'_>) -> String {
     let measured = viewed.measured;
     let mut text = format!(
-        "new orders    {:>12}   {:.1} a minute (NOPM), {} rolled back as the standard wants it\n",
+        "new orders    {:>12}   {:.1} per minute (NOPM), {} rolled back as the standard requires\n",
         OfKind::of(measured, Kind::NewOrder).transactions,
         metric_of(measured, metric::TPMC.name()),
         seen(measured, "tpcc_rollbacks"),

@@ -116,7 +116,7 @@ fn away(outage: &Outage) -> String {
         n => format!("; {} had none at the end", count(n, "client")),
     };
     format!(
-        "the server was away for {:.1} s: {} lost and run again, {} opened anew{end}; latencies hold the wait\n",
+        "the server was unavailable for {:.1} s: {} lost and repeated, {} reopened{end}; latencies include the wait\n",
         outage.away_s,
         count(outage.lost as usize, "transaction"),
         count(outage.reconnected as usize, "connection"),
@@ -127,7 +127,7 @@ fn away(outage: &Outage) -> String {
 fn slices(sample: &Sample) -> String {
     let mut text = String::new();
     if !sample.slices.is_empty() {
-        text += "    from s  requested a second   done a second     p50 ms     p99 ms     max ms\n";
+        text += "    from s         requested/s          done/s     p50 ms     p99 ms     max ms\n";
     }
     for (number, Slice { rate, tps, latency_ms, .. }) in sample.slices.iter().enumerate() {
         let from_s = number as f64 * sample.elapsed_s / sample.slices.len() as f64;
@@ -179,14 +179,14 @@ pub fn words(viewed: &Viewed<'_>) -> String {
     let Sample { transactions, reads, writes, others, restarts, reconnects, elapsed_s, .. } = sample;
     let per_s = |count: u64| count as f64 / elapsed_s;
     text += &subject.words();
-    text += &format!("transactions  {transactions:>12}   {:.1} a second\n", sample.tps());
+    text += &format!("transactions  {transactions:>12}   {:.1} per second\n", sample.tps());
     text += &format!(
-        "queries       {:>12}   {:.1} a second: {reads} read, {writes} write, {others} other\n",
+        "queries       {:>12}   {:.1} per second: {reads} read, {writes} write, {others} other\n",
         reads + writes + others,
         sample.qps(),
     );
-    text += &format!("restarts      {restarts:>12}   {:.2} a second\n", per_s(*restarts));
-    text += &format!("reconnects    {reconnects:>12}   {:.2} a second\n", per_s(*reconnects));
+    text += &format!("restarts      {restarts:>12}   {:.2} per second\n", per_s(*restarts));
+    text += &format!("reconnects    {reconnects:>12}   {:.2} per second\n", per_s(*reconnects));
     text += &format!("time          {elapsed_s:>12.3} s\n");
     if let Some(l) = sample.latency_ms {
         text.push_str(&format!(
@@ -217,7 +217,7 @@ pub fn words(viewed: &Viewed<'_>) -> String {
         ));
     }
     if let Some(backlog) = sample.backlog {
-        text.push_str(&format!("backlog       {backlog:>12} transactions due and not begun at the end\n"));
+        text.push_str(&format!("backlog       {backlog:>12} transactions due but not started at the end\n"));
     }
     text.push_str(&slices(sample));
     let seen = seen(measured);
@@ -240,7 +240,7 @@ mod tests {
         }
         let text = histogram(&latencies);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[2], format!("       0.001 |{:<40} 4", "**"), "what is shorter counts as the shortest");
+        assert_eq!(lines[2], format!("       0.001 |{:<40} 4", "**"), "shorter ones count as the shortest");
         // The 385th of the 1024 buckets from 0.001 to 100000 ms holds 1 ms.
         assert_eq!(lines[3], format!("       1.007 |{} 80", "*".repeat(40)));
         assert_eq!(lines[4], format!("       1.996 |{:<40} 1", "*"));

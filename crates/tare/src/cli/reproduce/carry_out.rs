@@ -85,10 +85,10 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
     }
     if late > 0 {
         let late = tare_text::count(late, "experiment");
-        note(&format!("{late} did not begin in the time; go on with: tare reproduce --resume {}", out.display()));
+        note(&format!("{late} did not start within the time; resume with: tare reproduce --resume {}", out.display()));
     }
     if interrupted {
-        note(&format!("interrupted; go on with: tare reproduce --resume {}", out.display()));
+        note(&format!("interrupted; resume with: tare reproduce --resume {}", out.display()));
         return Ok(Exit::Interrupted);
     }
     let tested = all.iter().any(|own| !matches!(own.verdict, Some(Reproduced::CannotBeTested(_))));

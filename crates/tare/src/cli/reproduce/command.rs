@@ -13,12 +13,12 @@ use tare_study::claims;
 /// The largest file of predictions that is read, bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// Test published claims on this machine: does each hold here, by how much, and how sure is that
+/// Test published claims on this machine: whether each holds here, by how much, and with which interval
 ///
-/// A claim is a figure that someone published, with the study that tests it and the figures with which it holds. These
-/// are written into the results before the first trial. Each verdict is one line: it holds, it does not hold, it is not
-/// decided and how long that takes, or why it cannot be tested here. Exit codes: 0 done, whatever holds; 3 nothing of
-/// it can be tested here; 130 interrupted.
+/// A claim is a figure that someone published, with the study that tests it and the range of figures with which it
+/// holds. These are written to the results before the first trial. Each verdict is one line: holds, does not hold, not
+/// decided (and how long that would take), or why it cannot be tested here. Exit codes: 0 done, whether or not claims
+/// hold; 3 no claim can be tested here; 130 interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReproduceArgs {
@@ -34,19 +34,19 @@ pub struct ReproduceArgs {
     /// With --dry-run: plan for a described machine, for example "node:4 core:32 pu:1", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// The time for all of it, such as 30min or 2h; without it each experiment has its own number of trials
+    /// The time for all experiments, such as 30min or 2h [default: each experiment's own number of trials]
     #[arg(long, value_name = "TIME", value_parser = time)]
     within: Option<f64>,
-    /// Where server builds lie, each in a folder of its name
+    /// The folder of server builds, each in a folder of its name
     #[arg(long, value_name = "DIR", default_value = "target/servers")]
     servers: PathBuf,
-    /// Where the results go, a folder an experiment [default: tare-results/reproduce-DATE]
+    /// Where the results go, one folder per experiment [default: tare-results/reproduce-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with what was interrupted, by what was written down then
+    /// Resume an interrupted run with its recorded predictions
     #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "within"])]
     resume: Option<PathBuf>,
-    /// Go on with results that others own or may write to: programs that they name run as you
+    /// Resume with results that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
     /// Print one JSON document on standard output
@@ -98,9 +98,9 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     let out = args.out.clone().unwrap_or_else(|| default_out("reproduce", &predictions.written));
     let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
     if !folder.names()?.is_empty() {
-        return Err(Problem::new(Exit::Usage, "the folder is not empty")
-            .at(out.display().to_string())
-            .advice(format!("another --out, or go on with what is there: tare reproduce --resume {}", out.display())));
+        return Err(Problem::new(Exit::Usage, "the folder is not empty").at(out.display().to_string()).advice(
+            format!("choose another --out, or resume the run there: tare reproduce --resume {}", out.display()),
+        ));
     }
     folder.write(PREDICTIONS, output::pretty(&predictions)?.as_bytes())?;
     carry_out::run(&predictions, &out, args.trust, args.json)
@@ -108,7 +108,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
 
 fn resume(path: &Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
     let none = || {
-        Problem::new(Exit::Usage, "nothing was begun there by tare reproduce")
+        Problem::new(Exit::Usage, "this folder has no run of tare reproduce")
             .at(path.display().to_string())
             .expected(format!("a folder with {PREDICTIONS}"))
     };

@@ -122,8 +122,10 @@ pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
         matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
     };
     match predictions.experiments.iter().find(|one| !is_one_name(&one.experiment.name)) {
-        Some(one) => Err(Problem::new(Exit::Usage, format!("{:?} is no name of an experiment", one.experiment.name))
-            .expected("one that can name a folder")),
+        Some(one) => {
+            Err(Problem::new(Exit::Usage, format!("{:?} is not a valid name for an experiment", one.experiment.name))
+                .expected("a name that can be used for a folder"))
+        }
         None => Ok(predictions),
     }
 }

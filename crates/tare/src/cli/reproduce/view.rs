@@ -93,7 +93,7 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
         }
     }
     if experiments.len() > FEW {
-        text.push_str("\nIn brackets: the published figure. Where it was published: tare reproduce NAME --list\n");
+        text.push_str("\nIn brackets: the published figure. Its source: tare reproduce NAME --list\n");
     }
     output::lines(&text)
 }
@@ -135,7 +135,7 @@ pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
     }
     for own in predictions.experiments.iter().filter(|own| own.blocks == 0 && !testable(own).is_empty()) {
         let (name, time) = (&own.experiment.name, duration(own.expected_s));
-        text.push_str(&format!("{name:NAMES$}  no time for it: needs about {time}\n"));
+        text.push_str(&format!("{name:NAMES$}  not enough time: needs about {time}\n"));
     }
     text.push_str(&untestable(predictions));
     output::lines(&text)

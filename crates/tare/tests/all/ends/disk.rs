@@ -45,8 +45,8 @@ fn a_disk_without_room_for_the_results_is_said_before_the_start() {
     let output = world.behind(&["unshare", "-rm", "sh", "-c", script], &[&study]).output().expect("unshare");
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{err}");
-    assert!(err.contains("the results take about 424 kB of disk, and small/results has 204 kB left"), "{err}");
-    assert!(err.contains("name another disk with --out"), "{err}");
+    assert!(err.contains("the results need about 424 kB of disk, and small/results has 204 kB left"), "{err}");
+    assert!(err.contains("choose another disk with --out"), "{err}");
 }
 
 #[test]

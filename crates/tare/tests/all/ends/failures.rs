@@ -49,7 +49,7 @@ fn a_run_whose_every_trial_fails_alike_ends_early_with_the_reason_and_can_go_on(
     let sets = ["--set", "sampling.sample_s=30", "--set", "sampling.trial_timeout_s=0.5"];
     let (_, err) = world.exits(4, &[&["run", &study, "--out", "results"], sets.as_slice()].concat());
     assert_eq!(trials(&world.path("results")).len(), 3, "of eight trials: {err}");
-    assert!(err.contains("all 3 trials so far failed alike") && err.contains("longer than"), "{err}");
+    assert!(err.contains("all 3 trials so far failed for the same reason") && err.contains("longer than"), "{err}");
     assert!(err.contains("tare run --resume results"), "{err}");
     world.assert_clean();
 }

@@ -72,7 +72,7 @@ fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
         if all {
             assert!(!helpers(&world).is_empty(), "nothing to end: this test proves nothing");
             let (out, _) = world.exits(0, &["restore"]);
-            assert!(out.contains("removed what 1 killed servers or programs had left"), "{out}");
+            assert!(out.contains("removed files and processes of 1 killed servers or programs"), "{out}");
         } else {
             assert!(status.success(), "{status}");
             let first = trials(&world.path("results")).remove(0);

@@ -184,7 +184,7 @@ fn a_client_whose_program_is_exchanged_is_told_about_and_no_trial_is_of_two() {
     let (_, err) = world.exits(4, &["run", &study(2), "--out", "in-a-trial"]);
     let records = trials(&world.path("in-a-trial"));
     let reason = records[0]["reason"].as_str().unwrap();
-    assert!(reason.contains("client's program was exchanged"), "{reason}: {err}");
+    assert!(reason.contains("client's program file was replaced"), "{reason}: {err}");
     assert_eq!(records[1]["outcome"], "ok", "all its samples are of the second");
     script(&client, &puts_in_place);
     let (out, _) = world.exits(0, &["run", &study(1), "--out", "between"]);
@@ -217,5 +217,5 @@ fn sigterm_ends_a_run_that_asks_for_a_password_and_shows_what_is_typed_again() {
     wait_until("it ends", 30, || said().contains("code "));
     terminal.wait().unwrap();
     assert!(said().contains("code 130") && said().contains(" echo ") && said().contains(" icanon"), "{}", said());
-    assert!(!world.path("results").exists(), "nothing was begun");
+    assert!(!world.path("results").exists(), "nothing was started");
 }

@@ -141,7 +141,7 @@ fn a_user_that_holds_the_lock_does_not_stall_root_and_is_named() {
         done
         sleep 0.5
         timeout 30 env -i PATH="$PATH" /mnt/tare run /mnt/study.toml --out out 2>err || { cat err; exit 1; }
-        cat err; grep "another user's run has this machine as well" err; grep 'flock\|sleep' err
+        cat err; grep "another user's run uses this machine too" err; grep 'flock\|sleep' err
         # The other way round an ordinary user is told that root has it.
         if user flock --nonblock /run/tare/tare-host.lock true; then exit 1; fi
         "#,

@@ -160,8 +160,8 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
         assert_eq!(record["outcome"], "ok", "{record}");
         let set = record["levels"]["charset"].as_str().unwrap();
         let set = if set == "server" { "latin1" } else { set };
-        assert_eq!(verified(&record, "charset"), format!("the server says {set}"));
-        assert_eq!(verified(&record, "option.character_set_server"), "the server says latin1");
+        assert_eq!(verified(&record, "charset"), format!("the server reports {set}"));
+        assert_eq!(verified(&record, "option.character_set_server"), "the server reports latin1");
         assert!(verified(&record, "option.loose_no_such_thing").starts_with("not verified"), "{record}");
     }
     // A server that keeps its own character set reports it, and the trial has no result.
@@ -174,7 +174,7 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
     );
     let (_, err) =
         world.exits(3, &["run", &study, "--engine", "sqlite", "--set", "factors.charset=latin1", "--dry-run"]);
-    assert!(err.contains("charset = latin1: sqlite lets no connection choose one"), "{err}");
+    assert!(err.contains("charset = latin1: tare cannot choose the character set of connections to sqlite"), "{err}");
     world.assert_clean();
 }
 

@@ -56,8 +56,8 @@ fn a_server_that_is_started_again_is_waited_for_and_the_outage_said_first() {
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(output.status.code(), Some(0), "{out}{err}");
         if more.len() == 3 {
-            assert!(out.starts_with("the server was away for "), "{out}");
-            assert!(out.contains("4 transactions lost and run again, 4 connections opened anew;"), "{out}");
+            assert!(out.starts_with("the server was unavailable for "), "{out}");
+            assert!(out.contains("4 transactions lost and repeated, 4 connections reopened;"), "{out}");
             continue;
         }
         let said = json(&out);
@@ -94,5 +94,5 @@ fn a_server_that_stays_away_is_no_success() {
     let output = waiting.wait_with_output().unwrap();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(4), "{out}{err}");
-    assert!(out.contains("4 clients had none at the end") && err.contains("no server at the end"), "{out}{err}");
+    assert!(out.contains("4 clients had none at the end") && err.contains("no connection at the end"), "{out}{err}");
 }

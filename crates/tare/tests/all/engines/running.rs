@@ -17,7 +17,7 @@ fn a_study_binds_and_proves_their_threads_and_leaves_everything_as_it_was() {
         let before = theirs.owner_binds_some();
         let study = theirs.study(&placed());
         let (_, err) = theirs.world.exits(0, &["run", &study, "--out", "results"]);
-        assert!(err.contains("a trial is a reconnection"), "{err}");
+        assert!(err.contains("a trial reconnects"), "{err}");
         let (shown, _) = theirs.world.exits(0, &["show", "results"]);
         assert!(one_line(&shown).contains("each a reconnection to a running server"), "{shown}");
         let last = Machine::this().unwrap().pus.last().unwrap().os_index.to_string();
@@ -251,7 +251,7 @@ fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
     let (plan, _) = theirs.world.exits(0, &["run", &study, "--dry-run"]);
     let (_, err) = theirs.world.exits(0, &["run", &study, "--out", "results"]);
     for told in [plan, err] {
-        assert!(one_line(&told).contains("a trial is a restart of the server by `sh "), "{told}");
+        assert!(one_line(&told).contains("each trial restarts the server with `sh "), "{told}");
     }
     let mut lives = std::collections::BTreeSet::new();
     for record in trials(&theirs.world.path("results")) {
@@ -274,7 +274,7 @@ fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
 
     // Commands that do not restart the server.
     for (restart, words) in [
-        ("[\"true\"]".to_owned(), "which was not restarted"),
+        ("[\"true\"]".to_owned(), "and was not restarted"),
         ("[\"sh\", \"-c\", \"echo no; exit 7\"]".to_owned(), "exit status: 7"),
         ("[\"/nonexistent/restart\"]".to_owned(), "cannot be run"),
         (format!("[\"sh\", \"-c\", \"kill $(cat {}/pid)\"]", theirs.folder.path().display()), "no answer within 1 s"),

@@ -75,7 +75,7 @@ fn ctrl_c_ends_it_with_the_figures_so_far_and_in_the_warm_up_without() {
             let seconds: f64 = time.split_whitespace().next().unwrap().parse().unwrap();
             assert!((2.0..5.0).contains(&seconds), "{out}");
             let note = std::fs::read_to_string(&said).unwrap();
-            assert!(note.contains("interrupted: the figures are those of "), "{note}");
+            assert!(note.contains("interrupted: the figures are for "), "{note}");
         }
     }
     assert!(server.connect().is_ok());
@@ -127,5 +127,5 @@ fn scripts_of_pgbench_are_run_by_weight_and_what_is_not_understood_is_said() {
     let (_, err) = world.exits(2, &[&["load", "none.sql"][..], &way].concat());
     assert!(err.contains("cannot read the statements") && err.contains("none.sql"), "{err}");
     let (_, err) = world.exits(2, &[&["load", "look.sql", "--rows", "5"][..], &way].concat());
-    assert!(err.contains("mean nothing to statements of a file"), "{err}");
+    assert!(err.contains("have no effect on a file of statements"), "{err}");
 }

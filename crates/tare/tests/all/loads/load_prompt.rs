@@ -33,9 +33,9 @@ fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
     let tables = ["--tables=2", "--table_size=1000"];
     prompt.load(0, &[&["oltp_read_write", "prepare"][..], &tables].concat());
     let (_, err) = prompt.load(4, &[&["oltp_read_write", "prepare"][..], &tables].concat());
-    assert!(err.contains("the same with --cleanup in place of --prepare"), "{err}");
+    assert!(err.contains("the same with --cleanup instead of --prepare"), "{err}");
     let (_, err) = prompt.load(2, &["read_only", "--tables=2", "--table_size=500"]);
-    assert!(err.contains("has 1000 rows") && err.contains("give --tables and --rows as they were prepared"), "{err}");
+    assert!(err.contains("has 1000 rows") && err.contains("give the same --tables and --rows"), "{err}");
     let options = [
         "--threads=2",
         "--time=2.5",
@@ -226,7 +226,7 @@ fn a_driver_of_sysbench_stands_for_its_engines_and_for_no_other() {
     assert!(err.contains("no-such-socket"), "{err}");
     world.exits(3, &to(&["read_only", "--engine=mysql", "--db-driver=mysql"]));
     let (_, err) = world.exits(2, &to(&["tpcc", "--engine=mysql", "--db_driver=pgsql"]));
-    assert!(err.contains("does not speak to mysql") && err.contains("--engine postgresql"), "{err}");
+    assert!(err.contains("contradicts --engine mysql") && err.contains("--engine postgresql"), "{err}");
 }
 
 /// A control group (version 1 or 2) with a quota of a tenth of a CPU; `None` if this user cannot make one.
@@ -299,7 +299,7 @@ fn a_rate_that_rises_says_of_each_step_what_was_asked_and_done_and_keeps_it_in_r
         }
     }
     let (out, _) = prompt.load(0, &with("500 to 100 in 1 wave", &[]));
-    assert!(out.lines().any(|line| line.contains("requested a second")), "{out}");
+    assert!(out.lines().any(|line| line.contains("requested/s")), "{out}");
     let (_, err) = prompt.load(2, &with("100 to 0", &[]));
     assert!(err.contains("100 to 2000 in 20 steps"), "{err}");
 }

@@ -15,7 +15,7 @@ fn a_load_that_is_none_gets_all_kinds_that_there_are_the_nearest_first() {
         }
     }
     let (_, err) = world.exits(2, &["load", "dbt3"]);
-    assert!(err.contains("dbt3 is one of studies: name = \"dbt3\" under [workload]"), "{err}");
+    assert!(err.contains("dbt3 is only for studies: name = \"dbt3\" under [workload]"), "{err}");
     let (_, err) = world.exits(2, &["load", "point_select", "--engine", "sqlite"]);
     assert!(err.contains("SQLite has none: tare run --engine sqlite starts one of its own"), "{err}");
     let (_, err) = world.exits(2, &["load", "x", "--json"]);

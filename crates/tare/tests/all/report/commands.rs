@@ -127,7 +127,7 @@ fn bad_results_give_file_line_column_and_exit_2() {
     fs::write(dir.path().join("plan.json"), format!("{{\"schema\":{newer}}}")).unwrap();
     let (code, _, err) = tare(&["show", path(dir.path())]);
     assert_eq!(code, 2);
-    assert!(err.contains(&format!("schema {newer}, newer than this tare reads")), "{err}");
+    assert!(err.contains(&format!("schema {newer}, which this version of tare cannot read")), "{err}");
     assert!(err.contains(&format!("schema {SCHEMA} or older")), "{err}");
 }
 

@@ -67,7 +67,7 @@ fn a_step_of_two_percent_is_named_with_its_runs_and_fails_the_gate() {
 fn what_is_not_there_is_a_wrong_use_and_few_runs_say_so() {
     let dir = tempfile::tempdir().unwrap();
     let (code, _, err) = tare(&["history", path(dir.path())]);
-    assert!(code == 2 && err.contains("no results in this folder"), "{code} {err}");
+    assert!(code == 2 && err.contains("this folder contains no results"), "{code} {err}");
     runs_of(dir.path(), &stepped(2, 5, 500.0));
     let (code, out, _) = tare(&["history", path(dir.path())]);
     assert!(code == 0 && out.contains("5 runs: fewer than 6 runs"), "{code} {out}");
@@ -154,7 +154,7 @@ fn commits_stand_with_the_change_and_the_lines_are_drawn() {
     assert!(picture.starts_with("<svg xmlns=") && picture.matches("<title>run-0").count() == 20, "{picture}");
     assert!(page.contains("<svg class=\"chart\"") && page.contains("0002328abc1..0002710abc1"), "{page}");
     let (code, _, err) = tare(&[words[0], words[1], "--commits", "nowhere"]);
-    assert!(code == 2 && err.contains("name one that is there"), "{err}");
+    assert!(code == 2 && err.contains("name one that exists"), "{err}");
     assert_eq!(tare(&["history", path(&runs), "--out", "h.png"]).0, 2);
     fs::write(&commits, "run-000 ".repeat(140_000)).unwrap();
     let (code, out, err) = tare(&words);

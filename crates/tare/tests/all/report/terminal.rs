@@ -179,7 +179,7 @@ fn servers_that_ran_already_are_compared_in_one_study_by_their_sockets() {
     for (running, advised, not) in [(true, "socket", "binary"), (false, "binary", "socket")] {
         let mut sessions = [session(), session(), session(), session()];
         for trial in sessions.iter_mut().flat_map(|results| &mut results.trials).filter(|_| running) {
-            trial.uncontrolled.insert("other clients".to_owned(), "no one keeps them away".to_owned());
+            trial.uncontrolled.insert("other clients".to_owned(), "not prevented".to_owned());
         }
         let [a, b, c, d] = sessions.each_ref().map(|results| Side { results, condition: None });
         for found in [compare(a, b, &options), compare_sessions(&[a, b], &[c, d], &options)] {

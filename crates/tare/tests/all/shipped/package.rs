@@ -30,7 +30,7 @@ fn what_is_installed_under_a_prefix_is_found_and_works_also_over_an_earlier_one(
     let other = scratch.path().join("other");
     std::fs::create_dir(&other).unwrap();
     std::os::unix::fs::symlink("/bin/true", other.join("tare")).unwrap();
-    assert!(install(&path(&other)).contains("another one comes first on the PATH"));
+    assert!(install(&path(&other)).contains("another tare comes first on the PATH"));
     assert_eq!(install(&path(&bin)), "");
     // As a shell finds it.
     let shell = |line: &str| {

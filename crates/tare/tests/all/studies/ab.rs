@@ -67,7 +67,7 @@ fn sides_that_set_the_same_are_said_before_anything_is_measured() {
     let world = World::new();
     let said = |a: &str, b: &str| {
         let all = ["ab", "--dry-run", "--engine", "sqlite", "--a", a, "--b", b];
-        world.exits(0, &all).0.contains("both sides set the same")
+        world.exits(0, &all).0.contains("both sides have the same settings")
     };
     assert!(said("option.cache_size=-100", "option.cache_size=-100"));
     assert!(said("option.synchronous=OFF", "option.synchronous=off"));
@@ -76,7 +76,7 @@ fn sides_that_set_the_same_are_said_before_anything_is_measured() {
     let sides = ["ab", "--dry-run", "--engine", "sqlite", "--a", "aslr=off", "--b", "aslr=on"];
     for (probe, is_said) in [("record", false), ("chain", true)] {
         let (out, _) = world.exits(0, &[&sides[..], &["--set", &format!("sampling.probe={probe}")]].concat());
-        assert_eq!(one_line(&out).contains("pairs are adjusted by no probe"), is_said, "{out}");
+        assert_eq!(one_line(&out).contains("pairs are not adjusted by a probe"), is_said, "{out}");
     }
 }
 
@@ -228,16 +228,16 @@ fn a_program_that_is_written_as_no_side_or_cannot_be_started_gets_the_word_that_
         ("my prog", 2, "command=my prog of another program"),
         ("command=./my prog", 3, "in quotes if it has spaces"),
         ("command='./my prog'", 3, "chmod +x"),
-        ("binary=my prog", 3, "found ./my prog"),
-        ("binary=/bin/true", 3, "a program that is no server is a side as command=PROGRAM"),
+        ("binary=my prog", 3, "the one here is ./my prog"),
+        ("binary=/bin/true", 3, "write a program that is not a server as command=PROGRAM"),
     ] {
         let (_, err) = world.exits(code, &["ab", "--a", side, "--b", side]);
         assert!(err.contains(said), "{side}: {err}");
     }
     let (_, err) = world.exits(3, &["find", "threads=1", "--dry-run"]);
-    assert!(err.contains("there is one candidate here, threads=1\n  expected"), "{err}");
+    assert!(err.contains("there is only one candidate here, threads=1\n  expected"), "{err}");
     let (_, err) = world.exits(2, &["history", ".", "--commits", "none"]);
-    assert!(err.contains("there are no results"), "{err}");
+    assert!(err.contains("this folder contains no results"), "{err}");
 }
 
 /// Simulates a restart of the machine: the plan names a boot other than the current one.
@@ -405,7 +405,7 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
         let (_, err) = world.exits(2, &[all, &["--interleave", "--dry-run"]].concat());
         assert!(err.contains(why), "{err}");
     };
-    refused(&["ab", "--a", "command=true", "--b", "command=true"], "the load is fixed work");
+    refused(&["ab", "--a", "command=true", "--b", "command=true"], "the load is a fixed amount of work");
     refused(&["ab", "--a", "rate=100", "--b", "rate=100"], "cannot rest");
     refused(&[&sides[..], &["--set", "machine.thp=never"]].concat(), "settings of the whole machine");
     world.exits(2, &[&sides[..], &["--duet", "--interleave"]].concat());
@@ -416,7 +416,7 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
     assert!(said(&["--load", "insert"]).contains("one trial after the other, not by turns: the load writes"));
     assert!(said(&["--load", "insert", "--interleave"]).contains(BY_TURNS));
     let bound = "[placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n";
-    const BY_THE_OS: &str = "not by turns: where threads run is left to the operating system";
+    const BY_THE_OS: &str = "not by turns: the operating system places the threads";
     for (placement, switch, words) in
         [(bound, "", BY_TURNS), ("", "", BY_THE_OS), (bound, "interleave = \"off\"\n", "")]
     {
@@ -426,7 +426,7 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
         assert!(out.contains(words) && (out.contains("by turns") != words.is_empty()), "{out}");
     }
     let floats = ["ab", "--a", "placement=float", "--b", "placement=same-pu"];
-    refused(&floats, "where threads run is left to the operating system");
+    refused(&floats, "the operating system places the threads");
     let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
     let all = [&sides[..], &["--json", "--out", "results", "--budget", "8s"], &short, &QUIET].concat();
     let output = world.output(&all);

@@ -119,7 +119,10 @@ fn a_wrong_name_of_an_option_or_of_a_file_gets_the_nearest_right_one() {
     assert!(err.contains("do now: did you mean mine.sql?"), "{err}");
     for command in [&["show", "nosuch"][..], &["run", "--resume", "nosuch"]] {
         let (_, err) = world.exits(2, command);
-        assert!(err.contains("there are no such results") && err.contains("do now: make some with: tare run"), "{err}");
+        assert!(
+            err.contains("these results do not exist") && err.contains("do now: make some with: tare run"),
+            "{err}"
+        );
     }
     world.exits(0, &["run", "--command", "true", "--runs", "1", "--out", "first"]);
     let (_, err) = world.exits(2, &["show", "nosuch"]);

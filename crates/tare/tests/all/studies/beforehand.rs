@@ -11,7 +11,7 @@ fn a_run_of_hours_is_not_begun_unasked_and_says_the_shorter_way() {
     assert!(first.starts_with("single-thread-stability: 8 conditions, 80 trials of 10 samples; about "), "{err}");
     assert!(first.contains(" h ") && first.contains(" if disturbed; needs about "), "{err}");
     assert!(err.contains("say --yes") && err.contains("with --quick"), "{err}");
-    assert!(!world.path("results").exists(), "nothing was begun");
+    assert!(!world.path("results").exists(), "nothing was started");
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn a_build_that_is_exchanged_while_it_is_measured_is_no_observation_of_its_commi
     let builds = format!("{kept},{}", exchanged.display());
     let words = ["bisect", "--builds", &builds, "--out", "a", "--command", "{binary}", "--minimum-effect", "40%"];
     let (_, err) = world.exits(2, &[&words[..], &QUIET[..]].concat());
-    assert!(err.contains("a build is not what it was when it was measured") && err.contains("SHA-1"), "{err}");
+    assert!(err.contains("a build has changed since it was measured") && err.contains("SHA-1"), "{err}");
 }
 
 #[test]
@@ -204,15 +204,15 @@ fn what_cannot_be_bisected_is_refused_with_what_to_do() {
     let (_, err) = world.exits(4, &[&["bisect", &commits[0], &commits[2]], &build[..]].concat());
     assert!(err.contains("exit status: 3") && err.contains("or 125") && err.contains("build.log"), "{err}");
     for (words, said) in [
-        (vec!["bisect", &commits[2], &commits[0], "--build", "true"], "exchange them: tare bisect "),
+        (vec!["bisect", &commits[2], &commits[0], "--build", "true"], "swap them: tare bisect "),
         (vec!["bisect", "none", "HEAD", "--build", "true"], "none is no commit"),
         (vec!["bisect", "HEAD", "HEAD", "--build", "true"], "there is no commit between"),
         (vec!["bisect", "HEAD", "--build", "true"], "<BAD>"),
         (vec!["bisect", &commits[0], "HEAD"], "--build"),
-        (vec!["bisect", "--builds", "v1,v2"], "expected: paths of builds with commas between them"),
-        (vec!["bisect", "--builds", "v1"], "or a file with a path a line"),
+        (vec!["bisect", "--builds", "v1,v2"], "expected: paths of builds separated by commas"),
+        (vec!["bisect", "--builds", "v1"], "or a file with one path per line"),
         (vec!["bisect", "--resume", "nowhere"], "there is no such folder"),
-        (vec!["bisect", &commits[0], "HEAD", "--build", "true", "--command", "x"], "does not say where {binary} is"),
+        (vec!["bisect", &commits[0], "HEAD", "--build", "true", "--command", "x"], "does not contain {binary}"),
         // Refused before the first build.
         (
             [&["bisect", &commits[0], "HEAD", "--set", "sampling.trials=5"], &build[..]].concat(),

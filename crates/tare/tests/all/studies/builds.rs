@@ -188,7 +188,7 @@ fn data_whose_checksums_differ_by_version_are_said_to_before_a_trial() {
     for (version, differs) in [("18.1", true), ("15.9", false)] {
         script(&world.path("new/postgres"), &format!("echo 'postgres (PostgreSQL) {version}'"));
         let (out, _) = world.exits(0, &["run", &study, "--dry-run", "--set", "builds.old.start_timeout_s=9"]);
-        let note = format!("data that PostgreSQL {version} makes have checksums on their pages");
+        let note = format!("data of PostgreSQL {version} have page checksums");
         assert!(out.contains(&format!("new is PostgreSQL {version}")) && out.contains(&note) == differs, "{out}");
     }
 }
@@ -217,5 +217,5 @@ fn arguments_of_initdb_make_data_of_their_own_and_an_account_that_is_not_there_e
     assert!(err.contains("role \"postgres\" does not exist") && began.elapsed().as_secs() < 200, "{err}");
     let words = ["run", &study, "--dry-run", "--engine", "sqlite", "--set", "engine.init_options=--x"];
     let (_, err) = world.exits(3, &words);
-    assert!(err.contains("init_options = --x: sqlite has no program that makes its files"), "{err}");
+    assert!(err.contains("init_options = --x: sqlite has no program that creates its data directory"), "{err}");
 }

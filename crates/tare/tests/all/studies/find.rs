@@ -138,10 +138,10 @@ fn placements_that_symmetry_makes_one_are_one_candidate() {
 fn what_cannot_be_raced_is_said_before_anything_runs() {
     let world = World::new();
     for (words, said) in [
-        (&["find"][..], "nothing is named"),
+        (&["find"][..], "no candidates are named"),
         (&["find", "threads=2"], "one candidate"),
         (&["find", "nonsense"], "expected: placements, memory"),
-        (&["find", "no_such_factor=1,2"], "cannot be raced"),
+        (&["find", "no_such_factor=1,2"], "cannot be a candidate"),
         (&["find", "--binary", "/bin/true", "--confidence", "100%", "threads=1,2"], "expected: a percentage"),
     ] {
         let output = world.output(words);

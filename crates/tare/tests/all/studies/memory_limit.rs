@@ -42,7 +42,10 @@ fn a_limit_below_the_pool_is_refused_before_anything_starts() {
     let set = ["engine.name=mariadb", "workload.rows=2000000", "engine.options.innodb_buffer_pool_size=256M"];
     let args: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
     let (_, err) = world.exits(3, &[&["run", &study, "--dry-run"], &args[..]].concat());
-    assert!(err.contains("the server's pool comes to") && err.contains("option.innodb_buffer_pool_size"), "{err}");
+    assert!(
+        err.contains("does not exceed the server's pool") && err.contains("option.innodb_buffer_pool_size"),
+        "{err}"
+    );
     let (_, err) = world.exits(2, &["run", &study, "--dry-run", "--set", "process.memory_limit_bytes=1M"]);
     assert!(err.contains("a size of 16 MiB or more"), "{err}");
 }

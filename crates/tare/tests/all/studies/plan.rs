@@ -82,8 +82,7 @@ fn conditions_that_change_one_of_many_factors_are_named_by_it_alone() {
     let world = World::new();
     let (out, _) =
         world.exits(0, &["run", "no-effect-list", "--dry-run", "--all", "--topology", "package:2 [numa] core:8 pu:1"]);
-    let named =
-        "\nfactors; the base has the first level of each, other conditions are named by what they change of it\n";
+    let named = "\nfactors; the base has the first level of each, other conditions are named by what they change\n";
     assert!(out.contains(named), "{out}");
     // On a machine without frequency control, all settings of governors and frequencies share one reason.
     let (here, _) = world.exits(0, &["run", "no-effect-list", "--dry-run"]);
@@ -118,7 +117,7 @@ fn a_plan_of_many_conditions_is_one_screen_and_all_of_it_on_request() {
     ] {
         let out = planned(study, machine, &[]);
         assert!(height(&out) <= 40 && out.lines().next().unwrap().contains("; about "), "{out}");
-        assert!(out.contains(&format!("\n  {side}\n")) && out.ends_with("each condition by itself: --all\n"), "{out}");
+        assert!(out.contains(&format!("\n  {side}\n")) && out.ends_with("each condition separately: --all\n"), "{out}");
         assert_eq!(out.contains(" more lines and "), each.is_none(), "{out}");
         if let Some(each) = each {
             let all = planned(study, machine, &["--all"]);
@@ -216,7 +215,7 @@ fn options_and_keys_that_mean_nothing_are_refused_before_anything_starts() {
         world.exits(2, &["run", "first-look", "--dry-run"].into_iter().chain(sets).collect::<Vec<_>>()).1
     };
     let dead = refused(&["workload.point_selects=5"]);
-    assert!(dead.contains("`point_selects` means nothing to the workload point_select"), "{dead}");
+    assert!(dead.contains("`point_selects` has no effect on the workload point_select"), "{dead}");
     let factor = refused(&["factors.range_size=10,20"]);
     assert!(factor.contains("--set factors.range_size") && !factor.contains(":1:1"), "{factor}");
     let misplaced = refused(&["option.cache_size=1"]);

@@ -21,7 +21,7 @@ fn a_pool_gets_a_policy_of_its_own_and_the_record_says_what_was_read_back() {
         let study = world.study(&study(engine, pool));
         if engine == "postgresql" && !geteuid().is_root() {
             let (_, err) = world.exits(3, &["run", &study, "--dry-run"]);
-            assert!(err.contains("only root may give the shared memory of a server a policy"), "{err}");
+            assert!(err.contains("only root can set the memory policy of a server's shared memory"), "{err}");
             continue;
         }
         world.exits(0, &["run", &study, "--out", "results"]);

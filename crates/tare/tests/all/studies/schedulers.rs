@@ -180,7 +180,7 @@ fn a_slurm_array_survives_a_node() {
         last.trim().is_empty()
     });
     let (_, err) = world.exits(0, &["merge", "shards", "--out", "merged"]);
-    assert!(!err.contains("no good result"), "{err}\n{last}\n{}", logs());
+    assert!(!err.contains("no usable result"), "{err}\n{last}\n{}", logs());
     assert_whole(&world, "merged");
     drop(cluster);
     world.assert_clean();

@@ -98,7 +98,7 @@ fn merging_again_changes_nothing_and_adds_what_came_since() {
     cut(&world, "2");
     world.exits(0, &["run", "--shard", "shards", "0"]);
     let (_, err) = world.exits(0, &["merge", "shards", "--out", "merged"]);
-    assert!(err.contains("no good result yet of 6 trials of the schedule"), "{err}");
+    assert!(err.contains("6 trials of the schedule have no usable result yet"), "{err}");
     let file = world.path("merged/trials.jsonl");
     let half = std::fs::read(&file).unwrap();
     world.exits(0, &["merge", "shards", "--out", "merged"]);

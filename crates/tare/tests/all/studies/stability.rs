@@ -172,8 +172,8 @@ fn counts_are_chosen_from_a_pilot_and_a_killed_run_completes_the_same_schedule()
     assert_eq!(done, (0..2 * trials_each).collect::<Vec<u64>>());
     let (out, _) = world.exits(0, &["show", "results"]);
     let out = one_line(&out);
-    assert!(out.contains("Counts were chosen after a pilot of 2 trials") && out.contains("fits into 6 s"), "{out}");
+    assert!(out.contains("A pilot of 2 trials per condition set the counts") && out.contains("fit into 6 s"), "{out}");
     let report = std::fs::read_to_string(results.join("report.html")).unwrap();
-    assert!(report.contains("Counts were chosen after a pilot"));
+    assert!(report.contains("A pilot of 2 trials"));
     world.assert_clean();
 }

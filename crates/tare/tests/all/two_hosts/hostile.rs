@@ -105,7 +105,7 @@ fn a_host_is_made_to_start_no_more_clients_than_it_has_places_for() {
     }
     let refused = start().wait_with_output().unwrap();
     assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stdout));
-    assert!(refused.stdout.is_empty() && text(&refused.stderr).contains("have their clients here"));
+    assert!(refused.stdout.is_empty() && text(&refused.stderr).contains("run here already"));
     for mut agent in waiting {
         drop(agent.stdin.take());
         agent.wait().unwrap();

@@ -53,11 +53,15 @@ fn every_load_with_sessions_of_ours_is_driven_from_another_host() {
 fn a_load_that_cannot_be_driven_from_there_has_its_reason_in_the_plan() {
     let world = World::new();
     for (workload, engine, words) in [
-        ("name = \"counters\"\n", "sqlite", "the workload counters runs its clients only on this host"),
-        ("name = \"command\"\ncommand = [\"true\"]\n", "sqlite", "the workload command runs its clients only"),
-        ("name = \"pgbench\"\n", "postgresql", "the workload pgbench runs its clients only on this host"),
-        ("name = \"tpcc\"\nobjective = \"latency_ms_p99 <= 5\"\n", "sqlite", "an objective needs clients on this host"),
-        ("name = \"dbt3\"\nscale = 0.01\norder = \"alone\"\n", "sqlite", "order = \"alone\" gives each query"),
+        ("name = \"counters\"\n", "sqlite", "the clients of the workload counters are on this host only"),
+        ("name = \"command\"\ncommand = [\"true\"]\n", "sqlite", "the workload command are on this host only"),
+        ("name = \"pgbench\"\n", "postgresql", "the workload pgbench are on this host only"),
+        ("name = \"tpcc\"\nobjective = \"latency_ms_p99 <= 5\"\n", "sqlite", "an objective is searched for by clients"),
+        (
+            "name = \"dbt3\"\nscale = 0.01\norder = \"alone\"\n",
+            "sqlite",
+            "order = \"alone\" starts a server for each query",
+        ),
     ] {
         let (_, err) = world.exits(3, &["run", &study(&world, workload, engine), "--dry-run"]);
         assert!(err.contains(words), "{workload}: {err}");

@@ -60,8 +60,8 @@ fn what_two_hosts_cannot_do_is_said_before_the_run() {
     let path = study(&world, "");
     for (set, words) in [
         ("engine.transport=socket", "set engine.transport = \"tcp\""),
-        ("placement.pairing=same-pu", "pairing same-pu is about threads of one host"),
-        ("engine.socket=/nonexistent", "drive a server that is started here"),
+        ("placement.pairing=same-pu", "pairing same-pu needs clients and server on one host"),
+        ("engine.socket=/nonexistent", "need a server that tare starts here"),
         ("placement.client=pu:4000", "on far: "),
         ("client.program=/nonexistent/tare", "client.host far did not answer"),
         ("client.ssh=/nonexistent/ssh", "/nonexistent/ssh cannot be started to reach far"),
@@ -113,7 +113,7 @@ fn results_of_the_key_that_went_are_still_read() {
     world.exits(0, &["export", "results", "--format", "csv", "--out", "results.csv"]);
     std::fs::write(world.path("results/server-host.json"), "{}").unwrap();
     let (_, err) = world.exits(2, &["run", "--resume", "results"]);
-    assert!(err.contains("start the study anew on the server's machine"), "{err}");
+    assert!(err.contains("start the study again on the server's machine"), "{err}");
     world.exits(0, &["show", "results"]);
     world.assert_clean();
 }
