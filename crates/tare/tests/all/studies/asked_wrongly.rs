@@ -103,6 +103,24 @@ fn a_client_is_refused_where_a_server_is_named() {
 }
 
 #[test]
+fn a_metric_that_no_load_has_is_refused_before_the_first_pair() {
+    let world = World::new();
+    let sides = ["ab", "--a", "command=true", "--b", "command=true"];
+    let race = ["find", "command=true", "command=false"];
+    let builds = ["bisect", "--builds", "/bin/true,/bin/false", "--command", "{binary}"];
+    for words in [&[&sides[..], &["--control", "wal_s"]].concat()[..], &sides, &race, &builds] {
+        let (_, err) = world.exits(2, &[words, &["--metric", "wal_s", "--dry-run"]].concat());
+        assert!(err.contains("no load has the metric `wal_s`") && err.contains("did you mean `wall_s`?"), "{err}");
+    }
+    // A side written as --set writes the key.
+    let (_, err) = world.exits(2, &["ab", "--a", "process.aslr=off", "--b", "aslr=on"]);
+    assert!(err.contains("process.aslr=off is no side") && err.contains("mean aslr?)"), "{err}");
+    // A metric of another load.
+    let (_, err) = world.exits(4, &[&sides[..], &["--metric", "tps", "--budget", "1s"]].concat());
+    assert!(err.contains("no trial has the metric `tps`"), "{err}");
+}
+
+#[test]
 fn an_option_that_one_of_two_builds_lacks_is_said_with_that_build() {
     let world = World::new();
     let path = Mariadb.binary(None).unwrap().path.display().to_string();
