@@ -39,7 +39,7 @@ impl AnswerJson {
             (false, false, true) => "Rehearsal: ",
             (false, false, false) => "",
         };
-        let text = if kind.is_empty() { text } else { format!("{kind}{}", within_sentence(&text)) };
+        let text = format!("{kind}{text}");
         if answer.is_rehearsal {
             details.insert(0, "A rehearsal (--quick) is too short to rely on.".to_owned());
         }
@@ -81,17 +81,16 @@ fn not_measured(answer: &Answer) -> Vec<String> {
 fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Vec<String>, Vec<&'v Verdict>) {
     let (were, them) = if disturbed.trials == 1 { ("was", "it") } else { ("were", "them") };
     let lead = format!("{} of {} {were} disturbed", disturbed.trials, count(disturbed.of, "trial"));
-    let with_all = format!("With all trials, disturbed or not: {}", within_sentence(&headline(all)));
+    let with_all = format!("With all trials, disturbed or not: {}", headline(all));
     let clean =
         |clean: &'v Verdict, what: String| (headline(clean), [details(clean), vec![what]].concat(), vec![clean, all]);
     match &disturbed.without {
         Without::Untested => (headline(all), [details(all), vec![format!("{lead}.")]].concat(), vec![all]),
         Without::Same(same) => clean(same, format!("{lead} and left out of this; with {them} the answer is the same.")),
-        Without::Other(other) => clean(other, format!("{lead} and left out of this, which decides. {}", with_all)),
+        Without::Other(other) => clean(other, format!("{lead} and left out of this, which decides. {with_all}")),
         Without::Selected { condition, why, clean } => {
             let (text, what) = selected(*why);
-            let without =
-                format!("{lead}. At {condition} {what}. Without {them}: {}", within_sentence(&headline(clean)));
+            let without = format!("{lead}. At {condition} {what}. Without {them}: {}", headline(clean));
             (text.to_owned(), vec![without, with_all], vec![clean, all])
         }
         Without::TooFew => {
@@ -106,11 +105,6 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
             (text, vec![with_all], vec![all])
         }
     }
-}
-
-/// A sentence after a colon.
-fn within_sentence(sentence: &str) -> String {
-    sentence.strip_prefix("No ").map_or_else(|| sentence.to_owned(), |rest| format!("no {rest}"))
 }
 
 /// The first sentence when clean trials cannot support one, and how the result depends on disturbed trials.
@@ -133,16 +127,5 @@ fn selected(why: Selected) -> (&'static str, &'static str) {
             "disturbed trials are worse than clean ones, by no more than clean ones differ among themselves: that may \
              be chance",
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_word_is_written_small_after_a_colon() {
-        assert_eq!(within_sentence("No difference is shown."), "no difference is shown.");
-        assert_eq!(within_sentence("ASLR=on is faster."), "ASLR=on is faster.");
     }
 }
