@@ -124,7 +124,7 @@ impl<'a> WhyJson<'a> {
 
     /// The document of `tare why RESULTS`: the times of its conditions and the captures, without a difference.
     pub fn of_times(times: &'a Times) -> Self {
-        let Times { conditions, captures } = times;
+        let Times { conditions, captures, .. } = times;
         let notes = words::cautions_of(times);
         let (text, difference, causes) = (None, None, Vec::new());
         Self { text, sides: conditions.iter().collect(), difference, causes, captures, proofs: Vec::new(), notes }

@@ -2,6 +2,7 @@
 
 pub use crate::named::{Better, Metric, Named};
 
+use crate::covariate::Covariate;
 use crate::named::{QUERY, QUERY_S};
 use crate::{server_cost, steps};
 
@@ -100,6 +101,19 @@ pub fn describe(name: &str) -> Metric {
 /// Whether this program declares the metric, so that its meaning is known.
 pub fn is_declared(name: &str) -> bool {
     DECLARED.iter().any(|declared| declared.name() == name)
+}
+
+/// Whether a load of this program may record the name: as a metric, as a covariate, or as a figure of one of its parts.
+pub fn is_known(name: &str) -> bool {
+    let whole = name.split_once(steps::OF).map_or(name, |(figure, _)| figure);
+    let declared = is_declared(whole) || server_cost::find(whole).is_some() || query(whole).is_some();
+    declared || steps::describe(name).is_some() || Covariate::of(name).is_some()
+}
+
+/// The nearest metric of this program's loads.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    let costs = server_cost::SERVER_COSTS.iter().map(|cost| cost.metric(server_cost::Operation::Transaction));
+    tare_text::nearest(name, DECLARED.iter().chain(costs).map(Named::name))
 }
 
 /// A metric that this program does not know, described by its name.

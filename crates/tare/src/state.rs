@@ -82,7 +82,8 @@ pub fn place_for_agent() -> Result<Option<File>, StateError> {
 /// When the state directory does not belong to this user, or cannot be written.
 pub fn remember_results(path: &Path) -> Result<(), StateError> {
     let folder = PrivateFolder::open_or_create(&directory()?, Access::Closed)?;
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    let path = whole.unwrap_or_else(|_| path.to_owned());
     let line = format!("{}\n", serde_json::Value::from(path.to_string_lossy()));
     let written = folder.append(RESULTS).map(|mut file| file.write_all(line.as_bytes()))?;
     Ok(written.map_err(|source| FilesError::Io { doing: "write", path: folder.path().join(RESULTS), source })?)

@@ -40,7 +40,7 @@ pub fn of_conditions(
     time::join_small(&mut [&mut times_a, &mut times_b]);
     let of = |condition: &ConditionTrials<'_>, times: &[TrialTime<'_>]| {
         let name = condition.name.to_owned();
-        time::of_condition(&name, times).ok_or(WhyError::NoTime { name })
+        time::of_condition(&name, times).ok_or_else(|| no_time(name, condition.ok.is_empty()))
     };
     let sides = [of(one, &times_a)?, of(other, &times_b)?];
     let blocked = one_run && one.blocked && other.blocked;
@@ -126,9 +126,15 @@ fn parts(
 pub fn times(side: Side<'_>) -> Result<Times, WhyError> {
     let of = compare::run_of(side)?;
     let times = time::of_conditions(&of.conditions, side.results);
-    let name = || side.condition.map_or_else(|| side.results.study.clone(), str::to_owned);
+    let is_lost = |condition: &&ConditionTrials<'_>| condition.ok.is_empty() && !condition.failed.is_empty();
+    let lost: Vec<String> = of.conditions.iter().filter(is_lost).map(|lost| lost.name.to_owned()).collect();
     if times.is_empty() {
-        return Err(WhyError::NoTime { name: name() });
+        let name = side.condition.map_or_else(|| side.results.study.clone(), str::to_owned);
+        return Err(no_time(name, lost.len() == of.conditions.len()));
     }
-    Ok(Times { conditions: times, captures: captures::summaries(&of.conditions, side.results) })
+    Ok(Times { conditions: times, lost, captures: captures::summaries(&of.conditions, side.results) })
+}
+
+fn no_time(name: String, without_result: bool) -> WhyError {
+    if without_result { WhyError::NoResult { name } } else { WhyError::NoTime { name } }
 }

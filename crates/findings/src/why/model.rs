@@ -28,6 +28,9 @@ pub enum WhyError {
     /// More than one condition per side.
     #[error("each side has {} conditions", names.len())]
     Several { names: Vec<String> },
+    /// Every trial of a side failed.
+    #[error("no trial of `{name}` has a result")]
+    NoResult { name: String },
     /// No trial of a side recorded where its clients' time went.
     #[error("no trial of `{name}` has transactions with observed client threads")]
     NoTime { name: String },
@@ -37,6 +40,8 @@ pub enum WhyError {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Times {
     pub conditions: Vec<ConditionTime>,
+    /// Names of the conditions without a trial that has a result, which are missing in `conditions`.
+    pub lost: Vec<String>,
     /// The captures of each condition that has any.
     pub captures: Vec<CaptureSummary>,
 }

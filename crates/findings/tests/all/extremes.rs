@@ -3,8 +3,8 @@
 use crate::made_up::{results, trial, worked};
 use tare_findings::compare::Side;
 use tare_findings::time::{ConditionTime, extremes};
-use tare_findings::why::times;
-use tare_results::schema::ThreadClass;
+use tare_findings::why::{WhyError, times};
+use tare_results::schema::{Outcome, ThreadClass};
 
 /// Conditions by name, number of clients and microseconds per transaction.
 fn conditions(of: &[(&str, usize, f64)]) -> Vec<ConditionTime> {
@@ -32,6 +32,24 @@ fn the_fastest_and_the_slowest_have_as_many_clients_where_any_do() {
         assert_eq!(names, expected);
     }
     assert_eq!(extremes(&conditions(&[("a", 1, 30.0)])), None);
+}
+
+#[test]
+fn a_condition_whose_trials_all_failed_is_named() {
+    let made = |outcomes: [Outcome; 2]| {
+        let trials = ["a", "b"].into_iter().zip(outcomes).enumerate().map(|(number, (name, outcome))| {
+            let mut record = trial(number, 0, name, 1000.0, false);
+            record.outcome = outcome;
+            record.samples[0].threads = vec![worked(ThreadClass::Client, 0.1)];
+            record
+        });
+        let results = results("best", trials.collect());
+        times(Side { results: &results, condition: None })
+    };
+    assert_eq!(made([Outcome::Ok, Outcome::Failed]).unwrap().lost, ["b"]);
+    assert_eq!(made([Outcome::Ok, Outcome::Ok]).unwrap().lost, [""; 0]);
+    let none = made([Outcome::Failed, Outcome::Failed]);
+    assert!(matches!(&none, Err(WhyError::NoResult { .. })), "{none:?}");
 }
 
 /// The two most different of many equal conditions differ by chance more than two arbitrary ones do.

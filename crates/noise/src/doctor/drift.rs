@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
+use tare_text::percent;
 
 /// Length of a reading of the probes between jobs.
 const READING: Duration = Duration::from_millis(4);
@@ -140,9 +141,9 @@ pub(super) fn finding(drift: &Drift) -> Finding {
     let left: Vec<String> =
         drift.probes.iter().map(|found| format!("{:.2} of it ({})", found.left, found.probe)).collect();
     let value = format!(
-        "a job of known work varied by {:.1}% (CoV of {} groups over {:.0} s on CPU {}); adjusted by a probe that ran \
+        "a job of known work varied by {} (CoV of {} groups over {:.0} s on CPU {}); adjusted by a probe that ran \
          alongside, {}",
-        100.0 * drift.cov,
+        percent(drift.cov),
         drift.groups,
         drift.elapsed_s,
         drift.cpu,

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_cpuset::affinity_of;
 use tare_cpuset::{CpuSet, ThreadRef};
+use tare_text::percent;
 
 /// What to examine, and how long.
 #[derive(Debug, Clone)]
@@ -111,14 +112,14 @@ struct Meanwhile {
 fn worst(system: &System, cpus: &CpuSet, jitter: &[Jitter], meanwhile: &Meanwhile) -> Option<Finding> {
     let worst = jitter.iter().max_by(|a, b| a.stolen_fraction.total_cmp(&b.stolen_fraction))?;
     let steal = match meanwhile.steal {
-        Some(fraction) => format!("the hypervisor reports {:.2}% steal", fraction * 100.0),
+        Some(fraction) => format!("the hypervisor reports {} steal", percent(fraction)),
         None => "no hypervisor reports steal".to_owned(),
     };
     let value = format!(
-        "a spinning thread on CPU {} lost {:.3}%, longest {:.0} us; meanwhile {steal}, and other processes used {:.2} \
+        "a spinning thread on CPU {} lost {}, longest {:.0} us; meanwhile {steal}, and other processes used {:.2} \
          CPUs (the rest: interrupts, the kernel, a host that reports no steal)",
         worst.cpu,
-        worst.stolen_fraction * 100.0,
+        percent(worst.stolen_fraction),
         worst.longest_us,
         meanwhile.others
     );

@@ -86,7 +86,7 @@ fn on_the_way(time: &ConditionTime) -> f64 {
 
 /// The time of each condition in full, and the captures, for `tare why RESULTS`; the last line is the next command.
 pub fn times(found: &Times, results: &str, style: Style) -> String {
-    let Times { conditions: times, captures: captured } = found;
+    let Times { conditions: times, captures: captured, .. } = found;
     let cautions = warned(style, &words::cautions_of(found));
     let below = [captures::functions, captures::thread_times, captures::charged, captures::callers, captures::lines];
     let below = below.into_iter().filter_map(|table| table(captured, style));

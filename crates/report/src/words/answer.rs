@@ -81,19 +81,19 @@ fn not_measured(answer: &Answer) -> Vec<String> {
 fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Vec<String>, Vec<&'v Verdict>) {
     let (were, them) = if disturbed.trials == 1 { ("was", "it") } else { ("were", "them") };
     let lead = format!("{} of {} {were} disturbed", disturbed.trials, count(disturbed.of, "trial"));
-    let with_them = |which: &str| format!("With {which}: {}", headline(all));
+    let with_all = format!("With all trials, disturbed or not: {}", headline(all));
     let clean =
         |clean: &'v Verdict, what: String| (headline(clean), [details(clean), vec![what]].concat(), vec![clean, all]);
     match &disturbed.without {
         Without::Untested => (headline(all), [details(all), vec![format!("{lead}.")]].concat(), vec![all]),
         Without::Same(same) => clean(same, format!("{lead} and left out of this; with {them} the answer is the same.")),
         Without::Other(other) => {
-            clean(other, format!("{lead} and left out of this, which changes the answer. {}", with_them(them)))
+            clean(other, format!("{lead} and left out of this, which changes the answer. {with_all}"))
         }
         Without::Selected { condition, why, clean } => {
             let (text, what) = selected(*why);
             let without = format!("{lead}. At {condition} {what}. Without {them}: {}", headline(clean));
-            (text.to_owned(), vec![without, with_them(them)], vec![clean, all])
+            (text.to_owned(), vec![without, with_all], vec![clean, all])
         }
         Without::TooFew => {
             let text = match disturbed.trials == disturbed.of {
@@ -104,7 +104,7 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
                     format!("{lead}, and not every condition has enough clean ones; repeat this on a quieter machine.")
                 }
             };
-            (text, vec![with_them("the disturbed ones")], vec![all])
+            (text, vec![with_all], vec![all])
         }
     }
 }

@@ -27,6 +27,9 @@ pub fn sentence(find: &Find) -> String {
             let after = format!("Undecided after {trials} in {within}");
             let were = if alone == 1 { "was" } else { "were" };
             match find.open() {
+                Some(Open::BestOfOthers) if alone + 1 == all => {
+                    format!("{after}: every candidate but {name} was disturbed alone, so nothing is claimed.")
+                }
                 Some(Open::BestOfOthers) => {
                     let effect = percent(find.rule.minimum_effect);
                     format!(

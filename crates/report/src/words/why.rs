@@ -183,7 +183,10 @@ fn value(text: &str) -> &str {
 pub fn cautions_of(found: &Times) -> Vec<String> {
     let labelled: Vec<_> = found.conditions.iter().map(|time| (time.name.as_str(), time)).collect();
     let missing = found.captures.iter().flat_map(|captured| captured.missing.clone()).collect();
-    times_cautions(&labelled).into_iter().chain(not_captured(&missing)).collect()
+    let lost = (!found.lost.is_empty()).then(|| {
+        format!("no trial of {} has a result, so its time is not shown; tare show has the reasons", list(&found.lost))
+    });
+    lost.into_iter().chain(times_cautions(&labelled)).chain(not_captured(&missing)).collect()
 }
 
 /// Cautions about the times of conditions, each with its label; what is missing for all is said once.

@@ -103,7 +103,9 @@ impl Source<'_> {
 
 /// The description of the valid names, for an invalid one.
 pub fn one_of(what: &str, wrong: &str, known: &[&str]) -> String {
-    let nearest = tare_text::nearest(wrong, known.iter().copied());
+    // `--set` names a key with its table; as a factor it has its own name only.
+    let own = wrong.rsplit('.').next().and_then(|own| known.iter().copied().find(|name| *name == own));
+    let nearest = own.or_else(|| tare_text::nearest(wrong, known.iter().copied()));
     let nearest = nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
     format!("{what}, {}{nearest}", names(wrong, known))
 }

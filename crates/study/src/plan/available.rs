@@ -195,16 +195,27 @@ fn data(settings: &Settings, binary: &Binary) -> Result<(), String> {
     engine.check_data(path, binary).map_err(|e| e.to_string())
 }
 
-fn options(settings: &Settings) -> Result<(), String> {
+/// Whether the server knows every option of a condition. Another build of a study may know an option that this one
+/// lacks, so a named program stands in the reason.
+pub fn options(settings: &Settings) -> Result<(), String> {
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    let binary = settings.engine.binary.as_deref();
     for option in settings.engine.options.keys() {
-        let binary = settings.engine.binary.as_deref();
-        if !engine.knows_option(option, binary).map_err(|e| e.to_string())? {
-            return Err(unknown_option(engine, option, binary));
+        if engine.knows_option(option, binary).map_err(|e| e.to_string())? {
+            continue;
         }
+        let found = binary.and_then(|path| engine.binary(Some(path)).ok());
+        return Err(found.map_or_else(
+            || unknown_option(engine, option, binary),
+            |Binary { product, version, path, .. }| {
+                format!("{product} {version} at {} has no option {option}: {PER_BUILD}", path.display())
+            },
+        ));
     }
     Ok(())
 }
+
+const PER_BUILD: &str = "fix its name, or set it only for the builds that have it, under [builds.NAME] of a study";
 
 /// The error for an unknown option, with the nearest known one.
 pub(super) fn unknown_option(engine: &dyn Engine, option: &str, binary: Option<&Path>) -> String {

@@ -245,13 +245,15 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
 
 /// What may decide it in another attempt.
 fn advice(ab: &Ab) -> Option<String> {
-    match (ab.verdict, ab.stop, ab.to_go) {
-        (AbVerdict::Undecided, Some(Stop::Budget), ToGo::Pairs { about, .. }) => {
-            let budget_s = ab.elapsed_s + about as f64 * ab.pair_s;
-            Some(format!("a larger budget may decide it: --budget {:.0}min", (budget_s / 60.0).ceil()))
+    let (what, pairs) = match (ab.verdict, ab.stop, ab.to_go) {
+        (AbVerdict::Undecided, Some(Stop::Budget), ToGo::Pairs { about, .. }) => ("to decide it", about),
+        (AbVerdict::Undecided, Some(Stop::Budget), ToGo::TooFew { first_look }) => {
+            ("to reach the first look", first_look.saturating_sub(ab.pairs))
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    let budget_s = ab.elapsed_s + pairs as f64 * ab.pair_s;
+    Some(format!("{what}: a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()))
 }
 
 fn exit_of(ab: &Ab, records: &[TrialRecord], path: &str) -> Result<Exit, Problem> {

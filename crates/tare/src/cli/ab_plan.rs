@@ -1,6 +1,6 @@
 //! Shared by `tare ab` and `tare ab --certify`: what to measure, the rule of a plan, and the line after a pair.
 
-use super::{Problem, ab_sides, ab_together, study_file};
+use super::{Problem, ab_sides, ab_together, measured, study_file};
 use std::hash::{BuildHasher, Hasher};
 use tare_engine::same_value;
 use tare_findings::ab::Ab;
@@ -58,6 +58,7 @@ pub fn settle_of(
     (mut study, mut plan): (Study, Plan),
     on: (&Machine, Where),
 ) -> Result<(Study, Plan), Problem> {
+    measured::check_metrics(&study, decide.metric.iter().chain(&decide.controls))?;
     let sides = ab_sides::conditions(&plan)?;
     // The plan has one trial per condition: in a duet four, each side on each half, of which a pair runs two at once.
     let duet = ab_together::of_plan(&plan);

@@ -1,7 +1,9 @@
 //! The two sides of `tare ab`, and the study that has them as its two conditions.
 
+use super::measured::whole_path;
 use super::study_file::StudyText;
 use super::{Exit, Problem, ab_together, trust};
+use std::path::Path;
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Pace;
 use tare_findings::probes::can_move;
@@ -11,6 +13,8 @@ use tare_study::language::decide::Decide;
 use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, SIDE, Study};
+use tare_study::language::values::from_values;
+use tare_study::plan::available;
 use tare_text::Value;
 use tare_topology::Machine;
 
@@ -24,17 +28,15 @@ pub struct Side {
 /// Reads a side: a factor, an equals sign, its level.
 pub fn side(text: &str) -> Result<Side, String> {
     let written = text.split_once('=').filter(|(factor, level)| !factor.is_empty() && !level.is_empty());
-    let (factor, level) = written.ok_or_else(|| match std::path::Path::new(text).is_file() {
+    let (factor, level) = written.ok_or_else(|| match Path::new(text).is_file() {
         true => format!("expected binary={text} of a server, command={text} of another program"),
         false => "expected binary=PATH, build=NAME, option.NAME=VALUE, placement=NAME, 'command=PROGRAM ARGS' or any \
                   factor with a level"
             .to_owned(),
     })?;
     let mut level = level.to_owned();
-    // Trials run in directories of their own, so that a relative path would not be found.
     if factor == "binary" && level.contains('/') {
-        let whole = std::path::absolute(&level).map_err(|e| format!("{level}: {e}"))?;
-        level = whole.to_string_lossy().into_owned();
+        level = whole_path(Path::new(&level)).to_string_lossy().into_owned();
     }
     Ok(Side { factor: factor.to_owned(), level })
 }
@@ -182,6 +184,14 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
     if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
         let reason = missing.reason.clone().unwrap_or_default();
         let letter = missing.levels.get(SIDE).map_or("", String::as_str);
+        let settings = from_values(&missing.settings);
+        if settings.is_ok_and(|settings| available::options(&settings).is_err()) {
+            return Err(Problem::new(
+                Exit::Usage,
+                format!("side {letter} has an option that its server does not know"),
+            )
+            .at(reason));
+        }
         return Err(Problem::new(Exit::Machine, format!("side {letter} cannot be measured on this machine"))
             .at(reason)
             .advice(match missing.levels.contains_key("binary") {

@@ -236,9 +236,9 @@ fn word(severity: Severity) -> String {
 
 fn jitter_line(jitter: &Jitter) -> String {
     format!(
-        "CPU {:3}  {:6.3}% lost, longest {:.0} us, over {:.1} s\n",
+        "CPU {:3}  {:>5} lost, longest {:.0} us, over {:.1} s\n",
         jitter.cpu,
-        100.0 * jitter.stolen_fraction,
+        percent(jitter.stolen_fraction),
         jitter.longest_us,
         jitter.elapsed_s
     )

@@ -3,7 +3,7 @@
 use super::ab::effect;
 use super::ab_plan::fresh_seed;
 use super::find_what::{self, What};
-use super::measured::MeasuredArgs;
+use super::measured::{MeasuredArgs, check_metrics};
 use super::output::{self, note, time};
 use super::plan_view::View;
 use super::rounds::{self, Locked, RoundListener};
@@ -125,6 +125,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     interrupt::stop()?;
     let study = find_what::study(args.study.as_deref(), &asked, &machine, &args.on.overrides(), args.trust)?;
+    check_metrics(&study, &args.on.metric)?;
     let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
     let Some((study, mut plan)) = planned else { return Ok(Exit::Interrupted) };
     if !args.keep_symmetric {
@@ -221,7 +222,9 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
                 .advice(format!("read the reasons with: tare show {path}")))
         }
         _ => {
-            note(&format!("resume with: tare find --resume {path} --within TIME"));
+            // --within counts from the first block on; if nothing is known, twice the time so far.
+            let minutes = ((found.elapsed_s + found.to_go_s.unwrap_or(found.elapsed_s)) / 60.0).ceil();
+            note(&format!("resume with: tare find --resume {path} --within {minutes:.0}min"));
             Ok(Exit::Inconclusive)
         }
     }

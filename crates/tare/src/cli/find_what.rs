@@ -1,8 +1,10 @@
 //! The candidates of `tare find`: every combination of placements, memory policies, options and builds, as a study.
 
 use super::ab_sides;
+use super::measured::whole_path;
 use super::study_file::StudyText;
 use super::{Exit, Problem, trust};
+use std::path::Path;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, Study};
 use tare_text::Value;
@@ -43,8 +45,7 @@ pub fn what(text: &str) -> Result<What, String> {
         _ => levels.split(',').map(str::to_owned).collect(),
     };
     let whole = |level: String| match factor == "binary" && level.contains('/') {
-        // Trials run in directories of their own, so that a relative path would not be found.
-        true => std::path::absolute(&level).map(|path| path.to_string_lossy().into_owned()).unwrap_or(level),
+        true => whole_path(Path::new(&level)).to_string_lossy().into_owned(),
         false => level,
     };
     Ok(What { factor: factor.to_owned(), levels: levels.into_iter().map(whole).collect() })
@@ -99,6 +100,12 @@ pub fn study(
         }
         if factor.levels.is_empty() {
             return Err(Problem::new(Exit::Usage, format!("{} has no level", factor.name)));
+        }
+        let twice = factor.levels.iter().enumerate().find(|(place, level)| factor.levels[..*place].contains(level));
+        if let Some((_, level)) = twice {
+            return Err(Problem::new(Exit::Usage, format!("{}={level} is named twice", factor.name))
+                .expected("each candidate once")
+                .advice("compare a candidate with itself with: tare ab"));
         }
         study.asked_options.extend(factor.name.strip_prefix("option.").map(str::to_owned));
         for level in &factor.levels {

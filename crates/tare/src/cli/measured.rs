@@ -1,7 +1,12 @@
 //! Options that `tare ab`, `tare find` and `tare bisect` have in common.
 
+use super::{Exit, Problem};
 use clap::Args;
+use std::path::{Path, PathBuf};
+use tare_drive::workload::AnyLoad;
+use tare_results::metric;
 use tare_study::language::parse::Overrides;
+use tare_study::language::spec::Study;
 
 /// What the study is run with, and what of it is compared.
 #[derive(Debug, Args)]
@@ -9,8 +14,9 @@ pub struct MeasuredArgs {
     /// Run on this engine: sqlite, mariadb, mysql or postgresql
     #[arg(long)]
     pub engine: Option<String>,
-    /// Run this load instead of the study's, for example read_write or dbt3
-    #[arg(long, value_name = "WORKLOAD")]
+    /// Run this load instead of the study's, for example read_write or dbt3, or a file of statements, NAME.toml
+    /// (docs/sql.md)
+    #[arg(long, value_name = "WORKLOAD", value_parser = load)]
     pub load: Option<String>,
     /// The metric to compare [default: the load's first headline metric]
     #[arg(long, value_name = "NAME")]
@@ -26,17 +32,63 @@ pub struct MeasuredArgs {
 impl MeasuredArgs {
     /// The changes to the study, including its load.
     pub fn sets(&self) -> Vec<String> {
-        let load = self.load.iter().map(|load| format!("workload.name={load}"));
-        load.chain(self.set.iter().cloned()).collect()
+        self.load_keys().into_iter().chain(self.set.iter().cloned()).collect()
+    }
+
+    fn load_keys(&self) -> Vec<String> {
+        match &self.load {
+            Some(load) if is_file(load) => {
+                vec!["workload.name=sql".to_owned(), format!("workload.file={}", whole_path(Path::new(load)).display())]
+            }
+            load => load.iter().map(|load| format!("workload.name={load}")).collect(),
+        }
     }
 
     pub fn overrides(&self) -> Overrides {
-        let load = self.load.iter().map(|load| (format!("workload.name={load}"), format!("--load {load}")));
+        let typed = |set| (set, format!("--load {}", self.load.as_deref().unwrap_or_default()));
         Overrides {
             engine: self.engine.clone(),
-            options: load.collect(),
+            options: self.load_keys().into_iter().map(typed).collect(),
             sets: self.set.clone(),
             ..Overrides::default()
         }
     }
+}
+
+/// Whether a load is a file of statements.
+fn is_file(load: &str) -> bool {
+    load.ends_with(".toml")
+}
+
+fn load(text: &str) -> Result<String, String> {
+    match text.ends_with(".sql") {
+        true => {
+            Err("expected the name of a load, or a file of statements, NAME.toml: it holds SQL and how the tables \
+                     are made (docs/sql.md)"
+                .to_owned())
+        }
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// Refuses a metric that no load has before anything is measured. A command that reports metrics of its own may name
+/// them in any way.
+pub fn check_metrics<'n>(study: &Study, names: impl IntoIterator<Item = &'n String>) -> Result<(), Problem> {
+    if matches!(&study.base.workload.load, AnyLoad::Command(command) if !command.metrics.is_empty()) {
+        return Ok(());
+    }
+    match names.into_iter().find(|name| !metric::is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(Problem::new(Exit::Usage, format!("no load has the metric `{name}`"))
+            .expected("a metric such as tps, latency_ms_p99 or server_cpu_us_per_transaction")
+            .advised(metric::nearest(name).map(|near| format!("did you mean `{near}`?")))),
+    }
+}
+
+/// The absolute path of a program, without `..`: trials run in directories of their own. A symbolic link to the program
+/// keeps its name, because a server finds its files by it.
+pub fn whole_path(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = whole.parent().and_then(|folder| folder.canonicalize().ok());
+    folder.zip(whole.file_name()).map_or(whole.clone(), |(folder, name)| folder.join(name))
 }

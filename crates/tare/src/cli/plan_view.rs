@@ -106,9 +106,14 @@ pub fn first_line(study: &Study, plan: &Plan) -> String {
         all if done < all => format!("{done} of {} (this machine cannot run the others)", count(all, "condition")),
         all => count(all, "condition"),
     };
-    let block = if plan.race.is_some() { "blocks of " } else { "" };
+    // A race and a comparison add blocks and pairs until they are decided, so their whole time is not known.
+    let (blocks, each) = match (&plan.race, &plan.settle) {
+        (Some(_), _) => ("blocks of ", " per block"),
+        (_, Some(rule)) if rule.duet.is_none() => ("pairs of ", " per pair"),
+        _ => ("", ""),
+    };
     format!(
-        "{}: {conditions}, {block}{} of {}; about {}",
+        "{}: {conditions}, {blocks}{} of {}; about {}{each}",
         plan.study,
         count(plan.trials_in_all(), "trial"),
         count(plan.samples, "sample"),

@@ -37,6 +37,15 @@ fn nearest_results(wrong: &Path) -> String {
     }
 }
 
+/// The results directories below the folder of a bisection: those of the steps it found, or all of them.
+fn of_bisection(path: &Path) -> Option<Vec<String>> {
+    let pairs = std::fs::read_dir(path.join("pairs")).ok().filter(|_| path.join("bisect.json").exists())?;
+    let mut all: Vec<String> = pairs.flatten().map(|entry| entry.path().display().to_string()).collect();
+    all.sort();
+    let steps: Vec<String> = all.iter().filter(|name| name.ends_with("-step")).cloned().collect();
+    Some(if steps.is_empty() { all } else { steps })
+}
+
 impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
         let problem = Self::new(Exit::Usage, error.to_string());
@@ -57,9 +66,15 @@ impl From<ReadError> for Problem {
             }
             ReadError::File(e) if e.is_of_others() => trust::refused(&e),
             ReadError::File(_) => problem.expected("a regular file there, as `tare run` writes it"),
-            ReadError::NotResults { path } => Self::new(Exit::Usage, "this is not a results directory")
-                .at(path.display().to_string())
-                .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it"),
+            ReadError::NotResults { path } => {
+                let pairs = of_bisection(&path).map(|pairs| {
+                    format!("this is the folder of a bisection, whose pairs are results: {}", pairs.join(", "))
+                });
+                Self::new(Exit::Usage, "this is not a results directory")
+                    .at(path.display().to_string())
+                    .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it")
+                    .advised(pairs)
+            }
             ReadError::OtherStudy { .. } => problem
                 .expected("parts of one study, cut by `tare shard` or run with the same study file and seed")
                 .advice("compare results of different studies with: tare compare A B"),

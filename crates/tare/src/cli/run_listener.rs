@@ -133,7 +133,7 @@ impl Listener for TerminalListener {
         let number = record.trial;
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
-            Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", record.condition)),
+            Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", short(&record.condition))),
             // With a progress bar, the programs that disturbed trials are listed at the end of the run.
             Outcome::Disturbed if self.bar.is_some() => self.disturbed += 1,
             Outcome::Disturbed => self.line(&disturbed(record)),
@@ -205,7 +205,13 @@ pub(super) fn repeats_in_vain() -> String {
 /// The message that a trial was disturbed, with the responsible programs if known.
 pub(super) fn disturbed(record: &TrialRecord) -> String {
     let by = disturbers(record).or_else(|| record.reason.clone()).unwrap_or_default();
-    format!("trial {} ({}) was disturbed: {by}", record.trial, record.condition)
+    format!("trial {} ({}) was disturbed: {by}", record.trial, short(&record.condition))
+}
+
+/// Of a side, `side=a` alone: what it sets stands above the pairs and may be a long path.
+fn short(condition: &str) -> &str {
+    let side = condition.split(' ').next().filter(|first| first.starts_with("side="));
+    side.unwrap_or(condition)
 }
 
 /// The programs that disturbed a trial, in short; `None` if none is known.

@@ -77,8 +77,9 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
         sides => {
             let mut times = Times::default();
             for (_, side) in sides {
-                let Times { conditions, captures } = why::times(*side)?;
+                let Times { conditions, lost, captures } = why::times(*side)?;
                 times.conditions.extend(conditions);
+                times.lost.extend(lost);
                 times.captures.extend(captures);
             }
             match args.json {
@@ -110,6 +111,7 @@ impl From<WhyError> for Problem {
             WhyError::Several { names } => problem
                 .expected("one condition per side")
                 .advice(format!("name one condition per side, as DIR:condition, of: {}", names.join(", "))),
+            WhyError::NoResult { .. } => problem.advice("read the reasons with: tare show RESULTS"),
             WhyError::NoTime { .. } => problem
                 .expected("results of a load that reports tps, with its client threads watched")
                 .advice("without one, tare compare A B shows the differences"),

@@ -1,6 +1,7 @@
 //! The request of a bisection, as stored in its directory: when resumed, it goes on under its original rule.
 
 use super::super::ab_sides::{self, Side};
+use super::super::measured::check_metrics;
 use super::super::{Exit, Problem, ab_together, output};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -119,8 +120,9 @@ impl BisectRequest {
     /// As [`BisectRequest::study_of`], and when an option of the command line has no effect.
     pub fn check(&self, trusted: bool) -> Result<(), Problem> {
         let [good, bad] = [0, self.last()].map(|place| Path::new(&self.line[place].id));
-        without_effect(&self.study_of(good, bad, trusted)?)?;
-        Ok(())
+        let study = self.study_of(good, bad, trusted)?;
+        without_effect(&study)?;
+        check_metrics(&study, &self.metric)
     }
 
     /// What the command line changes in the study.

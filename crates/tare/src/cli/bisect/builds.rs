@@ -1,5 +1,6 @@
 //! Builds of a bisection: each is made once, in a directory of its own that is kept with the results.
 
+use super::super::measured::whole_path;
 use super::super::output::{self, note};
 use super::super::{Exit, Problem, interrupt};
 use super::asked::BisectRequest;
@@ -114,8 +115,7 @@ impl<'a> Builds<'a> {
         let name = self.name(place);
         // Removes the remains of an interrupted build.
         self.folder.remove_all(&name)?;
-        let whole =
-            std::path::absolute(self.folder.path().join(&name)).map_err(|e| unusable(self.folder.path(), &e))?;
+        let whole = whole_path(self.folder.path()).join(&name);
         let kept = self.folder.make_sub(&name)?.log(LOG)?;
         let (source, log) = (whole.join(SOURCE), whole.join(LOG));
         let subject = commit.subject.clone().unwrap_or_default();
@@ -183,8 +183,4 @@ fn program(ended: &Ended, named: Option<&Path>, source: &Path, log: &Path) -> Re
             .at(place.unwrap_or_else(|| log.to_path_buf()).display().to_string())
             .expected("a file, named by --binary or by the last line that --build writes to standard output")),
     }
-}
-
-fn unusable(path: &Path, e: &io::Error) -> Problem {
-    Problem::new(Exit::Machine, format!("cannot use the folder of a build: {e}")).at(path.display().to_string())
 }

@@ -3,7 +3,7 @@
 use super::super::ab::effect;
 use super::super::ab_plan::fresh_seed;
 use super::super::ab_together::TurnsArgs;
-use super::super::measured::MeasuredArgs;
+use super::super::measured::{MeasuredArgs, whole_path};
 use super::super::output::note;
 use super::super::output::time;
 use super::super::run::{Teller, default_out, unless_interrupted};
@@ -183,7 +183,7 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
         }
     };
     let build = |line: &String| {
-        let path = std::path::absolute(line).unwrap_or_else(|_| PathBuf::from(line));
+        let path = whole_path(Path::new(line));
         match path.is_file() {
             true => Ok(Commit { id: path.display().to_string(), subject: None, author_date: None, merged: Vec::new() }),
             false => {

@@ -3,7 +3,7 @@
 use super::oltp_args::LoadArgs;
 use super::tpcc_args::TpccArgs;
 use super::{oltp, tpcc};
-use crate::cli::{Exit, Problem};
+use crate::cli::{Exit, Problem, output};
 use clap::{Args, Subcommand};
 
 /// What follows `tare load`: one of sysbench's workloads with its options, or another load with its own.
@@ -50,7 +50,10 @@ pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
     };
     match ended {
         // Errors while everything is being stopped do not come from the server.
-        Err(_) if tare_engine::interrupted() => Ok(Exit::Interrupted),
+        Err(_) if tare_engine::interrupted() => {
+            output::note("interrupted before anything was measured");
+            Ok(Exit::Interrupted)
+        }
         ended => ended,
     }
 }

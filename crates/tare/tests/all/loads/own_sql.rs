@@ -1,7 +1,7 @@
 //! The user's own statements on every engine: schema and rows, latency and rows per statement, errors by class.
 
 use crate::engines::support::run_on;
-use crate::support::{World, trials};
+use crate::support::{World, json, trials};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
 
 const FILE: &str = "errors = \"count\"\n\
@@ -281,6 +281,11 @@ fn a_file_is_found_next_to_the_study_that_names_it() {
         std::fs::write(world.path("sub/study.toml"), text).unwrap();
         world.exits(0, &["run", "sub/study.toml", "--dry-run"]);
     }
+    let sides = ["ab", "--engine", "sqlite", "--a", "aslr=on", "--b", "aslr=off", "--dry-run", "--json", "--load"];
+    let (out, _) = world.exits(0, &[&sides[..], &["sub/mix.toml"]].concat());
+    assert_eq!(json(&out)["conditions"][0]["settings"]["workload.name"], "sql", "{out}");
+    let (_, err) = world.exits(2, &[&sides[..], &["mine.sql"]].concat());
+    assert!(err.contains("a file of statements, NAME.toml"), "{err}");
     // A path on the command line is relative to the working directory.
     world.exits(0, &["run", "sub/study.toml", "--dry-run", "--set", "factors.file=sub/mix.toml"]);
 }

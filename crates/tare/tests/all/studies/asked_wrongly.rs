@@ -1,7 +1,7 @@
 //! Invalid requests are refused before anything runs, in the terms of the request.
 
 use crate::engines::running_support::Theirs;
-use crate::support::{World, json, one_line};
+use crate::support::{World, json, one_line, script};
 use tare_engine::{Engine, Mariadb};
 
 #[test]
@@ -100,6 +100,41 @@ fn a_client_is_refused_where_a_server_is_named() {
     assert!(err.contains("--binary /nonexistent: ") && err.contains("no such file"), "{err}");
     let (_, err) = world.exits(3, &["ab", "--a", "binary=10.11", "--b", "binary=10.11", "--dry-run"]);
     assert!(err.contains("side a cannot be") && err.contains("10.11: there is no such file"), "{err}");
+}
+
+#[test]
+fn a_metric_that_no_load_has_is_refused_before_the_first_pair() {
+    let world = World::new();
+    let sides = ["ab", "--a", "command=true", "--b", "command=true"];
+    let race = ["find", "command=true", "command=false"];
+    let builds = ["bisect", "--builds", "/bin/true,/bin/false", "--command", "{binary}"];
+    for words in [&[&sides[..], &["--control", "wal_s"]].concat()[..], &sides, &race, &builds] {
+        let (_, err) = world.exits(2, &[words, &["--metric", "wal_s", "--dry-run"]].concat());
+        assert!(err.contains("no load has the metric `wal_s`") && err.contains("did you mean `wall_s`?"), "{err}");
+    }
+    // A side written as --set writes the key.
+    let (_, err) = world.exits(2, &["ab", "--a", "process.aslr=off", "--b", "aslr=on"]);
+    assert!(err.contains("process.aslr=off is no side") && err.contains("mean aslr?)"), "{err}");
+    // A metric of another load.
+    let (_, err) = world.exits(4, &[&sides[..], &["--metric", "tps", "--budget", "1s"]].concat());
+    assert!(err.contains("no trial has the metric `tps`"), "{err}");
+}
+
+#[test]
+fn an_option_that_one_of_two_builds_lacks_is_said_with_that_build() {
+    let world = World::new();
+    let path = Mariadb.binary(None).unwrap().path.display().to_string();
+    let without = world.path("without");
+    let text = format!("case \"$*\" in *--verbose*) {path} \"$@\" | grep -v spin-wait-delay; exit;; esac\n");
+    script(&without, &format!("{text}exec {path} \"$@\""));
+    let without = without.display().to_string();
+    let (a, b) = (format!("binary={path}"), format!("binary={without}"));
+    let set = ["--set", "engine.options.innodb_spin_wait_delay=5", "--dry-run"];
+    let sides = ["ab", "--engine", "mariadb", "--a", &a, "--b", &b];
+    let (_, err) = world.exits(2, &[&sides[..], &set].concat());
+    let said = format!("at {without} has no option innodb_spin_wait_delay: ");
+    assert!(err.contains(&said) && err.contains("under [builds.NAME] of a study"), "{err}");
+    assert!(!err.contains("do now"), "{err}");
 }
 
 #[test]

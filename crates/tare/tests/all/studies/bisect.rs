@@ -128,7 +128,8 @@ fn a_list_of_builds_is_bisected_and_ends_that_do_not_differ_are_not() {
     let world = World::new();
     let sleeps = ["0.04", "0.04", "0.12", "0.12"];
     let builds: Vec<String> = sleeps.iter().enumerate().map(|(n, s)| program(&world, &format!("v{n}"), s)).collect();
-    std::fs::write(world.path("builds.txt"), format!("# oldest first\n{}\n", builds.join("\n"))).unwrap();
+    std::fs::create_dir(world.path("sub")).unwrap();
+    std::fs::write(world.path("builds.txt"), "# oldest first\nsub/../v0\nsub/../v1\nsub/../v2\nsub/../v3\n").unwrap();
     let more = [&["--command", "{binary}", "--minimum-effect", "40%", "--json"], &QUIET[..]].concat();
     let (out, err) = world.exits(0, &[&["bisect", "--builds", "builds.txt", "--out", "a"], &more[..]].concat());
     let found = json(&out);
@@ -138,6 +139,9 @@ fn a_list_of_builds_is_bisected_and_ends_that_do_not_differ_are_not() {
         "{err}"
     );
     assert_eq!((found["first"].as_array().unwrap().len(), &found["part_of_the_whole"]), (1, &false.into()), "{found}");
+    // The folder of a bisection is no results directory, but it has some.
+    let (_, err) = world.exits(2, &["why", "a"]);
+    assert!(err.contains("a bisection, whose pairs are results: a/pairs/0001-0002-step"), "{err}");
     let equal = [builds[0].as_str(), &builds[1]].join(",");
     let (out, _) = world.exits(0, &[&["bisect", "--builds", &equal, "--out", "b"], &more[..]].concat());
     let found = json(&out);

@@ -106,9 +106,10 @@ fn out_of_time_it_says_who_remains_and_how_long_it_would_take() {
     let pair = ["command=sleep 0.05", "command=sleep 0.050"];
     let all =
         [&["find", "--out", "results", "--within", "1s", "--minimum-effect", "0.01%"], &pair[..], &QUIET[..]].concat();
+    assert!(world.exits(0, &[&all[..], &["--dry-run"]].concat()).0.contains(" per block"));
     let (out, err) = world.exits(5, &all);
     assert!(out.starts_with("Undecided after ") && out.contains("2 of 2 remain"), "{out}");
-    assert!(err.contains("tare find --resume results --within TIME"), "{err}");
+    assert!(err.contains("tare find --resume results --within ") && err.contains("min"), "{err}");
     // A table of settings is printed only if candidates differ in several factors.
     assert!(!out.contains("effect of each factor"), "{out}");
 }
@@ -140,6 +141,7 @@ fn what_cannot_be_raced_is_said_before_anything_runs() {
     for (words, said) in [
         (&["find"][..], "no candidates are named"),
         (&["find", "threads=2"], "one candidate"),
+        (&["find", "--binary", "/bin/true", "--binary", "/dev/../bin/true"], "/bin/true is named twice"),
         (&["find", "nonsense"], "expected: placements, memory"),
         (&["find", "no_such_factor=1,2"], "cannot be a candidate"),
         (&["find", "--binary", "/bin/true", "--confidence", "100%", "threads=1,2"], "expected: a percentage"),
