@@ -349,8 +349,10 @@ fn made_above(path: &Path, trust: Trust) -> Result<OwnedFd> {
         return Ok(folder);
     }
     let (above, name) = split(path)?;
-    make(made_above(above, trust)?.as_fd(), name, Rights::of_results(), path)?;
-    walk::open_above(path, trust)?.ok_or_else(|| FilesError::io("create", path, Errno::NOENT))
+    let above = made_above(above, trust)?;
+    make(above.as_fd(), name, Rights::of_results(), path)?;
+    // Opened in its parent and not by its whole path, whose walk would make the work grow with the square of the depth.
+    walk::open_made(&above, name, path, trust)
 }
 
 /// Creates a folder. An existing one is not an error here: the function that opens it checks it.

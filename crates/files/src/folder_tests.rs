@@ -273,3 +273,16 @@ fn a_list_of_the_folder_above_opens_nothing_that_is_made_in_a_new_one() {
     });
     assert_eq!(made[0], made[1], "{made:?}");
 }
+
+#[test]
+fn hundreds_of_missing_folders_are_made_without_walking_to_each_of_them() {
+    const DEPTH: usize = 300;
+    let scratch = tempfile::tempdir().unwrap();
+    let deep: std::path::PathBuf = std::iter::repeat_n("a", DEPTH).collect();
+    let above = scratch.path().components().count();
+    let before = super::walk::OPENED.get();
+    let folder = Folder::open_or_create(&scratch.path().join(&deep), OWN).unwrap();
+    let opened = super::walk::OPENED.get() - before;
+    assert!(folder.path().is_dir());
+    assert!(opened <= (DEPTH + 2) * (above + 1), "{opened} names opened for {DEPTH} folders");
+}

@@ -45,11 +45,29 @@ pub(crate) fn open_above(path: &Path, trust: Trust) -> Result<Option<OwnedFd>> {
     Ok(Some(opened))
 }
 
+/// Opens a folder that was just created in the open folder `above`, as [`open_above`] opens it. A link in its place is
+/// not followed.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_made(above: &OwnedFd, name: &OsStr, path: &Path, trust: Trust) -> Result<OwnedFd> {
+    let flags = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let made = rustix::fs::openat(above, name, flags, Mode::empty()).map_err(|e| no_folder(e, path))?;
+    trust.check_above(&made, path)?;
+    Ok(made)
+}
+
 fn go(path: &Path, flags: OFlags, trust: Trust, last: Last) -> Result<Option<OwnedFd>> {
     let whole = std::path::absolute(path).map_err(|e| FilesError::io("resolve", path, e))?;
     let mut walk = Walk::from_root(trust)?;
     walk.go_by(&whole);
     walk.open(flags, last)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Names that this thread has opened in walks.
+    pub(crate) static OPENED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 struct Walk {
@@ -77,6 +95,8 @@ impl Walk {
 
     fn open(&mut self, flags: OFlags, last: Last) -> Result<Option<OwnedFd>> {
         while let Some(name) = self.rest.pop() {
+            #[cfg(test)]
+            OPENED.set(OPENED.get() + 1);
             let path = self.path_of(&name);
             let next = match rustix::fs::openat(&self.at, &name, LOOK | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(next) => next,

@@ -13,6 +13,8 @@ use tare_cpuset::ThreadRef;
 const PROTOCOL: u32 = 3 << 16;
 /// Limit on the messages of a login: method, SCRAM messages, some dozen settings, notices.
 const LOGIN_MESSAGES: usize = 200;
+/// Limit on the parameters of a statement: the protocol counts them in two bytes.
+const MOST_PARAMETERS: usize = 65_535;
 const IN_BINARY: [u8; 2] = [0, 1];
 const IN_TEXT: [u8; 2] = [0, 0];
 
@@ -233,7 +235,8 @@ impl<S: Channel> Session for Connection<S> {
         let mut types = Vec::new();
         self.answer(|kind, body| {
             if kind == b't' {
-                types = body.get(2..).unwrap_or_default().chunks_exact(4).map(be_u32).collect();
+                let listed = body.get(2..).unwrap_or_default().chunks_exact(4);
+                types = listed.take(MOST_PARAMETERS).map(be_u32).collect();
             }
             Ok(())
         })?;

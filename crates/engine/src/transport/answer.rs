@@ -1,5 +1,6 @@
 //! Limits on the duration and the size of an answer: a server could send rows for ever.
 
+use super::held::Held;
 use crate::contract::session::RESULT_LIMIT;
 use crate::{SqlError, SqlErrorKind};
 use std::time::{Duration, Instant};
@@ -11,6 +12,8 @@ const RESULTS: u32 = 1_000;
 
 /// Overhead of a memory allocation, bytes.
 const ALLOCATION: usize = 24;
+/// Kept rows are counted to the limit of all connections in steps of this size, bytes.
+const STEP: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct AnswerLimits {
@@ -19,12 +22,13 @@ pub(crate) struct AnswerLimits {
     parts: u64,
     results: u32,
     bytes: usize,
+    held: Held,
 }
 
 impl AnswerLimits {
     #[inline]
     pub(crate) fn of(limit: Option<Duration>) -> Self {
-        Self { limit, since: None, parts: 0, results: 0, bytes: 0 }
+        Self { limit, since: None, parts: 0, results: 0, bytes: 0, held: Held::default() }
     }
 
     #[inline]
@@ -47,6 +51,9 @@ impl AnswerLimits {
         self.bytes += values + row.capacity() * size_of::<Option<String>>() + ALLOCATION + 2 * size_of_val(row);
         if self.bytes > RESULT_LIMIT {
             return Err(refused(format!("a result of more than {} MiB", RESULT_LIMIT >> 20)));
+        }
+        if self.bytes > self.held.bytes() + STEP {
+            self.held.set(self.bytes).map_err(refused)?;
         }
         self.part()
     }
@@ -84,11 +91,22 @@ mod tests {
         let row = vec![Some("x".repeat(1000)), None, None];
         let (kept, error) = (0usize..).find_map(|number| limits.kept(&row).err().map(|e| (number, e))).unwrap();
         assert!(kept * 1000 < RESULT_LIMIT && error.message.contains("256 MiB"), "{error}");
+        drop(limits);
         // NULLs without bytes on the wire take memory here.
         let mut limits = AnswerLimits::of(None);
         let nulls: Vec<Option<String>> = vec![None; 65_535];
         let kept = (0usize..).find(|_| limits.kept(&nulls).is_err()).unwrap();
         assert!(kept * size_of_val(nulls.as_slice()) <= RESULT_LIMIT, "{kept} rows");
+        drop(limits);
+        // All connections together.
+        let full = || {
+            let mut limits = AnswerLimits::of(None);
+            (1..kept).try_for_each(|_| limits.kept(&nulls)).map(|()| limits)
+        };
+        let four: Vec<AnswerLimits> = (0..4).map(|_| full().unwrap()).collect();
+        assert!(full().unwrap_err().message.contains("all connections together"));
+        drop(four);
+        assert!(full().is_ok());
         let mut limits = AnswerLimits::of(None);
         assert!((0..).find_map(|_| limits.result().err()).unwrap().message.contains("1000 results"));
     }

@@ -1,20 +1,25 @@
 //! Received bytes that are not consumed yet: one read per response, if the kernel has all of it.
 
+use super::held::Held;
 use std::io::{self, ErrorKind, Read};
 
 /// Initial size, bytes: the largest response of the OLTP queries (100 rows of 120 bytes) fits several times.
 const INITIAL_BYTES: usize = 64 * 1024;
+/// What a buffer keeps after a longer answer, bytes.
+const KEPT_BYTES: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// What it takes beyond its initial size.
+    held: Held,
 }
 
 impl ReadBuffer {
     pub(crate) fn new() -> Self {
-        Self { bytes: vec![0; INITIAL_BYTES], start: 0, end: 0 }
+        Self { bytes: vec![0; INITIAL_BYTES], start: 0, end: 0, held: Held::default() }
     }
 
     /// The first `length` unconsumed bytes; reads the missing ones from `source`.
@@ -37,7 +42,18 @@ impl ReadBuffer {
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
+            if self.bytes.len() > KEPT_BYTES {
+                self.shrink();
+            }
         }
+    }
+
+    #[cold]
+    fn shrink(&mut self) {
+        self.bytes.truncate(KEPT_BYTES);
+        self.bytes.shrink_to_fit();
+        // Less than before is never refused.
+        let _ = self.held.set(KEPT_BYTES - INITIAL_BYTES);
     }
 
     fn fill(&mut self, source: &mut impl Read, length: usize) -> io::Result<()> {
@@ -49,7 +65,9 @@ impl ReadBuffer {
         while self.end - self.start < length {
             if self.end == self.bytes.len() {
                 // Grows as data arrive: not at once to the announced length, and never beyond it.
-                self.bytes.resize((2 * self.end).min((self.start + length).max(INITIAL_BYTES)), 0);
+                let size = (2 * self.end).min((self.start + length).max(INITIAL_BYTES));
+                self.held.set(size - INITIAL_BYTES).map_err(io::Error::other)?;
+                self.bytes.resize(size, 0);
             }
             match source.read(&mut self.bytes[self.end..]) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),

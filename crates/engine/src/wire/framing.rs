@@ -2,6 +2,7 @@
 
 use crate::Tls;
 use crate::transport::buffer::ReadBuffer;
+use crate::transport::held::Held;
 use crate::transport::stream::Channel;
 use std::io;
 use std::mem::take;
@@ -23,6 +24,7 @@ pub(super) struct Packets<S> {
     held: usize,
     /// Payload of a packet that arrived in several pieces.
     joined: Vec<u8>,
+    joined_held: Held,
     /// Sequence number of the next packet, of either side.
     sequence: u8,
     limit: usize,
@@ -30,7 +32,8 @@ pub(super) struct Packets<S> {
 
 impl<S: Channel> Packets<S> {
     pub(super) fn new(stream: S) -> Self {
-        Self { stream, input: ReadBuffer::new(), held: 0, joined: Vec::new(), sequence: 0, limit: HANDSHAKE_LIMIT }
+        let (input, joined, joined_held) = (ReadBuffer::new(), Vec::new(), Held::default());
+        Self { stream, input, held: 0, joined, joined_held, sequence: 0, limit: HANDSHAKE_LIMIT }
     }
 
     pub(super) fn stream(&self) -> &S {
@@ -92,6 +95,7 @@ impl<S: Channel> Packets<S> {
             if self.joined.len() + length > self.limit {
                 return Err(too_large(self.limit));
             }
+            self.joined_held.set(self.joined.len() + length).map_err(io::Error::other)?;
             let packet = self.input.peek(&mut self.stream, HEADER + length)?;
             self.joined.extend_from_slice(&packet[HEADER..]);
             self.input.consume(HEADER + length);
@@ -105,6 +109,10 @@ impl<S: Channel> Packets<S> {
     #[inline]
     pub(super) fn send_command(&mut self, packet: &mut [u8]) -> io::Result<()> {
         self.sequence = 0;
+        if !self.joined.is_empty() {
+            self.joined = Vec::new();
+            self.joined_held = Held::default();
+        }
         self.send_reply(packet)
     }
 

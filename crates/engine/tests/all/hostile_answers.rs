@@ -4,8 +4,11 @@
 use crate::hostile_servers::{Fake, answering, hear, message, packet, postgres_answering, session};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::io::Write;
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Postgresql, SqlErrorKind, Tls, TlsMode};
@@ -61,6 +64,34 @@ fn a_result_takes_no_more_memory_than_the_limit_however_little_it_is_on_its_way(
     let error = session.query("SELECT 1").unwrap_err();
     let reached = peak();
     assert!(error.message.contains("256 MiB"), "{error}");
+    assert!(reached < MOST, "{} MiB", reached >> 20);
+}
+
+#[test]
+fn answers_to_many_connections_take_no_more_memory_than_a_few() {
+    const SESSIONS: usize = 32;
+    const MOST: u64 = 1_300 << 20;
+    let served = Arc::new(AtomicUsize::new(0));
+    let ask = |_| {
+        let served = served.clone();
+        let mut session = postgres_answering(move |stream| {
+            // A row of 63 MiB without its end; then it waits until every session has its part.
+            let _ = stream.write_all(&[&b"D"[..], &(63_u32 << 20).to_be_bytes()].concat());
+            let _ = (0..62).try_fold((), |(), _| stream.write_all(&[0; 1 << 16].repeat(16)));
+            served.fetch_add(1, Ordering::Relaxed);
+            while served.load(Ordering::Relaxed) < SESSIONS {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = stream.shutdown(Shutdown::Both);
+        });
+        session.set_timeout(Some(Duration::from_secs(120))).unwrap();
+        std::thread::spawn(move || session.run("SELECT 1").unwrap_err().message)
+    };
+    peak();
+    let sessions: Vec<_> = (0..SESSIONS).map(ask).collect();
+    let errors: Vec<String> = sessions.into_iter().map(|session| session.join().unwrap()).collect();
+    let reached = peak();
+    assert!(errors.iter().any(|error| error.contains("1024 MiB to all connections together")), "{errors:?}");
     assert!(reached < MOST, "{} MiB", reached >> 20);
 }
 
