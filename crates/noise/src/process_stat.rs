@@ -1,4 +1,4 @@
-//! Parses /proc/pid/stat.
+//! Reads process data from /proc/pid/stat.
 
 /// PF_KTHREAD of include/linux/sched.h, in field 9 of /proc/pid/stat.
 pub(crate) const KERNEL_THREAD: u64 = 0x0020_0000;

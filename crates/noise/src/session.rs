@@ -14,7 +14,7 @@ use std::path::Path;
 /// Name in the journal of a controller that groups of servers need, for example for `cpuset.mems`.
 const MEMORY_NODES: &str = "memory_nodes";
 
-/// What [`Session::apply`] changed.
+/// What [`Session::apply`] changed on the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Applied {
     /// Files written, in order; empty if the machine already had the level.

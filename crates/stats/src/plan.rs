@@ -141,10 +141,10 @@ pub fn warmup_readings(series: &[f64]) -> Option<usize> {
     (best.1 <= n / 2).then(|| if best.1 == 0 { 0 } else { best.1 * batch + rest })
 }
 
-/// Factor on the variance of a pilot of this many trials, for planning: its upper bound at two thirds confidence, (n -
-/// 1) divided by the lower third of chi-squared with n - 1 degrees of freedom (Wilson & Hilferty 1931). The variance of
-/// a few trials is more often too small than too large, and then too few trials would be planned. With 4, 6 and 10
-/// pilot trials the factor is 1.9, 1.6 and 1.3.
+/// Factor on the variance of a pilot of this many trials, for planning: its upper bound at two thirds confidence: n - 1
+/// divided by the lower third of chi-squared with n - 1 degrees of freedom (Wilson & Hilferty 1931). The variance of a
+/// few trials is more often too small than too large, and then too few trials would be planned. With 4, 6 and 10 pilot
+/// trials the factor is 1.9, 1.6 and 1.3.
 fn upper_variance(trials: usize) -> f64 {
     /// The standard normal quantile at 1/3.
     const THIRD: f64 = -0.4307;

@@ -35,7 +35,7 @@ pub struct LoadSettings {
     pub intervals: Option<Intervals>,
 }
 
-/// When clients pause.
+/// When clients pause between transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rest {
     /// They send from the warm-up to the end of the last sample without a pause.

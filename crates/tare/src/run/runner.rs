@@ -13,7 +13,7 @@ use tare_study::plan::queue::Next;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
     pub trial: usize,
-    /// Counted from 1.
+    /// The first attempt is 1.
     pub attempt: u32,
     /// The time after which it is stopped.
     pub timeout: Duration,

@@ -12,7 +12,7 @@ pub struct Trial<'a> {
     pub directory: &'a Folder,
     pub plan: &'a Plan,
     pub task: Task,
-    /// Counted from 1.
+    /// The first attempt is 1.
     pub attempt: u32,
     /// The writer in whose file the record goes; `None`: the local run.
     pub writer: Option<Writer>,

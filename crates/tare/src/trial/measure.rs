@@ -109,7 +109,7 @@ impl Trial<'_> {
         self.pause(record)
     }
 
-    /// Pauses, unless interrupted.
+    /// Waits for `pause_s`, unless interrupted.
     pub(super) fn pause(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
         let pause_s = self.task.sampling.pause_s;
         if pause_s <= 0.0 {

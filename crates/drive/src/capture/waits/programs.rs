@@ -24,7 +24,7 @@ pub(super) type Sections = ExplicitModuleSectionInfo<Arc<[u8]>>;
 /// An address inside a program or library, as numbered in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Place {
-    /// Index in [`Programs::all`].
+    /// Index of the program in [`Programs::all`].
     pub program: usize,
     pub address: u64,
 }

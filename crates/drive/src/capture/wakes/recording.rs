@@ -41,7 +41,6 @@ impl Wakes {
         self.callers.is_ok()
     }
 
-    /// Ends both recordings.
     pub fn end(&mut self) -> Result<(), Unavailable> {
         if let Ok(callers) = &mut self.callers
             && let Err(why) = callers.end()

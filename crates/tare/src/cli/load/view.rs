@@ -18,7 +18,7 @@ pub struct Viewed<'a> {
     pub subject: &'a Subject,
     pub measured: &'a Measured,
     pub sample: &'a Sample,
-    /// `None` without `--reconnect`.
+    /// `None` if `--reconnect` is not given.
     pub outage: Option<Outage>,
     pub said: &'a SaidArgs,
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 use tare_results::schema::*;
 use tempfile::TempDir;
 
-/// One generated condition.
 pub struct Fake {
     /// The name of the condition, as `factor=level` words.
     pub name: &'static str,
@@ -18,7 +17,6 @@ pub struct Fake {
     pub cpus: Vec<[usize; 4]>,
 }
 
-/// A generated study.
 pub struct Study {
     pub name: &'static str,
     pub conditions: Vec<Fake>,
