@@ -1,6 +1,7 @@
 //! Which condition, or which level of a factor, is the best: all pairs are compared simultaneously.
 
 use super::basis::Basis;
+use super::collect::ConditionTrials;
 use super::confidence::{ANSWER, CONFIDENCE};
 use super::factors;
 use super::ladders::OVER;
@@ -58,12 +59,19 @@ pub(super) fn conditions(basis: &Basis<'_>) -> Verdict {
     };
     let (what, range, fewest_trials) = (basis.what(), basis.range(), basis.fewest_trials());
     let tested = tested(&found);
+    let by = found.widest.and_then(|pair| only_factor(&[pair.low, pair.high].map(|i| basis.conditions.get(i))));
     let Some(ranking) = ranked(&found, basis.composite.better, name) else {
         let alone = moving::conditions(basis);
         return Verdict::NotRanked { what, conditions: basis.conditions.len(), range, fewest_trials, tested, alone };
     };
     let factors = factors::varying_factors(basis.conditions.iter().map(|condition| condition.levels));
-    Verdict::Ranked { what, factors, ranking, range, fewest_trials, tested }
+    Verdict::Ranked { what, factors, by, ranking, range, fewest_trials, tested }
+}
+
+/// The only factor in which conditions differ; none if they differ in several.
+fn only_factor(conditions: &[Option<&ConditionTrials<'_>>]) -> Option<String> {
+    let differing = factors::varying_factors(conditions.iter().flatten().map(|condition| condition.levels));
+    <[String; 1]>::try_from(differing).ok().map(|[factor]| factor)
 }
 
 /// Levels of one factor, averaged over the other factors, at the largest number of threads or nodes.

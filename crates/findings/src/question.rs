@@ -2,12 +2,14 @@
 
 use super::collect;
 use super::confidence::{ANSWER, FURTHER};
+use super::factors::{self, LOADS};
 use super::find::Find;
+use super::ladders::OVER;
 use std::collections::BTreeSet;
-use tare_results::Results;
 use tare_results::looks::Look;
 use tare_results::question::Question;
 use tare_results::schema::{LeftOut, Within};
+use tare_results::{Results, Source};
 
 /// The inputs of an answer other than the trials.
 pub(super) struct AnswerContext {
@@ -30,7 +32,7 @@ impl AnswerContext {
     pub fn of(results: &Results) -> Self {
         let planned = results.plan.iter().flat_map(|plan| &plan.conditions);
         Self {
-            question: question(results),
+            question: question(results).or_else(|| of_csv(results)),
             is_rehearsal: is_rehearsal(results),
             left_out: results.plan.as_ref().map(|plan| plan.left_out.clone()).unwrap_or_default(),
             within: within(results),
@@ -82,6 +84,18 @@ fn within(results: &Results) -> Option<(Within, usize)> {
 fn question(results: &Results) -> Option<Question> {
     let table = collect::study(results)?;
     Question::from_words(table.get("question")?.as_str()?)
+}
+
+/// A CSV file declares no question. If its conditions differ only in load and in factors of ladders, and one of these
+/// has three rungs, it is the question of ladders.
+fn of_csv(results: &Results) -> Option<Question> {
+    let levels = || results.trials.iter().map(|trial| &trial.levels).filter(|_| results.source == Source::Csv);
+    let varying = factors::varying_factors(levels());
+    let (over, others): (Vec<&str>, Vec<&str>) =
+        varying.iter().map(String::as_str).partition(|factor| OVER.contains(factor));
+    let rungs = |over: &str| levels().filter_map(|levels| levels.get(over)).collect::<BTreeSet<_>>().len();
+    let are_loads = others.iter().all(|factor| LOADS.contains(factor) || *factor == "distribution");
+    (are_loads && over.iter().any(|over| rungs(over) >= 3)).then_some(Question::Scaling)
 }
 
 /// Whether the run was a rehearsal (`--quick`), too short for reliable results. Older plans lack the field, so the

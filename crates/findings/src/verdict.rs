@@ -99,7 +99,10 @@ pub enum Verdict {
     },
     Ranked {
         what: Measured,
+        /// All factors that vary.
         factors: Vec<String>,
+        /// The factor that makes the difference: the only one in which the two conditions of `ranking` differ.
+        by: Option<String>,
         ranking: Ranked,
         /// The extreme means, if a single metric was measured.
         range: Option<Range>,

@@ -59,6 +59,23 @@ fn three_lost_trials_of_24_leave_the_blocks() {
     }
 }
 
+/// The pair that is named first may differ in a factor without effect by chance: then no factor is named.
+#[test]
+fn the_best_condition_names_no_factor_that_moves_nothing() {
+    let given = [
+        ("ahi=off aslr=off", 0.0, 0.01),
+        ("ahi=off aslr=on", 0.0, 0.01),
+        ("ahi=on aslr=off", 0.1, 0.01),
+        ("ahi=on aslr=on", 0.1, 0.01),
+    ];
+    let named = |seed| match answered(&results("best", run(seed, &given, 5, 0.0, &[]))).verdict {
+        Verdict::Ranked { by, .. } => by,
+        other => panic!("{other:?}"),
+    };
+    let named: Vec<String> = (0..STUDIES).filter_map(named).collect();
+    assert!(named.len() >= 5 && named.iter().all(|factor| factor == "ahi"), "{named:?}");
+}
+
 #[test]
 fn two_trials_that_agree_to_four_digits_show_that_one_condition_is_twice_the_other() {
     let given = [("placement=a", 0.0, 0.0001), ("placement=b", 1.0, 0.0001)];

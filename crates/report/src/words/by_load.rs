@@ -2,16 +2,19 @@
 
 use super::terms::{measured, small_change};
 use tare_findings::figures::{count, list, times};
-use tare_findings::verdict::{OfLoad, Verdict};
+use tare_findings::verdict::{Measured, OfLoad, Verdict};
 
 /// Candidates for the first sentence, the longest first: the loads with a difference, each with its figure, and that
 /// none is shown for the others. The shorter ones give only the number of such loads and the largest difference.
 pub(super) fn headlines(loads: &[OfLoad]) -> Vec<String> {
     let (shown, others): (Vec<&OfLoad>, Vec<&OfLoad>) = loads.iter().partition(|own| own.shown);
     let moved: Vec<MovedLoad<'_>> = shown.iter().filter_map(|own| MovedLoad::of(own)).collect();
-    let Some(MovedLoad { lead, .. }) = moved.first() else {
+    let Some(MovedLoad { lead, what, .. }) = moved.first() else {
         return vec![format!("No difference is shown on any of the {} loads.", loads.len())];
     };
+    // Under each load another factor may make the largest difference, and which of several does is not always tested.
+    let by_one = lead.as_ref().filter(|lead| moved.iter().all(|load| load.lead.as_ref() == Some(lead)));
+    let lead = by_one.cloned().unwrap_or_else(|| format!("Conditions differ in {}", measured(what)));
     let figures = list(&moved.iter().map(MovedLoad::figure).collect::<Vec<_>>());
     let names = list(&others.iter().map(|own| own.load.clone()).collect::<Vec<_>>());
     let rest = |what: String| {
@@ -28,8 +31,9 @@ pub(super) fn headlines(loads: &[OfLoad]) -> Vec<String> {
 }
 
 struct MovedLoad<'v> {
-    /// "build moved throughput".
-    lead: String,
+    what: &'v Measured,
+    /// "build moved throughput"; none if no single factor is shown to.
+    lead: Option<String>,
     load: &'v str,
     ratio: f64,
     /// Whether the ratio is that of a second level to a first one, and not of the best to the worst of many.
@@ -41,13 +45,13 @@ impl<'v> MovedLoad<'v> {
         let load = own.load.as_str();
         match &own.verdict {
             Verdict::Moved { what, first, .. } => {
-                let lead = format!("{} moved {}", first.term, measured(what));
-                Some(Self { lead, load, ratio: first.ratio, of_second: true })
+                let lead = Some(format!("{} moved {}", first.term, measured(what)));
+                Some(Self { what, lead, load, ratio: first.ratio, of_second: true })
             }
-            Verdict::Ranked { what, ranking, factors, .. } => {
-                let lead = format!("{} moved {}", list(factors), measured(what));
+            Verdict::Ranked { what, ranking, by, .. } => {
+                let lead = by.as_ref().map(|factor| format!("{factor} moved {}", measured(what)));
                 let ratio = ranking.second.as_ref().map_or(ranking.ratio, |second| second.ratio);
-                Some(Self { lead, load, ratio, of_second: ranking.second.is_some() })
+                Some(Self { what, lead, load, ratio, of_second: ranking.second.is_some() })
             }
             _ => None,
         }

@@ -28,7 +28,9 @@ pub(super) fn headline(verdict: &Verdict) -> String {
             };
             denied(&[named, format!("None of the {} factors is shown to move {what}", names.len())], alone)
         }
-        Verdict::Ranked { what, factors, ranking, range, .. } => ranked(what, factors, ranking, range.as_ref()),
+        Verdict::Ranked { what, factors, by, ranking, range, .. } => {
+            ranked(what, factors, by.as_deref(), ranking, range.as_ref())
+        }
         Verdict::NotRanked { what, conditions, range, tested, alone, .. } => {
             let between = match tested.count < tested.of {
                 true => format!("either extreme and another of the {conditions} conditions"),
@@ -195,7 +197,7 @@ fn changed(who: &str, what: &str, by: &str, (from, to): (&str, &str), ci: Option
     ])
 }
 
-fn ranked(what: &Measured, factors: &[String], ranking: &Ranked, range: Option<&Range>) -> String {
+fn ranked(what: &Measured, factors: &[String], by: Option<&str>, ranking: &Ranked, range: Option<&Range>) -> String {
     let what = measured(what);
     if let (Some(second), [factor]) = (&ranking.second, factors)
         && let Some(by) = small_change(second.ratio)
@@ -205,10 +207,8 @@ fn ranked(what: &Measured, factors: &[String], ranking: &Ranked, range: Option<&
     }
     let ratio = times(ranking.ratio);
     let conditions = format!("The conditions differ {ratio} in {what}");
-    let lead = match factors {
-        [] => conditions.clone(),
-        several => format!("{} moved {what} {ratio}", list(several)),
-    };
+    // Which of several factors makes the difference is not tested here.
+    let lead = by.map_or_else(|| conditions.clone(), |factor| format!("{factor} moved {what} {ratio}"));
     let (best, worst) = (level_of(&ranking.best, factors), level_of(&ranking.worst, factors));
     let ends = range.and_then(|range| {
         let value =
@@ -376,7 +376,8 @@ mod tests {
         let said = |ranking| {
             let what = Measured { metric: name("tps"), metrics: 1 };
             let (factors, tested) = (vec![name("build")], tested(1, 1));
-            headline(&Verdict::Ranked { what, factors, ranking, range: None, fewest_trials: 9, tested })
+            let by = Some(name("build"));
+            headline(&Verdict::Ranked { what, factors, by, ranking, range: None, fewest_trials: 9, tested })
         };
         assert_eq!(
             said(ranking(0.971, 0.968, 0.974)),
@@ -409,8 +410,8 @@ mod tests {
         };
         let range = Some(Range { low: (name("p=a"), 1.0), high: (name("p=noisy"), 2.0), unit: "1/s" });
         let what = Measured { metric: name("tps"), metrics: 1 };
-        let factors = vec![name("p")];
-        let found = Verdict::Ranked { what, factors, ranking, range, fewest_trials: 9, tested: tested(3, 3) };
+        let (factors, by) = (vec![name("p")], Some(name("p")));
+        let found = Verdict::Ranked { what, factors, by, ranking, range, fewest_trials: 9, tested: tested(3, 3) };
         assert_eq!(headline(&found), "p moved throughput 1.10x: b against a.");
     }
 }

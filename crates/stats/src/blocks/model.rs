@@ -60,15 +60,15 @@ enum Errors {
     /// The effects without each block in turn, or without each of [`MOST_LEFT_OUT`] groups of blocks: the jackknife
     /// over blocks. With complete blocks its standard error is that of the mean of the contrasts within each block.
     Jackknife { fit: Fit, without: Vec<Effects>, trials: Vec<usize> },
-    /// No blocks: mean, variance of the mean and degrees of freedom of each condition (Welch).
+    /// No blocks: mean, variance and number of trials of each condition (Welch).
     Each(Vec<Option<Own>>),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Own {
     mean: f64,
-    /// Variance of the mean and its degrees of freedom; `None` with a single trial.
-    error: Option<(f64, f64)>,
+    /// Variance of the trials and their number; `None` with a single trial.
+    trials: Option<(f64, f64)>,
 }
 
 impl Model {
@@ -158,7 +158,7 @@ fn by_block(conditions: &[Condition], of: usize) -> Option<(Analysis, Errors)> {
 fn each(condition: &Condition) -> Option<Own> {
     let values: Vec<f64> = condition.iter().map(|(_, value)| *value).collect();
     let n = values.len() as f64;
-    Some(Own { mean: mean(&values)?, error: std_dev(&values).map(|sd| (sd * sd / n, n - 1.0)) })
+    Some(Own { mean: mean(&values)?, trials: std_dev(&values).map(|sd| (sd * sd, n)) })
 }
 
 fn pooled(fit: &Fit, spreads: &Spreads, weights: &[(usize, f64)]) -> Option<Contrast> {
@@ -180,16 +180,11 @@ fn jackknife(fit: &Fit, without: &[Effects], trials: &[usize], weights: &[(usize
 }
 
 fn each_own(conditions: &[Option<Own>], weights: &[(usize, f64)]) -> Option<Contrast> {
-    let parts: Vec<(f64, f64, f64)> = weights
-        .iter()
-        .map(|(c, w)| {
-            let own = conditions[*c]?;
-            let (variance, df) = own.error?;
-            Some((w * own.mean, w * w * variance, df))
-        })
-        .collect::<Option<_>>()?;
-    let (variance, df) = welch::sum(parts.iter().map(|(_, variance, df)| (*variance, *df)));
-    Some(Contrast { value: parts.iter().map(|part| part.0).sum(), se: variance.sqrt(), df })
+    let means = weights.iter().map(|(c, w)| Some(w * conditions[*c]?.mean)).collect::<Option<Vec<f64>>>()?;
+    let arms = weights.iter().map(|(c, _)| conditions[*c]?.trials).collect::<Option<Vec<_>>>()?;
+    let parts = welch::of_arms(&arms).into_iter().zip(&arms).zip(weights);
+    let (variance, df) = welch::sum(parts.map(|(((variance, df), (_, n)), (_, w))| (w * w * variance / n, df)));
+    Some(Contrast { value: means.iter().sum(), se: variance.sqrt(), df })
 }
 
 #[cfg(test)]

@@ -113,12 +113,13 @@ impl Difference {
             let se = std_dev(&each).map_or(f64::NAN, |sd| sd / (each.len() as f64).sqrt());
             return Contrast { value, se, df: each.len() as f64 - 1.0 };
         };
-        let part = |((arm, times), inflation): ((&Vec<f64>, f64), f64)| {
-            let n = arm.len() as f64;
-            let own = variance(arm).map_or(f64::NAN, |v| times * times * v / n * inflation);
-            (own, super::fieller::fewer(n - 1.0, inflation))
+        let arm = |arm: &[f64], times: f64| (variance(arm).map_or(f64::NAN, |v| times * times * v), arm.len() as f64);
+        let arms = welch::of_arms(&[arm(a, times), arm(b, 1.0)]);
+        let part = |((variance, df), (n, inflation)): ((f64, f64), (usize, f64))| {
+            (variance / n as f64 * inflation, super::fieller::fewer(df, inflation))
         };
-        let (total, df) = welch::sum([(a, times), (b, 1.0)].into_iter().zip(inflation).map(part));
+        let parts = arms.into_iter().zip([a.len(), b.len()].into_iter().zip(inflation)).map(part);
+        let (total, df) = welch::sum(parts);
         Contrast { value, se: total.sqrt(), df }
     }
 

@@ -51,9 +51,13 @@ impl Moments {
         if mean[0] == 0.0 {
             return Err(Error::NotPositive { what: "magnitude of the mean of A".into(), value: 0.0 });
         }
-        let se2 = [(&a, inflation[0]), (&b, inflation[1])]
-            .map(|(x, inflation)| variance(x).map_or(f64::NAN, |v| v / x.len() as f64 * inflation));
-        let df = [(&a, inflation[0]), (&b, inflation[1])].map(|(x, inflation)| fewer(x.len() as f64 - 1.0, inflation));
+        // Relative to the means, so that both arms may be pooled.
+        let scale = mean.map(|mean| if mean == 0.0 { 1.0 } else { mean * mean });
+        let arm = |x: &[f64], scale: f64| (variance(x).map_or(f64::NAN, |v| v / scale), x.len() as f64);
+        let arms = welch::of_arms(&[arm(&a, scale[0]), arm(&b, scale[1])]);
+        let n = [a.len() as f64, b.len() as f64];
+        let se2 = [0, 1].map(|i| arms[i].0 * scale[i] / n[i] * inflation[i]);
+        let df = [0, 1].map(|i| fewer(arms[i].1, inflation[i]));
         let unit = units[1] / units[0];
         match unit.is_normal() {
             true => Ok(Self { mean, se2, df, unit, positive }),

@@ -12,6 +12,7 @@ use tare_stats::multiple::holm;
 use tare_stats::outliers::farthest;
 use tare_stats::ratio::{Arms, Better, Design, Verdict, compare};
 use tare_stats::serial::of_runs;
+use tare_stats::simultaneous::rank;
 
 type Draw = fn(&mut Generator) -> f64;
 
@@ -402,4 +403,27 @@ fn a_drift_that_the_probe_takes_out_widens_nothing() {
     widths.sort_by(f64::total_cmp);
     println!("covered {covered:.3}, width {:.2} and {:.2}", widths[125], widths[225]);
     assert!(covered > 0.92 && widths[125] <= 1.03 && widths[225] < 3.0, "{covered} {} {}", widths[125], widths[225]);
+}
+
+/// Two trials against ten were called different in 10% of comparisons, because two trials may agree by chance.
+#[test]
+fn few_trials_against_many_are_called_different_no_more_often_than_stated() {
+    let mut rng = generator(77);
+    let draw =
+        |n: usize, rng: &mut Generator| -> Vec<f64> { (0..n).map(|_| 1000.0 + normal(rng, 0.0, 10.0)).collect() };
+    for (of_a, of_b) in [(2, 10), (10, 3), (4, 20)] {
+        let compared = share(4000, || {
+            let (a, b) = (draw(of_a, &mut rng), draw(of_b, &mut rng));
+            let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent };
+            compare(&[arms], 0.0, 0.95).unwrap()[0].verdict != Verdict::Inconclusive
+        });
+        let ranked = share(4000, || {
+            let trials = |n: usize, rng: &mut Generator| draw(n, rng).into_iter().enumerate().collect();
+            let conditions = [trials(of_a, &mut rng), trials(of_b, &mut rng)];
+            rank(&conditions, 0.05, false).unwrap().widest.is_some()
+        });
+        println!("{of_a} and {of_b} trials: {:.1}% and {:.1}%", 100.0 * compared, 100.0 * ranked);
+        // 5% plus two standard deviations of the simulation.
+        assert!(compared.max(ranked) < 0.05 + 2.0 * 0.0035, "{of_a} and {of_b}: {compared}, {ranked}");
+    }
 }

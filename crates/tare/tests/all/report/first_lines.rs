@@ -71,13 +71,16 @@ fn conditions(study: &str) -> &'static [&'static str] {
 /// The possible first sentences for each question.
 fn shapes(question: &Question) -> &'static [&'static str] {
     match question {
-        Question::Best(None) => &["no difference of throughput is shown between the", " moved throughput "],
+        Question::Best(None) => {
+            &["no difference of throughput is shown between the", " moved throughput ", "the conditions differ "]
+        }
         Question::Best(Some(_)) => &["is shown to be better than another", " is the best ", "levels differ"],
         Question::Spread => &["no factor is shown to make trials vary more", " accounts for "],
         Question::Scaling => &["shows negative scaling", "negative scaling: "],
         Question::Effect => &[
             "shown to move throughput",
             " moved throughput ",
+            "the conditions differ ",
             "no difference of throughput is shown",
             "difference is shown on any",
         ],
@@ -254,4 +257,32 @@ fn several_loads_are_answered_each_by_itself_and_never_averaged() {
     let details = answer["details"].as_array().unwrap();
     let range = details.iter().find_map(|line| line.as_str().filter(|line| line.starts_with("range: "))).unwrap();
     assert!(range.contains("from old to new, 95% interval -"), "{answer}");
+}
+
+/// The figures of the article on 1.6 million QPS, as shares of those on one node. The distribution of keys moves nothing.
+#[test]
+fn a_csv_file_of_ladders_is_answered_as_one_and_no_factor_without_effect_is_named() {
+    let world = World::new();
+    let file = |rungs: &[(u32, [f64; 2])]| {
+        let mut lines = "condition,trial,sample,metric,value,block\n".to_owned();
+        for (place, load) in ["point_select", "read_only"].iter().enumerate() {
+            for (nodes, gains) in rungs {
+                for (other, distribution) in ["uniform", "zipfian"].iter().enumerate() {
+                    for trial in 0..6 {
+                        let noise = (trial * 5 + *nodes as usize * 3 + other * 2 + place) % 7;
+                        let value = 600e3 * gains[place] * (1.0 + 0.001 * (noise as f64 - 3.0));
+                        lines += &format!("workload={load} distribution={distribution} nodes={nodes},");
+                        lines += &format!("{trial},0,qps,{value},{trial}\n");
+                    }
+                }
+            }
+        }
+        fs::write(world.path("ladders.csv"), lines).unwrap();
+        let (out, _) = world.exits(0, &["show", "ladders.csv", "--json"]);
+        json(&out)["answer"]["text"].as_str().unwrap().to_owned()
+    };
+    let text = file(&[(1, [1.0, 1.0]), (2, [1.9, 1.86]), (4, [1.65, 2.23])]);
+    assert!(text.contains("2 to 4 nodes gave 0.87x") && text.contains("point_select"), "{text}");
+    let text = file(&[(1, [1.0, 1.0]), (2, [1.9, 1.86])]);
+    assert!(text.contains("on point_select") && !text.contains("distribution"), "{text}");
 }
