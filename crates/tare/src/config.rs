@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mistake_has_its_place_and_what_was_expected() {
+    fn every_configuration_mistake_is_reported_with_its_place() {
         let wrong = |text: &str| parse(text, Path::new("/c/config.toml")).unwrap_err();
         let unknown = wrong("colour = \"never\"\n  cahce = \"/x\"\n");
         assert_eq!((unknown.line, unknown.column, unknown.nearest.as_deref()), (2, 3, Some("cache")));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn root_reads_no_file_of_who_called_sudo() {
+    fn root_reads_no_configuration_of_the_user_who_called_sudo() {
         let of = |variables: &[(&str, &str)], root| {
             let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
             place(find, root, |path| path.starts_with("/admin")).map(|place| place.display().to_string())

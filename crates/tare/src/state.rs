@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cache_is_at_a_name_that_others_can_take() {
+    fn the_cache_is_never_at_a_path_that_others_can_create() {
         assert_eq!(place(&[], false), None);
         assert_eq!(place(&[("HOME", "")], false), None);
         assert_eq!(place(&[], true).as_deref(), Some(ROOT_CACHE));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_of_the_users_choice_goes_behind_the_variable_and_before_the_usual_places() {
+    fn a_configured_cache_overrides_the_default_but_not_the_environment_variable() {
         let with = |variables: &'static [(&'static str, &'static str)]| {
             let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
             cache_place(find, Some("/big".into()), false, |_| false).map(|place| place.display().to_string())

@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_effects_have_units() {
+    fn times_and_effects_are_parsed_with_their_units() {
         assert_eq!((time("30min"), time("90s"), time("2h"), time("45")), (Ok(1800.0), Ok(90.0), Ok(7200.0), Ok(45.0)));
         assert!(time("0").is_err() && time("soon").is_err() && time("-1s").is_err());
         assert_eq!(effect("2%"), Ok(0.02));

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_side_is_a_factor_with_a_level_that_may_hold_more_signs() {
+    fn a_side_is_a_factor_and_a_level_that_may_contain_equals_signs() {
         let found = side("command=env A=1 true").unwrap();
         assert_eq!((found.factor.as_str(), found.level.as_str()), ("command", "env A=1 true"));
         assert!(side("binary=./a").unwrap().level.starts_with('/'));

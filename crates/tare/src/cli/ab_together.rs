@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_like_and_share_no_core() {
+    fn halves_of_a_machine_are_alike_and_share_no_core() {
         let strings = |a: &str, b: &str| Some([a.to_owned(), b.to_owned()]);
         assert_eq!(of("core:2 pu:1"), strings("0", "1"));
         assert_eq!(of("node:4 core:4 pu:2"), strings("0-15", "16-31"));

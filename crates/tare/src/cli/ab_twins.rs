@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_lies_among_links_to_all_that_stood_around_it() {
+    fn a_copied_program_has_links_to_its_original_surroundings() {
         let folder = tempfile::tempdir().unwrap();
         let tree = folder.path().join("server");
         for name in ["bin", "share"] {

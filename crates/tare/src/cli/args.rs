@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_example_can_be_copied_from_a_terminal_of_80_columns() {
+    fn help_examples_fit_a_terminal_of_80_columns() {
         fn judge(command: &clap::Command) -> usize {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples = help.lines().filter(|line| line.starts_with("  tare ") || line.starts_with("      --"));

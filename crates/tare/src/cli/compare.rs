@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_that_are_there_joined_by_commas_are_sessions_of_one_side() {
+    fn existing_results_joined_by_commas_are_sessions_of_one_side() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).display().to_string();
         for name in ["a.csv", "b.csv", "a,b"] {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_are_fractions_inside() {
+    fn percentages_are_parsed_into_fractions() {
         assert_eq!(percentage("5"), Ok(0.05));
         assert_eq!(percentage("2.5%"), Ok(0.025));
         for bad in ["", "x", "-1", "NaN", "inf", "5000"] {

@@ -152,7 +152,7 @@ mod tests {
     const NONE: Apt<'_> = Apt { known: "", archives: "" };
 
     #[test]
-    fn a_package_of_the_very_version_is_installed() {
+    fn the_symbol_package_of_the_exact_version_is_installed() {
         let fetch = by_apt(
             Distribution::Debian,
             DEBIAN,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_archive_is_not_known_every_line_to_type_is_said() {
+    fn for_an_unknown_archive_every_line_to_type_is_printed() {
         for (known, version) in [("", "1:10.11.19-0+deb12u1"), (KNOWN, "1:10.11.20-0+deb12u1")] {
             let fetch = by_apt(
                 Distribution::Debian,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_package_of_a_file_is_read() {
+    fn the_package_that_owns_a_file_is_parsed() {
         assert_eq!(owner("mariadb-server-core: /usr/sbin/mariadbd").as_deref(), Some("mariadb-server-core"));
         assert_eq!(owner("libx:amd64, libx:i386: /usr/lib/x").as_deref(), Some("libx"));
         let diverted = "diversion by dash from: /bin/sh\ndash: /bin/sh";

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_varies_is_a_word_or_a_factor_with_levels() {
+    fn a_candidate_set_is_a_word_or_a_factor_with_levels() {
         let levels = |text: &str| what(text).unwrap().levels;
         assert_eq!(levels("option.x=ON,OFF"), ["ON", "OFF"]);
         assert_eq!(levels("command=sh -c 'a,b=1'"), ["sh -c 'a,b=1'"]);

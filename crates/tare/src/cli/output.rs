@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_break_at_words_and_keep_their_indent() {
+    fn notes_wrap_at_words_and_keep_their_indentation() {
         let text = "one two three four five\n  six seven eight nine";
         assert_eq!(broken(text, 20), "one two three four\n  five\n  six seven eight\n    nine");
         assert_eq!(broken("  nodes   1, 2, 4, 8, 16", 20), "  nodes   1, 2, 4,\n          8, 16");

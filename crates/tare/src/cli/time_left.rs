@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_first_pass_the_repeats_are_known_and_the_range_is_a_figure() {
+    fn after_the_first_pass_the_remaining_time_is_one_figure() {
         let mut left = TimeLeft::new(10.0, 2);
         assert_eq!(left.left(first(5), None).words(), "50 s left, up to 100 s if disturbed");
         (1..=5).for_each(|n| left.ended(Duration::from_secs(4 * n), false));

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_family_has_its_own_packages() {
+    fn each_linux_distribution_has_its_own_package_names() {
         let of = |name: &str, release: &str| {
             let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
             tool.install(release).map(|words| words.join(" "))

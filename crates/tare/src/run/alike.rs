@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_reason_in_every_condition_is_enough_and_a_good_trial_or_another_reason_is_not() {
+    fn a_run_stops_early_only_if_every_condition_fails_for_the_same_reason() {
         let failed = |trial: usize| ended(trial, Outcome::Failed, &format!("pid {trial} has no such option"));
         assert_eq!(all(&[failed(0), failed(1), failed(2)]), Some((3, "pid 2 has no such option".into())));
         assert_eq!(all(&[failed(0), failed(2), failed(4)]), None, "one condition of two");

@@ -54,7 +54,7 @@ mod tests {
     use tare_topology::Machine;
 
     #[test]
-    fn a_server_that_was_begun_serves_its_rungs_and_none_begins_too_late() {
+    fn a_started_server_finishes_its_rungs_and_none_starts_too_late() {
         let text = "name = \"s\"\n[sampling]\ntrials = 2\nwarmup_s = 1\nsample_s = 9\nwithin_s = 100\n\
                     [design]\nladder = \"threads\"\n[factors]\nthreads = [1, 2, 3]\n";
         let study = parse(Source { origin: "test", text }, &Overrides::default()).unwrap();

@@ -74,7 +74,7 @@ fn answered(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Answer {
 }
 
 #[test]
-fn looks_on_the_way_leave_the_answer_its_error_however_a_study_is_ended() {
+fn interim_looks_keep_the_error_rate_under_any_stopping_rule() {
     let (study, plan) = cut();
     assert_eq!(plan.within.as_ref().unwrap().blocks, Some(12));
     // The worst possible rule: the study ends as soon as anything is claimed.
@@ -136,7 +136,7 @@ fn climbed(study: &Study, plan: &Plan, gain: f64, seed: u64) -> (Plan, Vec<Trial
 }
 
 #[test]
-fn a_study_of_ladders_ends_when_each_step_is_shown_to_give_less_or_hardly_to() {
+fn a_study_of_ladders_ends_early_when_every_step_is_decided() {
     let sets = ["factors.workload=point_select,read_only", "sampling.within_s=10800"].map(str::to_owned).to_vec();
     let overrides = Overrides { article: true, sets, ..Overrides::default() };
     let text = builtin::find("numa-scaling").unwrap().text;

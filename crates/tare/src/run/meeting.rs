@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_take_turns_in_the_drawn_order_and_no_server_stops_under_a_sample() {
+    fn samples_alternate_in_the_drawn_order_and_no_server_stops_during_a_sample() {
         let [a, b] = guests(Meeting::by_turns(vec![0, 1]));
         a.says(&SAMPLE);
         assert_eq!((may(&a), may(&b)), (None, None), "the other is not there");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duet_begins_together_and_waits_no_more() {
+    fn a_duet_begins_together_and_then_never_waits() {
         let [a, b] = guests(Meeting::duet());
         a.says(&SAMPLE);
         assert_eq!(may(&a), None);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_trial_that_ended_or_is_to_stop() {
+    fn a_trial_does_not_wait_for_one_that_ended_or_must_stop() {
         for meeting in [|| Meeting::by_turns(vec![1]), Meeting::duet] {
             let [a, b] = guests(meeting());
             a.says(&SAMPLE);

@@ -52,7 +52,7 @@ impl Listener for Clock {
 }
 
 #[test]
-fn the_last_trial_costs_no_more_than_the_first() {
+fn the_last_trial_costs_no_more_time_to_record_than_the_first() {
     let trials: usize = std::env::var("TARE_RECORDED_TRIALS").map_or(500, |n| n.parse().unwrap());
     let text = format!(
         "name = \"many\"\n[workload]\nname = \"command\"\ncommand = \"true\"\nneeds_server = false\n[sampling]\ntrials = {trials}\n"

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn five_disturbed_repeats_in_a_row_are_enough_and_a_clean_attempt_begins_anew() {
+    fn repeats_stop_after_five_disturbed_in_a_row_and_a_clean_one_resets_the_count() {
         let all: Vec<TrialRecord> = (0..9).map(first).chain((0..5).map(again)).collect();
         assert!(Repeats::of(&all).are_in_vain());
         assert!(!Repeats::of(&all[..13]).are_in_vain(), "four");
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_as_it_was_measured_is_disturbed() {
+    fn a_disturbed_trial_that_counts_stays_marked_as_disturbed() {
         let record = counted(&put_aside(vec![first(3)])[&3]);
         assert_eq!((record.trial, record.attempt, record.outcome), (3, 2, Outcome::Ok));
         assert!(is_disturbed(&record) && record.reason.as_deref() == Some("hog"), "{record:?}");

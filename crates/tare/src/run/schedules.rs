@@ -287,7 +287,7 @@ fn made_up_schedules_keep_every_promise() {
 }
 
 #[test]
-fn data_that_cannot_be_made_end_the_run_before_any_trial() {
+fn a_failure_to_prepare_data_ends_the_run_before_any_trial() {
     struct Empty;
     impl Runner for Empty {
         fn prepare(&mut self, _trial: usize, _hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_speaks_above_its_limit_and_not_below() {
+    fn each_disturbance_rule_applies_only_above_its_limit() {
         let sampling = Sampling::default();
         let quiet: [&[(&str, f64)]; 5] = [
             &[],

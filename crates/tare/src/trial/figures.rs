@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_client_can_do_or_wait_for_is_no_result() {
+    fn figures_that_no_client_can_achieve_are_refused() {
         let says = |name: &str, value: f64| {
             let metrics = [(name.to_owned(), value)].into();
             check(&SampleRecord { elapsed_s: 2.0, metrics, ..SampleRecord::default() }, None, 4)

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_gets_the_length_that_the_study_says_or_else_the_drawn_one() {
+    fn a_server_gets_the_environment_size_of_the_study_or_else_the_drawn_one() {
         let padding = |environment_bytes: usize, drawn: Option<&str>| {
             let settings = ProcessSettings { environment_bytes, ..ProcessSettings::default() };
             longer_by(&settings, drawn.map(str::to_owned))

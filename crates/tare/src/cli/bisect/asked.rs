@@ -148,7 +148,7 @@ mod tests {
     use tare_files::Trust;
 
     #[test]
-    fn a_commit_that_is_no_hash_names_no_folder() {
+    fn a_commit_that_is_not_a_hash_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
         let read = |id: &str| {

@@ -132,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_first_line_may_hold_anything() {
+    fn a_commit_subject_may_contain_separators_and_control_characters() {
         let line = format!("c0ffee{BETWEEN}2026-01-02T03:04:05Z{BETWEEN}a b c{BETWEEN}a {BETWEEN} \u{1b}[2J b  ");
         let found = commits(&format!("{line}\n\nno commit\n"));
         assert_eq!(found.len(), 1);
@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_is_a_commit_at_most(text in "[0-9a-f \u{1f}\\n\\r\\PC]{0,200}") {
+        fn each_line_of_git_output_yields_at_most_one_commit(text in "[0-9a-f \u{1f}\\n\\r\\PC]{0,200}") {
             prop_assert!(commits(&text).len() <= text.lines().count());
         }
     }

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_what_one_of_sysbench_says() {
+    fn a_progress_line_has_the_format_of_sysbench() {
         let interval = Interval {
             stage: RunPhase::Sample(0),
             second: 10,

@@ -103,7 +103,7 @@ mod tests {
     use tare_engine::{SqlError, SqlErrorKind};
 
     #[test]
-    fn only_a_table_that_cannot_be_made_gets_the_advice_to_remove_it() {
+    fn only_a_table_that_cannot_be_created_gets_the_advice_to_remove_it() {
         let (sql, source) = ("CREATE".to_owned(), SqlError::own(SqlErrorKind::Other, "no"));
         let [made, filled] = [
             failed(OltpError::Create { sql: sql.clone(), source: source.clone() }),

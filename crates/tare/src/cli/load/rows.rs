@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_share_is_said_where_the_whole_is_known() {
+    fn the_percentage_is_printed_only_if_the_total_is_known() {
         assert_eq!(line(500, None, 4), "500 rows after 4 s");
         assert_eq!(line(500, Some(400), 4), "500 rows after 4 s");
         let known = line(500, Some(1000), 2);

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn every_client_stands_beside_the_thread_that_serves_it() {
+    fn every_client_is_printed_next_to_its_server_thread() {
         let threads = [
             thread(ThreadClass::Client, 0, "0-1", &[0, 1]),
             thread(ThreadClass::Client, 1, "1", &[1]),
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_clients_the_first_are_shown_and_the_rest_counted() {
+    fn the_first_of_many_clients_are_shown_and_the_rest_counted() {
         let many: Vec<_> = (0..40).map(|pair| thread(ThreadClass::Client, pair, "0", &[0])).collect();
         assert!(words(&many).ends_with("... and 24 clients more: --json has them all\n"));
     }

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_never_exceeded_and_what_does_not_fit_is_left_out_whole() {
+    fn a_time_limit_is_never_exceeded_and_experiments_that_do_not_fit_are_omitted() {
         let blocks = |within_s: f64| {
             let mut all = [costed(10, 10.0, 10.0), costed(14, 5.0, 20.0), costed(8, 0.0, 1000.0), costed(6, 0.0, 2.0)];
             fit(&mut all, within_s);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_whose_name_leads_elsewhere_is_refused() {
+    fn an_experiment_whose_name_is_a_path_is_refused() {
         let named = |name: &str| {
             let mut predicted = costed(1, 0.0, 1.0).predicted;
             name.clone_into(&mut predicted.experiment.name);

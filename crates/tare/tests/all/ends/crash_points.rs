@@ -261,25 +261,25 @@ fn without_symbols(world: &World) -> PathBuf {
 }
 
 #[test]
-fn one_process_dies_at_every_crash_point() {
+fn settings_and_records_survive_one_process_dying_at_every_crash_point() {
     let counts = Crashes::new().every(Whom::One, 0, 1);
     check_counts("one process", &counts, &[]);
 }
 
 #[test]
-fn every_process_dies_at_every_other_crash_point() {
+fn settings_and_records_survive_all_processes_dying_at_every_other_crash_point() {
     let counts = Crashes::new().every(Whom::All, 0, 2);
     check_counts("every process, even points", &counts, &[]);
 }
 
 #[test]
-fn every_process_dies_at_the_crash_points_between() {
+fn settings_and_records_survive_all_processes_dying_at_the_remaining_crash_points() {
     let counts = Crashes::new().every(Whom::All, 1, 2);
     check_counts("every process, odd points", &counts, &[]);
 }
 
 #[test]
-fn the_next_start_dies_at_every_crash_point() {
+fn settings_are_restored_after_the_next_start_dies_at_every_crash_point() {
     let crashes = Crashes::new();
     let world = &crashes.place.world;
     // At this point the last trial has changed every setting except the one that it has just journalled.

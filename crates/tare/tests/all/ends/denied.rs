@@ -31,7 +31,7 @@ fn denied(calls: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_system_call_that_is_denied_is_an_error_in_seconds() {
+fn a_denied_system_call_is_reported_as_an_error_within_seconds() {
     let (code, said) = denied("sched_getaffinity");
     assert!(code == Some(3) && said.contains("CPU affinity") && said.contains("not permitted"), "{code:?} {said}");
     let (code, said) = denied("kill,pidfd_send_signal");
@@ -41,7 +41,7 @@ fn a_system_call_that_is_denied_is_an_error_in_seconds() {
 }
 
 #[test]
-fn a_limit_of_the_length_of_files_is_an_error_and_no_signal() {
+fn a_file_size_limit_causes_an_error_instead_of_a_signal() {
     let world = World::new();
     // Blocks of 1 KiB or of 512 bytes: the description of the machine fits in neither.
     let (code, said) = run_under(&world, &["sh", "-c", "ulimit -f 1; exec \"$@\"", "sh"], &[]);
@@ -50,7 +50,7 @@ fn a_limit_of_the_length_of_files_is_an_error_and_no_signal() {
 }
 
 #[test]
-fn threads_beyond_a_limit_of_the_system_are_refused_with_what_to_raise() {
+fn threads_beyond_the_open_file_limit_are_refused_with_the_limit_to_raise() {
     let world = World::new();
     let limited = ["sh", "-c", "ulimit -n 300; exec \"$@\"", "sh"];
     let (code, said) = run_under(&world, &limited, &["workload.threads=400"]);

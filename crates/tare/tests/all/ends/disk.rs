@@ -6,7 +6,7 @@ const STUDY: &str = "name = \"full\"\n[workload]\nrows = 3000\n[sampling]\ntrial
                      sample_s = 0.05\n";
 
 #[test]
-fn a_disk_that_fills_up_in_a_trial_uses_up_no_attempt() {
+fn a_trial_that_finds_the_disk_full_uses_up_no_attempt() {
     let world = World::new();
     let study = world.study(STUDY);
     // The cache has room for the prepared data, but not for a trial's copy of it.
@@ -35,7 +35,7 @@ fn a_disk_that_fills_up_in_a_trial_uses_up_no_attempt() {
 }
 
 #[test]
-fn a_disk_without_room_for_the_results_is_said_before_the_start() {
+fn too_little_disk_space_for_the_results_is_reported_before_the_start() {
     let world = World::new();
     let study = world.study(STUDY);
     let script = r#"set -eu
@@ -50,7 +50,7 @@ fn a_disk_without_room_for_the_results_is_said_before_the_start() {
 }
 
 #[test]
-fn repair_takes_damaged_lines_out_and_keeps_them() {
+fn repair_moves_damaged_lines_to_a_separate_file() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results"]);

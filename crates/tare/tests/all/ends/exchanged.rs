@@ -34,7 +34,7 @@ read_all() {
 "#;
 
 #[test]
-fn results_that_are_exchanged_while_root_reads_them_are_those_of_one_place() {
+fn root_never_mixes_two_results_directories_that_are_swapped_while_it_reads() {
     holds(&format!(
         "{BEGIN}{}",
         r#"
@@ -54,7 +54,7 @@ fn results_that_are_exchanged_while_root_reads_them_are_those_of_one_place() {
 }
 
 #[test]
-fn files_of_results_that_are_exchanged_for_links_and_pipes_hold_root_up_nowhere_and_show_nothing_of_its() {
+fn links_and_pipes_swapped_into_results_neither_block_root_nor_disclose_its_files() {
     holds(&format!(
         "{BEGIN}{}",
         r#"

@@ -14,7 +14,7 @@ const STUDY: &str = "name = \"extreme\"\n[workload]\nrows = 20\n[sampling]\ntria
                      steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n";
 
 #[test]
-fn an_out_that_is_no_utf_8_is_a_directory_like_any_other() {
+fn an_output_directory_may_have_a_name_that_is_not_utf_8() {
     let world = World::new();
     let study = world.study(STUDY);
     let out = OsStr::from_bytes(b"r\xffsults");
@@ -116,7 +116,7 @@ fn a_hundred_thousand_conditions_and_samples_are_answered_or_refused_with_the_li
 }
 
 #[test]
-fn pipes_and_links_in_the_place_of_files_hold_nobody_up() {
+fn pipes_and_links_in_place_of_files_do_not_block_commands() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results"]);
@@ -174,16 +174,16 @@ fn a_cache_with_a_space(engine: &dyn Engine) {
 }
 
 #[test]
-fn a_cache_with_a_space_serves_the_embedded_engine() {
+fn a_cache_path_with_a_space_works_for_the_embedded_engine() {
     a_cache_with_a_space(&Sqlite);
 }
 
 #[test]
-fn a_cache_with_a_space_serves_mariadb() {
+fn a_cache_path_with_a_space_works_for_mariadb() {
     a_cache_with_a_space(&Mariadb);
 }
 
 #[test]
-fn a_cache_with_a_space_serves_postgresql() {
+fn a_cache_path_with_a_space_works_for_postgresql() {
     a_cache_with_a_space(&Postgresql);
 }

@@ -43,7 +43,7 @@ fn a_trial_that_takes_too_long_is_ended_and_recorded() {
 }
 
 #[test]
-fn a_run_whose_every_trial_fails_alike_ends_early_with_the_reason_and_can_go_on() {
+fn a_run_whose_trials_all_fail_for_one_reason_ends_early_and_can_be_resumed() {
     let world = World::new();
     let study = world.study(STUDY);
     let sets = ["--set", "sampling.sample_s=30", "--set", "sampling.trial_timeout_s=0.5"];
@@ -55,7 +55,7 @@ fn a_run_whose_every_trial_fails_alike_ends_early_with_the_reason_and_can_go_on(
 }
 
 #[test]
-fn a_thread_that_strays_fails_its_trial() {
+fn a_server_thread_whose_cpu_affinity_is_changed_fails_its_trial() {
     assert!(std::thread::available_parallelism().unwrap().get() > 1, "this test needs two CPUs to stray between");
     let world = World::new();
     let study = world.study(STUDY);
@@ -115,7 +115,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
 }
 
 #[test]
-fn a_read_only_sys_leaves_conditions_out_and_nothing_changed() {
+fn a_read_only_sys_excludes_conditions_and_changes_no_setting() {
     let world = World::new();
     let study = world.study(&format!("{STUDY}\n[factors]\nthp = [\"as-found\", \"always\", \"never\"]\n"));
     let path = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -146,7 +146,7 @@ fn a_read_only_sys_leaves_conditions_out_and_nothing_changed() {
 }
 
 #[test]
-fn a_damaged_line_is_in_nobodys_way_and_unreadable_results_are_a_clear_error() {
+fn a_damaged_line_is_skipped_and_unreadable_results_are_a_clear_error() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(
@@ -189,7 +189,7 @@ fn a_damaged_line_is_in_nobodys_way_and_unreadable_results_are_a_clear_error() {
 
 /// A server that prepares its data and then, in the trial, writes a line of 300 KiB that would rename the terminal.
 #[test]
-fn what_a_server_writes_is_cut_in_the_record_and_steers_no_terminal() {
+fn server_output_is_truncated_in_the_record_and_cannot_control_the_terminal() {
     let world = World::new();
     let (hostile, made) = (world.path("hostile"), world.path("made"));
     let lines = format!(
@@ -254,7 +254,7 @@ fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
 
 /// A load of the user's own, without a run.
 #[test]
-fn a_load_that_did_not_do_what_was_asked_of_it_says_so() {
+fn a_load_that_misses_its_rate_or_finds_no_rows_fails_with_the_reason() {
     let world = World::new();
     let server = server_beside(&world, &Sqlite);
     let socket = server.address().to_string();

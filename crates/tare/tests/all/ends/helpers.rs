@@ -22,7 +22,7 @@ fn helpers(world: &World) -> Vec<u32> {
 }
 
 #[test]
-fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
+fn a_helper_process_that_outlives_its_server_is_ended_and_reported() {
     let world = World::new();
     // The second helper has an empty environment, so that nothing there identifies its owner.
     let study = with_helpers(&world, &["", "env -i"], 0.3);
@@ -46,7 +46,7 @@ fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
 }
 
 #[test]
-fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
+fn a_kill_9_of_a_trial_or_of_all_processes_leaves_no_helper_process() {
     for (group, all) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let world = World::new();
         // With `all`, no trial may end normally while its processes are sought; otherwise the run must reach its end.

@@ -222,7 +222,7 @@ impl Kills {
 
 #[test]
 #[ignore = "minutes of random moments: make kills"]
-fn kills_on_a_folder_that_plays_a_machine() {
+fn settings_of_a_simulated_machine_are_restored_after_random_kills() {
     let world = World::new();
     let root = world.path("machine");
     fake::create(&root).unwrap();
@@ -233,7 +233,7 @@ fn kills_on_a_folder_that_plays_a_machine() {
 
 #[test]
 #[ignore = "minutes of random moments: make kills"]
-fn kills_on_this_machine() {
+fn settings_of_this_machine_are_restored_after_random_kills() {
     let system = System::real();
     // Root inside a container may lack the permission as well.
     let may = system.may_write("/proc/sys/vm/swappiness").is_ok();

@@ -146,17 +146,17 @@ fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Durat
 }
 
 #[test]
-fn runs_and_trials_on_sqlite() {
+fn ctrl_c_ends_runs_and_trials_on_sqlite_within_seconds() {
     runs_and_trials("sqlite", moments(4), Duration::from_millis(800), Duration::from_millis(1600));
 }
 
 #[test]
-fn runs_and_trials_on_mariadb() {
+fn ctrl_c_ends_runs_and_trials_on_mariadb_within_seconds() {
     runs_and_trials("mariadb", moments(3), Duration::from_millis(3500), Duration::from_millis(2000));
 }
 
 #[test]
-fn runs_and_trials_on_postgresql() {
+fn ctrl_c_ends_runs_and_trials_on_postgresql_within_seconds() {
     runs_and_trials("postgresql", moments(3), Duration::from_millis(4500), Duration::from_millis(4500));
 }
 
@@ -169,7 +169,7 @@ fn ticks(pid: u32) -> u64 {
 
 /// Filling tables has no time limit, and no run watches over this trial.
 #[test]
-fn a_trial_alone_whose_server_never_answers() {
+fn ctrl_c_ends_a_single_trial_whose_server_never_answers() {
     let world = World::new();
     let file = "[data]\nschema = \"CREATE TABLE t (id INTEGER NOT NULL PRIMARY KEY)\"\n\
                 after = \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n\"\n\
@@ -190,7 +190,7 @@ fn a_trial_alone_whose_server_never_answers() {
 }
 
 #[test]
-fn making_and_loading_the_tables_of_dbt3() {
+fn ctrl_c_ends_generating_and_loading_the_dbt3_tables() {
     for engine in ["sqlite", "mariadb"] {
         let world = World::new();
         let study = world.study(&format!(
@@ -208,7 +208,7 @@ fn making_and_loading_the_tables_of_dbt3() {
 }
 
 #[test]
-fn counters_that_count() {
+fn ctrl_c_ends_a_run_of_the_counters_workload() {
     let world = World::new();
     let study = world.study(
         "name = \"counting\"\n[workload]\nname = \"counters\"\nrounds = 1000000\n[sampling]\ntrials = 2\n\
@@ -220,7 +220,7 @@ fn counters_that_count() {
 
 /// An incomplete merge is no obstacle: the same command completes it.
 #[test]
-fn a_merge_that_copies_much() {
+fn ctrl_c_ends_a_merge_that_copies_large_files() {
     let world = World::new();
     let study =
         world.study(&format!("{STUDY}[factors]\nthreads = [1, 2]\n").replace("sample_s = 300", "sample_s = 0.05"));
@@ -247,7 +247,7 @@ fn a_merge_that_copies_much() {
 
 /// Plans with 4,900 conditions, and with programs that do not answer when asked for their version.
 #[test]
-fn plans_of_many_conditions_and_programs() {
+fn ctrl_c_ends_planning_of_many_conditions_and_programs() {
     let world = World::new();
     let levels = |of: &dyn Fn(usize) -> String, count| (1..=count).map(of).collect::<Vec<_>>().join(", ");
     let threads = levels(&|n| n.to_string(), 70);
@@ -270,7 +270,7 @@ fn plans_of_many_conditions_and_programs() {
 
 /// A read of /proc/kmsg waits for the next message of the kernel, so copying it may take any time.
 #[test]
-fn copies_of_a_program_that_take_long() {
+fn ctrl_c_ends_a_slow_copy_of_a_program() {
     let world = World::new();
     let args = vec!["ab", "--certify", "--a", "command=/proc/kmsg", "--budget", "1s", "--out", "results"];
     let certify = Interrupted { world: &world, args, server: Some(NO_SERVER) };
@@ -283,7 +283,7 @@ fn copies_of_a_program_that_take_long() {
 }
 
 #[test]
-fn a_load_and_its_preparation() {
+fn ctrl_c_ends_a_load_and_its_preparation() {
     for engine in [&Sqlite as &dyn Engine, &Mariadb] {
         let world = World::new();
         let server = server_beside(&world, engine);
@@ -306,7 +306,7 @@ fn a_load_and_its_preparation() {
 
 /// The signal is delivered to another thread than the waiting one, so it interrupts no system call.
 #[test]
-fn looking_whether_tables_are_consistent() {
+fn sigterm_ends_a_consistency_check_that_waits_for_a_table() {
     let world = World::new();
     let server = server_beside(&world, &Mariadb);
     let socket = server.address().to_string();
@@ -387,7 +387,7 @@ fn a_second_ctrl_c_ends_a_run_at_once_whatever_hangs() {
 }
 
 #[test]
-fn a_program_that_does_not_say_its_version_is_told_about_and_ends_with_ctrl_c() {
+fn a_program_that_does_not_print_its_version_is_reported_and_ends_with_ctrl_c() {
     let world = World::new();
     let hangs = world.path("mariadbd");
     // The helper's command line names this world, so that the test finds a helper that was left.

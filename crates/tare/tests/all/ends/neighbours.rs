@@ -50,7 +50,7 @@ fn said(world: &World) -> String {
 
 /// The kernel keeps 15 bytes of a name, and may cut it within a character.
 #[test]
-fn a_program_whose_name_is_no_text_is_bound_watched_and_measured() {
+fn a_program_whose_name_is_not_utf_8_is_bound_and_measured() {
     let world = World::new();
     let study = world.study(STUDY);
     let program = under(&world, "tare-measured-é");
@@ -66,7 +66,7 @@ fn a_program_whose_name_is_no_text_is_bound_watched_and_measured() {
 
 /// First they use CPU time, so that the doctor must name them; then they only exist.
 #[test]
-fn processes_of_any_name_are_no_hindrance() {
+fn processes_with_hostile_names_disturb_neither_the_doctor_nor_a_run() {
     let world = World::new();
     let study = world.study(STUDY);
     let names: [&[u8]; 4] = [b"\xff\xfe) R 1 1", b"a\nState:\tZ", b"\x1b]0;evil\x07", b"(((\\n"];
@@ -96,7 +96,7 @@ fn processes_of_any_name_are_no_hindrance() {
 
 /// Any user may mount a file system (fusermount) on a directory of any name.
 #[test]
-fn a_mount_of_any_name_keeps_no_server_out_of_its_group() {
+fn a_mount_point_with_a_non_utf_8_name_does_not_disable_control_groups() {
     let world = World::new();
     let script = "\"$0\" doctor --spin 0.01 --drift 0 --json >before; name=$(printf 'at-\\377'); mkdir $name
         mount -t tmpfs none $name || exit 77
@@ -115,7 +115,7 @@ fn a_mount_of_any_name_keeps_no_server_out_of_its_group() {
 
 /// The kernel calls a deleted program `NAME (deleted)`: in a public directory, anyone can create a file with that name.
 #[test]
-fn a_program_that_is_gone_or_exchanged_runs_its_trials_to_the_end() {
+fn a_run_completes_when_its_own_program_is_deleted_or_replaced() {
     for exchanged in [false, true] {
         let world = World::new();
         let study = world.study(STUDY);
@@ -136,7 +136,7 @@ fn a_program_that_is_gone_or_exchanged_runs_its_trials_to_the_end() {
 
 /// The server is identified after the samples, when its path may lead to another program.
 #[test]
-fn a_server_whose_program_is_exchanged_is_recorded_as_the_one_that_ran() {
+fn a_server_whose_program_is_replaced_is_recorded_as_the_program_that_ran() {
     let world = World::new();
     let program = under(&world, "server");
     let engine = format!("[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n", program.display());
@@ -168,7 +168,7 @@ fn a_server_whose_program_is_exchanged_is_recorded_as_the_one_that_ran() {
 
 /// Each run of this client replaces its own program: a script, whose process is the shell.
 #[test]
-fn a_client_whose_program_is_exchanged_is_told_about_and_no_trial_is_of_two() {
+fn a_replaced_client_program_is_reported_and_fails_a_trial_that_ran_both() {
     let world = World::new();
     let client = world.path("client");
     let study = |samples: u32| {
@@ -195,7 +195,7 @@ fn a_client_whose_program_is_exchanged_is_told_about_and_no_trial_is_of_two() {
 }
 
 #[test]
-fn sigterm_ends_a_run_that_asks_for_a_password_and_shows_what_is_typed_again() {
+fn sigterm_ends_a_password_prompt_and_restores_the_terminal_echo() {
     let world = World::new();
     let study = world.study(STUDY);
     let tare = world.tare(&["run", &study, "--out", "results", "--ask-password"]);

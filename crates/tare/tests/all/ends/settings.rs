@@ -141,12 +141,12 @@ impl Tuned {
 }
 
 #[test]
-fn a_killed_trial_leaves_the_next_one_the_machine_as_found() {
+fn a_killed_trial_leaves_the_original_settings_to_the_next_trial() {
     Tuned::on_a_folder().later_trials_run_as_found_after(Signal::KILL, &[]);
 }
 
 #[test]
-fn a_trial_that_hangs_past_its_time_leaves_the_next_one_the_machine_as_found() {
+fn a_trial_that_hangs_past_its_timeout_leaves_the_original_settings_to_the_next() {
     let tuned = Tuned::on_a_folder();
     let began = Instant::now();
     tuned.later_trials_run_as_found_after(Signal::STOP, &["sampling.trial_timeout_s=8"]);
@@ -155,7 +155,7 @@ fn a_trial_that_hangs_past_its_time_leaves_the_next_one_the_machine_as_found() {
 }
 
 #[test]
-fn an_interrupted_run_whose_trial_hangs_ends_with_the_machine_as_found() {
+fn an_interrupted_run_whose_trial_hangs_restores_the_original_settings() {
     let tuned = Tuned::on_a_folder();
     let found = tuned.swappiness();
     let mut run = tuned.start(&[]);
@@ -168,7 +168,7 @@ fn an_interrupted_run_whose_trial_hangs_ends_with_the_machine_as_found() {
 }
 
 #[test]
-fn a_killed_trial_on_this_machine() {
+fn a_killed_trial_leaves_this_machine_with_its_original_settings() {
     if System::real().may_write("/proc/sys/vm/swappiness").is_err() {
         println!("not root: no setting of this machine can be left behind");
         return;

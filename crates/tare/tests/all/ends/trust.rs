@@ -50,7 +50,7 @@ pub fn holds(script: &str) {
 }
 
 #[test]
-fn a_link_planted_as_a_lock_truncates_no_file_of_roots() {
+fn a_link_planted_in_place_of_a_lock_does_not_truncate_a_file_of_root() {
     holds(
         r#"
         # The attacker learns the names from a cache of its own.
@@ -66,7 +66,7 @@ fn a_link_planted_as_a_lock_truncates_no_file_of_roots() {
 }
 
 #[test]
-fn prepared_data_that_another_user_planted_is_never_started() {
+fn no_server_is_started_on_prepared_data_that_another_user_planted() {
     holds(
         r#"
         user mkdir -m 755 /tmp/mine
@@ -84,7 +84,7 @@ fn prepared_data_that_another_user_planted_is_never_started() {
 }
 
 #[test]
-fn a_state_directory_that_others_may_write_to_kills_nothing_and_removes_nothing() {
+fn restore_with_a_state_directory_writable_by_others_kills_and_removes_nothing() {
     holds(
         r#"
         sleep 60 >/dev/null 2>&1 & victim=$!
@@ -103,7 +103,7 @@ fn a_state_directory_that_others_may_write_to_kills_nothing_and_removes_nothing(
 }
 
 #[test]
-fn state_and_cache_are_closed_whatever_the_umask() {
+fn state_and_cache_permissions_are_restrictive_for_any_umask() {
     holds(
         r#"
         umask 000
@@ -118,7 +118,7 @@ fn state_and_cache_are_closed_whatever_the_umask() {
 }
 
 #[test]
-fn root_leaves_nothing_in_the_home_of_who_called_sudo() {
+fn root_writes_nothing_into_the_home_of_the_user_who_called_sudo() {
     holds(
         r#"
         mkdir -m 700 /tmp/home && chown 65534 /tmp/home
@@ -129,7 +129,7 @@ fn root_leaves_nothing_in_the_home_of_who_called_sudo() {
 }
 
 #[test]
-fn a_user_that_holds_the_lock_does_not_stall_root_and_is_named() {
+fn a_user_who_holds_the_lock_does_not_block_root_and_is_reported() {
     holds(
         r#"
         # Both the file of runs and that of trials, in every place where an ordinary user can make one.
@@ -149,7 +149,7 @@ fn a_user_that_holds_the_lock_does_not_stall_root_and_is_named() {
 }
 
 #[test]
-fn a_user_that_is_held_up_by_another_is_told_by_whom_within_seconds() {
+fn a_lock_held_by_another_user_is_reported_with_its_holder_within_seconds() {
     holds(
         r#"
         user mkdir -m 755 /tmp/mine
@@ -171,7 +171,7 @@ fn a_user_that_is_held_up_by_another_is_told_by_whom_within_seconds() {
 }
 
 #[test]
-fn a_report_on_anothers_directory_writes_through_no_link() {
+fn a_report_on_another_users_directory_does_not_write_through_links() {
     holds(
         r#"
         user mkdir -m 755 /tmp/mine
@@ -186,7 +186,7 @@ fn a_report_on_anothers_directory_writes_through_no_link() {
 }
 
 #[test]
-fn anothers_study_or_results_are_run_only_when_trusted() {
+fn a_study_or_results_of_another_user_run_only_with_trust() {
     holds(
         r#"
         user mkdir -m 755 /tmp/mine
@@ -233,7 +233,7 @@ put_in_place() {
 "#;
 
 #[test]
-fn no_one_else_changes_what_the_next_trial_of_root_runs() {
+fn another_user_cannot_change_what_the_next_trial_of_root_runs() {
     holds(&format!(
         "{PROGRAMS}{}",
         r#"
@@ -258,7 +258,7 @@ fn no_one_else_changes_what_the_next_trial_of_root_runs() {
 }
 
 #[test]
-fn results_and_studies_that_others_could_exchange_are_refused() {
+fn results_and_studies_that_other_users_could_replace_are_refused() {
     holds(&format!(
         "{PROGRAMS}{}",
         r#"
@@ -299,7 +299,7 @@ fn results_and_studies_that_others_could_exchange_are_refused() {
 }
 
 #[test]
-fn a_study_that_is_exchanged_again_and_again_runs_as_it_was_checked_or_not_at_all() {
+fn a_study_that_is_repeatedly_replaced_runs_as_it_was_checked_or_not_at_all() {
     holds(&format!(
         "{PROGRAMS}{}",
         r#"
@@ -318,7 +318,7 @@ fn a_study_that_is_exchanged_again_and_again_runs_as_it_was_checked_or_not_at_al
 }
 
 #[test]
-fn merging_what_another_user_left_follows_no_link_and_shows_nothing_of_roots() {
+fn merging_results_of_another_user_follows_no_links_and_discloses_nothing_of_root() {
     holds(
         r#"
         mkdir -m 700 /mnt/secret && echo precious >/mnt/secret/shadow && cp /mnt/secret/shadow /mnt/secret/trial-00000-1.log
@@ -370,7 +370,7 @@ untouched() {
 "#;
 
 #[test]
-fn results_that_are_exchanged_while_root_writes_them_lead_nowhere_else() {
+fn results_swapped_while_root_writes_them_do_not_redirect_its_writes() {
     holds(&format!(
         "{EXCHANGED}{}",
         r#"
@@ -398,7 +398,7 @@ END
 }
 
 #[test]
-fn results_that_are_exchanged_when_a_server_has_started_get_its_log_and_captures() {
+fn results_swapped_after_the_server_start_still_receive_its_log_and_captures() {
     holds(&format!(
         "{EXCHANGED}{}",
         r#"
@@ -417,7 +417,7 @@ fn results_that_are_exchanged_when_a_server_has_started_get_its_log_and_captures
 }
 
 #[test]
-fn results_that_are_exchanged_in_their_last_trial_get_its_report() {
+fn results_swapped_during_the_last_trial_still_receive_the_report() {
     holds(&format!(
         "{EXCHANGED}{}",
         r#"
@@ -441,7 +441,7 @@ END
 }
 
 #[test]
-fn what_is_made_of_roots_results_is_roots_alone_wherever_it_lies() {
+fn files_made_from_results_of_root_are_readable_by_root_alone() {
     holds(
         r#"
         as /mnt/tare run /mnt/study.toml --out out
@@ -466,7 +466,7 @@ fn what_is_made_of_roots_results_is_roots_alone_wherever_it_lies() {
 }
 
 #[test]
-fn copies_of_a_program_are_made_in_no_folder_of_another_users() {
+fn a_program_is_not_copied_into_a_folder_of_another_user() {
     holds(
         r#"
         user mkdir -m 755 -p /tmp/mine/out/a-copy-of-the-same-program-at-a-path-of-another-length

@@ -45,7 +45,7 @@ fn unpacked(base: &Path) -> PathBuf {
 }
 
 #[test]
-fn an_unpacked_server_is_used_with_all_that_lies_beside_it() {
+fn an_unpacked_server_uses_the_files_unpacked_with_it() {
     let place = Place::new();
     let base = place.path("opt/maria");
     let server = unpacked(&base);
@@ -126,7 +126,7 @@ fn free_huge_pages() -> u64 {
 }
 
 #[test]
-fn huge_pages_that_a_server_went_on_without_fail_the_option_that_asked() {
+fn an_option_for_huge_pages_is_refused_if_the_server_falls_back_to_small_pages() {
     if free_huge_pages() > 0 {
         // With free huge pages the servers get them, and nothing is refused.
         return;

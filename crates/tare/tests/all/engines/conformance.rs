@@ -13,17 +13,17 @@ macro_rules! conforms {
             use super::{life, refusals, table::$differs, tcp};
 
             #[test]
-            fn a_life_from_preparing_to_stopping_leaves_only_cache_and_logs() {
+            fn a_life_of_a_server_from_preparation_to_stop_leaves_only_cache_and_logs() {
                 life::from_preparing_to_stopping(&$differs);
             }
 
             #[test]
-            fn a_server_on_tcp_is_private_has_what_was_asked_for_and_ends_with_its_handle() {
+            fn a_tcp_server_is_private_has_the_requested_settings_and_ends_with_its_handle() {
                 tcp::from_start_to_drop(&$differs);
             }
 
             #[test]
-            fn what_cannot_start_says_why_and_leaves_nothing() {
+            fn a_server_that_cannot_start_reports_the_reason_and_leaves_nothing() {
                 refusals::each_with_its_reason(&$differs);
             }
         }

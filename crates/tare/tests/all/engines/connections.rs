@@ -45,7 +45,7 @@ fn postgresql_is_found_by_folder_and_port_and_by_the_variables_of_libpq() {
 }
 
 #[test]
-fn a_refused_account_and_a_missing_socket_are_the_same_for_every_command() {
+fn every_command_reports_a_refused_account_and_a_missing_socket_alike() {
     let theirs = Theirs::new(&Mariadb);
     let socket = socket(&theirs).to_str().unwrap();
     let study = theirs.study("");
@@ -88,7 +88,7 @@ fn a_refused_account_and_a_missing_socket_are_the_same_for_every_command() {
 }
 
 #[test]
-fn without_a_place_the_usual_sockets_are_looked_for_and_named() {
+fn without_an_address_the_default_sockets_are_tried_and_reported() {
     let world = World::new();
     let (_, err) = world.exits(2, &["load", "point_select", "--engine", "postgres", "--port", "5999"]);
     assert!(err.contains("/var/run/postgresql/.s.PGSQL.5999") && err.contains("PGHOST"), "{err}");

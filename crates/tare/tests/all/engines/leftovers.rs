@@ -68,7 +68,7 @@ fn is_ended_by_the_next_start(mut owner: Child, server: u32, place: &Place, what
 }
 
 #[test]
-fn after_kill_9_nothing_is_left() {
+fn after_kill_9_the_next_start_ends_the_server_and_removes_its_files() {
     let place = Place::new();
     let (mut child, said) = owner(&place, &[]);
     let pid = server(said);
@@ -90,7 +90,7 @@ fn after_kill_9_nothing_is_left() {
 }
 
 #[test]
-fn after_kill_9_a_server_behind_a_wrapper_that_stays_is_ended_by_the_next_start() {
+fn after_kill_9_a_server_behind_a_running_wrapper_is_ended_by_the_next_start() {
     // A server that answers already, and one that is still starting: it waits for a file that is created later.
     for ready in [true, false] {
         let place = Place::new();

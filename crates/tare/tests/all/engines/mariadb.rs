@@ -7,7 +7,7 @@ use crate::engines::support::{PATIENCE, Place, one, prepared, wait_until_gone};
 use tare_engine::{Aslr, Charset, ConnectTarget, Engine, Mariadb, Param, Server, StartRequest, StopOutcome};
 
 #[test]
-fn columns_that_change_procedures_accounts_and_packets_of_sixteen_mebibytes_and_more() {
+fn mariadb_has_one_account_and_handles_changed_columns_procedures_and_16_mib_packets() {
     let place = Place::new();
     let data = prepared(&Mariadb, &place, None);
     let options = BTreeMap::from([("max_allowed_packet".to_owned(), "64M".to_owned())]);
@@ -49,7 +49,7 @@ fn packets_of_sixteen_mebibytes_and_more(server: &dyn Server) {
 }
 
 #[test]
-fn mariadbs_own_script_that_stays_is_started_verified_and_stopped() {
+fn a_server_behind_mariadbd_safe_is_started_verified_and_stopped() {
     let place = Place::new();
     let data = prepared(&Mariadb, &place, None);
     let found = std::process::Command::new("sh").args(["-c", "command -v mariadbd-safe"]).output().unwrap();
@@ -84,7 +84,7 @@ fn mariadbs_own_script_that_stays_is_started_verified_and_stopped() {
 
 /// A latin1 table stores `é` as one byte; a connection in UTF-8 sends it as two.
 #[test]
-fn a_connection_has_the_character_set_that_was_asked_for() {
+fn a_connection_has_the_requested_character_set() {
     let place = Place::new();
     let data = prepared(&Mariadb, &place, None);
     let options = BTreeMap::from([("character_set_server".to_owned(), "latin1".to_owned())]);

@@ -51,7 +51,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime, String)> {
 }
 
 #[test]
-fn a_data_directory_of_the_users_own_is_copied_and_not_changed() {
+fn the_users_data_directory_is_copied_and_not_changed() {
     let world = World::new();
     let study = world.study(
         "name = \"own\"\n[engine]\nname = \"mariadb\"\n[workload]\nrows = 100\n\
@@ -85,7 +85,7 @@ fn a_data_directory_of_the_users_own_is_copied_and_not_changed() {
 }
 
 #[test]
-fn a_server_that_dies_or_refuses_an_option_says_so_and_leaves_nothing() {
+fn a_server_that_dies_or_refuses_an_option_is_reported_and_leaves_nothing() {
     let world = World::new();
     let study = world.study(STUDY);
     for (set, code, expected) in [
@@ -102,7 +102,7 @@ fn a_server_that_dies_or_refuses_an_option_says_so_and_leaves_nothing() {
 }
 
 #[test]
-fn sysbench_runs_on_tables_that_tare_prepared_and_tare_on_them_too() {
+fn sysbench_and_tare_run_on_the_same_tables_prepared_by_tare() {
     let world = World::new();
     let mut server = server_beside(&world, &Mariadb);
     let socket = server.address().to_string();
@@ -145,7 +145,7 @@ fn sysbench_runs_on_tables_that_tare_prepared_and_tare_on_them_too() {
 }
 
 #[test]
-fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows_is_not_called_verified() {
+fn the_connection_character_set_is_recorded_and_unreadable_options_are_not_verified() {
     let world = World::new();
     let study = world.study(
         "name = \"sets\"\n[engine]\nname = \"mariadb\"\n\
@@ -180,7 +180,7 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
 
 /// On a machine with one node, the group holds all nodes; the virtual machines test four nodes.
 #[test]
-fn a_pool_with_a_policy_of_its_own_is_held_by_the_servers_control_group_and_nothing_of_it_stays() {
+fn a_control_group_confines_a_buffer_pool_with_its_own_policy_and_is_removed() {
     let world = World::sharing();
     let study = world.study(
         "name = \"held\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_numa_interleave = 1\n\

@@ -14,7 +14,7 @@ use tare_engine::{
 
 /// The most common requests on one server: its report of itself, rows as a stream, lock waits, passwords.
 #[test]
-fn it_tells_its_settings_takes_streams_counts_lock_waits_and_asks_for_passwords_at_its_socket() {
+fn mysql_reports_settings_counts_lock_waits_and_accepts_streams_and_socket_passwords() {
     let place = Place::new();
     let binary = binary_of(&Mysql);
     assert!(Mysql.binary(binary.as_deref()).unwrap().version.starts_with("9."));
@@ -84,7 +84,7 @@ fn a_password_over_the_socket_needs_no_key(server: &dyn Server) {
 }
 
 #[test]
-fn passwords_are_proved_the_long_way_and_then_the_short_one() {
+fn mysql_logins_work_with_full_and_with_fast_password_authentication() {
     let place = Place::new();
     let binary = binary_of(&Mysql);
     let data = prepared(&Mysql, &place, binary.as_deref());
@@ -102,7 +102,7 @@ fn passwords_are_proved_the_long_way_and_then_the_short_one() {
 }
 
 #[test]
-fn data_that_were_filled_without_a_redo_log_survive_a_crash_afterwards() {
+fn data_filled_without_a_redo_log_survives_a_later_crash() {
     let place = Place::new();
     let binary = binary_of(&Mysql);
     let mine = copied(&Mysql, &place, binary.as_deref(), "mine");

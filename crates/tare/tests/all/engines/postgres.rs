@@ -7,7 +7,7 @@ use tare_drive::sut::SystemUnderTest;
 use tare_engine::{Engine, Param, Postgresql, Server, SqlErrorKind};
 
 #[test]
-fn rows_are_copied_in_work_is_counted_and_shared_memory_ends_with_the_server() {
+fn postgresql_loads_rows_by_copy_counts_work_and_leaves_no_shared_memory() {
     let place = Place::new();
     let data = prepared(&Postgresql, &place, None);
     let server = Postgresql.start(&place.start_request(&data, None)).unwrap();

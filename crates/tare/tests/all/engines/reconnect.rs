@@ -41,7 +41,7 @@ fn kill(server: &dyn Server) {
 }
 
 #[test]
-fn a_server_that_is_started_again_is_waited_for_and_the_outage_said_first() {
+fn a_load_waits_for_a_restarted_server_and_reports_the_outage_first() {
     let (world, place) = (World::new(), Place::new());
     let (mut server, tables) = with_tables(&world, &place);
     let data = server.data().to_owned();
@@ -74,7 +74,7 @@ fn a_server_that_is_started_again_is_waited_for_and_the_outage_said_first() {
 }
 
 #[test]
-fn a_server_that_stays_away_is_no_success() {
+fn a_load_fails_if_its_server_stays_away() {
     let (world, place) = (World::new(), Place::new());
     let (server, tables) = with_tables(&world, &place);
     let data = server.data().to_owned();

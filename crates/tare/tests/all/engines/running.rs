@@ -11,7 +11,7 @@ use tare_engine::{Engine, Mariadb, Postgresql};
 use tare_topology::Machine;
 
 #[test]
-fn a_study_binds_and_proves_their_threads_and_leaves_everything_as_it_was() {
+fn a_study_binds_and_verifies_threads_of_running_servers_and_restores_affinities() {
     for engine in engines() {
         let theirs = Theirs::new(engine);
         let before = theirs.owner_binds_some();
@@ -43,7 +43,7 @@ fn a_study_binds_and_proves_their_threads_and_leaves_everything_as_it_was() {
 
 /// Captures that only read: what the server's threads sleep in, and the server's own counters.
 #[test]
-fn what_their_threads_wait_for_is_read_and_nothing_is_set_there() {
+fn captures_on_a_running_server_read_waits_and_change_no_setting() {
     for engine in engines() {
         let theirs = Theirs::new(engine);
         let captures = ["waits", "locks", "status", "profile"].map(|name| format!("{name} = \"on\"\n")).concat();
@@ -68,7 +68,7 @@ fn what_their_threads_wait_for_is_read_and_nothing_is_set_there() {
 }
 
 #[test]
-fn a_load_leaves_no_thread_bound_also_after_ctrl_c() {
+fn a_load_restores_thread_affinities_of_a_running_server_even_after_ctrl_c() {
     let theirs = Theirs::new(&Mariadb);
     let before = theirs.owner_binds_some();
     let last = Machine::this().unwrap().pus.last().unwrap().os_index;
@@ -90,7 +90,7 @@ fn a_load_leaves_no_thread_bound_also_after_ctrl_c() {
 
 /// `TARE_RUNNING_KILLS=50` for the full test.
 #[test]
-fn after_kill_9_of_everything_the_next_start_finds_their_affinities_as_before() {
+fn after_kill_9_of_everything_the_next_start_restores_server_affinities() {
     let kills: u32 = std::env::var("TARE_RUNNING_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let mut seed = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
     println!("seed {seed}");
@@ -129,7 +129,7 @@ fn after_kill_9_of_everything_the_next_start_finds_their_affinities_as_before() 
 }
 
 #[test]
-fn what_cannot_be_had_of_a_running_server_is_said() {
+fn requests_that_a_running_server_cannot_meet_are_refused_with_the_reason() {
     let theirs = Theirs::new(&Mariadb);
     let refused = |more: &str, code: i32, words: &str| {
         let study = theirs.study(more);
@@ -238,7 +238,7 @@ impl Drop for Alone {
 }
 
 #[test]
-fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
+fn a_study_restarts_a_running_server_before_each_trial_by_its_owners_command() {
     let theirs = Alone::new();
     let restart = restart_script(&theirs);
     assert!(Command::new("sh").arg(&restart).status().unwrap().success());
@@ -288,7 +288,7 @@ fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
 }
 
 #[test]
-fn a_pool_of_threads_is_refused_for_what_needs_a_thread_a_connection() {
+fn a_server_with_a_thread_pool_is_refused_only_if_threads_are_placed() {
     let theirs = Theirs::with(&Mariadb, |request| {
         request.options.insert("thread_handling".into(), "pool-of-threads".into());
     });
@@ -298,7 +298,7 @@ fn a_pool_of_threads_is_refused_for_what_needs_a_thread_a_connection() {
 }
 
 #[test]
-fn parallel_workers_are_seen_for_what_they_are_and_refused_beside_a_connection_that_is_placed() {
+fn parallel_workers_are_recognised_and_refused_next_to_a_placed_connection() {
     let theirs = Theirs::with(&Postgresql, |request| {
         let version = Postgresql.binary(None).unwrap().version;
         let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap();

@@ -58,17 +58,17 @@ pairing = "same-pu"
 }
 
 #[test]
-fn every_pair_of_mariadb_is_bound_and_every_setting_verified() {
+fn every_client_server_pair_of_mariadb_is_bound_and_every_setting_verified() {
     pairs_are_proved(&Mariadb, "MariaDB", "innodb_adaptive_hash_index", "OFF");
 }
 
 #[test]
-fn every_pair_of_mysql_is_bound_and_every_setting_verified() {
+fn every_client_server_pair_of_mysql_is_bound_and_every_setting_verified() {
     pairs_are_proved(&Mysql, "9.", "innodb_adaptive_hash_index", "OFF");
 }
 
 #[test]
-fn every_pair_of_postgresql_is_bound_and_every_setting_verified() {
+fn every_client_server_pair_of_postgresql_is_bound_and_every_setting_verified() {
     pairs_are_proved(&Postgresql, ".", "shared_buffers", "64MB");
 }
 

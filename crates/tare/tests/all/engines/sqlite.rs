@@ -20,7 +20,7 @@ fn tare() -> Option<&'static Path> {
 }
 
 #[test]
-fn prepared_data_are_one_file_that_stays_and_whose_page_size_is_part_of_the_key() {
+fn prepared_data_is_one_permanent_file_and_its_page_size_is_part_of_the_cache_key() {
     let place = Place::new();
     let data = prepared_here(&Sqlite, &place, tare());
     assert_eq!(std::fs::read_dir(&data).unwrap().count(), 1, "the log was written back into the one file");
@@ -36,7 +36,7 @@ fn prepared_data_are_one_file_that_stays_and_whose_page_size_is_part_of_the_key(
 }
 
 #[test]
-fn busy_rolls_a_transaction_back_and_threads_bear_the_names_of_connections() {
+fn a_busy_error_rolls_the_transaction_back_and_threads_are_named_by_connection() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
@@ -71,7 +71,7 @@ fn busy_rolls_a_transaction_back_and_threads_bear_the_names_of_connections() {
 }
 
 #[test]
-fn a_client_that_speaks_nonsense_is_cut_off_and_harms_nobody() {
+fn a_client_that_sends_garbage_is_disconnected_and_others_are_served() {
     use std::io::{Read, Write};
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
@@ -97,7 +97,7 @@ fn crammed(server: &dyn Server) -> Result<Box<dyn Session>, Box<dyn std::error::
 }
 
 #[test]
-fn a_disk_that_fills_up_under_a_workloads_own_filling_is_named_as_such() {
+fn a_full_disk_while_a_workload_fills_its_tables_is_reported_as_such() {
     let place = Place::new();
     let everything = |_| ControlFlow::Continue(());
     let mut oltp = |server: &dyn Server| {
@@ -157,7 +157,7 @@ impl Drop for Frozen {
 }
 
 #[test]
-fn a_server_that_is_stopped_holds_up_nobody_for_ever() {
+fn a_stopped_server_does_not_block_its_clients_forever() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
@@ -205,7 +205,7 @@ fn filling_ends_when_it_is_interrupted_while_the_server_is_stopped() {
 }
 
 #[test]
-fn stopping_ends_a_statement_that_runs_for_ever() {
+fn stopping_the_server_ends_an_endless_statement() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let mut server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
@@ -228,7 +228,7 @@ fn positions(place: &Place, data: &Path, binary: &Path, aslr: Aslr) -> Positions
 }
 
 #[test]
-fn layouts_are_repeatable_and_differ_also_behind_a_wrapper_script() {
+fn address_space_layouts_are_repeatable_and_distinct_even_behind_a_wrapper_script() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let tare = tare().unwrap();
@@ -242,7 +242,7 @@ fn layouts_are_repeatable_and_differ_also_behind_a_wrapper_script() {
 }
 
 #[test]
-fn a_wrapper_script_that_undoes_a_setting_is_found_out() {
+fn a_wrapper_script_that_undoes_a_process_setting_is_detected() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let tare = tare().unwrap().display();
@@ -261,7 +261,7 @@ fn a_wrapper_script_that_undoes_a_setting_is_found_out() {
 }
 
 #[test]
-fn a_wrapper_script_that_stays_has_its_server_verified_and_both_end_together() {
+fn a_server_behind_a_running_wrapper_script_is_verified_and_both_end_together() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let tare = tare().unwrap().display();
@@ -298,7 +298,7 @@ fn a_wrapper_script_that_stays_has_its_server_verified_and_both_end_together() {
 }
 
 #[test]
-fn a_wrapper_script_that_leaves_its_server_behind_is_refused_and_nothing_stays() {
+fn a_wrapper_script_that_abandons_its_server_is_refused_and_leaves_nothing() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let said = place.path("pid");

@@ -103,7 +103,7 @@ fn works(session: &mut dyn Session, engine: &str) {
 }
 
 #[test]
-fn each_mode_lets_in_and_refuses_as_its_users_know_it() {
+fn each_tls_mode_accepts_and_refuses_the_expected_connections() {
     use TlsMode::{Off, Preferred, Required, VerifyCa, VerifyFull};
     for engine in engines() {
         let server = Encrypted::new(engine, "server");
@@ -144,7 +144,7 @@ fn each_mode_lets_in_and_refuses_as_its_users_know_it() {
 }
 
 #[test]
-fn an_account_that_requires_tls_and_one_that_requires_a_certificate() {
+fn accounts_that_require_tls_or_a_client_certificate_can_connect_with_them() {
     for engine in engines().into_iter().filter(|engine| engine.name() != "postgresql") {
         let server = Encrypted::new(engine, "server");
         server.owner("CREATE USER 'shy'@'127.0.0.1' IDENTIFIED BY 'Zx9-shy' REQUIRE SSL");
@@ -180,7 +180,7 @@ fn identity(certificates: &Certificates) -> TlsIdentity {
 }
 
 #[test]
-fn a_postgresql_that_asks_for_a_certificate_and_a_key_that_others_may_read() {
+fn postgresql_accepts_a_client_certificate_unless_its_key_is_readable_by_others() {
     use std::os::unix::fs::PermissionsExt;
     let server = Encrypted::new(&Postgresql, "server");
     let rules = server.theirs.server.data().join("pg_hba.conf");
@@ -207,7 +207,7 @@ fn a_postgresql_that_asks_for_a_certificate_and_a_key_that_others_may_read() {
 }
 
 #[test]
-fn a_certificate_of_version_1_is_enough_where_nobody_checks_it_and_said_where_somebody_does() {
+fn a_version_1_certificate_is_accepted_unverified_and_refused_if_verified() {
     let server = Encrypted::new(&Mariadb, "old");
     assert!(server.connects(TlsMode::Required, "127.0.0.1", None).encryption().is_some());
     let why = server.refuses(TlsMode::VerifyCa, "127.0.0.1", Some("ca.pem"));
@@ -215,7 +215,7 @@ fn a_certificate_of_version_1_is_enough_where_nobody_checks_it_and_said_where_so
 }
 
 #[test]
-fn a_server_without_tls_is_left_where_it_must_be_encrypted() {
+fn a_server_without_tls_is_refused_if_encryption_is_required() {
     // MySQL creates its own certificate if it has none.
     for engine in engines().into_iter().filter(|engine| engine.name() != "mysql") {
         let theirs = Theirs::with(engine, |request| request.transport = tare_engine::Transport::Tcp);
@@ -227,7 +227,7 @@ fn a_server_without_tls_is_left_where_it_must_be_encrypted() {
 }
 
 #[test]
-fn over_a_unix_socket_mysql_encrypts_when_it_is_told_to() {
+fn unix_socket_connections_to_mariadb_are_encrypted_only_on_request() {
     let certificates = Certificates::new();
     let theirs = Theirs::with(&Mariadb, |request| {
         certificates.serve("mariadb", "server", request);
@@ -241,7 +241,7 @@ fn over_a_unix_socket_mysql_encrypts_when_it_is_told_to() {
 
 /// The whole program: configuration files that require TLS, placed and verified threads, and the record.
 #[test]
-fn a_study_over_tls_places_and_proves_threads_and_records_how_it_was_encrypted() {
+fn a_study_over_tls_verifies_thread_placement_and_records_the_encryption() {
     let last = Machine::this().unwrap().pus.last().unwrap().os_index;
     for engine in engines() {
         let server = Encrypted::new(engine, "server");

@@ -78,22 +78,22 @@ fn against(engine: &'static dyn Engine) {
 }
 
 #[test]
-fn a_server_that_garbles_mariadb() {
+fn garbled_answers_of_mariadb_cause_no_panic() {
     against(&Mariadb);
 }
 
 #[test]
-fn a_server_that_garbles_mysql() {
+fn garbled_answers_of_mysql_cause_no_panic() {
     against(&Mysql);
 }
 
 #[test]
-fn a_server_that_garbles_postgresql() {
+fn garbled_answers_of_postgresql_cause_no_panic() {
     against(&Postgresql);
 }
 
 #[test]
-fn a_server_that_garbles_the_embedded_engine() {
+fn garbled_answers_of_the_embedded_engine_cause_no_panic() {
     against(&Sqlite);
 }
 
@@ -119,7 +119,7 @@ fn unescaped(line: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_escaped_comes_back() {
+fn escaped_bytes_are_unescaped_without_loss() {
     let all: Vec<u8> = (0..=255).collect();
     assert_eq!(unescaped(&all.escape_ascii().to_string()), all);
 }

@@ -139,7 +139,7 @@ pub fn summarised(path: &Path) {
 }
 
 #[test]
-fn every_file_of_a_results_directory() {
+fn every_file_of_a_results_directory_may_be_fuzzed_without_a_panic() {
     let world = World::new();
     let place = results(&world);
     // Records of other writers are read like the run's own.
@@ -187,7 +187,7 @@ fn repair_leaves_records_without_damage() {
 }
 
 #[test]
-fn exit_codes_are_those_of_the_contract() {
+fn exit_codes_for_fuzzed_files_are_the_documented_ones() {
     let world = World::new();
     let place = results(&world);
     world.exits(0, &["report", "results"]);

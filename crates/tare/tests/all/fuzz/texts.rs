@@ -10,7 +10,7 @@ use tare_study::language::document::Source;
 use tare_study::language::parse::{Overrides, parse};
 
 #[test]
-fn study_files() {
+fn fuzzed_study_files_cause_no_panic_and_accepted_ones_are_read_back() {
     let corpus: Vec<Vec<u8>> = BUILTIN.iter().map(|study| study.text.as_bytes().to_vec()).collect();
     let machine = tare_topology::Machine::synthetic("package:2 node:1 core:4 pu:2").unwrap();
     fuzz("study files", &corpus, 2 * inputs(), |input| {
@@ -28,7 +28,7 @@ fn study_files() {
 }
 
 #[test]
-fn locations_sets_and_settings() {
+fn fuzzed_locations_cpu_sets_and_settings_cause_no_panic() {
     let corpus = texts(&[
         "node:1.core:0-1.pu:0",
         "node:1.core:0-1.pu:0+cpus:4-11,16",
@@ -61,7 +61,7 @@ fn locations_sets_and_settings() {
 }
 
 #[test]
-fn files_of_statements() {
+fn fuzzed_statement_files_cause_no_panic() {
     let builtin = BUILTIN_NAMES.map(|name| {
         let mut settings = SqlSettings::default();
         settings.set_builtin(name).unwrap();
@@ -73,7 +73,7 @@ fn files_of_statements() {
 }
 
 #[test]
-fn scripts_of_pgbench() {
+fn fuzzed_pgbench_scripts_cause_no_panic() {
     let corpus = texts(&[
         "\\set aid random(1, 100000 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n\
          UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\nEND;\n",
@@ -91,7 +91,7 @@ fn scripts_of_pgbench() {
 
 /// Output of other programs: reports, interval lines, pgbench's transaction log.
 #[test]
-fn outputs_of_programs() {
+fn fuzzed_program_outputs_yield_only_finite_figures() {
     let corpus = texts(&[
         "[ 1s ] thds: 2 tps: 110.50 qps: 2211.0 (r/w/o: 1.0/0.0/2.0) lat (ms,95%): 9.0 err/s: 0.00 reconn/s: 0.00\n\
          Latency histogram (values are in milliseconds)\n  1.000 |**** 90\n  2.000 |* 10\n \nSQL statistics:\n\
@@ -120,7 +120,7 @@ fn outputs_of_programs() {
 }
 
 #[test]
-fn csv_files() {
+fn fuzzed_csv_files_cause_no_panic() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("results.csv");
     let corpus = texts(&[

@@ -5,7 +5,7 @@ use crate::studies::topology_files::reader;
 use std::process::Command;
 
 #[test]
-fn machines_as_xml() {
+fn fuzzed_xml_machines_have_logical_cpus_or_are_refused() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("machine.xml");
     let corpus: Vec<Vec<u8>> = ["package:2 node:2 l3:2 core:2 pu:2", "node:4 core:1 pu:1", "pu:1"]
@@ -25,7 +25,7 @@ fn machines_as_xml() {
 }
 
 #[test]
-fn machines_in_words() {
+fn fuzzed_machine_descriptions_cause_no_panic() {
     let corpus = texts(&["package:2 node:2 l3:2 core:2 pu:2", "node:4 core:1", "pu:1", "package:2 [numa] core:3 pu:2"]);
     fuzz("machines in words", &corpus, inputs() / 4, |input| {
         let _ = reader().synthetic(&String::from_utf8_lossy(input));

@@ -13,7 +13,7 @@ use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite, file_sha1};
 
 /// On every engine, the threads found from outside must be those that server and client report themselves.
 #[test]
-fn the_threads_found_by_their_sockets_are_those_that_talk() {
+fn threads_found_by_their_sockets_are_the_ones_that_communicate() {
     for engine in [&Mariadb as &dyn Engine, &Mysql, &Postgresql, &Sqlite] {
         let place = Place::new();
         let binary = binary_of(engine);

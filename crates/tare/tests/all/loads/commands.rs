@@ -25,7 +25,7 @@ fn two_programs_are_compared_with_a_verdict() {
 }
 
 #[test]
-fn what_a_program_and_its_children_use_is_counted_wherever_it_is_placed() {
+fn cpu_time_of_a_program_and_its_children_is_counted_for_every_binding() {
     let world = World::new();
     let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
     let command = format!("sh -c '({work}) & ({work}) & wait'");
@@ -60,7 +60,7 @@ fn reason(world: &World, workload: &str) -> String {
 }
 
 #[test]
-fn every_way_to_fail_is_told_apart_and_leaves_nothing() {
+fn each_failure_of_a_program_has_its_own_reason_and_leaves_nothing() {
     let world = World::new();
     let said = reason(&world, "command = [\"sh\", \"-c\", \"echo last words; echo and more >&2; exit 7\"]");
     assert!(said.contains("exit status: 7") && said.contains("last words") && said.contains("and more"), "{said}");
@@ -111,7 +111,7 @@ fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_sta
 }
 
 #[test]
-fn own_metrics_are_read_and_the_output_is_kept() {
+fn user_defined_metrics_are_read_and_the_program_output_is_kept() {
     let world = World::new();
     let study = world.study(
         "name = \"own\"\n[workload]\nname = \"command\"\n\

@@ -25,7 +25,7 @@ fn memory(results: &std::path::Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_memory_policy_is_applied_and_proved_and_one_of_no_node_is_refused() {
+fn a_memory_policy_is_applied_and_verified_and_one_for_a_missing_node_is_refused() {
     let world = World::new();
     let study = study(
         &world,
@@ -47,7 +47,7 @@ fn a_memory_policy_is_applied_and_proved_and_one_of_no_node_is_refused() {
 }
 
 #[test]
-fn every_record_says_where_threads_ran_and_where_pages_lie() {
+fn every_record_contains_the_cpus_of_threads_and_the_nodes_of_pages() {
     let world = World::new();
     let rest = "samples = 2\n[placement]\nclient = \"all\"\nbind = \"thread\"\n[factors]\nthreads = [1, 3]\n\
                 strategy = [\"atomic\", \"counter-set\"]\npadding = [64, 128]\nsteps = 4\n";
@@ -83,7 +83,7 @@ fn seen(sample: &Value, count: usize) {
 
 /// The article's study with a hundredth of its blocks, and rounds of all threads: its time limit is far away.
 #[test]
-fn the_articles_threads_are_run() {
+fn the_article_variant_of_global_counters_runs_256_threads() {
     let world = World::new();
     let fits = ["--set", "workload.data_blocks=10000", "--set", "workload.rounds=25"];
     let points = ["--set", "factors.threads=256", "--set", "factors.strategy=pthread-mutex,shard-cpu"];

@@ -120,7 +120,7 @@ fn after_a_preload_no_query_reads_a_page() {
 }
 
 #[test]
-fn a_preload_reads_what_it_says() {
+fn each_preload_scan_uses_the_intended_table_or_index() {
     for engine in [&Mariadb as &dyn Engine, &Sqlite] {
         let place = Place::new();
         let server = server(&place, engine, "0.0079");

@@ -23,7 +23,7 @@ attempts = 1
 "#;
 
 #[test]
-fn a_preload_is_proved_on_a_server_that_loads_its_last_pool_too() {
+fn a_preload_is_verified_on_a_server_that_also_loads_its_last_buffer_pool() {
     let world = World::sharing();
     let study = world.study(STUDY);
     let options = ["engine.name=mariadb", "engine.options.innodb_buffer_pool_load_at_startup=ON"];
@@ -119,7 +119,7 @@ fn the_order_of_queries_is_a_factor_and_plans_warm_up_and_locks_are_recorded() {
 }
 
 #[test]
-fn every_engine_says_its_plans_without_estimates_and_other_indexes_give_others() {
+fn every_engine_reports_plans_without_estimates_and_plans_depend_on_indexes() {
     let world = World::sharing();
     let study = world.study(&STUDY.replace("1,6", "12").replace("samples = 2", "samples = 1"));
     let run = |out: &str, sets: [&str; 2]| {
@@ -146,7 +146,7 @@ fn every_engine_says_its_plans_without_estimates_and_other_indexes_give_others()
 }
 
 #[test]
-fn without_warm_up_the_rows_are_checked_all_the_same() {
+fn query_answers_are_checked_even_without_a_warm_up() {
     let world = World::sharing();
     let study = world.study(STUDY);
     // No answers are stored for this scale: the second trial is compared with the first.
@@ -201,7 +201,7 @@ fn ctrl_c_ends_a_query_and_leaves_nothing() {
 }
 
 #[test]
-fn the_studies_of_article_b_fit_machine_and_engine() {
+fn the_studies_of_article_b_adapt_to_the_machine_and_the_engine() {
     let world = World::new();
     let plan = |study: &str, more: &[&str]| {
         let args = [&["run", study, "--dry-run", "--json"], more].concat();

@@ -25,7 +25,7 @@ fn load<'a>(socket: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_end_says_which_server_was_measured_by_which_way_and_with_what() {
+fn the_load_summary_names_the_server_the_transport_and_the_workload() {
     let theirs = Theirs::new(&Mariadb);
     let args = theirs.load(&["--time", "200ms", "--warmup", "0", "--threads", "2"]);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -56,7 +56,7 @@ fn interrupted_after(mut load: Child, said: &std::path::Path, line: &str) -> (i3
 }
 
 #[test]
-fn ctrl_c_ends_it_with_the_figures_so_far_and_in_the_warm_up_without() {
+fn ctrl_c_ends_a_load_with_the_figures_so_far_but_without_any_in_the_warm_up() {
     let (world, server, socket) = prepared();
     let tpcc = ["load", "tpcc", "--engine", "sqlite", "--scale", "0.01", "--socket", &socket];
     world.exits(0, &[&tpcc[..], &["prepare"]].concat());
@@ -82,7 +82,7 @@ fn ctrl_c_ends_it_with_the_figures_so_far_and_in_the_warm_up_without() {
 }
 
 #[test]
-fn a_limit_of_latency_is_searched_for_in_one_line() {
+fn one_command_finds_the_highest_rate_under_a_latency_limit() {
     let (world, _server, socket) = prepared();
     let short = ["--slo", "p99 <= 50ms", "--time", "300ms", "--warmup", "0", "--report-interval", "0"];
     let (out, _) = world.exits(0, &load(&socket, &short));
@@ -99,7 +99,7 @@ fn a_limit_of_latency_is_searched_for_in_one_line() {
 }
 
 #[test]
-fn scripts_of_pgbench_are_run_by_weight_and_what_is_not_understood_is_said() {
+fn pgbench_scripts_run_by_weight_and_unusable_ones_are_refused_with_the_reason() {
     let theirs = Theirs::new(&Postgresql);
     let (world, socket) = (&theirs.world, theirs.server.address().to_string());
     let write = |name: &str, text: &str| std::fs::write(world.path(name), text).unwrap();

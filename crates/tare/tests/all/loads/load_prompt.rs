@@ -28,7 +28,7 @@ impl Prompt {
 }
 
 #[test]
-fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
+fn a_load_accepts_sysbench_options_and_prints_its_lines_histogram_and_placement() {
     let prompt = Prompt::new();
     let tables = ["--tables=2", "--table_size=1000"];
     prompt.load(0, &[&["oltp_read_write", "prepare"][..], &tables].concat());
@@ -74,7 +74,7 @@ fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
 }
 
 #[test]
-fn json_has_what_the_lines_and_the_end_have() {
+fn the_json_of_a_load_contains_its_figures_histogram_and_threads() {
     let prompt = Prompt::new();
     prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
     for workload in ["insert", "insert", "delete", "delete"] {
@@ -138,7 +138,7 @@ fn json_has_what_the_lines_and_the_end_have() {
 }
 
 #[test]
-fn a_results_directory_of_a_load_is_that_of_any_run() {
+fn a_results_directory_of_a_load_can_be_shown_and_compared_like_that_of_a_run() {
     let prompt = Prompt::new();
     prompt.load(0, &["read_only", "--rows", "1000", "--prepare"]);
     let times = ["--rows", "1000", "--time", "300ms", "--warmup", "100ms", "--repeat", "3"];
@@ -167,7 +167,7 @@ fn a_results_directory_of_a_load_is_that_of_any_run() {
 }
 
 #[test]
-fn tpcc_is_made_driven_checked_and_dropped_and_nothing_else_is() {
+fn tpcc_tables_are_made_driven_checked_and_dropped_but_foreign_tables_are_kept() {
     let prompt = Prompt::new();
     let tpcc = |code, words: &[&str]| prompt.load(code, &[&["tpcc"][..], words].concat());
     let sql = |sql: &str| prompt.server.connect().unwrap().run(sql).unwrap();
@@ -219,7 +219,7 @@ fn tpcc_is_made_driven_checked_and_dropped_and_nothing_else_is() {
 }
 
 #[test]
-fn a_driver_of_sysbench_stands_for_its_engines_and_for_no_other() {
+fn a_sysbench_driver_name_is_accepted_only_for_its_own_engines() {
     let world = World::new();
     let to = |words: &[&'static str]| [&["load"][..], words, &["--socket", "no-such-socket"]].concat();
     let (_, err) = world.exits(3, &to(&["read_only", "--db-driver=pgsql"]));
@@ -250,7 +250,7 @@ fn small_quota() -> Option<std::path::PathBuf> {
 }
 
 #[test]
-fn a_client_without_cpu_is_named_as_the_limit_and_one_that_idles_is_not() {
+fn a_client_short_of_cpu_is_reported_as_the_limit_and_an_idle_one_is_not() {
     let prompt = Prompt::new();
     prompt.load(0, &["point_select", "--rows", "1000", "--prepare"]);
     let words = ["--rows", "1000", "--time", "2s", "--warmup", "0s", "--json"];
@@ -273,7 +273,7 @@ fn a_client_without_cpu_is_named_as_the_limit_and_one_that_idles_is_not() {
 }
 
 #[test]
-fn a_rate_that_rises_says_of_each_step_what_was_asked_and_done_and_keeps_it_in_results() {
+fn a_changing_rate_reports_and_records_the_requested_and_achieved_rate_of_each_step() {
     let prompt = Prompt::new();
     prompt.load(0, &["point_select", "--rows", "1000", "--prepare"]);
     let steps = "100 to 500 in 3 steps";

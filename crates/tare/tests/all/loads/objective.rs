@@ -65,7 +65,7 @@ fn the_capacity_of_a_known_service_time_is_found_on_the_embedded_engine() {
 }
 
 #[test]
-fn the_backlog_of_a_frozen_client_is_not_called_the_servers() {
+fn the_backlog_of_a_frozen_client_is_not_attributed_to_the_server() {
     let world = World::new();
     let study = study(&world, "trials = 1\nattempts = 1\nsample_s = 1", OBJECTIVE);
     let mut run = world.tare(&["run", &study, "--out", "r"]);

@@ -197,7 +197,7 @@ fn the_insert_benchmark_writes_and_deletes_what_its_steps_say_on_postgresql() {
 }
 
 #[test]
-fn steps_want_a_connection_for_each_role() {
+fn the_insert_benchmark_needs_a_thread_count_that_is_a_multiple_of_3() {
     let world = World::new();
     let study =
         world.study("name = \"inserts\"\n[workload]\nname = \"sql\"\nbuiltin = \"insert-benchmark\"\nthreads = 4\n");
@@ -220,7 +220,7 @@ fn a_duplicate_fails_the_trial_on(engine: &dyn Engine, code: &str) {
 }
 
 #[test]
-fn a_duplicate_of_ones_own_fails_the_trial_on_postgresql_as_on_mariadb() {
+fn a_duplicate_key_in_user_statements_fails_the_trial_on_postgresql_and_mariadb() {
     a_duplicate_fails_the_trial_on(&Mariadb, "1062");
     a_duplicate_fails_the_trial_on(&Postgresql, "SQLSTATE 23505");
 }
@@ -242,7 +242,7 @@ fn a_sample_in_which_no_transaction_ends_fails_its_trial() {
 }
 
 #[test]
-fn a_mistake_in_the_file_is_shown_and_nothing_starts() {
+fn a_mistake_in_a_statement_file_is_reported_and_nothing_starts() {
     let world = World::new();
     let study = world.study("name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mix.toml\"\n");
     let wrong = |text: &str, words: &[&str]| {
@@ -270,7 +270,7 @@ fn a_mistake_in_the_file_is_shown_and_nothing_starts() {
 }
 
 #[test]
-fn a_file_is_found_next_to_the_study_that_names_it() {
+fn a_statement_file_is_found_next_to_the_study_that_names_it() {
     let world = World::new();
     std::fs::create_dir(world.path("sub")).unwrap();
     std::fs::write(world.path("sub/mix.toml"), "[[transaction]]\nname = \"one\"\nstatements = [\"SELECT 1\"]\n")

@@ -4,7 +4,7 @@ use crate::support::{World, json, server_beside};
 use tare_engine::Sqlite;
 
 #[test]
-fn a_load_that_is_none_gets_all_kinds_that_there_are_the_nearest_first() {
+fn an_unknown_load_is_refused_with_all_loads_and_the_nearest_first() {
     let world = World::new();
     for (wrong, right) in [("tpc", "tpcc"), ("pointselect", "point_select"), ("oltp_readonly", "read_only")] {
         let (_, err) = world.exits(2, &["load", wrong]);
@@ -24,7 +24,7 @@ fn a_load_that_is_none_gets_all_kinds_that_there_are_the_nearest_first() {
 
 /// File, line and advice, before a connection to a server.
 #[test]
-fn a_mistake_in_statements_is_said_with_its_place_and_what_to_do() {
+fn a_mistake_in_statements_is_reported_with_its_place_and_advice() {
     let world = World::new();
     let refused = |name: &str, text: &str| {
         std::fs::write(world.path(name), text).unwrap();
@@ -43,7 +43,7 @@ fn a_mistake_in_statements_is_said_with_its_place_and_what_to_do() {
 }
 
 #[test]
-fn a_statement_that_the_server_refuses_is_named_by_file_and_line() {
+fn a_statement_that_the_server_refuses_is_reported_with_file_and_line() {
     let world = World::new();
     let server = server_beside(&world, &Sqlite);
     let socket = server.address().to_string();

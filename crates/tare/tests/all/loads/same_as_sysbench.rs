@@ -68,7 +68,7 @@ fn compare(server: &dyn Server, script: &str, settings: &OltpSettings, options: 
 }
 
 #[test]
-fn the_server_counts_the_same_statements_for_either() {
+fn the_server_counts_the_same_statements_for_tare_and_sysbench() {
     let place = Place::new();
     let data = prepared(&Mariadb, &place, None);
     let mut server = Mariadb.start(&place.start_request(&data, None)).unwrap();

@@ -49,7 +49,7 @@ fn mysql_purges_and_writes_before_the_first_sample() {
 }
 
 #[test]
-fn postgresql_gets_the_studys_statements_once_and_a_checkpoint() {
+fn postgresql_runs_the_settle_statements_once_and_a_checkpoint() {
     let statements = "settle_s = 60\nsettle = [\"CREATE TABLE only_once (a INT)\", \"VACUUM ANALYZE\"]";
     let record = settles(
         "postgresql",
@@ -61,13 +61,13 @@ fn postgresql_gets_the_studys_statements_once_and_a_checkpoint() {
 }
 
 #[test]
-fn sqlite_empties_its_log_also_where_clients_have_a_rate() {
+fn sqlite_empties_its_log_before_the_first_sample_even_at_a_fixed_rate() {
     let wal = ["engine.options.journal_mode=wal", "engine.options.wal_autocheckpoint=0"];
     settles("sqlite", "settle_s = 60\nrate = 200", &wal, &[("wal_pages", Some(0))]);
 }
 
 #[test]
-fn what_is_not_settled_in_time_is_measured_with_a_warning() {
+fn a_server_that_has_not_settled_in_time_is_measured_with_a_warning() {
     let world = World::new();
     // A lock that the settling session holds: autovacuum skips the table, and clients are not affected.
     let held = "settle_s = 1\nsettle = [\"BEGIN\", \"LOCK TABLE sbtest1 IN SHARE UPDATE EXCLUSIVE MODE\"]";
@@ -78,7 +78,7 @@ fn what_is_not_settled_in_time_is_measured_with_a_warning() {
 }
 
 #[test]
-fn a_statement_that_is_refused_fails_the_trial_and_a_load_without_a_rest_is_refused_before() {
+fn a_refused_settle_statement_fails_the_trial_and_a_load_without_a_pause_is_refused() {
     let world = World::new();
     let file = world.study(&study("sqlite", "settle = [\"VACUM\"]"));
     world.exits(4, &["run", &file, "--out", "results"]);

@@ -233,22 +233,22 @@ fn damages(company: &Company, name: &str) {
 }
 
 #[test]
-fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_sqlite() {
+fn consistency_conditions_hold_after_runs_and_kills_and_detect_damage_on_sqlite() {
     life(&Sqlite);
 }
 
 #[test]
-fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_mariadb() {
+fn consistency_conditions_hold_after_runs_and_kills_and_detect_damage_on_mariadb() {
     life(&Mariadb);
 }
 
 #[test]
-fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_mysql() {
+fn consistency_conditions_hold_after_runs_and_kills_and_detect_damage_on_mysql() {
     life(&Mysql);
 }
 
 #[test]
-fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_postgresql() {
+fn consistency_conditions_hold_after_runs_and_kills_and_detect_damage_on_postgresql() {
     life(&Postgresql);
 }
 
@@ -286,7 +286,7 @@ fn runs_on(engine: &dyn Engine) {
 }
 
 #[test]
-fn a_study_measures_checks_and_says_what_it_is_not() {
+fn a_tpcc_study_checks_consistency_and_states_that_it_is_not_an_audited_result() {
     for engine in [&Sqlite as &dyn Engine, &Postgresql] {
         runs_on(engine);
     }
@@ -321,7 +321,7 @@ fn kill(company: &Company, name: &str) {
 }
 
 #[test]
-fn a_trial_after_which_a_condition_does_not_hold_fails_with_which_and_where() {
+fn a_trial_that_violates_a_consistency_condition_fails_with_condition_and_place() {
     let (company, world) = (Company::new(&Mariadb), World::new());
     let study = on_running(&company, &world, "mariadb", 0.5);
     world.exits(0, &["run", &study, "--out", "whole"]);

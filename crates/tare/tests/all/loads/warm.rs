@@ -26,7 +26,7 @@ fn a_preloaded_pool_holds_all_pages_and_a_warm_up_ends_by_its_rule() {
 }
 
 #[test]
-fn without_preload_the_record_says_how_cold_it_was() {
+fn without_a_preload_the_record_contains_the_low_share_of_pages_in_the_pool() {
     let world = World::new();
     let study = world.study(&study("mariadb", "").replace("preload = \"on\"\n", ""));
     world.exits(0, &["run", &study, "--out", "results"]);
@@ -35,7 +35,7 @@ fn without_preload_the_record_says_how_cold_it_was() {
 }
 
 #[test]
-fn a_pool_that_is_too_small_for_the_data_fails_the_trial_with_what_to_do() {
+fn a_buffer_pool_too_small_for_the_data_fails_the_trial_with_advice() {
     let world = World::new();
     let study = world.study(&study("mariadb", ""));
     let set = ["--set", "engine.options.innodb_buffer_pool_size=6M", "--set", "workload.rows=60000"];
@@ -45,7 +45,7 @@ fn a_pool_that_is_too_small_for_the_data_fails_the_trial_with_what_to_do() {
 }
 
 #[test]
-fn postgresql_says_which_pages_of_the_tables_it_holds() {
+fn the_share_of_postgresql_pages_in_memory_is_recorded() {
     let world = World::new();
     let study = world.study(&study("postgresql", ""));
     world.exits(0, &["run", &study, "--out", "results"]);

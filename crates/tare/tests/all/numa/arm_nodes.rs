@@ -49,7 +49,7 @@ pairing = ["same-pu", "same-node", "other-node"]
 
 #[test]
 #[ignore = "boots a virtual machine with cross-built programs: make arm"]
-fn on_arm_topology_placements_pairs_and_pages_are_what_was_asked() {
+fn on_arm_topology_placement_pairs_and_pages_are_as_requested() {
     let guest = Guest::Aarch64;
     let image = Image::arm(guest);
     counting::prepare(&image);

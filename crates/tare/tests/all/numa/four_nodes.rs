@@ -56,7 +56,7 @@ fn boot() -> Evidence {
 
 #[test]
 #[ignore = "boots a virtual machine: make test-numa"]
-fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
+fn the_ladder_of_article_d_keeps_threads_and_pages_on_its_nodes() {
     let evidence = boot();
     let topo: Value = serde_json::from_str(&evidence.step("topo", 0)).unwrap();
     assert_eq!(topo["distances"], json!(DISTANCES_OF_FOUR));

@@ -88,7 +88,7 @@ fn boot() -> Evidence {
 
 #[test]
 #[ignore = "boots a virtual machine: make test-numa"]
-fn article_as_machine_does_what_was_asked() {
+fn placements_and_policies_on_the_machine_of_article_a_are_as_requested() {
     let evidence = boot();
     let topo: Value = serde_json::from_str(&evidence.step("topo", 0)).unwrap();
     assert_eq!((&topo["packages"], &topo["cores"], &topo["pus"]), (&2.into(), &12.into(), &24.into()));

@@ -324,26 +324,26 @@ fn fit_and_serve(pages: &[(&str, String)], colours: Colours) {
 }
 
 #[test]
-fn light_pages_of_all_built_in_studies_fit_phones_and_screens_and_serve_everyone() {
+fn light_reports_of_all_built_in_studies_fit_any_screen_and_are_accessible() {
     fit_and_serve(&built_in(|_| true), Colours::Light);
 }
 
 #[test]
-fn dark_pages_have_colours_that_everyone_can_tell_apart() {
+fn dark_reports_fit_any_screen_and_have_accessible_colours() {
     let pages = built_in(|name| COLOURS.contains(&name));
     assert_eq!(pages.len(), COLOURS.len());
     fit_and_serve(&pages, Colours::Dark);
 }
 
 #[test]
-fn five_hundred_conditions_fit_too() {
+fn a_report_of_five_hundred_conditions_fits_any_screen() {
     let (dir, page) = page_of(&many());
     let found = findings(dir.path(), &[("many", page)], "", "", Colours::Light);
     assert!(found.is_empty(), "{} findings:\n{}", found.len(), found[..found.len().min(20)].join("\n"));
 }
 
 #[test]
-fn tables_sort_conditions_filter_values_show_and_all_can_be_saved_printed_and_reached() {
+fn a_report_can_be_sorted_filtered_inspected_saved_printed_and_used_by_keyboard() {
     let (dir, page) = page_of(&fake::eight());
     let found = findings(dir.path(), &[("eight", page)], "", USE, Colours::Light);
     let uses = [
@@ -363,7 +363,7 @@ fn tables_sort_conditions_filter_values_show_and_all_can_be_saved_printed_and_re
 }
 
 #[test]
-fn the_pages_own_policy_lets_its_own_script_run_and_no_other() {
+fn the_content_security_policy_of_a_report_allows_only_its_own_script() {
     let (dir, page) = page_of(&fake::eight());
     let intruder = page.replacen("<main>", "<main><script>document.title = 'INTRUDED'</script>", 1);
     let file = dir.path().join("intruder.html");
@@ -378,7 +378,7 @@ fn the_pages_own_policy_lets_its_own_script_run_and_no_other() {
 }
 
 #[test]
-fn a_study_of_three_conditions_is_six_pages_of_paper_at_most() {
+fn a_printed_report_of_three_conditions_has_at_most_six_pages() {
     let dir = fake::dir(&fake::bimodal());
     // As many settings as a real machine has.
     let environment = dir.path().join("environment.json");

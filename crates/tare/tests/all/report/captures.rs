@@ -62,7 +62,7 @@ fn article_d_is_retrograde_before_the_fixes_and_not_after() {
 }
 
 #[test]
-fn builds_are_compared_at_every_point() {
+fn builds_are_compared_at_every_number_of_nodes_and_workload() {
     let summary = article();
     assert_eq!(summary.builds.len(), 6);
     for found in &summary.builds {
@@ -140,7 +140,7 @@ fn capture(directory: &Path, mut record: TrialRecord, culprit: &str) -> TrialRec
 }
 
 #[test]
-fn what_grows_is_named_before_what_is_large() {
+fn symbols_and_locks_that_grow_are_ranked_before_large_ones() {
     let directory = tempfile::tempdir().unwrap();
     ladder(directory.path(), "queued_spin_lock_slowpath_[k]");
     let results = open(directory.path()).unwrap();
@@ -175,7 +175,7 @@ fn names_in_captures_are_escaped() {
 }
 
 #[test]
-fn unreadable_captures_are_warnings_and_none_is_read_from_elsewhere() {
+fn unreadable_captures_cause_warnings_and_none_is_read_from_outside_the_results() {
     let directory = tempfile::tempdir().unwrap();
     ladder(directory.path(), "lock");
     let at = |trial: usize, file: &str| directory.path().join(format!("captures/trial-{trial:05}-1/{file}"));
@@ -204,7 +204,7 @@ fn unreadable_captures_are_warnings_and_none_is_read_from_elsewhere() {
 }
 
 #[test]
-fn memory_is_told_by_node_where_there_is_more_than_one() {
+fn memory_is_reported_per_node_on_machines_with_several_nodes() {
     let directory = tempfile::tempdir().unwrap();
     ladder(directory.path(), "lock");
     assert!(summarize(&open(directory.path()).unwrap()).nodes.is_empty());

@@ -239,7 +239,7 @@ fn whys() -> Vec<(&'static str, Why)> {
 }
 
 #[test]
-fn a_capture_that_could_not_be_made_is_said_with_its_reason() {
+fn a_missing_capture_is_reported_with_its_reason() {
     let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
     assert!(why::cautions(&found).is_empty());
     for (name, reason) in [(WAKES, "perf is not installed"), (NO_COUNTERS, "no hardware counters")] {
@@ -249,7 +249,7 @@ fn a_capture_that_could_not_be_made_is_said_with_its_reason() {
 }
 
 #[test]
-fn two_runs_say_in_what_machine_and_server_they_differ() {
+fn differences_of_machine_and_server_between_two_runs_are_reported() {
     let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
     found.one_run = false;
     let said = "A and B were not measured in one run: differences between sessions affect every part";
@@ -261,7 +261,7 @@ fn two_runs_say_in_what_machine_and_server_they_differ() {
 }
 
 #[test]
-fn a_time_that_is_too_short_to_be_seen_is_said_to_be_that() {
+fn a_time_too_short_to_print_is_reported_as_less_than_the_smallest() {
     let of = |in_a: f64| {
         let strangers = (Part::Strangers, in_a, 400.0, false);
         why::cautions(&of_parts(
@@ -282,7 +282,7 @@ fn a_time_that_is_too_short_to_be_seen_is_said_to_be_that() {
 
 /// With the largest difference that may have been missed; with `--all`, each part separately.
 #[test]
-fn parts_that_are_not_distinguishable_are_one_line() {
+fn indistinguishable_parts_are_summarised_in_one_line() {
     let parts = [(Part::RowLock, 200.0, 320.0, true), (Part::ServerWaited, 300.0, 301.0, false)];
     let mut found = of_parts(&[&parts[..], &[(Part::NotExplained, 500.0, 502.0, false)]].concat(), false);
     found.parts[1].smallest_us = Some(90.0);
@@ -300,7 +300,7 @@ fn parts_that_are_not_distinguishable_are_one_line() {
 
 /// With one client the number cannot be reduced: the next suspect's experiment is suggested.
 #[test]
-fn the_command_that_would_decide_changes_something() {
+fn the_suggested_experiment_changes_a_setting_or_the_number_of_trials() {
     let cause = |suspect, value: &str, same| Cause {
         suspect,
         us: 90.0,
@@ -415,7 +415,7 @@ fn races() -> Vec<(String, Find)> {
 }
 
 #[test]
-fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
+fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
     let mut said: Vec<(String, String)> = Vec::new();
     let figure = Regex::new(r"\d+(\.\d+)?%?").unwrap();
     for (what, found) in comparisons() {

@@ -35,7 +35,7 @@ fn made_up(dir: &Path, name: &str, centre: f64, cov: f64, trials: usize) -> Path
 }
 
 #[test]
-fn report_writes_where_it_is_told_and_says_where() {
+fn report_writes_to_the_requested_file_and_prints_its_path() {
     let dir = fake::dir(&fake::bimodal());
     let (code, out, _) = tare(&["report", path(dir.path())]);
     assert_eq!((code, Path::new(out.trim())), (0, dir.path().join("report.html").as_path()));
@@ -73,7 +73,7 @@ fn compare_is_a_gate_with_three_outcomes() {
 }
 
 #[test]
-fn a_metric_that_is_better_when_lower_turns_the_verdict_round() {
+fn a_metric_that_is_better_when_lower_reverses_the_verdict() {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, value: f64| {
         let rows: String = (0..8).map(|t| format!("q,{t},0,query_s_q1,{}\n", value + 0.001 * t as f64)).collect();
@@ -132,7 +132,7 @@ fn bad_results_give_file_line_column_and_exit_2() {
 }
 
 #[test]
-fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
+fn a_slowdown_decided_by_disturbed_trials_is_inconclusive() {
     let study = || {
         let mut study = fake::bimodal();
         study.conditions.drain(..1);
@@ -207,7 +207,7 @@ fn probed(dir: &Path, scale: f64, seed: u64, extra_study: &str) {
 }
 
 #[test]
-fn a_probe_said_in_advance_decides_what_the_plain_interval_cannot() {
+fn adjustment_by_a_predefined_probe_decides_what_the_plain_interval_cannot() {
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     probed(a.path(), 1.0, 3, "");
     probed(b.path(), 0.94, 4, "");
@@ -242,7 +242,7 @@ fn a_probe_said_in_advance_decides_what_the_plain_interval_cannot() {
 }
 
 #[test]
-fn what_can_move_a_probe_is_never_adjusted_by_it() {
+fn nothing_is_adjusted_by_a_probe_that_the_compared_setting_can_move() {
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     probed(a.path(), 1.0, 3, "[placement]\nserver = \"pu:0\"\n");
     probed(b.path(), 0.94, 4, "[placement]\nserver = \"pu:1\"\n");
@@ -255,7 +255,7 @@ fn what_can_move_a_probe_is_never_adjusted_by_it() {
 }
 
 #[test]
-fn changes_are_exported_as_rows() {
+fn compare_exports_changes_as_csv_rows() {
     let dir = tempfile::tempdir().unwrap();
     made_up(dir.path(), "base", 10_000.0, 0.01, 10);
     made_up(dir.path(), "slower", 8_000.0, 0.01, 10);
@@ -310,7 +310,7 @@ fn many_sides_are_compared_with_the_first() {
 }
 
 #[test]
-fn some_of_the_levels_stand_for_every_condition_that_has_them() {
+fn a_subset_of_levels_selects_every_condition_that_has_them() {
     let dir = fake::dir(&fake::eight());
     let side = |levels: &str| format!("{}:{levels}", path(dir.path()));
     let (code, out, err) = tare(&["compare", &side("aslr=off"), &side("aslr=on"), "--json", "--metric", "tps"]);
@@ -333,7 +333,7 @@ fn some_of_the_levels_stand_for_every_condition_that_has_them() {
 }
 
 #[test]
-fn a_failed_gate_marks_the_lines_of_a_github_step_and_fills_its_summary() {
+fn a_failed_gate_annotates_a_github_step_and_writes_its_summary() {
     let dir = tempfile::tempdir().unwrap();
     let (fast, slow) = (made_up(dir.path(), "fast", 1000.0, 0.01, 12), made_up(dir.path(), "slow", 800.0, 0.01, 12));
     let summary = dir.path().join("summary.md");
@@ -367,7 +367,7 @@ fn a_failed_gate_marks_the_lines_of_a_github_step_and_fills_its_summary() {
 }
 
 #[test]
-fn plans_and_lists_break_at_words_where_the_terminal_ends() {
+fn plans_and_lists_wrap_at_words_at_the_terminal_width() {
     let world = World::new();
     let commands: [&[&str]; 5] = [
         &["run", "numa-scaling", "--dry-run", "--topology", "package:2 node:2 core:8 pu:2"],

@@ -62,7 +62,7 @@ pub fn page() -> String {
 }
 
 #[test]
-fn distances_and_throughput_are_maps_of_one_scale_next_to_each_other() {
+fn distances_and_throughput_are_adjacent_heat_maps_with_one_scale() {
     let page = page();
     let section = page.split("<section id=\"distance\"").nth(1).unwrap().split("</section>").next().unwrap();
     let captions: Vec<&str> =

@@ -42,7 +42,7 @@ fn read_by(script: &str, files: &[&Path]) {
 }
 
 #[test]
-fn tables_hold_what_the_records_hold_by_pyarrow_duckdb_and_python() {
+fn exported_tables_read_by_pyarrow_and_duckdb_equal_the_records() {
     let dir = results();
     // A study of one load has no rows of other loads.
     for table in Table::all().filter(|table| *table != Table::Relative).map(|table| table.to_string()) {
@@ -66,7 +66,7 @@ fn tables_hold_what_the_records_hold_by_pyarrow_duckdb_and_python() {
 }
 
 #[test]
-fn exported_values_are_results_again() {
+fn exported_values_can_be_read_back_as_results() {
     let dir = results();
     let values = dir.path().join("again.csv");
     export(dir.path(), &["--format", "csv", "--table", "values", "--out", path(&values)]);
@@ -88,7 +88,7 @@ fn exported_values_are_results_again() {
 }
 
 #[test]
-fn no_reason_of_a_trial_steers_the_terminal_that_an_export_goes_to() {
+fn the_reason_of_a_trial_cannot_control_the_terminal_of_an_export() {
     let dir = results();
     fake::each_record(dir.path(), |record| record["reason"] = "a\n::stop-commands::x\u{1b}[2J".into());
     let table = export(dir.path(), &["--format", "csv", "--table", "trials"]);
@@ -98,7 +98,7 @@ fn no_reason_of_a_trial_steers_the_terminal_that_an_export_goes_to() {
 
 /// Names that a spreadsheet would evaluate, and one that is a number.
 #[test]
-fn no_cell_of_an_exported_csv_is_a_formula_and_the_names_come_back() {
+fn no_cell_of_an_exported_csv_is_a_formula_and_names_are_read_back_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let (given, values, otava) = (dir.path().join("=g.csv"), dir.path().join("v.csv"), dir.path().join("o.csv"));
     let names = ["=1+1", "@SUM(1)", "-O2", "+x", "-5", "plain"];
@@ -123,7 +123,7 @@ fn no_cell_of_an_exported_csv_is_a_formula_and_the_names_come_back() {
 }
 
 #[test]
-fn metrics_are_read_by_the_parser_of_prometheus() {
+fn exported_metrics_are_readable_by_the_prometheus_parser() {
     let dir = results();
     let (metrics, summary) = (dir.path().join("metrics.txt"), dir.path().join("summary.json"));
     export(dir.path(), &["--format", "openmetrics", "--out", path(&metrics)]);
@@ -132,7 +132,7 @@ fn metrics_are_read_by_the_parser_of_prometheus() {
 }
 
 #[test]
-fn a_failed_trial_is_a_failure_to_junitparser_with_its_reason_whole() {
+fn junitparser_reads_a_failed_trial_as_a_failure_with_its_full_reason() {
     let dir = results();
     let xml = dir.path().join("junit.xml");
     export(dir.path(), &["--format", "junit", "--out", path(&xml)]);
@@ -140,7 +140,7 @@ fn a_failed_trial_is_a_failure_to_junitparser_with_its_reason_whole() {
 }
 
 #[test]
-fn a_chart_is_a_picture_that_xml_readers_can_read() {
+fn an_exported_svg_chart_is_readable_as_xml() {
     let dir = results();
     let svg = dir.path().join("chart.svg");
     export(dir.path(), &["--format", "svg", "--metric", "latency_ms_p99", "--out", path(&svg)]);
@@ -148,7 +148,7 @@ fn a_chart_is_a_picture_that_xml_readers_can_read() {
 }
 
 #[test]
-fn a_picture_has_the_size_the_colours_and_the_words_of_the_chart() {
+fn an_exported_png_has_the_size_colours_and_labels_of_the_chart() {
     let dir = results();
     let file = dir.path().join("chart.png");
     export(dir.path(), &["--format", "png", "--metric", "tps", "--out", path(&file)]);
@@ -172,7 +172,7 @@ fn a_picture_has_the_size_the_colours_and_the_words_of_the_chart() {
 }
 
 #[test]
-fn benchmark_lines_have_a_value_a_trial_and_benchstat_takes_them() {
+fn benchmark_lines_have_one_value_per_trial_and_are_accepted_by_benchstat() {
     let dir = results();
     let file = dir.path().join("bench.txt");
     export(dir.path(), &["--format", "benchstat", "--metric", "tps", "--out", path(&file)]);
@@ -198,7 +198,7 @@ fn benchmark_lines_have_a_value_a_trial_and_benchstat_takes_them() {
 }
 
 #[test]
-fn measures_for_bencher_are_the_means_with_their_intervals_but_of_modes() {
+fn bencher_measures_are_means_with_intervals_except_for_several_modes() {
     let dir = results();
     let mut of_modes = 0;
     let bmf: serde_json::Value = serde_json::from_str(&export(dir.path(), &["--format", "bmf"])).unwrap();
@@ -221,7 +221,7 @@ fn measures_for_bencher_are_the_means_with_their_intervals_but_of_modes() {
 }
 
 #[test]
-fn a_history_has_a_row_a_run_and_a_column_a_condition() {
+fn an_exported_history_has_a_row_per_run_and_a_column_per_condition() {
     let (one, other) = (results(), results());
     let text = export(one.path(), &[path(other.path()), "--format", "otava"]);
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
@@ -236,7 +236,7 @@ fn a_history_has_a_row_a_run_and_a_column_a_condition() {
 }
 
 #[test]
-fn the_latex_table_is_a_table_whose_rows_have_equal_cells() {
+fn every_row_of_the_latex_table_has_the_same_number_of_cells() {
     let dir = results();
     let text = export(dir.path(), &["--format", "latex", "--metric", "tps", "--metric", "latency_ms_p99"]);
     let body: Vec<&str> = text.lines().filter(|line| line.ends_with("\\\\")).collect();
@@ -250,7 +250,7 @@ fn the_latex_table_is_a_table_whose_rows_have_equal_cells() {
 }
 
 #[test]
-fn the_markdown_summary_has_a_row_a_condition_and_no_foreign_markup() {
+fn the_markdown_summary_has_a_row_per_condition_and_no_foreign_markup() {
     let dir = results();
     let text = export(dir.path(), &["--format", "markdown"]);
     let (mut rows, mut cells, mut html) = (0, 0, String::new());
@@ -268,7 +268,7 @@ fn the_markdown_summary_has_a_row_a_condition_and_no_foreign_markup() {
 
 /// Generated results and those of a real run must conform to the published schemas.
 #[test]
-fn results_keep_to_the_published_schemas() {
+fn results_conform_to_the_published_schemas() {
     let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
     let dir = results();
     read_by("schema", &[&schemas, dir.path()]);
@@ -278,7 +278,7 @@ fn results_keep_to_the_published_schemas() {
 }
 
 #[test]
-fn an_export_replaces_a_link_and_leaves_devices_and_what_was_there_before_in_place() {
+fn an_export_replaces_a_link_but_not_its_target_and_writes_to_devices_in_place() {
     let dir = results();
     let precious = dir.path().join("precious");
     std::fs::write(&precious, "precious").unwrap();
@@ -296,7 +296,7 @@ fn an_export_replaces_a_link_and_leaves_devices_and_what_was_there_before_in_pla
 }
 
 #[test]
-fn a_metric_that_was_not_measured_is_refused_with_the_nearest() {
+fn an_unmeasured_metric_is_refused_with_the_nearest_name() {
     let dir = results();
     let (code, _, err) = tare(&["export", path(dir.path()), "--format", "csv", "--metric", "tsp"]);
     assert!(code == 2 && err.contains("did you mean `tps`?"), "{err}");
@@ -336,7 +336,7 @@ fn the_page_of_exports_names_every_column() {
 }
 
 #[test]
-fn a_mean_of_modes_is_written_nowhere() {
+fn no_output_contains_a_mean_of_several_modes() {
     let dir = results();
     let of_float = |text: &str| {
         let row = |line: &&str| line.trim_start_matches("| ").starts_with("placement=float ");
@@ -362,7 +362,7 @@ fn a_mean_of_modes_is_written_nowhere() {
 }
 
 #[test]
-fn every_chart_of_the_page_is_a_picture_of_its_own() {
+fn every_chart_of_the_report_is_exported_as_its_own_picture() {
     let dir = results();
     let folder = dir.path().join("charts");
     export(dir.path(), &["--format", "svg", "--charts", "--out", path(&folder)]);

@@ -144,7 +144,7 @@ fn change(path: &Path, how: impl Fn(String) -> String) {
 }
 
 #[test]
-fn what_is_only_described_and_was_disturbed_says_so_first() {
+fn the_answer_begins_with_disturbed_or_rehearsal_if_it_applies() {
     let mut made = study("first-look", 1.0, 1);
     made.conditions.truncate(1);
     let text = BUILTIN.iter().find(|builtin| builtin.name == "first-look").unwrap().text;
@@ -155,7 +155,7 @@ fn what_is_only_described_and_was_disturbed_says_so_first() {
 }
 
 #[test]
-fn every_built_in_study_is_answered_in_one_short_sentence_that_its_table_bears_out() {
+fn every_built_in_study_is_answered_in_one_short_sentence_that_agrees_with_its_table() {
     let mut golden = String::new();
     let slips: Vec<Regex> = SLIPS.iter().map(|slip| Regex::new(slip).unwrap()).collect();
     for builtin in BUILTIN {
@@ -236,7 +236,7 @@ pub fn are_those_of_the_golden_file(all: &str, name: &str) {
 }
 
 #[test]
-fn several_loads_are_answered_each_by_itself_and_never_averaged() {
+fn several_loads_are_answered_separately_and_never_averaged() {
     let world = World::new();
     let mut lines = "condition,trial,sample,metric,value\n".to_owned();
     for (load, base, effect) in [("range", 1000.0, 0.964), ("point", 20000.0, 1.0)] {

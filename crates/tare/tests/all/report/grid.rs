@@ -24,7 +24,7 @@ fn csv(path: &Path) {
 }
 
 #[test]
-fn clients_by_servers_are_a_table_with_intervals_in_terminal_page_and_json() {
+fn client_and_server_locations_form_a_table_in_terminal_page_and_json() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("grid.csv");
     csv(&file);

@@ -31,7 +31,7 @@ fn stepped(at: usize, runs: usize, to: f64) -> Vec<f64> {
 }
 
 #[test]
-fn a_step_of_two_percent_is_named_with_its_runs_and_fails_the_gate() {
+fn a_step_of_two_percent_is_reported_with_its_runs_and_fails_the_gate() {
     let dir = tempfile::tempdir().unwrap();
     let mut levels = stepped(18, 30, 980.0);
     levels[7] = 700.0;
@@ -64,7 +64,7 @@ fn a_step_of_two_percent_is_named_with_its_runs_and_fails_the_gate() {
 }
 
 #[test]
-fn what_is_not_there_is_a_wrong_use_and_few_runs_say_so() {
+fn missing_results_and_names_are_usage_errors_and_too_few_runs_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let (code, _, err) = tare(&["history", path(dir.path())]);
     assert!(code == 2 && err.contains("this folder contains no results"), "{code} {err}");
@@ -78,7 +78,7 @@ fn what_is_not_there_is_a_wrong_use_and_few_runs_say_so() {
 }
 
 #[test]
-fn a_slow_drift_is_reported_where_no_run_steps() {
+fn a_slow_drift_without_a_step_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let levels: Vec<f64> = (0..40).map(|run| 1000.0 - 1.2 * f64::from(run)).collect();
     runs_of(dir.path(), &levels);
@@ -92,7 +92,7 @@ fn a_slow_drift_is_reported_where_no_run_steps() {
 
 /// Results directories like those of `tare run`, with names whose order differs from their times.
 #[test]
-fn a_kernel_that_changed_with_the_step_is_named() {
+fn a_kernel_change_at_the_step_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let mut noise = Noise::new(5);
     for run in 0..16 {
@@ -136,7 +136,7 @@ fn a_kernel_that_changed_with_the_step_is_named() {
 }
 
 #[test]
-fn commits_stand_with_the_change_and_the_lines_are_drawn() {
+fn a_change_is_reported_with_its_commits_and_the_history_is_drawn() {
     let dir = tempfile::tempdir().unwrap();
     let runs = dir.path().join("nightly");
     fs::create_dir(&runs).unwrap();
@@ -162,7 +162,7 @@ fn commits_stand_with_the_change_and_the_lines_are_drawn() {
 }
 
 #[test]
-fn more_lines_than_can_be_looked_at_are_refused_with_the_limit() {
+fn too_many_history_lines_are_refused_with_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let rows: String = (1..=501).map(|condition| format!("c{condition},0,0,tps,{condition}\n")).collect();
     let text = format!("condition,trial,sample,metric,value\n{rows}");
@@ -173,7 +173,7 @@ fn more_lines_than_can_be_looked_at_are_refused_with_the_limit() {
 }
 
 #[test]
-fn more_runs_than_can_be_compared_are_refused_with_the_limit() {
+fn too_many_history_runs_are_refused_with_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     (0..2_001).for_each(|run| fs::write(dir.path().join(format!("{run}.csv")), "").unwrap());
     let (code, _, err) = tare(&["history", path(dir.path())]);

@@ -13,7 +13,7 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn a_name_is_no_command_to_a_terminal_or_ci_system_and_breaks_no_format() {
+fn a_hostile_name_in_results_cannot_control_a_terminal_or_ci_system() {
     let world = World::new();
     let mut csv = "condition,trial,sample,metric,value\n".to_owned();
     for (condition, metric) in NAMES {
@@ -47,7 +47,7 @@ fn a_name_is_no_command_to_a_terminal_or_ci_system_and_breaks_no_format() {
 
 /// All output without colours uses one function: a machine's processor name stands for all other foreign names.
 #[test]
-fn a_machine_that_others_describe_steers_no_terminal() {
+fn a_foreign_machine_description_cannot_control_the_terminal() {
     let world = World::new();
     let xml = world.path("machine.xml");
     let made = Command::new("lstopo").args(["--force", "-i", "package:1 pu:2"]).arg(&xml).status();
@@ -63,7 +63,7 @@ fn a_machine_that_others_describe_steers_no_terminal() {
 
 /// A shell expands patterns to file names, and a name that begins with `--` is taken for an unknown option.
 #[test]
-fn the_name_of_a_file_that_is_taken_for_an_option_steers_no_terminal() {
+fn a_hostile_file_name_taken_for_an_option_cannot_control_the_terminal() {
     let world = World::new();
     for coloured in ["0", "1"] {
         let mut tare = world.tare(&["show", "--\u{1b}]0;evil\u{7}\u{202e}\n::stop-commands::x"]);

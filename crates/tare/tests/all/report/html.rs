@@ -17,7 +17,7 @@ fn report_of(study: &fake::Study) -> String {
 }
 
 #[test]
-fn every_outside_string_is_escaped() {
+fn every_foreign_string_in_the_report_is_escaped() {
     const EVIL: &str = "<script>alert(1)</script>\"'&";
     let dir = fake::dir(&fake::bimodal());
     // In every string of the records, so that the names of conditions still match.
@@ -65,7 +65,7 @@ fn poison(value: serde_json::Value, evil: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_thousand_trials_stay_under_a_megabyte() {
+fn a_report_of_a_thousand_trials_is_smaller_than_a_megabyte() {
     let mut study = fake::eight();
     study.name = "thousand";
     study.trials = 125;
@@ -75,7 +75,7 @@ fn a_thousand_trials_stay_under_a_megabyte() {
 }
 
 #[test]
-fn trials_that_count_although_disturbed_are_hollow() {
+fn disturbed_trials_that_count_are_drawn_as_hollow_dots() {
     let dir = fake::dir(&fake::eight());
     fake::disturb(dir.path(), &|trial| trial < 7, 1.0);
     // Two queries next to throughput, each with a row of dots per condition.
@@ -101,7 +101,7 @@ fn trials_that_count_although_disturbed_are_hollow() {
 }
 
 #[test]
-fn a_report_of_a_csv_and_of_nothing_is_still_a_report() {
+fn a_report_can_be_made_from_a_csv_file_and_from_no_trials() {
     let results = fake::csv("a,0,0,tps,10\na,1,0,tps,11\nb,0,0,tps,12\n");
     let text = tare_report::html::render(&results, &tare_findings::summarize(&results));
     assert!(text.contains("order in the file") && text.contains("does not describe the machine"));
@@ -111,7 +111,7 @@ fn a_report_of_a_csv_and_of_nothing_is_still_a_report() {
 }
 
 #[test]
-fn drawings_show_both_sides_and_tables_have_heads() {
+fn machine_drawings_show_clients_and_servers_and_tables_have_headers() {
     let text = report_of(&fake::bimodal());
     // Two modes of the floating condition, and one drawing for each of the others.
     assert_eq!(text.matches("<svg class=\"machine\"").count(), 4);
@@ -128,7 +128,7 @@ fn drawings_show_both_sides_and_tables_have_heads() {
 }
 
 #[test]
-fn the_page_says_what_makes_up_the_difference_of_its_fastest_and_its_slowest_condition() {
+fn the_report_explains_the_difference_between_the_fastest_and_slowest_condition() {
     let results = fake::results(&fake::bimodal());
     let side = |name| Side { results: &results, condition: Some(name) };
     let found = why(side("placement=same-pu"), side("placement=other-node")).unwrap();
@@ -145,7 +145,7 @@ fn the_page_says_what_makes_up_the_difference_of_its_fastest_and_its_slowest_con
 }
 
 #[test]
-fn the_page_compares_no_conditions_that_are_not_shown_to_differ() {
+fn the_report_does_not_explain_conditions_without_a_shown_difference() {
     let mut study = fake::bimodal();
     study.conditions.truncate(1);
     study.conditions.push(fake::Fake { name: "placement=again", ..fake::bimodal().conditions.remove(0) });
@@ -155,7 +155,7 @@ fn the_page_compares_no_conditions_that_are_not_shown_to_differ() {
 }
 
 #[test]
-fn nothing_is_loaded_from_anywhere() {
+fn the_report_loads_nothing_from_outside() {
     for study in [fake::bimodal(), fake::eight()] {
         let text = report_of(&study);
         assert!(!text.contains("http://") && !text.contains("https://"), "a network address");
@@ -167,7 +167,7 @@ fn nothing_is_loaded_from_anywhere() {
 }
 
 #[test]
-fn a_paired_comparison_begins_with_its_verdict_on_its_own_metric() {
+fn the_report_of_a_paired_comparison_begins_with_the_verdict_on_its_metric() {
     let side = |name, tps: f64, cpus| fake::Fake { name, tps: vec![tps], between: 0.01, cpus: vec![cpus] };
     let conditions =
         vec![side("side=a build=old", 20_000.0, [0, 0, 2, 2]), side("side=b build=new", 16_000.0, [0, 0, 2, 2])];

@@ -59,7 +59,7 @@ fn the_percentile_of_a_trial_is_that_of_all_its_transactions() {
 }
 
 #[test]
-fn results_without_histograms_and_a_damaged_one_mean_what_they_did() {
+fn missing_or_damaged_histograms_fall_back_to_the_mean_of_sample_percentiles() {
     let dir = tempfile::tempdir().unwrap();
     with_histograms(dir.path());
     let p99 = |dir: &Path| {
@@ -78,7 +78,7 @@ fn results_without_histograms_and_a_damaged_one_mean_what_they_did() {
 }
 
 #[test]
-fn the_page_draws_how_long_transactions_took() {
+fn the_report_draws_the_latency_distribution_of_transactions() {
     let page = page();
     assert!(page.contains("Latency of transactions") && page.contains("Latency of transactions by percentile"));
     assert!(page.contains("<summary>pay</summary>") && page.contains("placement=same-pu: 99% took no longer than 1."));

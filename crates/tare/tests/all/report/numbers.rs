@@ -10,7 +10,7 @@ fn summary_of(study: &fake::Study) -> Told {
 }
 
 #[test]
-fn the_reading_is_careful() {
+fn the_answer_claims_nothing_that_the_trials_do_not_show() {
     let clear = summary_of(&fake::bimodal()).answer;
     assert_eq!(clear.text, "placement moved throughput 5.0x: 65.4 k/s at same-pu, 13.0 k/s at other-node.");
     assert!(clear.details[0].starts_with("95% interval 4.9x to 5.1x for all pairs together; "), "{clear:?}");
@@ -40,7 +40,7 @@ fn the_reading_is_careful() {
 }
 
 #[test]
-fn a_scalability_law_comes_back() {
+fn a_known_scalability_law_is_recovered_from_its_points() {
     let mut noise = Noise::new(3);
     let mut rows = String::new();
     for n in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0] {
@@ -58,7 +58,7 @@ fn a_scalability_law_comes_back() {
 }
 
 #[test]
-fn results_without_a_usable_trial_say_so() {
+fn results_without_a_usable_trial_are_reported_as_such() {
     let mut study = fake::bimodal();
     study.missing = 30;
     let summary = summary_of(&study);
@@ -70,7 +70,7 @@ fn results_without_a_usable_trial_say_so() {
 
 /// `--resume` makes no more attempts than the study allows.
 #[test]
-fn trials_that_failed_in_every_attempt_get_no_advice_that_does_nothing() {
+fn trials_without_attempts_left_are_not_advised_to_be_resumed() {
     let mut study = fake::bimodal();
     study.missing = 1;
     let mut results = fake::results(&study);

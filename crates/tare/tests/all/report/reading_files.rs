@@ -21,7 +21,7 @@ fn malformed(result: Result<tare_results::Results, ReadError>) -> (usize, usize,
 }
 
 #[test]
-fn a_damaged_line_is_named_and_set_aside_and_the_rest_is_read() {
+fn a_damaged_line_is_reported_and_skipped_and_the_rest_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let records = fake::write(&fake::bimodal(), dir.path());
     let path = dir.path().join("trials.jsonl");
@@ -41,7 +41,7 @@ fn a_damaged_line_is_named_and_set_aside_and_the_rest_is_read() {
 }
 
 #[test]
-fn a_record_that_is_there_twice_or_was_never_planned_is_said_and_not_analysed() {
+fn a_duplicate_or_unplanned_record_is_reported_and_not_analysed() {
     let dir = tempfile::tempdir().unwrap();
     let records = fake::write(&fake::bimodal(), dir.path());
     let path = dir.path().join("trials.jsonl");
@@ -84,7 +84,7 @@ fn a_newer_schema_is_refused_with_both_numbers() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_or_unreadable_results_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     assert!(matches!(open(dir.path()), Err(ReadError::NotResults { .. })));
     assert!(matches!(open(&dir.path().join("nowhere")), Err(ReadError::Io { .. })));

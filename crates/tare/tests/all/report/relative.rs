@@ -31,7 +31,7 @@ fn of_loads(world: &World, factor: &str, loads: &[(&str, f64)]) -> String {
 }
 
 #[test]
-fn builds_by_loads_are_one_table_in_every_output() {
+fn every_output_contains_the_table_of_builds_by_loads() {
     for factor in ["build", "option.x"] {
         let world = World::new();
         let values = written(&world, factor);
@@ -72,7 +72,7 @@ fn builds_by_loads_are_one_table_in_every_output() {
 }
 
 #[test]
-fn of_many_loads_the_answer_is_how_many_moved_and_each_group_has_its_mean() {
+fn for_many_loads_the_answer_counts_the_moved_ones_and_each_group_has_its_mean() {
     let world = World::new();
     let names = ["insert", "delete", "update_index", "write_only", "point_select", "select_random_points", "own"];
     let gains = [0.8, 0.9, 0.9, 0.9, 1.0, 1.2, 1.0];
@@ -125,7 +125,7 @@ fn costs_of_builds_fit_a_terminal_of_80_columns() {
 }
 
 #[test]
-fn loads_with_nothing_to_compare_them_under_are_not_compared_with_each_other() {
+fn loads_without_a_compared_factor_are_not_compared_with_each_other() {
     let world = World::new();
     let mut lines = String::from("condition,trial,sample,metric,value\n");
     for (trial, (load, tps)) in [("scan", 12.0), ("point", 45_000.0), ("insert", 9_000.0)].into_iter().enumerate() {

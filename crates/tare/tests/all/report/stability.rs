@@ -18,7 +18,7 @@ fn show(rows: &str) -> serde_json::Value {
 }
 
 #[test]
-fn the_articles_columns_are_the_range_over_the_best_trial_averaged_and_largest_over_queries() {
+fn the_spread_columns_are_the_average_and_largest_range_over_queries() {
     // Trial means 10, 11 and 10.5 of q1: 10%. 20, 21, 20 of q2: 5%.
     let rows: String = [("query_s_q1", [10.0, 11.0, 10.5]), ("query_s_q2", [20.0, 21.0, 20.0])]
         .iter()
@@ -58,7 +58,7 @@ fn design(conditions: &[(&str, f64, f64)], queries: usize, trials: usize, seed: 
 }
 
 #[test]
-fn a_factor_of_three_levels_beside_one_of_two_has_its_effects_each_against_the_first() {
+fn each_level_of_a_three_level_factor_is_compared_with_the_first_level() {
     let conditions = [
         ("allocator=system aslr=on", 1.0, 0.03),
         ("allocator=system aslr=off", 1.0, 0.01),
@@ -101,7 +101,7 @@ fn a_factor_of_three_levels_beside_one_of_two_has_its_effects_each_against_the_f
 }
 
 #[test]
-fn one_factor_at_a_time_is_compared_with_the_base() {
+fn in_a_one_at_a_time_design_each_change_is_compared_with_the_base() {
     let conditions = [
         ("aslr=on allocator=system governor=as-found", 1.0, 0.04),
         ("aslr=off allocator=system governor=as-found", 1.0, 0.01),
@@ -121,7 +121,7 @@ fn one_factor_at_a_time_is_compared_with_the_base() {
 }
 
 #[test]
-fn factors_that_always_change_together_are_not_told_apart() {
+fn factors_that_always_change_together_are_reported_as_one() {
     let conditions =
         [("placement=default aslr=on preload=off", 1.0, 0.05), ("placement=bound aslr=off preload=on", 1.0, 0.01)];
     let summary = summary_of_csv(&design(&conditions, 4, 20, 7));
@@ -139,7 +139,7 @@ fn factors_that_always_change_together_are_not_told_apart() {
 }
 
 #[test]
-fn a_recorded_covariate_that_moves_the_trials_is_named_and_an_idle_one_is_not() {
+fn a_covariate_that_explains_the_trials_is_reported_and_an_unrelated_one_is_not() {
     for planted in [true, false] {
         let dir = fake::dir(&fake::eight());
         let mut noise = Noise::new(9);
@@ -191,7 +191,7 @@ fn article() -> String {
 }
 
 #[test]
-fn the_report_shows_every_query_its_spread_and_its_factors() {
+fn the_report_shows_the_spread_and_the_factors_of_every_query() {
     let results = fake::csv(&article());
     let summary = summarize(&results);
     let text = tare_report::html::render(&results, &summary);

@@ -66,7 +66,7 @@ fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
 
 /// Modes are drawn without a bar of their mean, and are described once below the table.
 #[test]
-fn modes_have_no_bar_of_a_mean_and_are_said_once() {
+fn modes_are_drawn_without_a_mean_bar_and_described_once() {
     let results = fake::results(&fake::bimodal());
     let summary = summarize(&results);
     let page = tare_report::html::render(&results, &summary);
@@ -84,7 +84,7 @@ fn eight_conditions_on_a_terminal() {
 
 /// The answer shows a few further metrics of a few conditions, and says how to see the others.
 #[test]
-fn other_metrics_are_few_but_with_all() {
+fn few_other_metrics_are_shown_without_the_option_all() {
     let of = |study: &fake::Study, all: bool| {
         let results = fake::results(study);
         one_line(&terminal::show(&results, &summarize(&results), Style { all, ..PLAIN }))
@@ -104,7 +104,7 @@ fn other_metrics_are_few_but_with_all() {
 }
 
 #[test]
-fn every_table_compares_the_same_level_with_the_other_one() {
+fn every_table_compares_levels_in_the_same_direction() {
     let mut study = fake::eight();
     for condition in &mut study.conditions {
         condition.between = if condition.name.contains("aslr=off") { 0.03 } else { 0.005 };
@@ -154,7 +154,7 @@ fn a_comparison_on_a_terminal() {
 
 /// Two trials per side that lie far apart: an interval from a hundredth to a hundredfold is not worth printing.
 #[test]
-fn an_interval_of_a_ratio_that_says_nothing_is_not_printed() {
+fn a_uselessly_wide_interval_of_a_ratio_is_not_printed() {
     let results = fake::csv("p=a,0,0,tps,10\np=a,1,0,tps,1000\np=b,0,0,tps,900\np=b,1,0,tps,20\n");
     let side = |condition| Side { results: &results, condition: Some(condition) };
     let options = Options { min_effect: 0.01, fail_if_slower: None, judged: Vec::new() };
@@ -166,7 +166,7 @@ fn an_interval_of_a_ratio_that_says_nothing_is_not_printed() {
 }
 
 #[test]
-fn servers_that_ran_already_are_compared_in_one_study_by_their_sockets() {
+fn advice_for_running_servers_is_to_compare_their_sockets_in_one_study() {
     let mut study = fake::bimodal();
     study.conditions.truncate(1);
     study.bad.clear();
@@ -191,7 +191,7 @@ fn servers_that_ran_already_are_compared_in_one_study_by_their_sockets() {
 }
 
 #[test]
-fn two_levels_of_one_study_get_no_advice_to_measure_both_in_one() {
+fn levels_of_one_study_get_no_advice_to_measure_them_in_one_study() {
     let mut results = fake::results(&fake::bimodal());
     results.trials.iter_mut().for_each(|trial| trial.reason = Some("stress (77) took 76% of CPU 2".to_owned()));
     let side = |condition| Side { results: &results, condition: Some(condition) };
@@ -207,7 +207,7 @@ fn two_levels_of_one_study_get_no_advice_to_measure_both_in_one() {
 
 /// The load of the machine differs every time, and one sample per trial says nothing about the spread of samples.
 #[test]
-fn the_load_of_the_machine_is_no_difference_and_one_sample_has_no_spread() {
+fn the_load_average_is_no_difference_and_a_single_sample_has_no_spread() {
     let mut study = fake::eight();
     study.conditions.truncate(1);
     study.samples = 1;
@@ -258,7 +258,7 @@ fn long_shown(style: Style, levels: usize) -> String {
 }
 
 #[test]
-fn tables_have_a_column_a_factor_fit_the_terminal_and_break_no_name() {
+fn tables_have_a_column_per_factor_fit_the_terminal_and_break_no_name() {
     for width in [70, 100, 160] {
         let text = long_shown(Style { width: Some(width), all: true, ..PLAIN }, 12);
         let headed = |line: &&str| line.starts_with("buffer_pool_instances") && line.contains("placement");
@@ -274,7 +274,7 @@ fn tables_have_a_column_a_factor_fit_the_terminal_and_break_no_name() {
 }
 
 #[test]
-fn a_long_study_is_a_screen_unless_all_is_asked_for() {
+fn a_long_study_is_shortened_unless_all_rows_are_requested() {
     let text = long_shown(PLAIN, 120);
     let lines = text.lines().count();
     assert!(lines < 120 && text.contains("98 rows between them: tare show RESULTS --all"), "{lines} lines\n{text}");
@@ -283,7 +283,7 @@ fn a_long_study_is_a_screen_unless_all_is_asked_for() {
 }
 
 #[test]
-fn a_narrow_terminal_has_whole_words_and_no_line_too_long() {
+fn output_on_a_narrow_terminal_has_whole_words_and_no_overlong_line() {
     let results = fake::results(&fake::bimodal());
     let summary = summarize(&results);
     let mut long = fake::bimodal();

@@ -32,7 +32,7 @@ fn held(document: &Value, name: &str) {
 }
 
 #[test]
-fn every_document_is_of_the_schema_that_it_names() {
+fn every_json_document_conforms_to_the_schema_that_it_names() {
     let world = World::new();
     let lines: String = [("a", 100.0), ("b", 90.0), ("c", 80.0)]
         .iter()
@@ -88,7 +88,7 @@ fn every_document_is_of_the_schema_that_it_names() {
 }
 
 #[test]
-fn runs_that_begin_in_one_second_have_two_names_and_one_waits_for_the_other() {
+fn runs_started_in_one_second_get_distinct_names_and_wait_for_each_other() {
     let world = World::new();
     let words = ["run", "--command", "sleep 0.3", "--runs", "2", "--wait"];
     let mut runs = [world.begin(&words), world.begin(&words)];

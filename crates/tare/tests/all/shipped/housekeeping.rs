@@ -3,7 +3,7 @@
 use crate::support::{World, json, names, script};
 
 #[test]
-fn clean_removes_prepared_data_and_keeps_results_and_whatever_is_not_ours() {
+fn clean_removes_prepared_data_and_keeps_unnamed_results_and_foreign_files() {
     let world = World::new();
     let short = ["--set", "factors.placement=float", "--set", "sampling.trials=1", "--set", "sampling.sample_s=0.1"];
     for name in ["tare-results/kept", "tare-results/named", "elsewhere"] {
@@ -30,7 +30,7 @@ fn clean_removes_prepared_data_and_keeps_results_and_whatever_is_not_ours() {
 }
 
 #[test]
-fn setup_says_what_is_here_and_what_would_install_the_rest_and_changes_nothing() {
+fn setup_reports_installed_programs_and_how_to_install_the_rest_without_changes() {
     let world = World::new();
     let told = json(&world.exits(0, &["setup", "--json"]).0)["programs"].clone();
     let of = |name: &str| told.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap().clone();
@@ -48,7 +48,7 @@ fn setup_says_what_is_here_and_what_would_install_the_rest_and_changes_nothing()
 }
 
 #[test]
-fn setup_says_what_brings_the_symbols_of_the_servers_and_runs_it_where_apt_knows_the_package() {
+fn setup_reports_how_to_get_server_symbols_and_installs_a_package_known_to_apt() {
     let world = World::new();
     let fake = world.path("bin");
     std::fs::create_dir(&fake).unwrap();
@@ -88,7 +88,7 @@ fn setup_says_what_brings_the_symbols_of_the_servers_and_runs_it_where_apt_knows
 }
 
 #[test]
-fn what_a_server_of_debug_symbols_sends_has_an_end() {
+fn downloads_of_debug_symbols_are_limited_in_size_and_time() {
     let world = World::new();
     let fake = world.path("bin");
     std::fs::create_dir(&fake).unwrap();
@@ -107,7 +107,7 @@ fn what_a_server_of_debug_symbols_sends_has_an_end() {
 }
 
 #[test]
-fn the_doctor_begins_with_what_is_missing_for_what() {
+fn the_doctor_begins_with_missing_programs_and_their_purpose() {
     let world = World::new();
     let out = world.tare(&["doctor", "--spin", "0.01"]).env("PATH", "/nowhere").output().unwrap();
     let text = String::from_utf8_lossy(&out.stdout).into_owned();

@@ -11,7 +11,7 @@ fn run(program: &str, args: &[&str]) -> Output {
 }
 
 #[test]
-fn what_is_installed_under_a_prefix_is_found_and_works_also_over_an_earlier_one() {
+fn an_installation_under_a_prefix_works_and_can_be_repeated() {
     let scratch = tempfile::TempDir::new().unwrap();
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let prefix = scratch.path().join("my prefix");
@@ -52,7 +52,7 @@ fn what_is_installed_under_a_prefix_is_found_and_works_also_over_an_earlier_one(
 }
 
 #[test]
-fn what_a_package_unpacks_runs_and_explains_itself() {
+fn the_program_of_the_debian_package_runs_and_has_its_documentation() {
     let scratch = tempfile::TempDir::new().unwrap();
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let out = scratch.path().to_str().unwrap();

@@ -18,7 +18,7 @@ fn ab(world: &World, code: i32, a: &str, b: &str, more: &[&str]) -> (Value, Stri
 }
 
 #[test]
-fn a_command_with_a_dialled_slowdown_is_slower_and_exits_with_1() {
+fn a_command_with_a_known_slowdown_is_slower_and_exits_with_1() {
     let world = World::new();
     let (a, b) = ("command=sleep 0.10", "command=sleep 0.15");
     let (found, err) = ab(&world, 1, a, b, &["--budget", "2min", "--minimum-effect", "10%", "--seed", "5"]);
@@ -42,7 +42,7 @@ fn a_command_with_a_dialled_slowdown_is_slower_and_exits_with_1() {
 }
 
 #[test]
-fn on_a_busy_machine_a_slowdown_is_found_from_pairs_that_count_as_disturbed() {
+fn a_slowdown_on_a_busy_machine_is_found_from_disturbed_pairs() {
     let world = World::new();
     let _busy = busy();
     let all = ["ab", "--json", "--out", "results", "--a", "command=sleep 0.3", "--b", "command=sleep 0.6"];
@@ -63,7 +63,7 @@ fn words(found: &Value) -> usize {
 }
 
 #[test]
-fn sides_that_set_the_same_are_said_before_anything_is_measured() {
+fn sides_with_identical_settings_are_reported_before_anything_is_measured() {
     let world = World::new();
     let said = |a: &str, b: &str| {
         let all = ["ab", "--dry-run", "--engine", "sqlite", "--a", a, "--b", b];
@@ -115,7 +115,7 @@ const FIGURES: [&str; 4] = [
 ];
 
 #[test]
-fn what_the_second_place_does_is_no_change_and_is_said_and_no_side_has_a_stack_of_its_own() {
+fn the_effect_of_running_second_is_reported_as_no_change_and_environment_sizes_vary() {
     let world = World::new();
     let side = format!("{} 100000 100000 5", figures(&world));
     let more = [&FIGURES[..], &["--minimum-effect", "2%", "--seed", "5"]].concat();
@@ -132,7 +132,7 @@ fn what_the_second_place_does_is_no_change_and_is_said_and_no_side_has_a_stack_o
 }
 
 #[test]
-fn nothing_is_claimed_where_a_named_control_moves_with_the_sides() {
+fn nothing_is_claimed_if_a_named_control_differs_between_the_sides() {
     let world = World::new();
     let program = figures(&world);
     let a = format!("{program} 100000 100000 0");
@@ -147,7 +147,7 @@ fn nothing_is_claimed_where_a_named_control_moves_with_the_sides() {
 }
 
 #[test]
-fn a_budget_that_is_spent_leaves_it_undecided_with_numbers() {
+fn a_spent_budget_leaves_a_comparison_undecided_with_its_figures() {
     // Uniform from 0.1 to 0.5 s: a few pairs cannot show 1%. One comparison in fifty is decided by chance.
     let world = World::new();
     let side = "command=bash -c 'sleep 0.$((RANDOM % 40 + 10))'";
@@ -176,7 +176,7 @@ fn a_budget_that_is_spent_leaves_it_undecided_with_numbers() {
 }
 
 #[test]
-fn an_interrupted_comparison_shows_what_it_has_and_goes_on_by_the_same_rule() {
+fn an_interrupted_comparison_reports_its_state_and_resumes_by_the_same_rule() {
     let world = World::new();
     let side = "command=sleep 0.25";
     let results = world.path("results");
@@ -208,7 +208,7 @@ fn an_interrupted_comparison_shows_what_it_has_and_goes_on_by_the_same_rule() {
 }
 
 #[test]
-fn failing_trials_end_it_and_sides_that_are_none_are_refused() {
+fn failing_trials_end_a_comparison_and_invalid_sides_are_refused() {
     let world = World::new();
     let (out, err) = world.exits(4, &["ab", "--a", "command=false", "--b", "command=false"]);
     assert!(!err.is_empty(), "{out}");
@@ -221,7 +221,7 @@ fn failing_trials_end_it_and_sides_that_are_none_are_refused() {
 }
 
 #[test]
-fn a_program_that_is_written_as_no_side_or_cannot_be_started_gets_the_word_that_is_missing() {
+fn an_invalid_side_or_program_is_refused_with_the_word_that_is_missing() {
     let world = World::new();
     std::fs::write(world.path("my prog"), "#!/bin/sh\n").unwrap();
     for (side, code, said) in [
@@ -249,7 +249,7 @@ fn restarted(results: &std::path::Path) {
 }
 
 #[test]
-fn a_verdict_over_sessions_takes_all_of_them_and_a_restart_makes_another_one() {
+fn a_verdict_over_sessions_needs_all_of_them_and_counts_reboots() {
     let world = World::new();
     let (a, b) = ("command=sleep 0.02", "command=sleep 0.20");
     let (found, err) = ab(&world, 5, a, b, &["--sessions", "5", "--budget", "10s", "--seed", "7"]);
@@ -276,7 +276,7 @@ fn a_verdict_over_sessions_takes_all_of_them_and_a_restart_makes_another_one() {
 }
 
 #[test]
-fn a_study_that_decides_is_run_as_ab_and_leaves_a_picture() {
+fn a_study_with_a_decide_section_runs_as_ab_and_writes_a_chart() {
     let world = World::new();
     let study = "name = \"s\"\n[workload]\nname = \"command\"\ncommand = \"true\"\nwarmup_s = 0\n[sampling]\nsamples = 1\n\
                  warmup_s = 0\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n[decide]\na = \"command=sleep 0.02\"\n\
@@ -301,7 +301,7 @@ fn a_study_that_decides_is_run_as_ab_and_leaves_a_picture() {
 }
 
 #[test]
-fn named_builds_have_the_probes_as_controls_by_tare_run_as_by_tare_ab() {
+fn named_builds_have_the_probes_as_controls_in_both_run_and_ab() {
     let world = World::new();
     let study = world.study(
         "name = \"s\"\n[workload]\nname = \"point_select\"\nrows = 1000\n[sampling]\nwarmup_s = 0.05\nsample_s = 0.2\n\
@@ -318,7 +318,7 @@ fn named_builds_have_the_probes_as_controls_by_tare_run_as_by_tare_ab() {
 }
 
 #[test]
-fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
+fn a_certificate_of_a_side_against_itself_is_shown_with_every_verdict() {
     let world = World::new();
     let side = "command=sleep 0.02";
     let relinked = ["--relinked", "command=sleep 0.021"];
@@ -352,7 +352,7 @@ fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
 }
 
 #[test]
-fn both_sides_of_a_duet_are_measured_at_the_same_time_on_halves_that_are_exchanged() {
+fn both_sides_of_a_duet_run_at_the_same_time_on_swapped_halves_of_the_machine() {
     let world = World::new();
     let plan = |topology: &str| {
         let all = ["ab", "--duet", "--dry-run", "--json", "--topology", topology, "--a", "aslr=off", "--b", "aslr=off"];
@@ -455,7 +455,7 @@ pub(super) fn take_turns(a: &Value, b: &Value, sample_s: f64) {
 
 /// The server of one side dies, or its rows vanish: the other side's trial ends, and later pairs are measured.
 #[test]
-fn a_server_that_dies_or_answers_without_rows_in_a_turn_costs_its_pair_alone() {
+fn a_server_that_dies_or_loses_its_rows_in_a_turn_costs_only_its_pair() {
     let dies = |world: &World| {
         let servers = || {
             let all = world.processes().into_iter();

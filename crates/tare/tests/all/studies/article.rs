@@ -150,7 +150,7 @@ fn gigabytes(document: &Value, need: &str) -> f64 {
 }
 
 #[test]
-fn article_a_is_its_grid_of_vcpus_at_34_gb() {
+fn the_plan_of_article_a_is_its_vcpu_grid_with_34_gb_of_data() {
     let document = plan("mind-your-core", "package:2 node:1 core:6 pu:2", A);
     // Synthetic PUs have the numbers of the article's vCPUs: two per core, node by node.
     let places: Vec<(String, String)> = document["conditions"]
@@ -183,7 +183,7 @@ fn article_a_is_its_grid_of_vcpus_at_34_gb() {
 }
 
 #[test]
-fn article_b_is_eight_combinations_of_ten_test_runs() {
+fn the_plan_of_article_b_has_eight_conditions_of_ten_trials() {
     let document = plan("single-thread-stability", "package:2 node:1 core:8 pu:2", B);
     assert_eq!(document["trials"], 8 * 10);
     assert_eq!(document["samples"], 8 * 10 * 10);
@@ -201,7 +201,7 @@ fn article_b_is_eight_combinations_of_ten_test_runs() {
 }
 
 #[test]
-fn article_c_is_eight_strategies_on_16_gb_of_blocks() {
+fn the_plan_of_article_c_has_eight_strategies_on_16_gb_of_blocks() {
     let document = plan("global-counters", "package:2 node:1 core:6 pu:2", C);
     assert_eq!(document["trials"], 8 * 9);
     assert!((16.0..32.0).contains(&gigabytes(&document, "memory_bytes")), "{}", document["needs"]);
@@ -209,7 +209,7 @@ fn article_c_is_eight_strategies_on_16_gb_of_blocks() {
 }
 
 #[test]
-fn article_d_leaves_four_pus_of_each_node_to_the_clients() {
+fn the_plan_of_article_d_gives_clients_four_logical_cpus_of_each_node() {
     let document = plan("numa-scaling", "node:4 core:32 pu:1", D);
     assert_eq!(document["trials"], 5 * 2 * 3 * 11 * 4);
     let conditions = document["conditions"].as_array().unwrap();
@@ -222,7 +222,7 @@ fn article_d_leaves_four_pus_of_each_node_to_the_clients() {
 }
 
 #[test]
-fn what_does_not_fit_is_said_and_not_begun() {
+fn a_study_that_exceeds_memory_or_disk_is_refused_before_it_begins() {
     let world = World::new();
     // The description limits the memory of the machine.
     let machine = "package:2 node:1(memory=4294967296) core:6 pu:2";
@@ -237,7 +237,7 @@ fn what_does_not_fit_is_said_and_not_begun() {
 }
 
 #[test]
-fn what_a_machine_lacks_is_left_out_where_possible_with_its_reason() {
+fn settings_that_the_machine_lacks_are_omitted_with_the_reason_if_allowed() {
     let world = World::new();
     // A machine without any setting.
     std::fs::create_dir(world.path("bare")).unwrap();

@@ -5,7 +5,7 @@ use crate::support::{World, json, one_line, script};
 use tare_engine::{Engine, Mariadb};
 
 #[test]
-fn a_count_that_cannot_be_is_refused_as_the_option_that_said_it() {
+fn an_invalid_count_is_refused_with_the_option_that_set_it() {
     let world = World::new();
     for option in ["--trials", "--samples"] {
         let output = world.tare(&["run", option, "0", "--dry-run"]).output().unwrap();
@@ -16,7 +16,7 @@ fn a_count_that_cannot_be_is_refused_as_the_option_that_said_it() {
 }
 
 #[test]
-fn a_command_that_is_none_gets_no_far_suggestion() {
+fn an_unknown_command_gets_no_far_fetched_suggestion() {
     let world = World::new();
     let (_, err) = world.exits(2, &["metrics"]);
     assert!(err.contains("'metrics'") && !err.contains("completions") && !err.contains("\n\n\n"), "{err}");
@@ -29,7 +29,7 @@ fn a_command_that_is_none_gets_no_far_suggestion() {
 
 /// Errors of clap have the same form as all other errors.
 #[test]
-fn a_command_line_that_is_none_is_answered_as_a_wrong_study_is() {
+fn command_line_errors_have_the_same_form_as_study_errors() {
     let world = World::new();
     for (words, said) in [
         (
@@ -59,7 +59,7 @@ fn a_command_line_that_is_none_is_answered_as_a_wrong_study_is() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_said_before_any_trial() {
+fn a_missing_program_is_reported_before_any_trial() {
     let world = World::new();
     let (_, err) = world.exits(3, &["run", "--command", "/nonexistent/prog --fast", "--runs", "3", "--out", "none"]);
     assert!(err.contains("there is no program /nonexistent/prog") && !err.contains("trial 0"), "{err}");
@@ -73,7 +73,7 @@ fn a_program_that_is_not_there_is_said_before_any_trial() {
 }
 
 #[test]
-fn keys_are_a_document_too() {
+fn study_keys_are_available_as_a_json_document() {
     let (out, _) = World::new().exits(0, &["studies", "--keys", "--json"]);
     let document = json(&out);
     assert_eq!((&document["schema"], &document["version"]), (&"tare-keys".into(), &1.into()));
@@ -85,7 +85,7 @@ fn keys_are_a_document_too() {
 }
 
 #[test]
-fn a_client_is_refused_where_a_server_is_named() {
+fn a_client_program_is_refused_where_a_server_is_expected() {
     let world = World::new();
     let (_, err) = world.exits(2, &["run", "--engine", "mariadb", "--binary", "/usr/bin/mariadb", "--dry-run"]);
     assert!(err.contains("/usr/bin/mariadb: is a client, not a server"), "{err}");
@@ -138,7 +138,7 @@ fn an_option_that_one_of_two_builds_lacks_is_said_with_that_build() {
 }
 
 #[test]
-fn a_wrong_name_of_an_option_or_of_a_file_gets_the_nearest_right_one() {
+fn a_misspelled_option_or_file_is_refused_with_the_nearest_name() {
     let world = World::new();
     for (engine, wrong, right) in [
         ("mariadb", "innodb_adaptive_hash_indx", "innodb_adaptive_hash_index"),
@@ -165,7 +165,7 @@ fn a_wrong_name_of_an_option_or_of_a_file_gets_the_nearest_right_one() {
 }
 
 #[test]
-fn nothing_is_needed_for_what_is_there_already() {
+fn a_plan_for_a_running_server_or_a_program_needs_no_memory_or_disk() {
     let theirs = Theirs::new(&Mariadb);
     let (out, _) = theirs.world.exits(0, &["run", &theirs.study(""), "--dry-run"]);
     assert!(out.contains("left to the OS") && !out.contains("needs "), "{out}");
@@ -174,14 +174,14 @@ fn nothing_is_needed_for_what_is_there_already() {
 }
 
 #[test]
-fn the_mysql_that_get_mysql_unpacks_is_found() {
+fn the_mysql_installed_by_get_mysql_is_found() {
     let world = World::new();
     let (out, _) = world.exits(0, &["run", "--engine", "mysql", "--dry-run"]);
     assert!(out.contains("client 0"), "{out}");
 }
 
 #[test]
-fn a_placement_that_every_level_sets_for_itself_is_not_set_without_effect() {
+fn a_placement_key_that_every_level_overrides_is_refused() {
     let world = World::new();
     let (_, err) = world.exits(2, &["run", "--dry-run", "--set", "placement.client=node:7"]);
     assert!(err.contains("`placement.client` would change nothing") && err.contains("placements.NAME.client"), "{err}");
@@ -193,7 +193,7 @@ fn a_placement_that_every_level_sets_for_itself_is_not_set_without_effect() {
 }
 
 #[test]
-fn a_key_that_every_condition_has_for_itself_is_not_set_without_effect() {
+fn a_key_that_every_condition_overrides_is_refused() {
     let world = World::new();
     let study = world.study(
         "name = \"s\"\n[engine]\nname = \"mariadb\"\n[factors]\nthreads = [1, 2]\n\
@@ -234,7 +234,7 @@ fn a_key_that_every_condition_has_for_itself_is_not_set_without_effect() {
 }
 
 #[test]
-fn everything_in_an_option_file_that_is_not_for_this_server_is_said_at_once_with_its_line() {
+fn all_unusable_lines_of_an_option_file_are_reported_at_once() {
     let world = World::new();
     std::fs::write(
         world.path("my.cnf"),

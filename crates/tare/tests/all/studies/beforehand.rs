@@ -4,7 +4,7 @@ use crate::support::World;
 use std::fs::File;
 
 #[test]
-fn a_run_of_hours_is_not_begun_unasked_and_says_the_shorter_way() {
+fn a_run_of_hours_needs_confirmation_and_suggests_a_shorter_one() {
     let world = World::new();
     let (_, err) = world.exits(2, &["run", "single-thread-stability", "--out", "results"]);
     let first = err.lines().next().unwrap();
@@ -15,7 +15,7 @@ fn a_run_of_hours_is_not_begun_unasked_and_says_the_shorter_way() {
 }
 
 #[test]
-fn a_rehearsal_of_hundreds_of_conditions_is_a_screen_whose_first_line_has_the_time() {
+fn a_plan_of_hundreds_of_conditions_fits_one_screen_and_begins_with_the_time() {
     let world = World::new();
     let (out, _) = world.exits(0, &["run", "numa-scaling", "--dry-run", "--topology", "node:4 core:32 pu:2"]);
     let lines: Vec<&str> = out.lines().collect();
@@ -28,7 +28,7 @@ fn a_rehearsal_of_hundreds_of_conditions_is_a_screen_whose_first_line_has_the_ti
 }
 
 #[test]
-fn what_is_wrong_with_the_folder_is_said_before_the_machine_is_waited_for() {
+fn an_unusable_folder_is_reported_before_waiting_for_the_machine() {
     let world = World::new();
     // Another run has the machine.
     let lock = File::create(world.path("lock/tare-host.lock")).unwrap();
@@ -44,7 +44,7 @@ fn what_is_wrong_with_the_folder_is_said_before_the_machine_is_waited_for() {
 }
 
 #[test]
-fn of_many_keys_the_nearest_are_said() {
+fn an_unknown_key_is_refused_with_the_nearest_keys_only() {
     let world = World::new();
     let (_, err) = world.exits(2, &["run", "--dry-run", "--set", "sampling.trails=3"]);
     assert!(err.contains("such as trials") && err.contains("tare studies --keys"), "{err}");

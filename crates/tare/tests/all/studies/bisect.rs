@@ -47,7 +47,7 @@ fn repository(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interruption() {
+fn a_slow_commit_is_found_despite_a_broken_build_and_interruptions() {
     let world = World::new();
     let commits = repository(&world);
     let words = [commits[0].as_str(), "HEAD"];
@@ -124,7 +124,7 @@ fn program(world: &World, name: &str, sleeps: &str) -> String {
 }
 
 #[test]
-fn a_list_of_builds_is_bisected_and_ends_that_do_not_differ_are_not() {
+fn a_list_of_builds_is_bisected_unless_its_ends_do_not_differ() {
     let world = World::new();
     let sleeps = ["0.04", "0.04", "0.12", "0.12"];
     let builds: Vec<String> = sleeps.iter().enumerate().map(|(n, s)| program(&world, &format!("v{n}"), s)).collect();
@@ -151,7 +151,7 @@ fn a_list_of_builds_is_bisected_and_ends_that_do_not_differ_are_not() {
 
 /// The third of three builds of the embedded engine holds a lock in every statement.
 #[test]
-fn servers_of_builds_are_bisected_with_samples_that_take_turns() {
+fn server_builds_are_bisected_with_alternating_samples() {
     let world = World::new();
     let tare = env!("CARGO_BIN_EXE_tare");
     let slow =
@@ -188,7 +188,7 @@ fn servers_of_builds_are_bisected_with_samples_that_take_turns() {
 
 /// Between the check and the measurement, the first run replaces the program before the samples.
 #[test]
-fn a_build_that_is_exchanged_while_it_is_measured_is_no_observation_of_its_commit() {
+fn a_build_replaced_while_it_is_measured_is_not_attributed_to_its_commit() {
     let world = World::new();
     let kept = program(&world, "kept", "0.04");
     let (other, exchanged) = (world.path("other"), world.path("exchanged"));
@@ -201,7 +201,7 @@ fn a_build_that_is_exchanged_while_it_is_measured_is_no_observation_of_its_commi
 }
 
 #[test]
-fn what_cannot_be_bisected_is_refused_with_what_to_do() {
+fn invalid_bisections_are_refused_with_advice() {
     let world = World::new();
     let commits = repository(&world);
     let build = ["--build", "exit 3", "--command", "{binary}", "--out", "x"];
@@ -229,7 +229,7 @@ fn what_cannot_be_bisected_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_git_that_hangs_and_a_build_that_is_read_without_end_end_with_the_first_signal() {
+fn the_first_signal_ends_a_hanging_git_and_an_endless_read_of_a_build() {
     let world = World::new();
     let commits = repository(&world);
     std::fs::create_dir(world.path("bin")).unwrap();
@@ -264,7 +264,7 @@ fn a_git_that_hangs_and_a_build_that_is_read_without_end_end_with_the_first_sign
 }
 
 #[test]
-fn a_line_without_end_a_build_without_end_and_a_hostile_subject_are_held() {
+fn overlong_lists_endless_builds_and_hostile_subjects_are_contained() {
     let world = World::new();
     std::fs::write(world.path("many.txt"), "/bin/sh\n".repeat(10_001)).unwrap();
     let (_, err) = world.exits(2, &["bisect", "--builds", "many.txt", "--command", "{binary}"]);

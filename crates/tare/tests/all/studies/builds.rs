@@ -8,7 +8,7 @@ use tare_engine::{Engine, Mariadb, Postgresql};
 const REST: &str = "[workload]\nrows = 100\n[sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\n";
 
 #[test]
-fn servers_of_several_makers_run_interleaved_in_one_study_and_are_ranked() {
+fn servers_of_several_engines_run_interleaved_in_one_study() {
     let world = World::new();
     let study = world.study(&format!(
         "name = \"makers\"\nquestion = \"best\"\n{REST}[factors]\nbuild = [\"maria\", \"post\", \"small\", \"gone\"]\n\
@@ -90,7 +90,7 @@ fn the_servers_are_told_whole(world: &World, records: &[serde_json::Value]) {
 
 /// Simulates a replaced program: the version of the program at the path differs from that of the running server.
 #[test]
-fn a_server_is_recorded_as_what_it_says_itself_and_not_as_what_its_path_does() {
+fn a_server_is_recorded_as_it_reports_itself_not_as_the_program_at_its_path() {
     let world = World::new();
     for folder in ["tree/bin", "tree/sbin"] {
         std::fs::create_dir_all(world.path(folder)).unwrap();
@@ -117,7 +117,7 @@ fn a_server_is_recorded_as_what_it_says_itself_and_not_as_what_its_path_does() {
 }
 
 #[test]
-fn programs_as_levels_are_of_the_engine_that_they_say_and_named_by_their_version() {
+fn programs_as_levels_get_their_engine_and_name_from_their_version_output() {
     let world = World::new();
     let (maria, post) = (Mariadb.binary(None).unwrap(), Postgresql.binary(None).unwrap());
     let study = world.study(&format!(
@@ -143,7 +143,7 @@ fn programs_as_levels_are_of_the_engine_that_they_say_and_named_by_their_version
 }
 
 #[test]
-fn a_rehearsal_of_a_study_that_is_not_trusted_runs_nothing_that_it_names() {
+fn planning_an_untrusted_study_runs_no_program_that_it_names() {
     let world = World::new();
     let (server, mark) = (world.path("server"), world.path("mark"));
     script(&server, &format!("touch {}", mark.display()));
@@ -158,7 +158,7 @@ fn a_rehearsal_of_a_study_that_is_not_trusted_runs_nothing_that_it_names() {
 }
 
 #[test]
-fn the_servers_of_this_machine_are_listed_and_how_the_others_are_installed() {
+fn servers_of_this_machine_are_listed_and_missing_ones_with_an_install_command() {
     let world = World::new();
     let (out, _) = world.exits(0, &["studies", "--engines", "--json"]);
     let engines = json(&out)["engines"].clone();
@@ -178,7 +178,7 @@ fn the_servers_of_this_machine_are_listed_and_how_the_others_are_installed() {
 }
 
 #[test]
-fn data_whose_checksums_differ_by_version_are_said_to_before_a_trial() {
+fn checksums_that_differ_between_versions_are_reported_before_a_trial() {
     let world = World::new();
     let study = world.study(&format!(
         "name = \"sums\"\n[engine]\nname = \"postgresql\"\n{REST}[factors]\nbuild = [\"old\", \"new\"]\n\
@@ -194,7 +194,7 @@ fn data_whose_checksums_differ_by_version_are_said_to_before_a_trial() {
 }
 
 #[test]
-fn arguments_of_initdb_make_data_of_their_own_and_an_account_that_is_not_there_ends_the_start_at_once() {
+fn initdb_arguments_get_their_own_data_and_a_missing_account_ends_the_start_at_once() {
     let world = World::new();
     let study =
         world.study(&format!("name = \"init\"\n[engine]\nname = \"postgresql\"\nstart_timeout_s = 300\n{REST}"));

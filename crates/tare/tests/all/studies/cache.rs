@@ -18,7 +18,7 @@ fn machine(world: &World) -> PathBuf {
 }
 
 #[test]
-fn every_sample_has_the_caches_use_and_no_group_is_left() {
+fn every_sample_has_the_cache_usage_and_no_resctrl_group_is_left() {
     let world = World::new();
     let root = machine(&world);
     let study = world.study(STUDY);
@@ -44,7 +44,7 @@ fn every_sample_has_the_caches_use_and_no_group_is_left() {
 }
 
 #[test]
-fn a_server_fills_as_many_ways_as_its_condition_says() {
+fn a_server_uses_as_many_cache_ways_as_its_condition_sets() {
     let world = World::new();
     let root = machine(&world);
     let resctrl = root.join("sys/fs/resctrl");
@@ -75,7 +75,7 @@ fn a_server_fills_as_many_ways_as_its_condition_says() {
 }
 
 #[test]
-fn the_groups_of_a_killed_trial_are_removed_by_restore() {
+fn restore_removes_the_resctrl_groups_of_a_killed_trial() {
     let world = World::new();
     let root = machine(&world);
     std::fs::create_dir(root.join(GROUPS).join(KILLED)).unwrap();

@@ -53,7 +53,7 @@ fn may_profile(record: &Value) -> bool {
 }
 
 #[test]
-fn a_planted_lock_is_named_first_by_its_growth() {
+fn a_planted_lock_is_ranked_first_by_its_growth() {
     let world = World::new();
     let study = world.study(LADDER);
     let (out, err) = world.exits(0, &["run", &study, "--out", "results", "--json"]);
@@ -118,7 +118,7 @@ fn a_planted_lock_is_named_first_by_its_growth() {
 }
 
 #[test]
-fn what_cannot_be_captured_is_said_and_the_rest_goes_on() {
+fn what_cannot_be_captured_is_reported_and_other_captures_continue() {
     let world = World::new();
     let study = world.study(SHORT);
     let run = |path: &str, out: &str| {
@@ -149,7 +149,7 @@ fn what_cannot_be_captured_is_said_and_the_rest_goes_on() {
 }
 
 #[test]
-fn nothing_is_captured_unless_asked_for() {
+fn nothing_is_captured_unless_requested() {
     let world = World::new();
     let study = world.study(&SHORT.replace("\"on\"", "\"off\""));
     world.exits(0, &["run", &study, "--out", "results"]);
@@ -189,7 +189,7 @@ sample_s = 0.7
 "#;
 
 #[test]
-fn mariadb_tells_its_lock_waits_its_counters_and_its_innodb_status() {
+fn lock_waits_counters_and_innodb_status_of_mariadb_are_captured() {
     let world = World::sharing();
     let study = world.study(MARIADB);
     let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);

@@ -37,7 +37,7 @@ const SHORT: [&str; 9] = [
 ];
 
 #[test]
-fn a_flag_goes_before_the_environment_that_before_the_file_and_that_before_the_default() {
+fn options_override_the_environment_which_overrides_the_file_and_the_defaults() {
     let world = World::new();
     let (mine, studys) = (server(&world, "mine"), server(&world, "studys"));
     let file = write(
@@ -90,7 +90,7 @@ fn a_flag_goes_before_the_environment_that_before_the_file_and_that_before_the_d
 }
 
 #[test]
-fn a_mistake_is_refused_with_line_and_column_and_keeps_nobody_from_restoring() {
+fn a_configuration_mistake_is_refused_with_its_place_but_restore_still_works() {
     let world = World::new();
     write(&world, "colour = \"never\"\n  cahce = \"/x\"\n");
     for command in [["studies"].as_slice(), &["run", "--dry-run"], &["topo"]] {
@@ -105,7 +105,7 @@ fn a_mistake_is_refused_with_line_and_column_and_keeps_nobody_from_restoring() {
 }
 
 #[test]
-fn a_file_that_others_could_have_written_is_not_believed() {
+fn a_configuration_file_that_others_could_have_written_is_refused() {
     let world = World::new();
     let file = write(&world, "colour = \"never\"\n");
     let folder = file.parent().unwrap();

@@ -57,7 +57,7 @@ fn read_only_trials_of_mariadb_copy_less_than_2_percent_and_leave_no_copy() {
 }
 
 #[test]
-fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
+fn a_trial_of_a_killed_run_leaves_no_data_that_a_later_trial_uses() {
     let world = World::new();
     let study = study(&world, "mariadb", "read_write", 2000, 4);
     let results = world.path("results");

@@ -12,7 +12,7 @@ fn names(document: &Value, list: &str) -> Vec<String> {
 
 /// The candidates differ in how long the embedded server holds a lock in each statement.
 #[test]
-fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
+fn an_interrupted_race_resumes_and_names_the_candidate_with_the_shortest_lock() {
     let world = World::new();
     let results = world.path("results");
     let what = ["find", "--option", "tare_planted_lock_us=1,5000,20000", "--out", "results", "--load", "point_select"];
@@ -58,7 +58,7 @@ fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
 
 /// The same race for a study with the question `best` that does not fit its time.
 #[test]
-fn a_study_that_asks_for_the_best_and_is_cut_drops_the_worse_on_the_way() {
+fn a_study_of_the_best_with_a_time_limit_drops_worse_candidates_early() {
     let world = World::new();
     let study = world.study(
         "name = \"locks\"\nquestion = \"best\"\n[workload]\nrows = 1000\n[sampling]\ntrials = 200\nwarmup_s = 0.1\n\
@@ -79,7 +79,7 @@ fn a_study_that_asks_for_the_best_and_is_cut_drops_the_worse_on_the_way() {
 
 /// Interim looks serve other questions as a race serves this one.
 #[test]
-fn a_study_of_an_effect_that_is_cut_ends_at_the_look_that_shows_it() {
+fn a_study_of_an_effect_with_a_time_limit_ends_at_the_look_that_shows_it() {
     let world = World::new();
     let study = world.study(
         "name = \"locks\"\nquestion = \"effect\"\n[workload]\nrows = 1000\n[sampling]\ntrials = 200\nwarmup_s = 0.1\n\
@@ -101,7 +101,7 @@ fn a_study_of_an_effect_that_is_cut_ends_at_the_look_that_shows_it() {
 }
 
 #[test]
-fn out_of_time_it_says_who_remains_and_how_long_it_would_take() {
+fn a_race_out_of_time_reports_the_remaining_candidates_and_how_to_resume() {
     let world = World::new();
     let pair = ["command=sleep 0.05", "command=sleep 0.050"];
     let all =
@@ -115,7 +115,7 @@ fn out_of_time_it_says_who_remains_and_how_long_it_would_take() {
 }
 
 #[test]
-fn placements_that_symmetry_makes_one_are_one_candidate() {
+fn symmetric_placements_are_merged_into_one_candidate() {
     let world = World::new();
     let plan = |more: &[&str]| {
         let all = ["find", "placements", "--dry-run", "--topology", "node:4 core:4 pu:2", "--json"];
@@ -136,7 +136,7 @@ fn placements_that_symmetry_makes_one_are_one_candidate() {
 }
 
 #[test]
-fn what_cannot_be_raced_is_said_before_anything_runs() {
+fn invalid_races_are_refused_before_anything_runs() {
     let world = World::new();
     for (words, said) in [
         (&["find"][..], "no candidates are named"),

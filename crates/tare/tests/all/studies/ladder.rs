@@ -33,7 +33,7 @@ fn server_pid(record: &Value) -> u64 {
 }
 
 #[test]
-fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
+fn rungs_share_a_server_in_a_random_recorded_order() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results"]);
@@ -80,7 +80,7 @@ fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
 
 /// After a kill or Ctrl-C, the missing rungs of a lifetime run on a server of their own.
 #[test]
-fn a_ladder_that_was_cut_off_goes_on_with_the_rungs_that_are_left() {
+fn an_interrupted_ladder_resumes_with_the_remaining_rungs() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results", "--set", "sampling.trials=1"]);
@@ -99,7 +99,7 @@ fn a_ladder_that_was_cut_off_goes_on_with_the_rungs_that_are_left() {
 }
 
 #[test]
-fn rungs_that_cannot_share_a_server_have_their_reason() {
+fn rungs_that_cannot_share_a_server_are_reported_with_the_reason() {
     let world = World::new();
     let study = world.study(STUDY);
     let reasons = |sets: &[&str]| {
@@ -122,7 +122,7 @@ fn rungs_that_cannot_share_a_server_have_their_reason() {
 
 /// A study that does not fit its time starts with a few rungs, and chooses later ones from their results.
 #[test]
-fn a_ladder_that_is_cut_to_a_time_is_climbed_from_block_to_block() {
+fn a_ladder_cut_to_a_time_chooses_its_rungs_block_by_block() {
     let world = World::new();
     let text =
         STUDY.replace("threads = [1, 2, 3]", "threads = [1, 2, 3, 4, 5, 6, 7]").replace("drop_samples = 1\n", "");

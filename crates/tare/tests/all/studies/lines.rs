@@ -34,7 +34,7 @@ esac
 "#;
 
 #[test]
-fn a_line_that_two_threads_use_is_named_with_both_everywhere() {
+fn a_shared_cache_line_is_reported_with_both_functions_in_every_output() {
     let world = World::new();
     let study = world.study(STUDY);
     let fake = world.path("bin");
@@ -82,7 +82,7 @@ fn words(text: &str) -> String {
 }
 
 #[test]
-fn a_processor_that_samples_no_accesses_is_said_before_and_in_the_record() {
+fn a_processor_without_access_sampling_is_reported_in_the_plan_and_the_record() {
     let source = |name: &str| Path::new("/sys/bus/event_source/devices").join(name).exists();
     if ["cpu/events/mem-loads", "cpu_core/events/mem-loads", "ibs_op", "arm_spe_0"].into_iter().any(source) {
         return;

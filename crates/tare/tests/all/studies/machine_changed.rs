@@ -20,7 +20,7 @@ fn on_one_cpu(world: &World, args: &[&str]) -> Output {
 }
 
 #[test]
-fn a_run_begun_with_two_cpus_is_neither_resumed_nor_continued_by_a_trial_on_one() {
+fn a_run_begun_with_two_cpus_is_not_continued_on_one_cpu() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results"]);
@@ -60,7 +60,7 @@ fn a_run_begun_with_two_cpus_is_neither_resumed_nor_continued_by_a_trial_on_one(
 }
 
 #[test]
-fn results_of_schema_1_are_shown_and_not_continued_and_of_a_newer_one_neither() {
+fn results_of_schema_1_are_shown_but_not_resumed_and_newer_ones_are_refused() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results", "--set", "sampling.trials=2"]);

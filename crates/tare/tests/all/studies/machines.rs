@@ -88,22 +88,22 @@ fn machines_of(nodes: &[u32], inside: &str) {
 }
 
 #[test]
-fn machines_of_few_and_many_nodes_without_smt() {
+fn built_in_studies_have_a_plan_or_a_reason_on_few_and_many_nodes_without_smt() {
     machines_of(&[1, 3, 24], "core:6 pu:1");
 }
 
 #[test]
-fn machines_of_1_to_8_nodes_with_smt() {
+fn built_in_studies_have_a_plan_or_a_reason_on_1_to_8_nodes_with_smt() {
     machines_of(&[1, 2, 4, 8], "core:16 pu:2");
 }
 
 #[test]
-fn machines_of_2_and_8_nodes_with_shared_caches() {
+fn built_in_studies_have_a_plan_or_a_reason_on_nodes_with_shared_caches() {
     machines_of(&[2, 8], "l3:4 core:4 pu:2");
 }
 
 #[test]
-fn machines_of_many_packages_and_threads() {
+fn built_in_studies_have_a_plan_or_a_reason_on_many_packages_and_threads() {
     let world = World::new();
     // Nodes within packages, several packages per node, one huge node, and more than two threads per core.
     let others =
@@ -114,7 +114,7 @@ fn machines_of_many_packages_and_threads() {
 }
 
 #[test]
-fn machines_with_memory_only_nodes_bare_nodes_and_unequal_cores() {
+fn built_in_studies_have_a_plan_or_a_reason_on_unequal_nodes_and_cores() {
     let world = World::new();
     let cores = |first: u32, count: u32, threads: u32| -> Vec<Vec<u32>> {
         (0..count).map(|c| (0..threads).map(|t| first + c * threads + t).collect()).collect()

@@ -13,7 +13,7 @@ fn figure(record: &Value, metric: &str) -> f64 {
 }
 
 #[test]
-fn data_beyond_the_limit_of_the_servers_group_come_from_storage() {
+fn data_beyond_the_memory_limit_of_the_server_is_read_from_storage() {
     let world = World::new();
     let study = world.study(STUDY);
     let confines = tare_noise::MemoryConfines { nodes: None, limit_bytes: Some(32 << 20) };
@@ -36,7 +36,7 @@ fn data_beyond_the_limit_of_the_servers_group_come_from_storage() {
 }
 
 #[test]
-fn a_limit_below_the_pool_is_refused_before_anything_starts() {
+fn a_memory_limit_below_the_buffer_pool_is_refused_before_anything_starts() {
     let world = World::new();
     let study = world.study(STUDY);
     let set = ["engine.name=mariadb", "workload.rows=2000000", "engine.options.innodb_buffer_pool_size=256M"];

@@ -3,7 +3,7 @@
 use crate::support::{World, json};
 
 #[test]
-fn what_a_two_pu_machine_cannot_do_is_listed_with_its_reason() {
+fn conditions_that_a_machine_of_two_cpus_cannot_run_are_listed_with_the_reason() {
     let world = World::new();
     let (out, _) = world.exits(0, &["run", "first-look", "--dry-run", "--topology", "core:2 pu:1", "--json"]);
     let document = json(&out);
@@ -59,7 +59,7 @@ fn builds_and_values_of_an_option_are_compared_without_a_study_file() {
 }
 
 #[test]
-fn factors_beside_a_list_of_conditions_choose_among_it_or_join_it() {
+fn factors_select_among_listed_conditions_or_are_crossed_with_them() {
     let world = World::new();
     let plan = |sets: &[&str]| {
         let sets = sets.iter().flat_map(|set| ["--set", set]);
@@ -99,7 +99,7 @@ fn conditions_that_change_one_of_many_factors_are_named_by_it_alone() {
 }
 
 #[test]
-fn a_plan_of_many_conditions_is_one_screen_and_all_of_it_on_request() {
+fn a_plan_of_many_conditions_fits_one_screen_and_is_complete_on_request() {
     let world = World::new();
     let height = |text: &str| text.lines().map(|line| line.chars().count().div_ceil(80).max(1)).sum::<usize>();
     let planned = |study, machine, more: &[&str]| {
@@ -129,7 +129,7 @@ fn a_plan_of_many_conditions_is_one_screen_and_all_of_it_on_request() {
 }
 
 #[test]
-fn a_machine_that_can_do_nothing_of_a_study_is_exit_3() {
+fn a_machine_that_can_run_no_condition_of_a_study_is_exit_3() {
     let world = World::new();
     let (_, err) = world.exits(3, &["run", "mind-your-core", "--dry-run", "--topology", "core:2 pu:1"]);
     assert!(err.contains("none of the 25 conditions"), "{err}");
@@ -137,7 +137,7 @@ fn a_machine_that_can_do_nothing_of_a_study_is_exit_3() {
 }
 
 #[test]
-fn mistakes_in_a_study_have_a_place_an_expectation_and_the_nearest_name() {
+fn mistakes_in_a_study_are_reported_with_place_and_expectation() {
     let world = World::new();
     for (study, place, expected) in [
         ("name = \"x\"\n[sampling]\nwarmup = 3\n", "study.toml:3:1", "warmup_s"),
@@ -169,7 +169,7 @@ fn mistakes_on_the_command_line_are_exit_2() {
 }
 
 #[test]
-fn numa_scaling_on_article_ds_machine_climbs_node_by_node() {
+fn numa_scaling_on_the_machine_of_article_d_adds_node_by_node() {
     let world = World::new();
     let args = ["run", "numa-scaling", "--dry-run", "--topology", "node:4 core:32 pu:1", "--json"];
     let (out, _) = world.exits(0, &args);
@@ -205,7 +205,7 @@ fn numa_scaling_on_article_ds_machine_climbs_node_by_node() {
 }
 
 #[test]
-fn options_and_keys_that_mean_nothing_are_refused_before_anything_starts() {
+fn options_and_keys_without_effect_are_refused_before_anything_starts() {
     let world = World::new();
     let study = world.study("name = \"s\"\n[factors]\noption.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\n");
     let (_, err) = world.exits(2, &["run", &study, "--dry-run"]);
@@ -228,7 +228,7 @@ fn options_and_keys_that_mean_nothing_are_refused_before_anything_starts() {
 }
 
 #[test]
-fn reasons_why_nothing_can_be_done_are_said_once() {
+fn the_reason_why_no_condition_can_run_is_reported_once() {
     let world = World::new();
     let nothing =
         ["run", "first-look", "--set", "factors.placement=other-node", "--dry-run", "--topology", "core:2 pu:1"];
@@ -237,7 +237,7 @@ fn reasons_why_nothing_can_be_done_are_said_once() {
 }
 
 #[test]
-fn data_that_are_there_already_are_not_waited_for_again() {
+fn existing_data_is_left_out_of_the_estimated_time() {
     let world = World::new();
     let study = world.study(
         "name = \"s\"\n[engine]\nname = \"sqlite\"\n[workload]\nrows = 20000\n[sampling]\ntrials = 1\nwarmup_s = 0\n\
@@ -259,7 +259,7 @@ fn data_that_are_there_already_are_not_waited_for_again() {
 }
 
 #[test]
-fn huge_or_near_takes_two_nodes_and_a_pool_of_its_own_what_the_engine_has() {
+fn huge_or_near_needs_two_nodes_and_its_pool_policy_depends_on_the_engine() {
     let world = World::new();
     let dry = |more: &[&str]| {
         let args = [&["run", "huge-or-near", "--dry-run", "--json", "--topology"], more].concat();

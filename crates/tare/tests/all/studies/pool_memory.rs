@@ -13,7 +13,7 @@ fn study(engine: &str, pool: &str) -> String {
 }
 
 #[test]
-fn a_pool_gets_a_policy_of_its_own_and_the_record_says_what_was_read_back() {
+fn a_buffer_pool_gets_its_own_memory_policy_which_is_verified_in_the_record() {
     for (engine, pool, way) in
         [("mariadb", "interleave:all", "innodb_numa_interleave = ON"), ("postgresql", "bind:0", "of shared memory")]
     {

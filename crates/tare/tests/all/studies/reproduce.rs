@@ -8,7 +8,7 @@ use tare_results::claim::{Measure, PREDICTIONS_SCHEMA, Predicted, Predictions, P
 use tare_study::claims::{all, chosen, narrow};
 
 #[test]
-fn claims_are_whole_and_each_makes_a_study_with_its_own_conditions_and_one_of_them_twice() {
+fn claims_are_complete_and_each_experiment_makes_a_valid_study() {
     let experiments = all().unwrap();
     let claims: Vec<_> = experiments.iter().flat_map(|own| &own.claims).collect();
     let mut names: Vec<&String> = claims.iter().map(|claim| &claim.name).collect();
@@ -45,7 +45,7 @@ fn claims_are_whole_and_each_makes_a_study_with_its_own_conditions_and_one_of_th
 }
 
 #[test]
-fn every_claim_is_planned_on_a_described_machine_or_says_what_is_missing_there() {
+fn every_claim_has_a_plan_for_a_described_machine_or_a_reason_for_none() {
     let world = World::new();
     let verdicts = |which: &[&str], machine: &str| {
         let words = [&["reproduce"], which, &["--dry-run", "--topology", machine, "--json"]].concat();
@@ -72,7 +72,7 @@ fn every_claim_is_planned_on_a_described_machine_or_says_what_is_missing_there()
 }
 
 #[test]
-fn a_server_that_is_not_installed_keeps_its_own_claims_from_being_tested_and_no_others() {
+fn a_missing_server_prevents_only_the_tests_of_its_own_claims() {
     let world = World::new();
     let folder = world.path("config/tare");
     std::fs::create_dir_all(&folder).unwrap();
@@ -90,7 +90,7 @@ fn a_server_that_is_not_installed_keeps_its_own_claims_from_being_tested_and_no_
 }
 
 #[test]
-fn what_has_no_time_says_how_much_it_needs_and_what_cannot_be_tested_leaves_no_folder() {
+fn claims_without_time_report_what_they_need_and_untestable_ones_leave_no_folder() {
     let world = World::new();
     let short = ["reproduce", "fuzzy-loss", "--within", "0.1s", "--out", "none"];
     for (words, code, row) in [
@@ -108,7 +108,7 @@ fn what_has_no_time_says_how_much_it_needs_and_what_cannot_be_tested_leaves_no_f
 }
 
 #[test]
-fn claims_are_listed_as_others_script_against_them() {
+fn the_json_list_of_claims_has_its_documented_keys() {
     let world = World::new();
     let (out, _) = world.exits(0, &["reproduce", "--list", "--json"]);
     for claim in json(&out)["claims"].as_array().unwrap() {
@@ -120,7 +120,7 @@ fn claims_are_listed_as_others_script_against_them() {
 }
 
 #[test]
-fn a_claim_is_tested_by_what_was_written_down_before_the_first_trial() {
+fn a_claim_is_tested_against_the_predictions_written_before_the_first_trial() {
     let world = World::new();
     let words = ["reproduce", "a-page-a-counter", "--out", "page", "--json"];
     let (out, _) = world.exits(0, &words);
@@ -152,7 +152,7 @@ fn a_claim_is_tested_by_what_was_written_down_before_the_first_trial() {
 }
 
 #[test]
-fn a_claim_on_a_load_that_reads_is_tested_by_turns_against_b_and_against_itself() {
+fn a_claim_on_a_read_only_load_is_tested_in_turns_against_b_and_itself() {
     let world = World::new();
     let mut experiment = chosen(&all().unwrap(), "utf8mb4-points").unwrap().remove(0);
     assert!(experiment.interleave);

@@ -26,7 +26,7 @@ pairing = "same-pu"
 "#;
 
 #[test]
-fn a_run_measures_proves_every_thread_and_leaves_nothing() {
+fn a_run_measures_verifies_every_thread_and_leaves_nothing() {
     let world = World::new();
     let study = world.study(STUDY);
     let (out, err) = world.exits(0, &["run", &study, "--out", "results", "--json"]);
@@ -127,7 +127,7 @@ impl Drop for Hog {
 
 /// The same study twice, once with another process on its CPUs: neither a regression nor a pass.
 #[test]
-fn a_hog_beside_one_of_two_identical_runs_leaves_the_gate_undecided() {
+fn a_busy_process_next_to_one_of_two_identical_runs_leaves_the_gate_undecided() {
     const LIMIT: &str = "sampling.foreign_cpu_limit=0.05";
     let world = World::new();
     let study = world.study(
@@ -145,7 +145,7 @@ fn a_hog_beside_one_of_two_identical_runs_leaves_the_gate_undecided() {
 }
 
 #[test]
-fn a_probe_stands_beside_every_sample_of_every_load() {
+fn a_probe_is_recorded_with_every_sample_of_every_load() {
     let world = World::sharing();
     for (load, set) in
         [("oltp", "workload.rows=500"), ("dbt3", "workload.queries=1,6"), ("counters", "workload.rounds=50")]
@@ -174,7 +174,7 @@ fn a_probe_stands_beside_every_sample_of_every_load() {
 
 /// The samples differ between machines; the test checks that the reported probe is the one in use.
 #[test]
-fn a_probe_is_used_where_the_study_s_own_samples_say_that_it_helps() {
+fn a_probe_is_used_only_if_the_samples_of_the_study_show_that_it_helps() {
     let world = World::sharing();
     let study = world.study(
         "name = \"auto\"\n[workload]\nname = \"dbt3\"\nscale = 0.01\nqueries = \"6\"\n\

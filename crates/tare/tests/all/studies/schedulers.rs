@@ -146,7 +146,7 @@ fn assert_whole(world: &World, merged: &str) {
 }
 
 #[test]
-fn a_slurm_array_survives_a_node() {
+fn a_slurm_array_survives_the_death_of_a_node() {
     let world = World::new();
     let study = world.study(STUDY);
     let mut cluster = Cluster::start(&world);

@@ -52,7 +52,7 @@ fn becomes_another_machine(part: &Path, name: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn shards_hold_whole_blocks_and_merge_into_the_schedule_once() {
+fn shards_contain_whole_blocks_and_merge_into_every_trial_once() {
     let world = World::new();
     cut(&world, "2");
     world.exits(0, &["run", "--shard", "shards", "1"]);
@@ -93,7 +93,7 @@ fn shards_hold_whole_blocks_and_merge_into_the_schedule_once() {
 }
 
 #[test]
-fn merging_again_changes_nothing_and_adds_what_came_since() {
+fn merging_again_only_adds_new_records() {
     let world = World::new();
     cut(&world, "2");
     world.exits(0, &["run", "--shard", "shards", "0"]);
@@ -123,7 +123,7 @@ fn merging_again_changes_nothing_and_adds_what_came_since() {
 }
 
 #[test]
-fn a_rehearsal_stays_one_in_its_shards_and_merged() {
+fn a_rehearsal_is_reported_as_such_in_its_shards_and_after_merging() {
     let world = World::new();
     let study = world.study(&format!("{STUDY}[quick.sampling]\ntrials = 2\n"));
     world.exits(0, &["shard", &study, "--quick", "--into", "2", "--out", "shards"]);
@@ -138,7 +138,7 @@ fn a_rehearsal_stays_one_in_its_shards_and_merged() {
 }
 
 #[test]
-fn a_block_that_another_machine_had_begun_is_run_whole_again() {
+fn a_block_that_another_machine_began_is_rerun_completely() {
     let world = World::new();
     cut(&world, "1");
     world.exits(0, &["run", "--shard", "shards", "0"]);
@@ -173,7 +173,7 @@ fn host_but(world: &World, other: &str) -> String {
 }
 
 #[test]
-fn a_shard_is_one_runs_at_a_time_and_a_killed_one_loses_a_trial_at_most() {
+fn a_shard_has_one_run_at_a_time_and_a_killed_run_loses_at_most_one_trial() {
     let world = World::new();
     let study = world.study(&STUDY.replace("sample_s = 0.1", "sample_s = 0.5"));
     world.exits(0, &["shard", &study, "--into", "2", "--out", "shards"]);
@@ -204,7 +204,7 @@ fn a_shard_is_one_runs_at_a_time_and_a_killed_one_loses_a_trial_at_most() {
 }
 
 #[test]
-fn what_cannot_be_cut_or_run_is_refused_with_the_reason() {
+fn shards_that_cannot_be_cut_or_run_are_refused_with_the_reason() {
     let world = World::new();
     let study = world.study(STUDY);
     let (_, err) = world.exits(2, &["shard", &study, "--into", "5"]);

@@ -14,7 +14,7 @@ sample_s = 0.2
 "#;
 
 #[test]
-fn properties_of_the_process_are_verified_in_it_and_what_is_not_there_is_not_realizable() {
+fn properties_of_the_process_are_verified_and_missing_allocators_are_left_out() {
     let world = World::new();
     // A library that is part of every glibc stands in for an allocator: preloading it changes nothing.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -54,7 +54,7 @@ fn properties_of_the_process_are_verified_in_it_and_what_is_not_there_is_not_rea
 }
 
 #[test]
-fn a_setting_survives_a_wrapper_script_or_the_trial_says_what_undid_it() {
+fn a_setting_survives_a_wrapper_script_or_the_trial_fails_with_the_reason() {
     let world = World::new();
     let study = world.study(SHORT);
     let wrapper = |name: &str, line: &str| {
@@ -91,7 +91,7 @@ fn busy() -> Ended {
 }
 
 #[test]
-fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_run_again() {
+fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_repeated() {
     let world = World::new();
     let study = format!(
         "{SHORT}sample_s = 0.5\ntrials = 3\nattempts = 3\nforeign_cpu_limit = 0.2\n[placement]\nclient = \"cpus:0\"\n\
@@ -128,7 +128,7 @@ fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_run_again() {
 }
 
 #[test]
-fn a_trial_that_is_disturbed_each_time_counts_and_says_so() {
+fn a_trial_that_is_disturbed_in_every_attempt_counts_and_is_marked() {
     let world = World::new();
     let study = world.study(&format!("{SHORT}attempts = 2\n"));
     let _busy = busy();
@@ -145,7 +145,7 @@ fn a_trial_that_is_disturbed_each_time_counts_and_says_so() {
 }
 
 #[test]
-fn counts_are_chosen_from_a_pilot_and_a_killed_run_completes_the_same_schedule() {
+fn the_number_of_trials_is_chosen_from_a_pilot_and_kept_after_a_kill() {
     let world = World::new();
     let study = world.study(&format!(
         "{}target_half_width = 0.001\nbudget_s = 6\n[factors]\nthreads = [1, 2]\n",

@@ -3,7 +3,7 @@
 use crate::support::{World, json};
 
 #[test]
-fn distances_come_as_json_and_as_heat_maps() {
+fn measured_distances_are_written_as_json_and_heat_maps() {
     let world = World::new();
     // If the name is a foreign link, the file that it points to is not changed.
     let name = "heat\u{1b}[31m.html";
@@ -29,7 +29,7 @@ fn distances_come_as_json_and_as_heat_maps() {
 }
 
 #[test]
-fn only_the_machine_at_hand_is_measured() {
+fn topo_measures_only_the_local_machine() {
     let world = World::new();
     let (_, err) = world.exits(2, &["topo", "--measure", "--topology", "node:2 core:2 pu:1"]);
     assert!(err.contains("--topology"), "{err}");

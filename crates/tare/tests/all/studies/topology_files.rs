@@ -22,7 +22,7 @@ fn exported(folder: &Path) -> String {
 }
 
 #[test]
-fn a_sound_file_is_the_same_machine_as_read_in_this_process() {
+fn a_valid_file_gives_the_same_machine_as_reading_it_in_process() {
     let world = World::new();
     exported(&world.path(""));
     let path = world.path("exported.xml");
@@ -34,7 +34,7 @@ fn a_sound_file_is_the_same_machine_as_read_in_this_process() {
 }
 
 #[test]
-fn a_spec_is_a_file_or_a_description() {
+fn an_invalid_machine_file_or_description_is_refused() {
     let world = World::new();
     let describe = |spec: &str| Machine::describe(spec, &reader());
     let missing = world.path("none.xml");
@@ -51,7 +51,7 @@ fn a_spec_is_a_file_or_a_description() {
 }
 
 #[test]
-fn hostile_files_and_descriptions_cost_neither_time_nor_memory() {
+fn hostile_machine_files_and_descriptions_are_refused_within_seconds() {
     let world = World::new();
     let head = "<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\">";
     let mut laughs = String::from("<?xml version=\"1.0\"?>\n<!DOCTYPE topology [<!ENTITY a0 \"ha\">\n");
@@ -77,7 +77,7 @@ fn hostile_files_and_descriptions_cost_neither_time_nor_memory() {
 }
 
 #[test]
-fn the_command_tells_what_is_wrong_with_a_file() {
+fn topo_reports_what_is_wrong_with_a_machine_file() {
     let world = World::new();
     let xml = exported(&world.path(""));
     std::fs::write(world.path("new.xml"), xml.replacen("version=\"2.0\"", "version=\"3.0\"", 1)).unwrap();

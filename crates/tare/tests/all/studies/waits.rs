@@ -42,7 +42,7 @@ fn time(waits: &Value, class: &str, names: &[&str]) -> f64 {
 }
 
 #[test]
-fn on_a_hot_row_connection_threads_sleep_on_futexes_and_background_threads_are_apart() {
+fn on_a_hot_row_connections_sleep_on_futexes_and_background_threads_are_separate() {
     let world = World::new();
     let workload = "name = \"update_non_index\"\nrows = 2\nthreads = 8";
     let durable = "[engine.options]\ninnodb_flush_log_at_trx_commit = 0";
@@ -68,7 +68,7 @@ fn on_a_hot_row_connection_threads_sleep_on_futexes_and_background_threads_are_a
 }
 
 #[test]
-fn a_commit_that_is_flushed_is_seen_to_flush_the_log() {
+fn a_flushing_commit_is_reported_as_flushing_the_log() {
     let world = World::sharing();
     let durable = "[engine.options]\ninnodb_flush_log_at_trx_commit = 1";
     let (waits, _) =
@@ -79,7 +79,7 @@ fn a_commit_that_is_flushed_is_seen_to_flush_the_log() {
 }
 
 #[test]
-fn point_selects_of_the_embedded_engine_mostly_run_or_could() {
+fn point_selects_of_the_embedded_engine_mostly_run_or_wait_for_a_cpu() {
     let world = World::new();
     let (waits, _) = captured(&world, &study("sqlite", "name = \"point_select\"\nrows = 1000\nthreads = 1", ""));
     let awake = time(&waits, "connections", &["ran", "waited_for_cpu"]);
@@ -88,7 +88,7 @@ fn point_selects_of_the_embedded_engine_mostly_run_or_could() {
 }
 
 #[test]
-fn processes_that_serve_connections_are_looked_at_as_threads_are() {
+fn processes_that_serve_connections_are_captured_like_threads() {
     let world = World::new();
     let workload = "name = \"update_non_index\"\nrows = 1\nthreads = 4";
     let study = study("postgresql", workload, "").replace("waits = \"on\"", "waits = \"on\"\nlocks = \"on\"");
@@ -154,7 +154,7 @@ fn in_the_planted_mutex(world: &World, callers: &Value, slept: f64, shown: &str,
 
 /// With stacks that any user may read, and with perf's tracepoints if permitted: the same chain waits for the lock.
 #[test]
-fn who_called_what_is_slept_in_is_named_with_and_without_root() {
+fn who_called_a_sleeping_function_is_reported_with_and_without_root() {
     let world = World::new();
     let (record, shown, compared) = with_a_planted_mutex(&world, "waits = \"on\"");
     let waits = document(&world.path("results"), &record, "waits");

@@ -40,22 +40,22 @@ fn closes(world: &World) {
 }
 
 #[test]
-fn parts_add_up_to_clients_by_throughput_in_every_trial_of_sqlite() {
+fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_sqlite() {
     adds_up("sqlite");
 }
 
 #[test]
-fn parts_add_up_to_clients_by_throughput_in_every_trial_of_mariadb() {
+fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_mariadb() {
     adds_up("mariadb");
 }
 
 #[test]
-fn parts_add_up_to_clients_by_throughput_in_every_trial_of_mysql() {
+fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_mysql() {
     adds_up("mysql");
 }
 
 #[test]
-fn parts_add_up_to_clients_by_throughput_in_every_trial_of_postgresql() {
+fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_postgresql() {
     adds_up("postgresql");
 }
 
@@ -175,7 +175,7 @@ pairing = "same-cache"
 "#;
 
 #[test]
-fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
+fn wake_ups_between_two_cpus_are_the_first_cause_and_equal_sides_have_none() {
     let world = World::new();
     let found = why(&world, FIRST_LOOK, "placement=same-pu", "placement=same-cache");
     assert_eq!((&found["schema"], &found["version"]), (&"tare-why".into(), &1.into()), "{found:#}");
@@ -222,7 +222,7 @@ const PLANTED: [(&str, u32, &str, bool); 4] = [
 ];
 
 #[test]
-fn a_cause_planted_in_the_embedded_engine_is_named_first_with_its_size() {
+fn a_cause_planted_in_the_embedded_engine_is_ranked_first_with_its_size() {
     let world = World::new();
     let option = |name: &str| format!("option.tare_planted_{name}_us");
     let factors: String =
@@ -257,7 +257,7 @@ fn a_cause_planted_in_the_embedded_engine_is_named_first_with_its_size() {
 }
 
 #[test]
-fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
+fn more_client_threads_than_cpus_are_reported_as_a_shortage_of_cpus() {
     let world = World::new();
     let study = "name = \"threads\"\n[workload]\nname = \"point_select\"\nrows = 1000\n\
          [sampling]\ntrials = 4\nattempts = 1\nwarmup_s = 0.1\nsample_s = 0.3\nforeign_cpu_limit = \"off\"\n\
@@ -304,7 +304,7 @@ fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
 
 /// On a fake machine that has all of these settings.
 #[test]
-fn what_suspects_of_memory_change_can_be_set() {
+fn settings_that_memory_suspects_change_can_be_set() {
     let world = World::new();
     let root = world.path("machine");
     fake::create(&root).unwrap();
@@ -326,7 +326,7 @@ fn mariadb(workload: &str, factors: &str) -> String {
 }
 
 #[test]
-fn a_hot_row_is_named_first() {
+fn a_hot_row_is_ranked_as_the_first_cause() {
     let world = World::sharing();
     let workload = "[engine.options]\ninnodb_flush_log_at_trx_commit = \"0\"\n\
                     [workload]\nname = \"update_non_index\"\ntables = 1\nthreads = 16";
@@ -337,7 +337,7 @@ fn a_hot_row_is_named_first() {
 }
 
 #[test]
-fn a_commit_that_waits_for_storage_is_named_first() {
+fn a_commit_that_waits_for_storage_is_ranked_as_the_first_cause() {
     let world = World::sharing();
     let workload = "[workload]\nname = \"update_non_index\"\ntables = 1\nrows = 1000\nthreads = 1";
     let factors = "[factors.option]\ninnodb_flush_log_at_trx_commit = [\"0\", \"1\"]";
@@ -356,7 +356,7 @@ fn a_commit_that_waits_for_storage_is_named_first() {
 
 /// Clients that spin are not woken; their spinning time is recorded, but is no part of a transaction's time.
 #[test]
-fn clients_that_spin_sleep_for_no_answer_and_their_spinning_is_in_no_part() {
+fn spinning_clients_do_not_sleep_and_their_spinning_is_in_no_time_part() {
     let world = World::new();
     let study = world.study(
         "name = \"spin\"\n[workload]\nname = \"point_select\"\nrows = 100\n[placement]\nclient = \"all\"\n\

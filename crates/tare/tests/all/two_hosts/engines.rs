@@ -94,7 +94,7 @@ fn runs_over_two_hosts(hosts: &Hosts, engine: &'static dyn Engine) {
 }
 
 #[test]
-fn real_servers_are_placed_and_proved_over_two_hosts_and_let_nobody_else_in() {
+fn real_servers_over_two_hosts_are_placed_verified_and_closed_to_others() {
     let Some(hosts) = Hosts::new(Duration::ZERO) else { return };
     for engine in [&Mariadb as &'static dyn Engine, &Mysql, &Postgresql] {
         runs_over_two_hosts(&hosts, engine);

@@ -23,7 +23,7 @@ fn study(world: &World, script: &str) -> String {
 }
 
 #[test]
-fn a_thread_that_the_clients_host_names_is_bound_only_where_it_is_the_servers() {
+fn a_thread_named_by_the_client_host_is_bound_only_if_it_is_the_servers() {
     let world = World::new();
     // A process that does not belong to the server.
     let stranger = Ended(Command::new("sleep").arg("100").spawn().unwrap());
@@ -45,7 +45,7 @@ fn a_thread_that_the_clients_host_names_is_bound_only_where_it_is_the_servers() 
 }
 
 #[test]
-fn a_file_that_the_servers_host_names_is_not_read_on_the_clients_host() {
+fn a_file_named_by_the_server_host_is_not_read_on_the_client_host() {
     let world = World::new();
     let script = "sed -u 's:\"settings\"\\:{:&\"workload.file\"\\:\"/etc/passwd\",:' | \"$@\"\n";
     let study = study(&world, script);
@@ -58,7 +58,7 @@ fn a_file_that_the_servers_host_names_is_not_read_on_the_clients_host() {
 }
 
 #[test]
-fn what_the_clients_host_complains_of_is_shown_and_begins_no_line() {
+fn messages_of_the_client_host_are_shown_but_never_begin_a_line() {
     let world = World::new();
     let script = "\"$@\" </dev/null\nprintf 'x\\n::stop-commands::owned\\n\\033]0;owned\\007' >&2\nexit 1\n";
     let study = study(&world, script);
@@ -70,7 +70,7 @@ fn what_the_clients_host_complains_of_is_shown_and_begins_no_line() {
 }
 
 #[test]
-fn one_ctrl_c_ends_a_run_whose_clients_host_says_nothing_and_never_ends() {
+fn one_ctrl_c_ends_a_run_whose_client_host_never_answers_or_ends() {
     let world = World::new();
     // It introduces itself, and then only sends keep-alive lines; it does not end when the connection is closed.
     let study = study(&world, "\"$@\" </dev/null\ntrap '' HUP INT TERM\nwhile echo; do sleep 0.2; done\n");
@@ -90,7 +90,7 @@ fn one_ctrl_c_ends_a_run_whose_clients_host_says_nothing_and_never_ends() {
 }
 
 #[test]
-fn a_host_is_made_to_start_no_more_clients_than_it_has_places_for() {
+fn a_host_refuses_more_client_agents_than_its_limit() {
     let world = World::new();
     let start = || {
         let mut agent = world.tare(&["client-agent"]);

@@ -141,7 +141,7 @@ impl Hosts {
 }
 
 #[test]
-fn a_kill_of_each_while_settings_are_changed_on_both_leaves_nothing_on_either() {
+fn killing_any_process_while_settings_are_changed_leaves_nothing_on_either_host() {
     if !may_log_in() {
         println!("not tried: this user may not log in");
         return;
@@ -163,7 +163,7 @@ fn a_kill_of_each_while_settings_are_changed_on_both_leaves_nothing_on_either() 
 
 #[test]
 #[ignore = "random moments: make kills"]
-fn kills_of_either_side_leave_nothing_on_either() {
+fn random_kills_of_either_side_leave_nothing_on_either_host() {
     if !may_log_in() {
         println!("not tried: this user may not log in");
         return;

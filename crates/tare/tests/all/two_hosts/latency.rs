@@ -24,7 +24,7 @@ fn sample(hosts: &Hosts, out: &str, sample_s: u32, more: &str) -> serde_json::Va
 }
 
 #[test]
-fn latency_and_throughput_contain_the_way() {
+fn latency_and_throughput_include_the_network_delay() {
     let (Some(near), Some(far)) = (Hosts::new(Duration::ZERO), Hosts::new(EACH_WAY)) else { return };
     let of = |sample: &serde_json::Value, name: &str| sample["metrics"][name].as_f64().unwrap();
     // A transaction is one statement, so one round trip.

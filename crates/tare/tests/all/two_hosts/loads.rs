@@ -32,7 +32,7 @@ fn drive(world: &World, workload: &str, engine: &str, out: &str) -> serde_json::
 }
 
 #[test]
-fn every_load_with_sessions_of_ours_is_driven_from_another_host() {
+fn every_load_of_tares_own_clients_can_be_driven_from_another_host() {
     let world = World::sharing();
     let mix = world.path("mix.toml");
     std::fs::write(&mix, MIX).unwrap();
@@ -50,7 +50,7 @@ fn every_load_with_sessions_of_ours_is_driven_from_another_host() {
 }
 
 #[test]
-fn a_load_that_cannot_be_driven_from_there_has_its_reason_in_the_plan() {
+fn a_load_that_cannot_be_driven_from_another_host_is_refused_with_the_reason() {
     let world = World::new();
     for (workload, engine, words) in [
         ("name = \"counters\"\n", "sqlite", "the clients of the workload counters are on this host only"),

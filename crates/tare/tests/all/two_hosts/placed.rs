@@ -14,7 +14,7 @@ fn study(world: &World, more: &str) -> String {
 }
 
 #[test]
-fn every_thread_is_placed_and_proved_on_its_own_host() {
+fn every_thread_is_placed_and_verified_on_its_own_host() {
     let world = World::new();
     let study = study(&world, "");
     let (plan, _) = world.exits(0, &["run", &study, "--dry-run", "--json"]);
@@ -55,7 +55,7 @@ fn every_thread_is_placed_and_proved_on_its_own_host() {
 }
 
 #[test]
-fn what_two_hosts_cannot_do_is_said_before_the_run() {
+fn settings_impossible_on_two_hosts_are_refused_before_the_run() {
     let world = World::new();
     let path = study(&world, "");
     for (set, words) in [
@@ -97,7 +97,7 @@ fn a_client_host_that_is_another_machine_than_planned_fails_the_trial() {
 }
 
 #[test]
-fn results_of_the_key_that_went_are_still_read() {
+fn results_with_a_removed_study_key_are_still_readable() {
     let world = World::new();
     world.exits(0, &["run", &study(&world, ""), "--out", "results"]);
     // Results as returned to the host where such a run was started, and as left by an interrupted one.

@@ -23,7 +23,7 @@ const COST: f64 = 0.01;
 
 #[test]
 #[ignore = "an hour of real servers: benches/why"]
-fn every_planted_cause_is_named_first_and_nothing_between_two_alike() {
+fn every_planted_cause_is_ranked_first_and_equal_sides_have_none() {
     let mut rows = Rows::read();
     for case in &CASES {
         rows.line(case.planted, || planted(case));
