@@ -31,7 +31,7 @@ fn every_exact_strategy_counts_every_increment_in_both_modes() {
 }
 
 #[test]
-fn fuzzys_loss_is_told_and_nothing_is_invented() {
+fn the_fuzzy_strategy_reports_its_loss_and_never_counts_too_much() {
     let found = outcome(&Config { rounds: 400, ..small(Strategy::Fuzzy) });
     assert!(found.counted <= found.expected && found.counted > 0, "{found:?}");
     let lost = (found.expected - found.counted) as f64 / found.expected as f64;
@@ -45,7 +45,7 @@ fn without_data_work_only_global_counters_are_incremented() {
 }
 
 #[test]
-fn bytes_a_counter_are_those_of_the_design() {
+fn bytes_per_counter_follow_from_the_design_of_each_strategy() {
     // In the faithful mode: 24 shards (and the empty slot of fuzzy) and 2 nodes, as in the original program.
     let expected = [
         (Strategy::PthreadMutex, 48.0),
@@ -148,7 +148,7 @@ fn a_policy_or_a_watcher_that_fails_ends_the_run_with_its_reason() {
 }
 
 #[test]
-fn pages_of_counters_and_data_are_told_by_node() {
+fn pages_of_counters_and_data_are_reported_by_node() {
     for strategy in Strategy::ALL.iter().copied() {
         let found = outcome(&small(strategy));
         // A container may forbid the query.
@@ -161,7 +161,7 @@ fn pages_of_counters_and_data_are_told_by_node() {
 }
 
 #[test]
-fn steps_and_padding_are_what_they_say() {
+fn padding_sets_the_bytes_per_counter_and_steps_set_the_increments() {
     let of = |padding, strategy| outcome(&Config { padding, ..small(strategy) }).bytes_per_counter;
     for padding in Padding::ALL {
         let bytes = padding.bytes() as f64;
@@ -179,7 +179,7 @@ fn steps_and_padding_are_what_they_say() {
 }
 
 #[test]
-fn zeros_are_refused_by_name() {
+fn a_setting_of_zero_is_refused_by_its_name() {
     let base = small(Strategy::Atomic);
     let wrong = [
         (Config { threads: 0, ..base }, "threads"),
@@ -196,7 +196,7 @@ fn zeros_are_refused_by_name() {
 }
 
 #[test]
-fn more_memory_than_there_is_is_refused_at_once_with_the_memory_needed() {
+fn a_run_larger_than_the_memory_is_refused_with_the_memory_needed() {
     let begin = Instant::now();
     for strategy in Strategy::ALL.iter().copied() {
         let config = Config { data_blocks: 1 << 40, ..small(strategy) };
@@ -222,14 +222,14 @@ fn resident_kib() -> u64 {
 }
 
 #[test]
-fn memory_of_the_articles_run_is_that_of_its_blocks() {
+fn the_memory_of_the_articles_run_is_the_sum_of_its_blocks() {
     let article = Config::article(Strategy::ShardCpu);
     assert_eq!(memory_bytes(&article), 1_000_000 * (16 * 1024 + 1536) + 1000 * 1536);
     assert_eq!(memory_bytes(&Config { strategy: Strategy::Atomic, ..article }), 1_000_000 * (16 * 1024 + 8) + 1000 * 8);
 }
 
 #[test]
-fn names_parse_back_and_unknown_ones_are_told_the_known() {
+fn strategy_names_parse_back_and_an_unknown_one_lists_the_known() {
     for strategy in Strategy::ALL.iter().copied() {
         assert_eq!(strategy.name().parse::<Strategy>().unwrap(), strategy);
     }

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_list_is_refused() {
+    fn a_malformed_cpu_list_is_refused() {
         for text in ["3-1", "a", "0,0", "4,1", "0-4294967295", "1--2"] {
             assert_eq!(parse_list(text), None, "{text}");
         }

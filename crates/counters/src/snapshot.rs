@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpus_fold_into_their_nodes_and_nothing_is_lost() {
+    fn per_cpu_counts_fold_into_their_nodes_without_loss() {
         let per_cpu = PerCpu { cpus: vec![1, 2, 4, 8], unattributed: 16 };
         let folded = per_cpu.by_node(&[Some(1), Some(0), Some(1), None]);
         assert_eq!(folded, PerNode { nodes: vec![(0, 2), (1, 5)], unattributed: 24 });

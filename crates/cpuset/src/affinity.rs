@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_was_left_on_one_cpu_is_put_back() {
+    fn keep_affinity_restores_the_original_cpus_of_a_thread() {
         // In a thread of its own: the test runner reuses its threads for other tests.
         let moved = std::thread::spawn(|| {
             let this = ThreadRef::of_this_thread();

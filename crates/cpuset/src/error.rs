@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_permitted_comes_with_what_to_do() {
+    fn an_error_for_a_missing_permission_explains_who_may_bind() {
         let bind = |errno| AffinityError::Bind {
             thread: ThreadRef::of_this_thread(),
             cpus: CpuSet::from_iter([0]),

@@ -218,7 +218,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn is_written_as_the_kernel_writes_it() {
+    fn an_index_set_is_printed_in_the_kernels_notation() {
         for text in ["", "0", "0-3,8", "1,3,5-6,65535"] {
             assert_eq!(text.parse::<IndexSet>().unwrap().to_string(), text);
         }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_points_at_its_place() {
+    fn a_parse_error_has_the_offset_of_the_mistake() {
         for (text, offset) in [("0,", 2), ("0,x", 2), ("3-1", 0), ("0-3,5-", 6), ("-1", 0), ("0, 1", 2), ("65536", 0)] {
             assert_eq!(text.parse::<IndexSet>().unwrap_err().offset, offset, "{text:?}");
         }
@@ -244,7 +244,7 @@ mod tests {
         }
 
         #[test]
-        fn it_is_as_a_set_of_numbers(
+        fn an_index_set_behaves_like_a_plain_set_of_numbers(
             a in prop::collection::btree_set(0_u32..24, 0..16),
             b in prop::collection::btree_set(0_u32..24, 0..16),
             ends in any::<[bool; 2]>(),

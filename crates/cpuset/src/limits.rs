@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_too_low_is_named_with_what_it_must_be() {
+    fn a_limit_that_is_too_low_is_reported_with_the_needed_value() {
         let wanted = Wanted { threads: 20_000, of_others: 20_000, descriptors: 20_000 };
         for (counts, needed) in [(Kind::Mappings, 80_150), (Kind::Tasks, 40_150), (Kind::Descriptors, 20_150)] {
             let error = of("vm.some", counts, needed - 1).check(wanted).unwrap_err();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_both_versions_are_found_with_those_above() {
+    fn the_folder_of_a_control_group_is_found_in_both_versions() {
         let folder = |line| folder_of_group(line).map(|(_, folder)| folder.display().to_string());
         assert_eq!(folder("0::/a/b").as_deref(), Some("/sys/fs/cgroup/a/b"));
         assert_eq!(folder("8:pids:/").as_deref(), Some("/sys/fs/cgroup/pids/"));

@@ -61,7 +61,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_child_reads_it_by_its_path_and_no_one_changes_it() {
+    fn a_child_process_reads_a_secret_by_its_path_and_cannot_change_it() {
         let secret = AnonymousFile::with(b"p w").unwrap();
         // Twice, because each open must start at the first byte.
         for _ in 0..2 {

@@ -40,7 +40,7 @@ fn a_folder_on_the_way_that_others_may_write_to_is_refused_unless_it_is_sticky()
 }
 
 #[test]
-fn links_lead_on_the_way_and_not_inside_and_a_handle_outlives_its_name() {
+fn links_are_followed_above_a_folder_only_and_a_handle_survives_a_rename() {
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
     let folder = Folder::open_or_create(&at("real/results"), OWN).unwrap();
@@ -173,7 +173,7 @@ fn a_whole_folder_is_removed_and_no_link_in_it_followed() {
 }
 
 #[test]
-fn what_is_appended_in_a_folder_of_anyones_goes_to_no_file_that_has_another_name() {
+fn nothing_is_appended_to_a_hard_link_in_an_untrusted_folder() {
     let scratch = tempfile::tempdir().unwrap();
     let victim = scratch.path().join("victim");
     fs::write(&victim, "precious").unwrap();
@@ -210,7 +210,7 @@ fn a_file_of_this_users_in_anothers_folder_is_not_read_by_its_name_there() {
 }
 
 #[test]
-fn no_one_else_can_hold_the_lock_of_results_that_all_may_read() {
+fn another_user_cannot_lock_readable_results() {
     let scratch = tempfile::tempdir().unwrap();
     let shown = scratch.path().join("results");
     fs::create_dir(&shown).unwrap();
@@ -243,7 +243,7 @@ fn set_list(path: &Path, name: &str) -> bool {
 }
 
 #[test]
-fn who_may_write_by_an_access_control_list_is_someone_else() {
+fn a_writer_in_an_access_control_list_is_untrusted() {
     let scratch = tempfile::tempdir().unwrap();
     let study = scratch.path().join("study.toml");
     fs::write(&study, "text").unwrap();
@@ -259,7 +259,7 @@ fn who_may_write_by_an_access_control_list_is_someone_else() {
 }
 
 #[test]
-fn a_list_of_the_folder_above_opens_nothing_that_is_made_in_a_new_one() {
+fn a_default_access_control_list_grants_no_access_to_new_files() {
     let scratch = tempfile::tempdir().unwrap();
     if !set_list(scratch.path(), "system.posix_acl_default") {
         return;

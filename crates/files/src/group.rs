@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_that_someone_else_is_in_is_not_ones_own() {
+    fn a_group_with_another_member_is_not_private() {
         let users = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/:/bin/sh\nben:x:1001:100::/:/bin/sh\n\
                      carl:x:1002:100::/:/bin/sh\n";
         let groups = "ann:x:1000:\nusers:x:100:\nteam:x:2000:ben,ann\nalone:x:2001:root,ann\n";

@@ -12,7 +12,7 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 #[test]
-fn it_is_made_closed_and_keeps_what_is_written() {
+fn a_private_folder_is_created_closed_and_keeps_its_files() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("above/state");
     assert!(PrivateFolder::open(&path, Access::Closed).unwrap().is_none());
@@ -32,7 +32,7 @@ fn it_is_made_closed_and_keeps_what_is_written() {
 }
 
 #[test]
-fn one_that_others_may_write_to_is_refused_and_one_that_they_may_read_is_closed() {
+fn a_folder_writable_by_others_is_refused_and_a_readable_one_is_closed() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("state");
     fs::create_dir(&path).unwrap();

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_even_opened() {
+    fn a_path_that_is_no_regular_file_is_never_opened() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_of_private_results_is_private() {
+    fn output_derived_from_private_results_is_private() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str, mode: u32| {
@@ -291,7 +291,7 @@ mod tests {
 
     /// Replacing it by a file would break the device for every other program of the machine.
     #[test]
-    fn what_is_open_already_is_written_into() {
+    fn output_to_an_open_file_descriptor_is_written_in_place() {
         let folder = tempfile::tempdir().unwrap();
         let file = File::create(folder.path().join("output")).unwrap();
         let open = format!("/proc/self/fd/{}", file.as_raw_fd());

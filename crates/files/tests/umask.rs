@@ -9,7 +9,7 @@ use tare_files::{Folder, Trust, close_to_others};
 const OWN: Trust = Trust::Own { caller: None };
 
 #[test]
-fn whatever_the_umask_no_one_else_may_write_and_roots_is_roots_alone() {
+fn no_umask_lets_another_user_write_and_files_of_root_stay_private() {
     let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777;
     let scratch = tempfile::tempdir().unwrap();
     rustix::process::umask(rustix::fs::Mode::empty());

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_pairs_are_promised_than_anybody_waits_for() {
+    fn no_unreasonable_number_of_remaining_pairs_is_reported() {
         let outlook = |about, at_most| {
             Some(Outlook { smallest_detectable: None, pairs_to_go: about, pairs_to_go_at_most: at_most })
         };

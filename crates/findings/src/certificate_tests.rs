@@ -72,7 +72,7 @@ fn certificates_of_a_load_on_this_machine_are_counted_together_and_others_are_no
 }
 
 #[test]
-fn what_a_copy_does_by_itself_is_the_least_that_a_change_must_exceed() {
+fn a_change_must_exceed_the_difference_of_an_identical_copy() {
     let found = certificate("6.1", "read_only", alarms(0, 10));
     // The copy has 0.99; the interval of the same file contains 1.
     assert!((found.by_itself().unwrap() - (1.0 / 0.99 - 1.0)).abs() < 1e-12);

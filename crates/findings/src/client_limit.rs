@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_the_servers_where_the_client_was_there() {
+    fn a_stall_is_the_servers_unless_the_client_stalled_too() {
         let of = |client_s: f64| {
             let pairs = [
                 ("longest_stall_s", 1.5),

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_switches_are_no_axis() {
+    fn words_and_switches_form_no_chart_axis() {
         assert!(charts(&grid(&[("placement", &["float", "same-pu", "other"])])).is_empty());
         assert!(charts(&grid(&[("option.x", &["0", "1"])])).is_empty());
         assert_eq!(charts(&grid(&[("range_size", &["10", "100", "1000"])])).len(), 1);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_restart_changes_is_told_from_what_a_rung_does() {
+    fn variation_by_restarts_differs_from_variation_by_rungs() {
         // First, servers differ by 10% and rungs within a server hardly at all; then the opposite.
         let servers =
             [vec![(0.0, 0.1), (1.0, 0.101)], vec![(0.0, -0.1), (1.0, -0.099)], vec![(0.0, 0.0), (1.0, 0.001)]];

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reaches_the_server_alone_cannot_move_a_probe_and_all_else_can() {
+    fn only_a_factor_that_affects_the_server_alone_leaves_a_probe_usable() {
         let factor = |name: &str| What::Factor(name.to_owned());
         let study = |key: &str| What::Study(key.to_owned());
         for harmless in [

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_this_thread_and_no_other() {
+    fn cpu_time_of_this_thread_excludes_other_threads() {
         let before = CpuTime::of_this_thread();
         std::thread::spawn(|| {
             // The thread uses CPU time until the kernel has accounted 100 ms more to it.

@@ -257,7 +257,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read_again(curve in curves()) {
+        fn a_rate_curve_reads_back_from_its_text(curve in curves()) {
             prop_assert_eq!(curve.to_string().parse(), Ok(curve));
         }
     }

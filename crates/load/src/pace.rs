@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_before_a_sample_stays_due_and_nothing_is_lost_at_its_begin() {
+    fn arrivals_due_before_a_sample_stay_due_and_none_are_lost_at_its_start() {
         let pace = Pace::Open { rate: "10 to 1000".parse().unwrap(), arrivals: Arrivals::Constant };
         let mut schedule = Schedule::new(pace, 1.0, 1, 0, 1).unwrap();
         // The thread is late: the second sample begins when the first is not yet half done.

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_machine_cannot_limit_is_refused_with_what_it_has() {
+    fn a_limit_that_the_machine_cannot_set_is_refused_with_what_it_offers() {
         for (schemata, asked, reason) in [
             (INTEL, limits(Some(12), None), "have 11 ways, of which a group takes 2 or more"),
             (INTEL, limits(Some(1), None), "have 11 ways, of which a group takes 2 or more"),
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_ones_group_is_removed_and_a_monitor_counts_within_one_that_limits() {
+    fn groups_of_killed_runs_are_removed_and_monitors_nest_in_limiting_groups() {
         let (_root, system) = machine(INTEL);
         fs::create_dir_all(system.path(&format!("{ROOT}/tare-4194305-limit/mon_groups"))).unwrap();
         fs::create_dir_all(system.path(&format!("{ROOT}/mon_groups"))).unwrap();

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_resctrl_makes_none() {
+    fn a_machine_without_resctrl_creates_no_monitoring_group() {
         let (_root, system) = machine(false);
         assert!(!CacheMonitor::is_offered(&system) && CacheMonitor::make(&system, "server", None).is_err());
         assert_eq!(remove_left(&system), []);

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_started_in_it_ends_with_it() {
+    fn every_process_in_a_control_group_ends_with_it() {
         let read = |file: &str| fs::read_to_string(file).unwrap();
         let all = places(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"));
         // Every usable hierarchy of this machine, of both versions.

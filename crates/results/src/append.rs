@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_append_at_once_are_whole_lines_without_one_between() {
+    fn concurrent_appends_produce_only_whole_lines() {
         let directory = tempfile::tempdir().unwrap();
         let samples = vec![SampleRecord::default(); 500];
         std::thread::scope(|scope| {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_someone_else_holds_delays_a_record_and_no_more() {
+    fn a_lock_held_by_another_process_only_delays_a_record() {
         let directory = tempfile::tempdir().unwrap();
         append_trial(&open(directory.path()), &record(0)).unwrap();
         let other = File::open(directory.path().join("trials.jsonl")).unwrap();

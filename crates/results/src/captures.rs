@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_capture_that_could_not_be_read_back_is_a_reason() {
+    fn a_capture_that_could_not_be_read_back_is_reported_as_missing() {
         let of = |wait_ms: f64, waits: usize| {
             let wait = LockShare { kind: WaitKind::Lock, name: "l".into(), count: 1, wait_ms, wait_fraction: 0.1 };
             let (source, waits) = (String::new(), vec![wait; waits]);

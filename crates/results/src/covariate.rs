@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_speed_is_never_a_reason() {
+    fn covariates_that_follow_from_speed_never_explain_it() {
         for name in ["elapsed_s", "busy_fraction", "server_voluntary_switches", "restarts", "numa_hit_pages_node3"] {
             assert!(!may_explain(name), "{name}");
         }

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_without_end_is_refused_before_it_is_held() {
+    fn an_endless_row_is_refused_before_it_fills_memory() {
         for beginning in [HEADER.to_owned(), format!("{HEADER}\""), String::new(), "\"".to_owned()] {
             let asked = Rc::new(Cell::new(0));
             let endless = beginning.as_bytes().chain(io::repeat(b'x').take(240 << 20));

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_is_described_as_declared() {
+    fn declared_metrics_are_described_as_declared() {
         for declared in DECLARED.iter().chain([&Named::query_s(12)]) {
             assert_eq!(describe(declared.name()), declared.metric, "{}", declared.name());
         }

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_plan_compares_is_named_as_its_conditions_are() {
+    fn names_in_the_rule_of_a_plan_are_sanitized_like_its_conditions() {
         let hostile = "a\n::stop-commands::x";
         let shown = "a\\u{a}::stop-commands::x";
         let sides = [hostile.to_owned(), hostile.to_owned()];

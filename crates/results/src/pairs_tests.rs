@@ -117,7 +117,7 @@ fn a_race_knows_which_trials_a_server_served_and_what_a_warm_one_takes() {
 }
 
 #[test]
-fn it_stops_at_the_budget_and_where_most_pairs_are_left_out() {
+fn a_comparison_stops_at_the_budget_or_if_most_pairs_are_left_out() {
     let plan = plan(6);
     let mut records: Vec<TrialRecord> =
         (0..12).map(|trial| record(&plan, trial, if trial % 3 == 0 { 80.0 } else { 120.0 })).collect();
@@ -184,7 +184,7 @@ fn sessions_are_looked_at_once_when_the_last_of_them_is_over() {
 }
 
 #[test]
-fn a_pair_with_a_restart_in_between_is_none() {
+fn a_pair_with_a_reboot_in_between_does_not_count() {
     let plan = plan(3);
     let mut records: Vec<TrialRecord> = (0..6).map(|trial| record(&plan, trial, 100.0)).collect();
     let ran_on = |boot: &str| Some(crate::schema::RanOn { host: "h".into(), boot_id: Some(boot.into()) });
@@ -196,7 +196,7 @@ fn a_pair_with_a_restart_in_between_is_none() {
 }
 
 #[test]
-fn nothing_is_claimed_where_what_the_change_cannot_touch_moved() {
+fn nothing_is_claimed_if_a_control_changed() {
     let plan = plan(12);
     let rule = Settle { controls: vec!["probe_chain_ns".into()], ..rule() };
     let with = |moved: f64| {

@@ -59,7 +59,7 @@ mod tests {
     /// Regression test: another user's folder was briefly replaced by a link to root's private results, and their
     /// export became readable by everyone, because the audience was determined from the path again.
     #[test]
-    fn who_may_read_results_is_asked_of_what_was_read_and_not_of_its_name() {
+    fn the_audience_of_results_comes_from_the_opened_files_and_not_their_path() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str, mode: u32| {
             let path = directory.path().join(name);

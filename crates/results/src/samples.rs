@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packed_samples_say_the_same(rows in prop::collection::vec((0usize..9, prop::option::of(0.1f64..9.0),
+        fn packed_samples_give_equal_figures(rows in prop::collection::vec((0usize..9, prop::option::of(0.1f64..9.0),
             prop::option::of(-5.0f64..5.0)), 0..20))
         {
             let samples = rows.iter().map(|(number, a, b)| {

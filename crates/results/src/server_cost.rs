@@ -112,7 +112,7 @@ mod tests {
     use crate::metric::describe;
 
     #[test]
-    fn each_is_described_as_declared_and_ends_with_its_operation() {
+    fn each_server_cost_is_described_as_declared_and_ends_with_its_operation() {
         for cost in SERVER_COSTS {
             for (operation, end) in [(Operation::Transaction, "_per_transaction"), (Operation::Query, "_per_query")] {
                 let named = cost.metric(operation);

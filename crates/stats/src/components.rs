@@ -181,7 +181,7 @@ mod tests {
     /// Calcium in turnip greens, 4 plants x 3 leaves x 2 determinations: Snedecor & Cochran, "Statistical Methods",
     /// give 0.0067, 0.1611 and 0.3652.
     #[test]
-    fn turnip_greens() {
+    fn components_of_the_turnip_greens_data_match_the_textbook() {
         let plants = [
             [[3.28, 3.09], [3.52, 3.48], [2.88, 2.80]],
             [[2.46, 2.44], [1.87, 1.92], [2.19, 2.19]],

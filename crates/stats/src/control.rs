@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_and_the_mean_elsewhere() {
+    fn the_remaining_spread_and_the_mean_at_another_probe_value_are_correct() {
         let probe = [1.0, 1.2, 0.9, 1.1, 1.05];
         let exact: Vec<f64> = probe.iter().map(|x| 3.0 * x).collect();
         let arm = Arm { metric: &exact, probe: &probe };

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_fishers_exact_test() {
+    fn the_comparison_of_counts_is_fishers_exact_test() {
         // R: fisher.test(matrix(c(3, 1, 1, 3), 2), alternative = "greater")$p.value = 0.2428571 (the lady tasting tea).
         assert!((p((1, 4), (3, 4)) - 17.0 / 70.0).abs() < 1e-12);
         // C(10, 5) / C(20, 5); C(6, 3) / C(12, 3).

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn textbook_values() {
+    fn descriptive_statistics_match_textbook_values() {
         // NIST "Univariate summary statistics" NumAcc1: three large values that differ by 1.
         let numacc1 = [10_000_001.0, 10_000_003.0, 10_000_002.0];
         assert_eq!(mean(&numacc1), Some(10_000_002.0));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn autocorrelation_tells_an_alternating_from_a_trending_series() {
+    fn autocorrelation_distinguishes_an_alternating_from_a_trending_series() {
         // 1..5: deviations -2..2, lagged products 2 + 0 + 0 + 2 = 4 over 10.
         assert!((lag1_autocorrelation(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap() - 0.4).abs() < 1e-12);
         assert!(lag1_autocorrelation(&[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]).unwrap() < -0.8);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_none() {
+    fn statistics_that_do_not_exist_are_none() {
         assert_eq!((mean(&[]), variance(&[1.0]), cov(&[-1.0, 1.0]), quantile(&[1.0], 1.5)), (None, None, None, None));
         assert_eq!(mean(&[f64::NAN]), None);
     }

@@ -47,14 +47,14 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_could_read_is_none() {
+    fn too_many_groups_to_read_yield_none() {
         let apart: Vec<(usize, usize)> = (0..20).map(|i| (2 * i, 2 * i + 1)).collect();
         assert_eq!(groups(40, &apart), None);
     }
 
     proptest! {
         #[test]
-        fn two_share_a_group_exactly_where_they_are_not_told_apart(
+        fn conditions_share_a_group_exactly_if_they_do_not_differ(
             count in 1usize..9, pairs in prop::collection::vec((0usize..9, 0usize..9), 0..30))
         {
             let apart: Vec<(usize, usize)> = pairs.into_iter().filter(|(a, b)| a < b && *b < count).collect();

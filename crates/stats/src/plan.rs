@@ -234,7 +234,7 @@ mod tests {
 
     /// The lower third of chi-squared: 1.568, 3.216 and 6.570 with 3, 5 and 9 degrees of freedom.
     #[test]
-    fn what_is_planned_for_is_the_upper_bound_of_the_variance() {
+    fn a_plan_uses_the_upper_bound_of_the_variance() {
         for (trials, expected) in [(4, 3.0 / 1.568), (6, 5.0 / 3.216), (10, 9.0 / 6.570)] {
             let found = upper_variance(trials);
             assert!((found / expected - 1.0).abs() < 0.03, "{trials}: {found} against {expected}");

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_figure_can_be_had_from_is_refused() {
+    fn groups_without_usable_values_are_refused() {
         for nothing in [vec![], vec![vec![]]] {
             assert!(matches!(Trials::new(&nothing), Err(Error::TooFew { .. })), "{nothing:?}");
         }

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_agrees_with_the_printed_tables() {
+    fn the_studentised_range_agrees_with_the_printed_tables() {
         // Upper 5% points, e.g. Harter, "Order statistics and their use", 1970; the same as R's qtukey(0.95, k, df).
         let table = [
             (2, 2.0, 6.085),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn two_means_are_students_t() {
+    fn the_studentised_range_of_two_means_is_students_t() {
         for (df, t) in [(3.0, 3.182_446), (9.0, 2.262_157), (5000.0, 1.960_438)] {
             let found = upper_tail(t * 2f64.sqrt(), 2, df);
             assert!((found - 0.05).abs() < 5e-4, "{df}: {found}");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_tested_is_one() {
+    fn a_range_that_cannot_be_tested_has_a_p_value_of_one() {
         assert_eq!((upper_tail(0.0, 3, 5.0), upper_tail(3.0, 1, 5.0), upper_tail(3.0, 3, 0.0)), (1.0, 1.0, 1.0));
         assert_eq!((upper_tail(f64::NAN, 3, 5.0), upper_tail(f64::INFINITY, 3, 5.0)), (1.0, 0.0));
     }

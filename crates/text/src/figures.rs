@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_to_read_is_a_power_of_ten() {
+    fn a_percentage_too_long_to_read_is_a_power_of_ten() {
         assert_eq!([percent(1e298), percent(-1e20), percent(5.0)], ["1.00e300%", "-1.00e22%", "500%"]);
     }
 }

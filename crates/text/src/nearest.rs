@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_fingers_is_seen_through() {
+    fn a_typing_error_finds_the_intended_word() {
         let words = ["none", "same-pu", "smt-sibling", "same-core", "same-cache", "same-node", "other-node"];
         for (wrong, right) in [
             ("same-cpu", Some("same-pu")),
@@ -80,14 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_words_of_a_name_are_no_slip_of_another_one() {
+    fn a_prefix_of_a_name_finds_that_name_and_not_a_similar_one() {
         let builds = ["binary=10.2.11", "binary=10.11.19"];
         assert_eq!(nearest("binary=10.11", builds), Some("binary=10.11.19"));
         assert_eq!(nearest("binary=10.2.1", builds), Some("binary=10.2.11"));
     }
 
     #[test]
-    fn of_many_names_the_nearest_are_said() {
+    fn the_nearest_of_many_names_are_suggested() {
         let many =
             ["trials", "samples", "warmup_s", "sample_s", "drop_samples", "pause_s", "seed", "attempts", "probe"];
         assert_eq!(nearest_of("sample", many, 3), ["samples", "sample_s", "drop_samples"]);

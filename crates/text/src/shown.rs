@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_a_terminal_is_shown_and_the_rest_is_as_it_was() {
+    fn control_characters_are_escaped_and_other_text_is_unchanged() {
         let plain = "aslr=on größer\t日本\n";
         assert_eq!(shown(plain), plain);
         assert_eq!(shown("\x1b]0;title\x07\r"), "\\u{1b}]0;title\\u{7}\\u{d}");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_says_steers_no_terminal_and_is_the_same() {
+    fn escaped_json_controls_no_terminal_and_keeps_its_meaning() {
         let value = "a\u{9b}31m\u{202e}\u{7f}\u{e0061} ##vso[task.x] ::error::x größer";
         let document = format!("{{\n  \"a\": \"{value}\"\n}}\n");
         let shown = "a\\u009b31m\\u202e\\u007f\\udb40\\udc61 \\u0023#vso[task.x] ::error::x größer";

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_plain_in_json() {
+    fn values_are_stored_as_plain_json() {
         let values = [Value::Switch(true), Value::Whole(3), Value::Number(0.5), Value::from("x")];
         let text = serde_json::to_string(&values).unwrap();
         assert_eq!(text, "[true,3,0.5,\"x\"]");

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_ignores_and_what_is_not_text_is_not_of_the_tree() {
+    fn ignored_files_and_binary_files_are_not_in_the_tree() {
         let top = std::env::temp_dir().join(format!("tidy-tree-{}", std::process::id()));
         fs::create_dir_all(top.join("target")).unwrap();
         for (name, bytes) in [(".gitignore", &b"/target\n"[..]), ("target/a.rs", b"x"), ("b.bin", &[0xff]), ("c", b"c")]

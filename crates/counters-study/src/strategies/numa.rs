@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn libnuma_agrees_with_the_kernel_on_every_cpu_or_says_what_is_missing() {
+    fn libnuma_agrees_with_the_kernel_on_every_cpu_or_reports_what_is_missing() {
         match Libnuma::load() {
             Ok(libnuma) => {
                 for (cpu, node) in cpus::nodes().iter().enumerate() {

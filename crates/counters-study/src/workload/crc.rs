@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_check_value() {
+    fn the_crc_of_the_published_example_is_correct() {
         // "123456789" gives cbf43926 (ISO 3309's check); the table-driven code takes whole words only.
         assert_eq!(slowly(b"123456789"), 0xcbf4_3926);
         assert_eq!(of(b"12345678"), slowly(b"12345678"));
@@ -72,7 +72,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn tables_agree_with_the_definition(words in proptest::collection::vec(proptest::prelude::any::<[u8; 4]>(), 0..64)) {
+        fn crc_tables_match_the_definition(words in proptest::collection::vec(proptest::prelude::any::<[u8; 4]>(), 0..64)) {
             let bytes = words.concat();
             proptest::prop_assert_eq!(of(&bytes), slowly(&bytes));
         }

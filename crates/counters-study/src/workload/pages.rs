@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crosses_a_page_takes_both() {
+    fn an_object_that_crosses_a_page_boundary_counts_both_pages() {
         let mut pages = Pages::new();
         pages.add(pages.size - 4, 8);
         pages.add(pages.size, 8);

@@ -113,7 +113,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     #[test]
-    fn rows_are_page_aligned_zeroed_and_apart() {
+    fn rows_are_page_aligned_zeroed_and_do_not_overlap() {
         let rows = Rows::new(3, 5).unwrap();
         assert_eq!(rows.first_row(0) as usize % page_size(), 0);
         assert_eq!(rows.stride_bytes() % page_size(), 0);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_an_address_holds_is_refused_and_so_is_more_than_the_kernel_maps() {
+    fn rows_larger_than_addresses_or_the_kernel_allow_are_refused() {
         assert!(Rows::new(2, usize::MAX).unwrap_err().is_none());
         assert!(Rows::new(2, 1 << 60).unwrap_err().is_none());
         assert_eq!(Rows::new(2, 1 << 50).unwrap_err().unwrap().raw_os_error(), Some(libc::ENOMEM));

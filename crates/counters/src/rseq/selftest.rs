@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_abort_is_found_out() {
+    fn a_kernel_that_does_not_abort_preempted_sections_is_detected() {
         let (area, register) = area();
         assert!(preemption_aborts(area, register, false).unwrap_err().contains("does not abort"));
     }

@@ -14,7 +14,7 @@ fn backends() -> impl Iterator<Item = Backend> {
 }
 
 #[test]
-fn sums_never_fall_stay_between_begun_and_done_and_are_exact_after_join() {
+fn sums_never_decrease_stay_between_begun_and_done_and_are_exact_after_join() {
     for backend in backends() {
         let set = CounterSet::with_backend(1, backend).unwrap();
         let (begun, done, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
@@ -71,7 +71,7 @@ fn a_baseline_of_another_set_is_refused() {
 }
 
 #[test]
-fn beyond_the_end_is_a_panic_and_never_a_write() {
+fn an_index_beyond_the_end_panics_and_writes_nothing() {
     for backend in backends() {
         let set = CounterSet::with_backend(2, backend).unwrap();
         for beyond in [2, usize::MAX] {
@@ -84,7 +84,7 @@ fn beyond_the_end_is_a_panic_and_never_a_write() {
 }
 
 #[test]
-fn a_dropped_counters_slot_starts_anew() {
+fn the_reused_slot_of_a_dropped_counter_starts_at_zero() {
     for backend in backends() {
         for round in 1..=20 {
             let counter = Counter::with_backend(backend).unwrap();
@@ -105,7 +105,7 @@ fn many_single_counters_do_not_disturb_each_other() {
 }
 
 #[test]
-fn up_and_down_over_threads() {
+fn an_up_down_counter_sums_increments_and_decrements_of_all_threads() {
     for backend in backends() {
         let open = UpDownCounter::with_backend(backend).unwrap();
         thread::scope(|scope| {

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_process_says_it_was_started_with_has_an_end() {
+    fn the_environment_of_a_process_is_read_up_to_a_limit() {
         let own = std::process::id().cast_signed();
         assert!(arguments(own).unwrap().split('\0').next().is_some_and(|program| program.contains("cpuset")));
         assert!(environment(own).unwrap().split(|byte| *byte == 0).any(|variable| variable.starts_with(b"PATH=")));

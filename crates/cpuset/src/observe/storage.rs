@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_synced_is_a_write_on_its_device() {
+    fn syncing_a_file_counts_as_a_write_on_its_device() {
         // In the folder of the crate: a temporary folder may be in memory.
         let path = format!("{}/.storage-{}", env!("CARGO_MANIFEST_DIR"), std::process::id());
         let mut file = fs::File::create(&path).unwrap();

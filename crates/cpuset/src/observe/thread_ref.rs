@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_stored_and_shown_with_both_numbers() {
+    fn a_thread_reference_is_stored_and_printed_with_both_numbers() {
         let thread = ThreadRef { pid: 7, tid: 9 };
         let json = serde_json::to_string(&thread).unwrap();
         assert_eq!(json, r#"{"pid":7,"tid":9}"#);

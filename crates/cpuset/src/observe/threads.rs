@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_of_any_name_is_seen_whole() {
+    fn a_thread_with_a_hostile_name_is_sampled_completely() {
         let (told, here) = std::sync::mpsc::channel();
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let named = std::thread::spawn(move || {

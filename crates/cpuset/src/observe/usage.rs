@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_this_process_does_is_counted() {
+    fn the_resources_that_this_process_uses_are_counted() {
         let pid = std::process::id().cast_signed();
         let of_this_thread = || {
             let here = ThreadRef::of_this_thread();

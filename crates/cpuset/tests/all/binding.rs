@@ -54,7 +54,7 @@ fn a_binding_that_the_kernel_narrows_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_bound_says_why() {
+fn a_binding_that_is_impossible_reports_the_reason() {
     let (waiting, _end) = waiting_thread();
     assert!(matches!(bind_thread(waiting, &CpuSet::new()), Err(AffinityError::NoCpus { .. })));
     assert!(matches!(bind_thread(waiting, &set("1000")), Err(AffinityError::Bind { .. })));

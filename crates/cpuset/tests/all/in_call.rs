@@ -46,7 +46,7 @@ fn a_thread_is_seen_to_sleep_in_its_call_to_run_and_to_end() {
 }
 
 #[test]
-fn lines_of_other_shapes_are_refused() {
+fn lines_of_other_formats_are_refused() {
     assert_eq!("-1 0x7ffe 0x7f00\n".parse(), Ok(InCall::Outside));
     for text in ["", "\n", "runs", "7", "7 0x1 0x2", "-1", "-1 0x1", "7 1 0x0 0x0 0x0 0x0 0x0 0x0 0x0"] {
         assert!(text.parse::<InCall>().is_err(), "{text}");
@@ -58,7 +58,7 @@ fn lines_of_other_shapes_are_refused() {
 
 proptest! {
     #[test]
-    fn what_the_kernel_writes_is_read_back(
+    fn every_line_that_the_kernel_writes_is_parsed(
         number in 0_i64..i64::MAX, arguments in any::<[u64; 6]>(), stack: u64, program: u64
     ) {
         let words: Vec<String> = arguments.iter().chain([&stack, &program]).map(|word| format!("0x{word:x}")).collect();

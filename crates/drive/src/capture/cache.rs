@@ -82,7 +82,7 @@ mod tests {
     use tare_results::covariate::Covariate;
 
     #[test]
-    fn each_side_has_its_cache_and_its_traffic_of_the_sample_alone() {
+    fn cache_use_and_traffic_are_recorded_by_side_for_the_sample_alone() {
         let root = tempfile::tempdir().unwrap();
         let system = System::at(root.path());
         assert!(CacheWatch::begin_on(&system, None).is_none());

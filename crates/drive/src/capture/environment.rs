@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn preemption_is_what_the_switch_says_or_what_was_built_and_asked() {
+    fn the_preemption_mode_comes_from_the_switch_or_the_build_and_command_line() {
         let dynamic = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.1";
         assert_eq!(preemption(dynamic, Some("none voluntary (full)"), ""), "full");
         assert_eq!(preemption(dynamic, None, "quiet preempt=voluntary"), "PREEMPT_DYNAMIC, preempt=voluntary");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn firmware_microcode_mitigations_and_huge_pages_are_told() {
+    fn firmware_microcode_mitigations_and_huge_pages_are_recorded() {
         let root = tempfile::tempdir().unwrap();
         let files = [
             ("sys/class/dmi/id/bios_version", "1.2\n"),

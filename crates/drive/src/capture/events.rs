@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_every_kind_of_processor_are_read() {
+    fn perf_counts_of_every_kind_of_processor_are_parsed() {
         // Columns as in perf's documentation of `-x`; on some of these machines events share counters.
         let amd = "2003.12,msec,task-clock,2003120000,100.00,2.000,CPUs utilized\n\
                    31,,context-switches,2003120000,100.00,15.476,/sec\n\
@@ -189,7 +189,7 @@ mod tests {
 
     /// A thread sleeps a thousand times; where perf has permission, all these context switches are counted.
     #[test]
-    fn the_switches_of_a_thread_are_counted_here_or_the_reason_is_said() {
+    fn perf_counts_all_context_switches_of_a_thread_or_reports_the_reason() {
         let folder = tempfile::tempdir().unwrap();
         let results = tare_files::Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
         let place = Place::make(&results, 0, 1, 1, 0.1).unwrap();

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_differences_by_node() {
+    fn page_counts_are_differences_by_node() {
         let stat = |hit, miss| NodeStat { hit, miss, ..NodeStat::default() };
         let (before, after) = ([(0, stat(5, 1)), (1, stat(7, 0))].into(), [(0, stat(9, 1)), (1, stat(7, 3))].into());
         let found: BTreeMap<String, f64> = allocated(&before, &after).into_iter().collect();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_elsewhere_is_told_and_files_are_not_counted() {
+    fn memory_outside_the_policy_is_reported_and_file_pages_are_not_counted() {
         let on_two = pages(&[(0, 1000, 0), (1, 1000, 0)]);
         for policy in ["bind:0", "interleave:1", "weighted-interleave:0"] {
             let text = stray("the data", &policy.parse().unwrap(), &on_two).unwrap();

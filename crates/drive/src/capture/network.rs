@@ -93,7 +93,7 @@ mod tests {
         27:  1  1   PCI-MSI 4-edge  nvme0q1\n NMI:  3  3   Non-maskable interrupts\n";
 
     #[test]
-    fn interrupts_of_network_devices_are_known_by_number_or_name() {
+    fn interrupts_of_network_devices_are_recognised_by_number_or_name() {
         let names = ["eth0", "virtio1"].map(str::to_owned).into();
         let found = by_cpu(INTERRUPTS_TEXT, INTERRUPTS, |line| is_of(line, &["27".to_owned()].into(), &names));
         let expected = [("network_interrupts_cpu0", 106), ("network_interrupts_cpu2", 14)];
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_over_loopback_are_seen() {
+    fn packets_over_loopback_are_counted() {
         let watch = NetworkWatch::start();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         for _ in 0..50 {

@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_refusal_names_what_changes_it() {
+    fn every_refusal_of_perf_names_its_remedy() {
         let absent = not_started(&io::Error::from(ErrorKind::NotFound)).to_string();
         assert!(absent.contains("apt-get install linux-perf"), "{absent}");
         let paranoid = "Error:\nAccess to performance monitoring and observability operations is limited.\n\
@@ -311,7 +311,7 @@ mod tests {
 
     /// If perf's child had been waited for, it would be a zombie (state Z), or have no entry in /proc any more.
     #[test]
-    fn what_a_perf_started_is_not_waited_for() {
+    fn a_child_of_perf_does_not_delay_reading_its_output() {
         let mut script = Command::new("sh");
         script.args(["-c", "sleep 30 & echo $!"]).stdout(Stdio::piped());
         let of_another = said(Perf::start(&mut script).unwrap());
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_perf_that_writes_without_end_is_ended() {
+    fn a_perf_that_exceeds_the_file_size_limit_is_ended() {
         let folder = tempfile::tempdir().unwrap();
         let mut script = Command::new("sh");
         // Sparse files, which use no disk space. The sleep lets the limit be set before the script writes.
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_lines_without_end_are_cut() {
+    fn endless_output_and_endless_lines_are_truncated() {
         assert_eq!(said(io::repeat(b'a')).len() as u64, SAID);
         let long = "a".repeat(2 * LINE as usize);
         let mut script = io::Cursor::new(format!("{long}\nb\n\nc")).take(ALL);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_is_dropped_leaves_neither_perf_nor_its_file() {
+    fn a_dropped_recording_leaves_no_perf_process_and_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let results = tare_files::Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
         let place = Place::make(&results, 0, 1, 1, 0.1).unwrap();

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_trial_removes_the_recordings_that_a_killed_one_left() {
+    fn the_next_trial_removes_recordings_of_a_killed_trial() {
         let folder = tempfile::tempdir().unwrap();
         let results = Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
         let killed = Place::make(&results, 0, 1, 1, 0.1).unwrap();

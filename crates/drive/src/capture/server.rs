@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_told() {
+    fn only_counters_that_changed_are_reported() {
         let map = |values: &[(&str, f64)]| values.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect();
         let found =
             differences(&map(&[("a", 1.0), ("b", 2.0), ("c", 9.0)]), &map(&[("a", 5.0), ("b", 2.0), ("d", 3.0)]));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_wait_is_first_and_a_share_of_all_threads() {
+    fn lock_waits_are_sorted_by_time_and_relative_to_all_threads() {
         let wait = |name: &str, wait_s| LockWait { kind: WaitKind::Lock, name: name.into(), count: 7, wait_s };
         let found = shares(vec![wait("short", 0.1), wait("long", 2.0)], 8.0);
         assert_eq!(found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["long", "short"]);

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_a_unix_connection_find_each_other() {
+    fn both_ends_of_a_unix_connection_are_paired() {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("s")).unwrap();
         let client = UnixStream::connect(folder.path().join("s")).unwrap();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_a_tcp_connection_find_each_other_mapped_addresses_too() {
+    fn both_ends_of_a_tcp_connection_are_paired_even_with_mapped_addresses() {
         for place in ["127.0.0.1:0", "[::]:0"] {
             // Binding fails on a machine without IPv6.
             let Ok(listener) = TcpListener::bind(place) else { continue };
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_answers_end_the_reading() {
+    fn malformed_kernel_answers_yield_no_entry() {
         for bytes in [vec![0; 40], vec![255; 64], vec![1; 3]] {
             let _ = read_answers(&bytes, &mut HashMap::new());
             assert_eq!(entry(&bytes[..bytes.len().min(20)]), None, "{bytes:?}");

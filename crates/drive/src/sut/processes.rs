@@ -174,7 +174,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn the_processes_below_the_first_one_belong_to_the_subject() {
+    fn descendants_of_the_first_process_belong_to_the_system_under_test() {
         let mut shell = Command::new("sh").args(["-c", "sleep 60 & sleep 60 & wait"]).spawn().unwrap();
         let root = shell.id().cast_signed();
         let sut = SystemUnderTest::running(Some(root));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_is_known_by_what_it_calls_itself() {
+    fn a_helper_process_of_postgresql_is_recognised_by_its_title() {
         // A copy with PostgreSQL's name, because the kernel takes the name from the file.
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join(NAME);

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_sample_add_up() {
+    fn surroundings_of_the_parts_of_a_sample_are_merged() {
         let mut all = around(1.0, 0.3, 10.0, 500.0, &[(0, 4)]);
         all.users = vec![("rustc".into(), 50, 1.0), ("cc1".into(), 51, 0.5)];
         let mut second = around(3.0, 0.1, 5.0, 600.0, &[(0, 1), (1, 2)]);

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_none_of_the_servers_is_neither_bound_nor_a_proof() {
+    fn a_thread_of_another_process_is_neither_bound_nor_accepted_as_proof() {
         let server = Ended(Command::new("sleep").arg("60").spawn().unwrap());
         let stranger = Ended(Command::new("sleep").arg("60").spawn().unwrap());
         let [own, other] = [&server, &stranger].map(|process| process.0.id().cast_signed());
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_thread_is_bound_once_it_is_on_disk_and_put_back() {
+    fn a_server_thread_is_bound_after_it_is_journalled_and_restored() {
         let server = Ended(Command::new("sleep").arg("60").spawn().unwrap());
         let thread = ThreadRef::main_of(server.0.id().cast_signed());
         let found = affinity_of(thread).unwrap();

@@ -249,7 +249,7 @@ mod tests {
     use tare_results::schema::ScheduleRecord;
 
     #[test]
-    fn what_a_child_used_stays_in_the_sum_when_it_has_gone() {
+    fn usage_of_an_ended_child_stays_in_the_sum() {
         // The shell reads a line, waits for a child that uses CPU time and ends, then prints "done".
         let burn = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
         let script = format!("read x; sh -c '{burn}'; echo done; read y");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_end_while_the_accounts_are_read_are_not_lost() {
+    fn processes_that_end_during_a_reading_are_still_counted() {
         // An endless series of children that use some CPU time and end.
         let script = "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done' & sh -c : & wait; done";
         let mut shell = Command::new("sh").args(["-c", script]).spawn().unwrap();
@@ -295,7 +295,7 @@ mod tests {
 
     /// Even if the threads ran for less than a tick; the time of unwatched threads is included only in the ticks.
     #[test]
-    fn cpu_time_is_that_of_the_threads_where_all_of_them_were_watched() {
+    fn cpu_time_is_summed_over_threads_if_all_of_them_were_watched() {
         let mut shell = Command::new("sh").args(["-c", "read x"]).stdin(Stdio::piped()).spawn().unwrap();
         let sut = SystemUnderTest::running(Some(shell.id().cast_signed()));
         // Its program may still be starting, and so use a tick.
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_that_of_one_thread_or_of_the_cpus_of_all() {
+    fn client_busy_time_is_relative_to_one_thread_or_to_all_client_cpus() {
         use ThreadClass::{Client, Connection};
         let of = |threads: &[ThreadRecord]| {
             let found = covariates(threads, None);

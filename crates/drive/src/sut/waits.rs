@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_reads_or_polls_is_seen_to_wait_in_its_connection() {
+    fn a_thread_that_reads_or_polls_waits_in_its_own_connection() {
         let (descriptor, found) = seen(|stream| drop(stream.read(&mut [0; 8])));
         assert_eq!(found, [descriptor]);
         let (descriptor, found) = seen(|stream| {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_a_descriptor_has_none() {
+    fn a_system_call_without_a_descriptor_yields_none() {
         assert_eq!(kind(libc::SYS_futex), None);
         assert_eq!(descriptor(0xffff_ffff), -1);
     }

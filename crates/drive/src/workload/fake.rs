@@ -66,7 +66,7 @@ mod tests {
     use crate::workload::AnyLoad;
 
     #[test]
-    fn a_new_load_has_a_name_and_keys_by_its_line_alone() {
+    fn one_registry_line_gives_a_new_load_its_name_and_keys() {
         let load = AnyLoad::named("fake").unwrap();
         assert!(AnyLoad::names().contains(&"fake"));
         assert!(AnyLoad::all().iter().any(|other| std::mem::discriminant(other) == std::mem::discriminant(&load)));

@@ -189,14 +189,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_are_slow_next_to_the_usual_one() {
+    fn slow_seconds_are_counted_relative_to_the_usual_second() {
         assert_eq!(slow_seconds(&[1000.0, 990.0, 0.0, 1010.0, 1005.0, 400.0]), Some(2.0));
         assert_eq!(slow_seconds(&[1000.0, 990.0, 0.0]), None, "too few");
         assert_eq!(slow_seconds(&[3.0, 0.0, 1.0, 2.0, 4.0]), None, "chance");
     }
 
     #[test]
-    fn stalls_are_summed_by_side_and_the_longest_has_its_place() {
+    fn stalls_are_summed_by_side_and_the_longest_is_located() {
         let stall = |from_s, length_s, of_client| Stall { from_s, length_s, of_client };
         let found = stalled(&[stall(1.0, 0.5, false), stall(4.0, 2.0, true), stall(8.0, 1.0, false)]);
         let names = ["stalled_s", "client_stalled_s", "longest_stall_s", "longest_stall_from_s"];

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_in_which_nothing_is_set_says_what_it_says_without() {
+    fn a_server_that_must_not_be_changed_reports_only_what_needs_no_setting() {
         let mut sets = Unset(Box::new(Sets(true)));
         assert!(sets.watch_locks().unwrap_err().0.contains("changes no settings"));
         assert_eq!(sets.counters().unwrap()["Questions"], 1.0);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_is_what_differs_from_the_programs_own_value_or_was_given() {
+    fn a_setting_counts_as_changed_if_it_differs_from_the_default_or_was_given() {
         let setting = |value: &str, default: Option<&str>, source: Option<&str>| ServerSetting {
             value: value.to_owned(),
             default: default.map(str::to_owned),

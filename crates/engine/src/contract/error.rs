@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_named_as_such_wherever_it_shows() {
+    fn a_full_disk_is_reported_as_such_wherever_it_appears() {
         let data = Path::new("/data");
         let full = EngineError::io("write", data, io::Error::from_raw_os_error(libc::ENOSPC));
         assert!(matches!(full, EngineError::DiskFull { .. }), "{full}");

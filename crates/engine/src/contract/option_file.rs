@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_include_each_other_again_and_again_come_to_no_more_than_the_limit() {
+    fn option_files_that_include_each_other_are_read_up_to_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let ours = |text: &str| my_cnf_line(text, &|_| true);

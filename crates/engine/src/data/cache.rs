@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_ask_together_share_one_making() {
+    fn threads_that_request_one_cache_entry_share_one_preparation() {
         let cache = tempfile::tempdir().unwrap();
         let made = AtomicUsize::new(0);
         let key = CacheKey::new("e", &[("dataset", "x")]);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_or_interrupted_making_leaves_nothing_in_use() {
+    fn a_failed_or_interrupted_preparation_is_never_used() {
         let cache = tempfile::tempdir().unwrap();
         let key = CacheKey::new("e", &[]);
         let failing = |partial: &Path| {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_came_through_an_archive_is_the_same_entry() {
+    fn a_cache_entry_restored_from_an_archive_remains_valid() {
         let cache = tempfile::tempdir().unwrap();
         let key = CacheKey::new("e", &[]);
         let data = cached(cache.path(), &key, |p| fill(p, "good")).unwrap();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_planted_or_linked_is_made_anew() {
+    fn a_changed_planted_or_linked_cache_entry_is_prepared_again() {
         let cache = tempfile::tempdir().unwrap();
         let key = CacheKey::new("e", &[]);
         let made = AtomicUsize::new(0);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_maker_left_is_removed_and_one_at_work_is_let_be() {
+    fn leftovers_of_a_killed_preparation_are_removed_and_a_running_one_is_kept() {
         let cache = tempfile::tempdir().unwrap();
         for name in ["e-1.partial", "e-2.partial"] {
             fs::create_dir_all(cache.path().join(name).join("data")).unwrap();

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_directory_that_others_could_exchange_is_refused() {
+    fn a_run_directory_that_another_user_could_replace_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         for (mode, fits) in [(0o777, false), (0o1777, true), (0o755, true)] {
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_data_and_builds_say_of_themselves_is_read_of_files_and_to_a_limit() {
+    fn notes_in_data_and_builds_are_read_from_regular_files_up_to_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         let [note, large, device] = ["note", "large", "device"].map(|name| folder.path().join(name));
         fs::write(&note, "10.11\n").unwrap();

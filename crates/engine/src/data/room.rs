@@ -64,7 +64,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn holes_take_no_room_and_what_does_not_fit_is_refused_once() {
+    fn sparse_files_need_no_space_and_a_copy_that_does_not_fit_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("inner")).unwrap();
         let file = File::create(folder.path().join("inner/sparse")).unwrap();

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_never_put_together_from_two_sources() {
+    fn an_address_is_never_combined_from_two_sources() {
         let asked = Login { host: Some("db".into()), ..Login::default() };
         let file = Login {
             socket: Some("/run/s".into()),

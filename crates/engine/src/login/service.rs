@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_is_given_is_asked() {
+    fn a_given_certificate_authority_is_used_for_verification() {
         let of = |tls, ca: &str| {
             let login = as_libpq_reads(Login { tls: Some(tls), tls_ca: Some(ca.into()), ..Login::default() });
             (login.tls.unwrap(), login.tls_ca.is_some())
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_that_fits_counts() {
+    fn the_first_matching_line_of_a_password_file_is_used() {
         let text = "# mine\ndb:5432:shop:me:one\n*:*:*:me:t\\:w\\\\o\n*:5433:*:*:three\nbroken\n";
         let of = |wanted| password_in(text, wanted);
         assert_eq!(of(["db", "5432", "shop", "me"]).as_deref(), Some("one"));

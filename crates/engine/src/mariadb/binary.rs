@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_no_server() {
+    fn a_client_program_is_not_accepted_as_a_server() {
         for text in [
             "mysql  Ver 15.1 Distrib 10.11.19-MariaDB, for debian-linux-gnu (x86_64) using  EditLine wrapper",
             "mariadb from 11.4.2-MariaDB, client 15.2 for Linux (x86_64)",

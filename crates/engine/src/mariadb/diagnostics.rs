@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_cannot_tell_its_waits_says_why() {
+    fn a_server_that_cannot_report_its_waits_gives_the_reason() {
         let of = |script| {
             MariadbDiagnostics { session: Box::new(FakeSession(script)), variables: "GLOBAL_VARIABLES" }.watch_locks()
         };

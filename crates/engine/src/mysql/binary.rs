@@ -79,7 +79,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn servers_are_told_apart_by_what_they_answer() {
+    fn server_products_are_distinguished_by_their_version_output() {
         let mariadb = PathBuf::from("/usr/sbin/mariadbd");
         let error = find(Some(&mariadb)).unwrap_err().to_string();
         assert!(error.contains("is MariaDB") && error.contains("use engine mariadb"), "{error}");

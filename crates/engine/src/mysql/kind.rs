@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_data_directory_tells_who_made_it() {
+    fn a_data_directory_reveals_the_product_that_created_it() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         let version = |text: &str| Some(MadeBy::Version(text.to_owned()));

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_it_private_cannot_be_changed() {
+    fn options_that_keep_a_server_private_cannot_be_overridden() {
         let options = BTreeMap::from([("listen-addresses".to_owned(), "*".to_owned())]);
         let error = all(Path::new("/d"), Path::new("/r"), None, &options).unwrap_err();
         assert!(error.to_string().contains("listen-addresses"), "{error}");

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn ever_new_waits_of_a_server_are_left_out_and_none_is_counted_beyond_its_number() {
+    fn wait_events_beyond_the_limit_are_dropped_and_counts_saturate() {
         let mut seen = EventCounts::default();
         for number in 0..2 * MOST_WAITS {
             seen.add(("Lock".to_owned(), number.to_string()), u64::MAX);

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_without_them_fails_the_option_that_asked() {
+    fn a_server_without_its_huge_pages_fails_with_the_option() {
         let error = verify("mariadb", "large_pages", std::process::id(), 1 << 30).unwrap_err().to_string();
         assert!(error.contains("option large_pages") && error.contains("fell back"), "{error}");
         assert!(error.contains("of the 1024 MiB"), "{error}");

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_removed_stays_listed_until_it_is() {
+    fn a_directory_that_could_not_be_removed_stays_listed() {
         let (state, run) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let left = run.path().join("left");
         let directories = vec![left.clone()];
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_living_owner_uses_stays() {
+    fn directories_of_a_living_owner_are_kept() {
         let state = tempfile::tempdir().unwrap();
         let run = tempfile::tempdir().unwrap();
         let living = Registration::begin(state.path(), vec![run.path().to_owned()], &ProcessTree::planned()).unwrap();

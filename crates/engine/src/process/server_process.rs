@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stands_in_a_group_of_its_own_and_dies_with_the_thread_that_spawned_it() {
+    fn a_server_has_its_own_process_group_and_dies_with_its_parent_thread() {
         let (_folder, log, none) = scratch();
         let launch = launch("/bin/sh", "sleep 600", &log, &none);
         let pid = std::thread::scope(|scope| {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_may_be_sent_no_signal_is_told_about_at_once() {
+    fn a_server_that_cannot_be_signalled_is_reported_at_once() {
         if !geteuid().is_root() {
             return; // Only root can give up the right to send signals.
         }

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_known_by_what_its_program_holds() {
+    fn a_process_is_identified_by_the_content_of_its_program() {
         let cache = tempfile::tempdir().unwrap();
         assert_eq!(program_sha1(std::process::id(), cache.path()).unwrap(), digest(&std::env::current_exe().unwrap()));
         assert_eq!(program_sha1(u32::MAX, cache.path()), None);

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_lost_its_permission_is_told_from_one_that_is_missing() {
+    fn a_program_that_is_not_executable_differs_from_a_missing_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mysqld");
         assert!(check_may_run(&path).is_ok());

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_has_one_and_a_script_has_none() {
+    fn a_program_has_a_build_id_and_a_script_has_none() {
         let id = build_id(Path::new("/usr/sbin/mariadbd")).unwrap();
         assert!(id.len() >= 16 && id.chars().all(|c| c.is_ascii_hexdigit()), "{id}");
         assert_eq!(build_id(Path::new("/usr/bin/mariadb-install-db")), None);

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_heard_for_a_moment_and_tries_one_password() {
+    fn an_unauthenticated_client_has_little_time_and_one_password_attempt() {
         let hello = |password: &str| {
             let mut out = Vec::new();
             Request::Hello { password: password.as_bytes() }.put(&mut out);

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_is_had_by_one_at_a_time_and_waits_are_counted() {
+    fn one_session_at_a_time_holds_the_planted_lock_and_waits_are_counted() {
         let planted = planted("100").unwrap();
         let none = || Connection::open_in_memory().unwrap();
         let _two = [planted.session(), planted.session()];

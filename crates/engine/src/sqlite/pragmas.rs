@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_back_is_taken() {
+    fn a_pragma_that_reads_back_is_accepted() {
         assert_eq!(with(&[]), Ok(()));
         assert_eq!(
             with(&[
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_or_does_not_read_back_is_refused() {
+    fn an_unknown_pragma_or_one_that_does_not_read_back_is_refused() {
         for (name, value) in [
             ("cash_size", "1"),
             ("page_size", "1000"),

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_without_end_are_given_up() {
+    fn an_answer_of_endless_rows_is_aborted() {
         let mut limits = AnswerLimits::of(Some(Duration::ZERO));
         let error = (0..).find_map(|_| limits.part().err()).unwrap();
         assert!(limits.parts < 10 * LOOK_EVERY && error.message.contains("has not ended"), "{error}");

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_only_promised_takes_no_memory() {
+    fn an_announced_length_allocates_no_memory_before_its_bytes_arrive() {
         let mut buffer = ReadBuffer::new();
         let mut little = Pieces { bytes: vec![1; 100], at: 0, piece: 7 };
         assert_eq!(buffer.peek(&mut little, 16 << 20).unwrap_err().kind(), ErrorKind::UnexpectedEof);
@@ -111,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_taken_out_is_what_came_in(
+        fn the_read_buffer_returns_exactly_the_received_bytes(
             lengths in prop::collection::vec(0usize..50_000, 0..6),
             piece in 1usize..70_000,
         ) {

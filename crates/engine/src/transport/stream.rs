@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_spins_does_not_sleep_and_says_how_long_it_waited() {
+    fn a_spinning_connection_does_not_sleep_and_reports_its_spinning_time() {
         let (spinning, began) = (Spinning::default(), Instant::now());
         let slept = sleeps_of_exchanges(Some(spinning.clone()));
         assert!(slept < EXCHANGES / 5, "{slept} sleeps for {EXCHANGES} answers");

@@ -163,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_server_that_is_none_is_named_as_such() {
+    fn an_answer_that_is_no_server_greeting_is_refused() {
         assert_eq!(Greeting::parse(b"HTTP/1.1 400").unwrap_err(), "protocol version 72, expected 10");
         assert!(Greeting::parse(&[10, b'5', 0, 1]).unwrap_err().contains("cut short"));
     }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_of_rows_is_told_from_a_long_row() {
+    fn an_end_of_rows_packet_differs_from_a_long_row() {
         assert!(ends_rows(&[0xfe, 0, 0, 2, 0, 0, 0]));
         assert!(!ends_rows(&[0, 0, 2, 0]));
         let mut long = vec![0u8; 0xff_ffff];

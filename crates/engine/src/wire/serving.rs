@@ -77,7 +77,7 @@ mod tests {
 
     /// In this test the connection is a thread of this process, and its work is a loop.
     #[test]
-    fn of_several_threads_at_once_each_finds_its_own() {
+    fn each_connection_finds_its_own_server_thread_under_concurrency() {
         let found = |()| {
             let tid = rustix::thread::gettid().as_raw_nonzero().get();
             let pid = rustix::process::getpid().as_raw_nonzero().get();

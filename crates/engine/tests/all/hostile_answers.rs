@@ -137,7 +137,7 @@ fn unproved(says: Vec<u8>) -> String {
 }
 
 #[test]
-fn a_postgresql_that_proves_nothing_is_not_believed() {
+fn a_postgresql_server_without_scram_proof_is_refused() {
     let ready = &b"Z\0\0\0\x05I"[..];
     let error = unproved([&b"R\0\0\0\x08\0\0\0\0"[..], ready].concat());
     assert!(error.contains("without proving") && error.contains("verify-full"), "{error}");

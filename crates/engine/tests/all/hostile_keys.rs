@@ -90,7 +90,7 @@ const WANT_KEY: [u8; 1] = [2];
 const SEALED: usize = 256;
 
 #[test]
-fn a_password_goes_to_no_server_whose_key_no_one_named() {
+fn a_password_is_never_sent_to_a_server_with_an_unknown_key() {
     let thief = Thief::new(WANT_PASSWORD);
     for engine in [&Mysql as &dyn Engine, &Mariadb] {
         let (error, heard) = thief.robbed(engine, PasswordKey::None);

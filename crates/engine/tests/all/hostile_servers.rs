@@ -106,7 +106,7 @@ fn resident() -> u64 {
 }
 
 #[test]
-fn a_server_that_closes_each_connection() {
+fn a_server_that_closes_each_connection_is_reported() {
     let fake = Fake::new(drop);
     for engine in [&Mariadb as &dyn Engine, &Postgresql, &Sqlite] {
         let text = fake.refuses(engine);
@@ -115,7 +115,7 @@ fn a_server_that_closes_each_connection() {
 }
 
 #[test]
-fn a_server_that_says_nothing() {
+fn a_silent_server_is_reported_in_bounded_time() {
     // Stored, so that the connections stay open.
     let held = std::sync::Mutex::new(Vec::new());
     let fake = Fake::new(move |stream| held.lock().unwrap().push(stream));
@@ -131,7 +131,7 @@ fn a_server_that_says_nothing() {
 }
 
 #[test]
-fn a_server_that_greets_byte_by_byte_for_ever() {
+fn an_endless_slow_greeting_is_reported_in_bounded_time() {
     let fake = Fake::new(|mut stream| {
         let slow = packet(0, &[10; 60_000]);
         for byte in slow {
@@ -146,7 +146,7 @@ fn a_server_that_greets_byte_by_byte_for_ever() {
 }
 
 #[test]
-fn half_a_greeting_and_a_length_of_16_mib() {
+fn an_incomplete_or_oversized_greeting_is_refused() {
     let fake = Fake::new(|mut stream| drop(stream.write_all(&greeting(false)[..20])));
     assert!(fake.refuses(&Mariadb).contains("closed the connection"));
     let fake = Fake::new(|mut stream| {
@@ -157,7 +157,7 @@ fn half_a_greeting_and_a_length_of_16_mib() {
 }
 
 #[test]
-fn authentication_without_end() {
+fn an_endless_authentication_is_aborted() {
     let fake = Fake::new(|mut stream| {
         let _ = stream.write_all(&greeting(false));
         let mut number = 2u8;
@@ -182,7 +182,7 @@ fn an_unknown_method_of_authentication_is_named() {
 }
 
 #[test]
-fn an_error_in_the_middle_of_a_result() {
+fn an_error_inside_a_result_is_returned() {
     let fake = answering(|stream| {
         let mut out = packet(1, &[1, 1]);
         out.extend(packet(2, b"column"));
@@ -195,7 +195,7 @@ fn an_error_in_the_middle_of_a_result() {
 }
 
 #[test]
-fn half_an_answer_and_then_silence() {
+fn an_incomplete_answer_ends_with_a_timeout() {
     let fake = answering(|stream| {
         let _ = stream.write_all(&packet(1, &[1, 1])[..3]);
     });
@@ -204,7 +204,7 @@ fn half_an_answer_and_then_silence() {
 }
 
 #[test]
-fn packets_out_of_order() {
+fn packets_out_of_order_lose_the_connection() {
     let fake = answering(|stream| {
         let _ = stream.write_all(&packet(7, &[0, 0, 0, 2, 0, 0, 0]));
     });
@@ -213,7 +213,7 @@ fn packets_out_of_order() {
 }
 
 #[test]
-fn more_columns_than_there_can_be() {
+fn an_impossible_number_of_columns_is_refused() {
     let fake = answering(|stream| {
         let _ = stream.write_all(&packet(1, &[0xfe, 0, 0, 0, 0, 0, 0, 0, 1, 1]));
     });
@@ -355,7 +355,7 @@ fn a_postgresql_that_says_half_a_message_or_promises_16_mib() {
 }
 
 #[test]
-fn a_result_of_16_mib_that_never_comes() {
+fn an_announced_large_row_that_never_arrives_ends_with_a_timeout() {
     let fake = answering(|stream| {
         let mut start = packet(1, &[1, 1]);
         start.extend(packet(2, b"column"));

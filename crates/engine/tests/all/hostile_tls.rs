@@ -76,12 +76,12 @@ fn hear_out(stream: &mut TcpStream) {
 }
 
 #[test]
-fn a_handshake_that_hangs() {
+fn a_tls_handshake_that_hangs_is_refused_in_bounded_time() {
     each_refused(hear_out, &["did not answer in time"]);
 }
 
 #[test]
-fn a_handshake_that_comes_byte_by_byte_for_ever() {
+fn a_slow_endless_tls_handshake_is_refused_in_bounded_time() {
     each_refused(
         |stream| {
             // A handshake record that announces 16,000 bytes.
@@ -99,13 +99,13 @@ fn a_handshake_that_comes_byte_by_byte_for_ever() {
 }
 
 #[test]
-fn a_server_that_closes_or_says_half_of_it() {
+fn a_server_that_closes_during_the_tls_handshake_is_reported() {
     each_refused(|_| {}, &["closed the connection"]);
     each_refused(|stream| drop(stream.write_all(&[22, 3, 3, 0, 90, 2, 0])), &["closed the connection"]);
 }
 
 #[test]
-fn a_server_that_goes_on_in_clear_or_speaks_something_else() {
+fn a_server_that_answers_tls_with_something_else_is_refused() {
     each_refused(
         |stream| {
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -133,7 +133,7 @@ fn a_server_that_goes_on_in_clear_or_speaks_something_else() {
 
 /// Bytes that a host in between adds to the server's clear text must not be treated as encrypted.
 #[test]
-fn what_came_in_clear_is_not_taken_for_what_was_encrypted() {
+fn bytes_received_before_tls_are_never_treated_as_encrypted() {
     let port = listening(|stream| {
         let ok = [7, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0];
         let _ = stream.write_all(&[&greeting(true)[..], &ok].concat());
@@ -151,7 +151,7 @@ fn what_came_in_clear_is_not_taken_for_what_was_encrypted() {
 }
 
 #[test]
-fn no_tls_where_it_must_be_and_an_answer_that_is_none() {
+fn a_server_without_the_required_tls_or_with_an_invalid_answer_is_refused() {
     for (engine, says, words) in [
         (&Mariadb as &dyn Engine, greeting(false), "the server offers no TLS, and verify-full was requested"),
         (&Postgresql, b"N".to_vec(), "the server offers no TLS, and verify-full was requested"),

@@ -50,7 +50,7 @@ fn without_an_interval_nothing_is_decided() {
 }
 
 #[test]
-fn a_machine_on_which_a_differs_from_a_decides_nothing() {
+fn a_machine_whose_repeats_of_a_differ_decides_no_claim() {
     let again = |value: f64, low: f64, high: f64| Some(Again { value, ci: Some(Interval { low, high }) });
     let with = |again| judge(&claim(0.75, 0.95), Some(Figure { again, ..figure(0.79, 0.76, 0.82) }), 60.0);
     assert!(matches!(with(again(0.85, 0.80, 0.90)), Reproduced::NotDecided(Open { why: Why::Again, .. })));

@@ -84,7 +84,7 @@ mod tests {
 
     /// A recording may have 64 MiB, and there may be thousands: only one may be in memory at a time.
     #[test]
-    fn a_recording_is_read_when_the_one_before_was_told() {
+    fn recordings_are_read_one_at_a_time() {
         let said = std::cell::RefCell::new(Vec::new());
         let recorded = (1..=3).map(|number| {
             said.borrow_mut().push(format!("read {number}"));

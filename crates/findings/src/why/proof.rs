@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_suspect_stands_by_what_must_happen_and_is_crossed_out_by_the_contrary() {
+    fn a_suspect_is_confirmed_or_refuted_by_its_expected_outcome() {
         use ProofVerdict::{Refuted, Stands, Undecided};
         let ci = |low: f64, high: f64| Some(Interval { low, high });
         let cases = [

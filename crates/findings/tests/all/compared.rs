@@ -37,7 +37,7 @@ fn gate(a: &Results, b: &Results) -> Option<Gate> {
 }
 
 #[test]
-fn trials_that_a_side_lost_by_itself_let_no_gate_pass() {
+fn a_gate_does_not_pass_if_one_side_alone_lost_trials() {
     let (good, ten) = (steady(6), steady(10));
     assert_eq!(gate(&ten, &steady(10)), Some(Gate::Passed));
     for (dead, expected) in [(1, Gate::Inconclusive), (3, Gate::Inconclusive), (5, Gate::Failed), (6, Gate::Failed)] {
@@ -77,7 +77,7 @@ fn what_has_the_figures_of_a_judged_metric_has_its_verdict() {
 }
 
 #[test]
-fn a_side_without_any_result_is_a_result() {
+fn a_side_whose_trials_all_failed_fails_the_gate() {
     let (good, dead) = (steady(10), dying(10, 10));
     assert_eq!(gate(&good, &dead), Some(Gate::Failed));
     assert_eq!(gate(&dead, &good), Some(Gate::Inconclusive));
@@ -101,7 +101,7 @@ fn of_scores(name: &str, a: &[f64], b: &[f64]) -> (MetricComparison, Option<Gate
 }
 
 #[test]
-fn from_minus_five_to_minus_four_is_up_and_a_ratio_is_none() {
+fn negative_scores_are_compared_by_difference_and_not_by_ratio() {
     let around = |centre: f64| [0.1, -0.1, 0.05, -0.05, 0.0, 0.02].map(|v| centre + v);
     let (up, gate) = of_scores("score", &around(-5.4), &around(-4.2));
     assert_eq!((up.verdict, gate, up.ratio, up.ci), (Verdict::Faster, Some(Gate::Passed), None, None));
@@ -145,7 +145,7 @@ fn a_drift_that_the_probe_takes_out_does_not_widen_the_adjusted_interval() {
 }
 
 #[test]
-fn a_probe_that_the_treatment_moves_is_said() {
+fn a_probe_that_the_treatment_changes_is_reported() {
     let (a, b) = (probed(1.0, |i| 1.0 + 0.01 * (i % 3) as f64), probed(1.0, |i| 1.1 + 0.01 * (i % 3) as f64));
     let found = compare(whole(&a), whole(&b), &Options::default()).unwrap();
     let change = found.metrics[0].adjusted.as_ref().and_then(|adjusted| adjusted.probe).unwrap();

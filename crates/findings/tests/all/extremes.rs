@@ -54,7 +54,7 @@ fn a_condition_whose_trials_all_failed_is_named() {
 
 /// The two most different of many equal conditions differ by chance more than two arbitrary ones do.
 #[test]
-fn they_differ_where_no_choice_among_so_many_makes_it() {
+fn extremes_differ_only_beyond_what_choosing_among_many_explains() {
     let of = |number: usize| {
         let names: Vec<String> = (0..number).map(|one| format!("condition-{one}")).collect();
         let all: Vec<_> = names.iter().map(|name| (name.as_str(), 1, 20.0)).collect();

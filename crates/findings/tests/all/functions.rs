@@ -54,7 +54,7 @@ fn three_thousandths_in_one_function_are_named_although_the_whole_shows_nothing(
 
 /// 3 us of `small` are called by a function that A does not have; its earlier callers, if any, are not the reason.
 #[test]
-fn who_calls_a_function_more_is_named_below_it() {
+fn a_caller_that_explains_a_slower_function_is_listed_below_it() {
     for before in ["", "main;serve;old_way;small 10\n"] {
         let folder = tempfile::tempdir().unwrap();
         let mut results = made(1001, 3.0);

@@ -64,7 +64,7 @@ fn check(found: &LinesSummary) {
 }
 
 #[test]
-fn a_line_is_the_same_in_every_trial_by_what_uses_it() {
+fn cache_lines_of_different_trials_match_by_the_code_that_uses_them() {
     let results = made();
     let summary = summarize(&results);
     let of = |name: &str| summary.captures.iter().find(|capture| capture.condition == name).unwrap().lines.as_ref();
@@ -76,7 +76,7 @@ fn a_line_is_the_same_in_every_trial_by_what_uses_it() {
 }
 
 #[test]
-fn a_record_of_anyone_makes_no_sum_overflow() {
+fn no_hostile_record_makes_a_sum_overflow() {
     let mut results = made();
     let huge = LineCounts { loads: u64::MAX, stores: u64::MAX, found_local: u64::MAX, found_remote: u64::MAX };
     for sample in results.trials.iter_mut().filter_map(|trial| trial.capture_sample.as_mut()) {

@@ -80,7 +80,7 @@ fn the_articles_24k_and_37k_are_pairs_on_two_nodes_and_on_one() {
 
 /// 16 pairs, and the number of near pairs differs in every trial: as words each trial would be its own group.
 #[test]
-fn of_many_pairs_the_share_on_one_node_tells_the_modes_apart() {
+fn the_share_of_pairs_on_one_node_distinguishes_the_modes() {
     let seats = |near: usize| -> Vec<(u32, u32)> {
         (0..16)
             .map(|pair| if pair < near { (pair % 12, (pair + 2) % 12) } else { (pair % 12, 12 + pair % 12) })

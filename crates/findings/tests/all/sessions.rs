@@ -49,7 +49,7 @@ fn options() -> Options {
 }
 
 #[test]
-fn what_sessions_differ_by_is_no_difference_of_the_builds() {
+fn a_difference_between_sessions_is_not_attributed_to_builds() {
     let mut rng = Noise(71_001);
     for offset in [0.01, 0.02, 0.04] {
         let (mut together, mut single, studies) = (0, 0, 200);
@@ -86,7 +86,7 @@ fn builds_measured_in_the_same_sessions_are_paired_by_them() {
 }
 
 #[test]
-fn below_five_sessions_nothing_is_decided_beyond_them() {
+fn fewer_than_five_sessions_decide_nothing() {
     let mut rng = Noise(71_003);
     let mut sessions = |n, gain| (0..n).map(|_| session(&mut rng, 0.001, &[("c", gain)])).collect::<Vec<_>>();
     let (a, b, four) = (sessions(5, 0.0), sessions(5, -0.2), sessions(4, -0.2));

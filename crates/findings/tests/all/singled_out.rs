@@ -93,7 +93,7 @@ fn a_trial_at_half_of_the_others_is_named() {
 
 /// The spread of the values is three tenths of the last digit.
 #[test]
-fn digits_are_no_modes() {
+fn rounded_values_are_not_reported_as_modes() {
     let mut draws = Draws(3);
     for centre in [1000.0, 1000.5] {
         let rounded = (0..24).map(|_| ((centre + 0.3 * draws.bell()).round()) / 10.0).collect();

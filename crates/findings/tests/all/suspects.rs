@@ -18,7 +18,7 @@ pub fn found(results: &Results) -> Vec<Cause> {
 }
 
 #[test]
-fn a_thread_with_a_cpu_of_its_own_waits_for_strangers_alone() {
+fn a_thread_on_its_own_cpu_waits_only_for_other_programs() {
     let mut record = trial(0, 0, "placement=same-cache", 1000.0, false);
     let mut threads = [ThreadClass::Client, ThreadClass::Connection].map(|class| thread(class, 0.2, 0.1, 0.05));
     for (thread, cpu) in threads.iter_mut().zip(0..) {

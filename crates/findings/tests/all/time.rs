@@ -59,7 +59,7 @@ pub fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
 
 /// Of the 250 us that a client is awake it spins for 150: waiting for the server, and for the answer on its way back.
 #[test]
-fn what_clients_spin_is_in_no_part() {
+fn time_that_clients_spin_is_in_no_part_of_the_transaction() {
     let mut record = trial(0, 0, "threads=1", 1000.0, false);
     record.samples[0].threads =
         vec![thread(ThreadClass::Client, 0.1, 0.1, 0.05), thread(ThreadClass::Connection, 0.3, 0.1, 0.05)];
@@ -194,7 +194,7 @@ fn parts_add_up_to_the_whole_in_every_trial() {
 
 /// 100 waits with a counted total of 100 ms took 144 ms: each was truncated to whole milliseconds.
 #[test]
-fn waits_for_rows_that_are_cut_to_milliseconds_are_made_up_for() {
+fn truncation_of_row_lock_waits_to_milliseconds_is_corrected() {
     let mut record = trial(0, 0, "threads=1", 1000.0, false);
     record.samples[0].threads = vec![thread(ThreadClass::Client, 0.1, 0.1, 0.0)];
     let mut counted = captures(100.0, &[]);
@@ -268,7 +268,7 @@ fn of_two_runs_it_is_known_in_what_their_machines_differ() {
 /// B takes 60 us more of server time, and other programs took 300 us of each transaction of A and 100 us of each of B:
 /// the whole is shorter, and the cause is still named.
 #[test]
-fn what_other_programs_took_is_neither_the_cause_nor_in_its_way() {
+fn cpu_time_of_other_programs_neither_becomes_nor_hides_a_cause() {
     let mut results = two_sides(60.0, 0.0);
     for record in &mut results.trials {
         let b = record.condition == "side=b";

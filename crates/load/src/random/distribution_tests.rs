@@ -121,7 +121,7 @@ fn zipfian_agrees_with_an_independent_sampler() {
 }
 
 #[test]
-fn the_test_of_fit_tells_neighbouring_shapes_apart() {
+fn the_test_of_fit_distinguishes_neighbouring_shapes() {
     assert!(fit(&counts(Distribution::Zipfian { exponent: 0.8 }, 300), &zipfian(300, 0.83)) < 1e-6);
 }
 

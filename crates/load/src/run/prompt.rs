@@ -42,7 +42,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_a_client_was_late_is_no_part_of_a_prompt_latency_and_what_its_server_took_is() {
+    fn a_prompt_latency_excludes_delays_of_the_client_and_includes_the_server() {
         let zero = Instant::now();
         let at = |ms: u64| zero + Duration::from_millis(ms);
         let mut prompt = Prompt::new(zero);

@@ -44,7 +44,7 @@ fn settings(every_s: u64, percentile: f64) -> LoadSettings {
 }
 
 #[test]
-fn intervals_tell_rates_of_every_kind_and_a_percentile() {
+fn intervals_report_rates_of_every_kind_and_a_percentile() {
     let mut heard = Heard::default();
     let samples = run(&settings(2, 50.0), &|_: ClientThread| Ok(Known(0)), &mut heard).unwrap();
     let seconds: Vec<_> = heard.0.iter().map(|interval| (interval.stage, interval.second)).collect();

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_moves_with_the_job_leaves_nothing_and_one_that_does_not_leaves_all() {
+    fn a_correlated_probe_explains_the_drift_and_an_uncorrelated_one_none() {
         let speed = |i: usize| 1.0 + 0.05 * ((i / GROUP) as f64).sin();
         let jobs: Vec<f64> = (0..80).map(|i| 0.02 * speed(i)).collect();
         let other = |i: usize| 1.0 + 0.05 * (7.0 * (i / GROUP) as f64).cos();

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there() {
+    fn a_missing_cpu_is_named_in_the_error() {
         let error = measure_jitter(1_000, Duration::from_millis(1)).unwrap_err();
         assert!(error.to_string().contains("CPU 1000"), "{error}");
     }

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_of_a_container() {
+    fn quotas_and_cpu_limits_of_a_container_are_reported() {
         let dir = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &str| {
             let path = dir.path().join(path);

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_greatest_user_first() {
+    fn processes_are_sorted_by_cpu_use() {
         let of = |list: &[(u32, u64)]| ProcessTimes(list.iter().map(|(p, t)| (*p, (format!("p{p}"), *t))).collect());
         let hz = rustix::param::clock_ticks_per_second();
         let me = std::process::id();

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_quotas_has_nothing_to_say() {
+    fn a_machine_without_quotas_reports_no_throttling() {
         let none = machine("0::/a\n", &[("a", "usage_usec 5\nuser_usec 1\n")]);
         assert_eq!((none.clone(), none.since(&none)), (Throttling::default(), None));
         assert_eq!(machine("", &[]), Throttling::default());

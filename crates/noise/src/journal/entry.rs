@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_and_what_brings_them_back() {
+    fn values_are_parsed_together_with_the_text_that_restores_them() {
         let thp = "always [madvise] never\n";
         assert_eq!((Format::Choice.value(thp), Format::Choice.written(thp)), ("madvise".into(), "madvise".into()));
         assert_eq!(Format::Choice.value("never"), "never", "a kernel without brackets");

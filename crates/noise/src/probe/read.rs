@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_that_is_not_there() {
+    fn a_probe_on_a_missing_cpu_names_it_in_the_error() {
         let seat = Some(CpuSet::from(1_000));
         let error = Probe::new(Seats { workers: vec![seat], pair: [None, None] }).err().unwrap();
         assert!(error.to_string().contains("CPU 1000"), "{error}");

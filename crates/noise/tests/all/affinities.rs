@@ -109,7 +109,7 @@ fn waits(state: &Path) -> bool {
 }
 
 #[test]
-fn what_someone_else_has_bound_another_boot_and_torn_lines_change_nothing() {
+fn foreign_bindings_another_boot_and_torn_lines_change_no_affinity() {
     let state = tempfile::tempdir().unwrap();
     let lock = HostLock::acquire(state.path()).unwrap();
     let server = Forking::new();

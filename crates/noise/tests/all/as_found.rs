@@ -28,7 +28,7 @@ fn relative(machine: &Machine) -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
-fn what_a_killed_trial_left_is_seen_and_put_back() {
+fn settings_that_a_killed_trial_left_are_detected_and_restored() {
     let machine = left_by_a_killed_trial();
     let whole = relative(&Machine::new());
     let NoiseError::NotAsFound { left } = verify_as_found(&machine.system(), &machine.state()).unwrap_err() else {
@@ -56,7 +56,7 @@ fn a_group_and_a_controller_that_are_gone_and_another_boot_are_as_found() {
 }
 
 #[test]
-fn nothing_of_a_living_trial_is_undone() {
+fn settings_of_a_running_trial_are_not_restored() {
     let machine = left_by_a_killed_trial();
     let living = TrialLock::hold(machine.dir.path()).unwrap();
     let error = recover_trial(&machine.system(), &machine.state(), machine.dir.path(), PATIENCE).unwrap_err();

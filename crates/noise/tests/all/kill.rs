@@ -175,7 +175,7 @@ impl Place<'_> {
 }
 
 #[test]
-fn a_fake_machine_at_every_crash_point() {
+fn a_fake_machine_is_restored_at_every_crash_point() {
     let machine = Machine::new();
     let root = machine.root();
     let place = Place { root: &root, folder: machine.dir.path(), thread: 0 };
@@ -210,7 +210,7 @@ impl Drop for Sleeping {
 }
 
 #[test]
-fn affinities_at_every_crash_point() {
+fn affinities_are_restored_at_every_crash_point() {
     let folder = tempfile::tempdir().unwrap();
     let server = Sleeping(Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().unwrap());
     let thread = ThreadRef::main_of(server.0.id().cast_signed());
@@ -288,7 +288,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn this_machine_set_and_restored() {
+fn settings_of_this_machine_are_set_and_restored() {
     with_this_machine(|originals, folder| {
         let (mut session, _) =
             Session::begin(System::real(), &folder.join("state"), HostLock::acquire(folder).unwrap()).unwrap();
@@ -330,7 +330,7 @@ fn idle_states(session: &mut Session) {
 }
 
 #[test]
-fn this_machine_at_every_crash_point() {
+fn this_machine_is_restored_at_every_crash_point() {
     with_this_machine(|originals, folder| {
         let place = Place { root: Path::new("/"), folder, thread: 0 };
         let found = || {

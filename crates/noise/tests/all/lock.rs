@@ -42,7 +42,7 @@ fn start_child(dir: &Path, of_parent: bool) -> (Child, String) {
 }
 
 #[test]
-fn the_second_is_told_who_holds_it_and_death_frees_it() {
+fn a_second_run_is_shown_the_lock_holder_and_the_holders_death_frees_the_lock() {
     let dir = tempfile::tempdir().unwrap();
     let (mut child, _) = start_child(dir.path(), false);
     let error = HostLock::acquire(dir.path()).unwrap_err();

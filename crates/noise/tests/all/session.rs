@@ -194,7 +194,7 @@ fn an_error_half_way_is_undone() {
 }
 
 #[test]
-fn what_the_kernel_changes_along_is_put_back() {
+fn changes_that_the_kernel_makes_as_a_side_effect_are_restored() {
     let machine = Machine::new();
     machine.put("/sys/devices/system/cpu/cpu3/online", "0\n");
     let before = machine.tree();
@@ -315,7 +315,7 @@ fn a_frequency_is_held_and_its_bounds_are_put_back() {
 }
 
 #[test]
-fn what_did_not_take_is_an_error() {
+fn a_setting_that_does_not_take_effect_is_an_error() {
     let machine = Machine::new();
     machine.remove("/dev/cpu_dma_latency");
     // Accepts every write and keeps nothing.
@@ -325,7 +325,7 @@ fn what_did_not_take_is_an_error() {
 }
 
 #[test]
-fn what_a_machine_lacks_has_a_reason() {
+fn a_setting_that_the_machine_lacks_is_reported_with_a_reason() {
     let machine = Machine::new();
     for path in [
         "/proc/sys/kernel/numa_balancing",

@@ -28,7 +28,7 @@ proptest! {
 
     /// The write of the lines of change number `done` is truncated: that change has not happened yet.
     #[test]
-    fn cut_anywhere(done in 0..CHANGES.len(), cut in 0.0..1.0f64) {
+    fn cut_off_at_any_byte_the_journal_is_still_restored(done in 0..CHANGES.len(), cut in 0.0..1.0f64) {
         let (machine, before, mut session) = Machine::begun();
         for (setting, text) in &CHANGES[..done] {
             session.apply(&level(*setting, text)).unwrap();

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_cannot_hold_is_replaced() {
+    fn characters_that_xml_cannot_hold_are_replaced() {
         let text = standalone("<svg class=\"chart\"><title>a\u{1}b\u{ffff}c\td</title></svg>");
         assert!(text.contains("<title>a\u{fffd}b\u{fffd}c\td</title>"), "{text}");
     }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sleeps_has_another_colour_than_what_runs() {
+    fn sleeping_and_running_functions_have_different_colours() {
         let folded = "ran;main;asleep 50\nasleep;shared_futex;dict_sys 40\nready;waited_for_cpu 10\n";
         let text = draw("x", folded, &[], Width::Time).unwrap().into_string();
         assert_eq!(text.matches("class=\"waits ").count(), 5, "{text}");

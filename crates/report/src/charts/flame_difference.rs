@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_longer_what_is_gone_and_what_stayed_differ() {
+    fn slower_vanished_and_unchanged_functions_look_different() {
         let chains =
             [chain("ran;serve;work", 10.0, 30.0), chain("ran;serve;log", 20.0, 0.0), chain("asleep;row", 50.0, 50.5)];
         let text = draw("x", &chains).unwrap().into_string();

@@ -288,7 +288,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_disturbed_and_lost_is_said() {
+    fn disturbed_and_lost_pairs_are_reported() {
         let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
         (found.disturbed, found.lost) = (15, 1);
         assert!(
@@ -313,7 +313,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_side_that_was_disturbed_alone_is_said_with_what_to_do() {
+    fn a_side_that_alone_was_disturbed_is_reported_with_advice() {
         let mut found = ab(AbVerdict::Undecided, (1.031, 1.022, 1.040));
         (found.stop, found.disturbed_alone) = (Some(Stop::OneSided), [1, 7]);
         let said = sentence(&found);
@@ -322,7 +322,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_a_control_keeps_from_being_claimed_is_said_and_why() {
+    fn a_verdict_withheld_because_of_a_control_is_explained() {
         let mut found = ab(AbVerdict::Undecided, (1.031, 1.022, 1.040));
         found.stop = Some(Stop::Control);
         let ci = Some(Interval { low: 1.012, high: 1.034 });

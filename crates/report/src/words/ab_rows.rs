@@ -165,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn sides_are_called_by_what_tells_them_apart() {
+    fn sides_are_named_by_what_distinguishes_them() {
         let called = sides("side=a command=/x/p", "side=b command=/x/q");
         assert_eq!(called, ["p (side=a command=/x/p)", "q (side=b command=/x/q)"]);
         assert_eq!(sides("side=a aslr=off", "side=b aslr=on"), ["side=a aslr=off", "side=b aslr=on"]);
     }
 
     #[test]
-    fn what_is_lost_and_to_go_is_said() {
+    fn the_table_reports_lost_pairs_and_pairs_to_go() {
         let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
         (found.disturbed, found.lost) = (15, 1);
         assert_eq!(row(&found, "pairs"), "18 in 9 min, 15 of them disturbed; 1 more pair gave no result");

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_settled_names_the_most_likely_commit() {
+    fn an_undecided_bisection_names_the_most_likely_commit() {
         let found = bisection(&[0.05, 0.8, 0.1, 0.05], None);
         assert_eq!(
             sentence(&found),

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undecided_race_says_who_was_disturbed_alone() {
+    fn an_undecided_race_names_candidates_that_alone_were_disturbed() {
         let of = [("a", Fate::Left, 0), ("b", Fate::Left, 5), ("c", Fate::Left, 1), ("d", Fate::Worse, 4)];
         let find = made_up(&of, rule());
         let said = disturbed(&find).unwrap();

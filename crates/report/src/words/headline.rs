@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_tested_is_denied() {
+    fn only_tested_differences_are_reported_as_not_shown() {
         let not_ranked = |count| {
             let what = Measured { metric: "tps".to_owned(), metrics: 1 };
             let (conditions, tested) = (600, tested(count, 179_700));

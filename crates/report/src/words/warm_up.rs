@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_that_is_still_getting_faster_is_odd() {
+    fn a_query_that_is_still_getting_faster_causes_a_warning() {
         let (steady, slow) = (warm(&[6.2, 1.3, 1.01, 0.99]), warm(&[2.0, 1.5, 1.2]));
         assert_eq!((steady.warm_from, slow.warm_from), (Some(2), None));
         let said = sentence(std::slice::from_ref(&steady)).unwrap();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_is_said_with_both_levels() {
+    fn the_factor_that_decides_the_warm_up_is_reported_with_both_levels() {
         let by = WarmUpBy { factor: "ahi".into(), levels: [("ON".to_owned(), 7..=8), ("OFF".to_owned(), 0..=0)] };
         let expected = "With ahi=ON it took 7 to 8 executions until all queries were warm, with ahi=OFF 0.";
         assert_eq!(by_level(&by), expected);

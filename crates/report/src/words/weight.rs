@@ -33,7 +33,7 @@ pub fn chosen(found: Option<&Weight>) -> String {
         (_, Some(_)) => "whether one helps here cannot be decided from so few samples",
         (_, None) => "the samples have no spread that a probe could explain",
     };
-    format!("sampling.probe = \"auto\": {why}, so none is used")
+    format!("sampling.probe = \"auto\": {why}, so no probe is used")
 }
 
 pub fn advice(found: &Weight) -> String {

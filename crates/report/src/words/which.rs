@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_are_named_by_what_only_they_have() {
+    fn conditions_are_named_by_levels_that_only_they_have() {
         let levels: Vec<Levels> = ["a=1 b=x c=0", "a=1 b=y c=0", "a=2 b=x c=0", "a=2 b=y c=0", "a=3 b=x c=0"]
             .iter()
             .map(|name| tare_results::levels_of(name))

@@ -63,7 +63,7 @@ fn records_of_a_newer_schema_are_refused() {
 }
 
 #[test]
-fn what_is_merged_of_private_results_is_private() {
+fn results_merged_from_private_results_are_private() {
     use std::fs::{Permissions, create_dir, metadata, set_permissions};
     use std::os::unix::fs::PermissionsExt;
     let (folder, at) = scratch();

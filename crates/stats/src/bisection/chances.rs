@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_seen_is_all_alike_and_no_noise_is_certain() {
+    fn without_pairs_all_commits_are_equally_likely_and_without_noise_one_is_certain() {
         assert_eq!(chances(4, &[]).unwrap(), [0.25; 4]);
         let ends = [seen(0, 4, 0.03, false), seen(0, 4, 0.03, true), seen(0, 2, 0.03, true), seen(0, 1, 0.0, false)];
         let found = chances(4, &ends).unwrap();

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_built_is_found_together() {
+    fn commits_that_cannot_be_built_are_reported_together() {
         let chances = [0.01, 0.40, 0.50, 0.07, 0.02];
         let usable = [true, true, false, true, true, true];
         let Next::Found(cell) = next(&chances, &usable, &[true; 6], 0.9) else { panic!() };

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused_and_little_says_nothing() {
+    fn unusable_histories_are_refused_and_short_ones_show_nothing() {
         assert_eq!(find(&[1.0, 2.0, 3.0, 9.0, 9.0], &OPTIONS).unwrap(), Found::default());
         assert_eq!(find(&[5.0; 30], &OPTIONS).unwrap(), Found::default());
         assert!(find(&[1.0, 0.0], &OPTIONS).is_err() && find(&[1.0, f64::NAN], &OPTIONS).is_err());

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn plasma_etching() {
+    fn effects_of_the_plasma_etching_data_match_the_textbook() {
         let found = effects(3, &plasma(), &[], 3, 0.95).unwrap();
         let expected = [
             (vec![0], -101.625),

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_interval_has_no_verdict() {
+    fn a_comparison_without_an_interval_has_no_verdict() {
         // A's mean is above 0, but not significantly.
         let (a, b) = ([-0.9, 1.1, 0.2, -0.3], [9.0, 9.1, 8.9, 9.2]);
         let found = compare(&[Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent }], 0.01, 0.95);

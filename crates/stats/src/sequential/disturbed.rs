@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_sign_test_at_one_in_eight() {
+    fn one_sided_disturbance_is_a_sign_test_at_one_in_eight() {
         let fewest = |other: usize| (0..100).find(|own| is_one_sided(*own, other));
         // By the binomial: 1/8, 7/64, 46/512 (6 against 2: 37/256), 176/2048 (8 against 3: 232/2048).
         assert_eq!([0, 1, 2, 3].map(fewest), [Some(3), Some(5), Some(7), Some(8)]);

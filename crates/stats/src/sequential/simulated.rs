@@ -238,7 +238,7 @@ fn session_alarms(own: f64, runs: u32) -> f64 {
 }
 
 #[test]
-fn what_a_session_does_by_itself_is_no_change() {
+fn an_effect_of_a_session_is_not_reported_as_a_change() {
     for own in [0.25, 0.5, 1.0] {
         let found = session_alarms(own, 4000);
         // 5% plus twice the standard error of 4,000 runs; with all pairs taken as independent it would be 5 to 42%.

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_refused() {
+    fn an_invalid_minimum_effect_or_error_rate_is_refused() {
         let asked =
             |minimum_effect, alpha| decide(&[], &Question { minimum_effect, alpha, rule: Rule::Anytime }, false);
         assert!(asked(0.0, 0.05).is_err() && asked(0.02, 1.0).is_err());

@@ -170,7 +170,7 @@ fn a_far_trial_is_named_in_no_more_studies_than_promised_whatever_the_tails() {
 
 /// Modes that follow a slow state of the machine, and covariates that do too: causes were reported in 4 to 18%.
 #[test]
-fn what_follows_the_machine_s_states_is_no_cause_of_modes() {
+fn a_covariate_that_follows_machine_states_is_no_cause_of_modes() {
     let mut rng = generator(33);
     for (name, rho) in [("independent", 0.0), ("AR 0.5", 0.5), ("AR 0.8", 0.8), ("AR 0.95", 0.95)] {
         for n in [10usize, 20] {
@@ -258,7 +258,7 @@ fn equivalence_has_the_power_of_two_one_sided_tests() {
 }
 
 #[test]
-fn what_drifts_beside_the_trials_explains_nothing() {
+fn a_covariate_that_drifts_alongside_the_trials_explains_nothing() {
     let mut rng = generator(25);
     for (name, rho, slope) in
         [("independent", 0.0, 0.0), ("AR 0.5", 0.5, 0.0), ("AR 0.8", 0.8, 0.0), ("linear", 0.0, 0.1)]

@@ -34,7 +34,7 @@ fn last(condition: usize, gain: f64) -> (f64, f64) {
 }
 
 #[test]
-fn one_in_seven_is_found() {
+fn a_difference_of_one_condition_in_seven_is_found() {
     let mut rng = generator(77_101);
     let each = studies(300);
     for (name, of, n, drifts, expected) in PATTERNS {
@@ -47,7 +47,7 @@ fn one_in_seven_is_found() {
 
 /// The studentised range requires less of a pair than Holm's method, but must not increase the type I error.
 #[test]
-fn of_nothing_no_more_is_claimed() {
+fn equal_conditions_are_not_claimed_to_differ_beyond_the_stated_rate() {
     let mut rng = generator(77_102);
     let each = studies(600);
     let limit = 0.02 + 3.0 * (0.02 * 0.98 / each as f64).sqrt();

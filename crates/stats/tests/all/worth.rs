@@ -39,7 +39,7 @@ impl Minute {
 }
 
 #[test]
-fn what_does_not_help_is_seldom_said_to_help() {
+fn a_probe_that_does_not_help_is_seldom_recommended() {
     let mut rng = generator(61_001);
     // A correlation of 0.436 leaves 0.9, the limit from which a probe helps.
     for correlation in [0.0, 0.3, 0.43] {
@@ -55,7 +55,7 @@ fn what_does_not_help_is_seldom_said_to_help() {
 }
 
 #[test]
-fn what_helps_is_seldom_denied_and_mostly_seen() {
+fn a_probe_that_helps_is_seldom_rejected_and_mostly_recommended() {
     let mut rng = generator(61_002);
     for (correlation, repeats, least) in [(0.9, 30, 0.85), (0.9, 60, 0.97), (0.8, 60, 0.85), (0.7, 120, 0.85)] {
         let minute = Minute { repeats, drift: 0.5, correlation, apart: true };

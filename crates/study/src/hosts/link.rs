@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_hear_each_other_and_the_end() {
+    fn both_ends_of_a_link_receive_messages_and_its_end() {
         let (a, b) = pair();
         a.writer().say(&7);
         b.writer().say(&8);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_greeting_is_passed_over_and_noise_behind_it_ends_the_way() {
+    fn a_login_greeting_is_skipped_and_later_noise_ends_the_link() {
         let (reader, mut writer) = io::pipe().unwrap();
         let link: Link<u32> = Link::open(reader, io::sink()).unwrap();
         writer.write_all(b"Last login: today\n\n1\nnoise\n").unwrap();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_for_long_is_gone() {
+    fn a_link_that_is_silent_for_too_long_is_ended() {
         let (reader, _writer) = io::pipe().unwrap();
         let link: Link<u32> = Link::open(reader, io::sink()).unwrap();
         *link.last.lock().unwrap() = Instant::now().checked_sub(SILENCE).unwrap();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_without_end_wait_where_they_are() {
+    fn unread_messages_stay_in_the_pipe_and_use_no_memory() {
         let read = Arc::default();
         let link: Link<u32> = Link::open(Endless(b"7\n", Arc::clone(&read)), io::sink()).unwrap();
         std::thread::sleep(Duration::from_millis(200));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_holds_no_one_up() {
+    fn a_peer_that_never_reads_does_not_block_the_writer() {
         let (reader, _writer) = io::pipe().unwrap();
         // Nothing reads this pipe: it takes only what fits into its buffer.
         let (_kept, full) = io::pipe().unwrap();

@@ -27,7 +27,7 @@ fn every_key_is_read_and_comes_back_from_what_is_written() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_what_was_expected() {
+fn a_wrong_decide_key_is_refused_with_what_was_expected() {
     for (wrong, expected) in [
         ("sessions = 3", "at least 5"),
         ("minimum_effect = \"2\"", "0.02"),

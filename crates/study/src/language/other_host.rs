@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_no_option() {
+    fn a_host_that_looks_like_an_option_is_refused() {
         let mut there = OtherHost::default();
         for wrong in ["", "-oProxyCommand=x", "a b"] {
             assert!(there.set_host(&wrong.into()).is_err(), "{wrong}");

@@ -49,7 +49,7 @@ mod tests {
         let in_file = parsed("name = \"s\"\n[server]\nssh = [\"ssh\"]\nhost = \"there\"\n", Overrides::default());
         assert_eq!(in_file.line, 2);
         for error in [in_file, parsed("name = \"s\"\n", overrides("server.host=there"))] {
-            assert!(error.what.contains("no server.host any more"), "{error}");
+            assert!(error.what.contains("server.host is no longer supported"), "{error}");
             assert!(error.expected.contains("client.host = \"<this machine>\""), "{error:?}");
         }
     }

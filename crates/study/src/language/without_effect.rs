@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_condition_sets_is_refused_with_what_to_do() {
+    fn a_setting_that_every_condition_overrides_is_refused_with_advice() {
         for (text, set, by, instead) in [
             (STUDY, "workload.threads=1", "factor threads", "factors.threads=1"),
             (STUDY, "engine.options.x=3", "factor option.x", "factors.option.x=3"),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rule_of_a_command_decides_is_not_set_at_its_side() {
+    fn a_setting_that_the_rule_of_a_command_decides_is_refused() {
         let found = |set: &str| {
             let overrides = Overrides { sets: vec![set.to_owned()], ..Overrides::default() };
             let mut study = parse(Source { origin: "s.toml", text: STUDY }, &overrides).unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_some_condition_leaves_open_is_set() {
+    fn a_setting_that_some_condition_leaves_open_is_accepted() {
         for (text, set) in [
             (STUDY, "engine.options.z=3"),
             (STUDY, "engine.charset=utf8mb4"),

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_that_the_processor_cannot_make_is_said_before() {
+    fn a_capture_that_the_processor_cannot_make_is_reported_before_the_run() {
         let (mut study, _) = adapted(None, "package:2 core:2 pu:1");
         assert_eq!(no_lines(&study, false), None);
         study.base.capture.lines = true;

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_are_named_by_what_tells_them_apart() {
+    fn builds_are_named_by_what_distinguishes_them() {
         let names = |builds: &[Build]| tell_apart(builds).join(" ");
         let of = |path, product, version| build(path, Some((product, version, "0123456789")));
         let (old, new) = ("/opt/a/bin/mysqld", "/opt/b/bin/mariadbd");

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_commands_are_called_by_what_tells_them_apart() {
+    fn long_commands_are_named_by_what_distinguishes_them() {
         let names = |commands: &[&str]| named(&commands.iter().map(|c| (*c).to_owned()).collect::<Vec<_>>());
         assert_eq!(names(&["./old.sh --run --size 100", "./new.sh --run --size 100"]), ["old.sh", "new.sh"]);
         assert_eq!(names(&["/opt/a/bin/bench --run 10", "/opt/b/bin/bench --run 10"]), ["a", "b"]);

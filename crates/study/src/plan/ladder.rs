@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_in_a_lifetime_is_found_in_a_whole_plan_and_in_a_shard() {
+    fn the_next_trial_of_a_lifetime_is_found_in_whole_plans_and_shards() {
         let of = |numbers: &[usize], lifetime: Option<usize>| Plan {
             trials: numbers
                 .iter()

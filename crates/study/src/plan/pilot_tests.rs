@@ -91,7 +91,7 @@ fn the_least_steady_case_decides_and_the_schedule_grows_in_the_same_order() {
 }
 
 #[test]
-fn what_does_not_fit_into_the_time_is_said() {
+fn a_schedule_that_does_not_fit_into_the_time_is_reported() {
     // A trial with one sample takes 4 s, and there are two conditions.
     let study = study(0.03, 80.0);
     let (plan, records) = pilot(&study, lucky);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_take_turns_cannot_on_demand_either() {
+    fn samples_that_cannot_alternate_cannot_alternate_on_demand_either() {
         for (lines, why) in [
             ("[workload]\nrate = 100", Apart::Rate),
             ("[machine]\nthp = \"never\"", Apart::Machine),

@@ -172,7 +172,7 @@ fn the_best_of_a_cut_study_is_found_by_a_race() {
 }
 
 #[test]
-fn what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() {
+fn a_study_that_fits_is_unchanged_and_one_that_cannot_fit_is_refused() {
     let one = ["factors.workload=point_select", "factors.distribution=uniform", "factors.threads=64"];
     let (study, plan) = cut("numa-scaling", D, &[&one[..], &["sampling.within_s=86400"]].concat()).unwrap();
     assert_eq!((study.sampling.trials, plan.trials.len(), study.design.ladder), (4, 12, None));

@@ -85,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_three_files_is_found_once() {
+    fn a_cycle_of_three_files_is_found_once() {
         let found = circles(&tree("fn h() { crate::A; }"));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].message.contains("x/src/b.rs -> x/src/c.rs -> x/src/a.rs"), "{found:?}");
     }
 
     #[test]
-    fn a_test_that_looks_back_closes_no_circle() {
+    fn a_use_in_a_test_closes_no_cycle() {
         assert!(circles(&tree("#[cfg(test)] mod tests { use crate::A; }")).is_empty());
     }
 }

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_of_one_name_are_told_apart() {
+    fn headings_of_one_name_get_different_anchors() {
         assert_eq!(headings("# A b\n## A b\n"), ["a-b", "a-b-1"]);
     }
 }

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shared_memory_is_told_from_files_and_from_what_is_private() {
+    fn shared_memory_differs_from_files_and_private_mappings() {
         let line = "7f5a80000000-7f5a88c00000 rw-s 00000000 00:01 1042  /dev/zero (deleted)";
         assert_eq!(shared(line), Some((0x7f5a_8000_0000, 0x7f5a_88c0_0000)));
         for other in [
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_beyond_a_word_are_in_the_next_one() {
+    fn nodes_above_63_are_in_the_next_word_of_the_mask() {
         assert_eq!(mask(&"0,2".parse().unwrap()), [0b101]);
         assert_eq!(mask(&"64".parse().unwrap()), [0, 1]);
         assert!(mask(&NodeSet::default()).is_empty());

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_format_is_refused_as_what_it_is() {
+    fn a_newer_xml_format_is_refused_as_too_new() {
         assert_eq!(parse("<topology version=\"3.0\"></topology>").err(), Some(Refused::TooNew("3.0".to_owned())));
         assert_eq!(parse("<topology version=\"2.0\"></topology>").err(), Some(Refused::Invalid));
     }

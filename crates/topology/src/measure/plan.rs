@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_most_is_taken_first() {
+    fn the_most_informative_pus_are_measured_first() {
         let machine = Machine::synthetic("node:8 l3:4 core:4 pu:2").unwrap();
         let plan = MeasurePlan::new(&machine, MINUTE);
         // Four of the 32 PUs of each node: the first, its sibling, another core of its cache, another cache.

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_kinds_are_told_apart() {
+    fn transparent_and_pool_huge_pages_are_counted_separately() {
         let rollup = "55d0-7ffe ---p 00000000 00:00 0    [rollup]\nRss:  900 kB\nAnonHugePages:   4096 kB\n\
                       ShmemPmdMapped:  2048 kB\nFilePmdMapped:     0 kB\nShared_Hugetlb:  2048 kB\nPrivate_Hugetlb: 6144 kB\n";
         assert_eq!(of(rollup), HugeMemory { transparent_bytes: 6 << 20, pool_bytes: 8 << 20 });

@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mapping_is_left_out() {
+    fn a_line_that_is_no_mapping_is_skipped() {
         for line in ["", "default", "nonsense here", "7f00 default kernelpagesize_kB=99999999999999999999"] {
             assert_eq!(mapping(line), None, "{line:?}");
         }
     }
 
     #[test]
-    fn every_form_of_the_kernel_is_read() {
+    fn every_policy_notation_of_the_kernel_is_parsed() {
         for (shown, expected) in [
             ("default", Some("default")),
             ("local", Some("local")),

@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn policies_read_back() {
+    fn memory_policies_read_back() {
         for text in [
             "default",
             "local",

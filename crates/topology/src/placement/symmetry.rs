@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_tell_nodes_apart_that_the_tree_does_not() {
+    fn distances_distinguish_nodes_that_the_tree_does_not() {
         let mut ring = Machine::synthetic("node:4 core:4 pu:2").unwrap();
         let d = |hops: usize| [10, 16, 22][hops];
         ring.distances =

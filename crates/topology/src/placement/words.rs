@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_read_back() {
+    fn placement_words_read_back() {
         for (word, bind) in [("set", Bind::Set), ("thread", Bind::Thread)] {
             assert_eq!((word.parse(), bind.to_string().as_str()), (Ok(bind), word));
         }

@@ -95,7 +95,7 @@ fn wait_for_exec(child: &Sleep) {
 }
 
 #[test]
-fn what_is_spawned_while_placed_inherits_the_placement() {
+fn a_process_spawned_while_placed_inherits_the_placement() {
     let all = affinity_of(ThreadRef::of_this_thread()).unwrap();
     let last = CpuSet::from(all.last().unwrap());
     for policy in policies() {

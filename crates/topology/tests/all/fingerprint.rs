@@ -27,7 +27,7 @@ fn a_machine_that_stays_as_it_is_has_not_changed() {
 }
 
 #[test]
-fn smt_off_and_a_lost_node_are_told() {
+fn disabled_smt_and_a_lost_node_are_reported() {
     let two = machine(&[&[&[0, 2], &[1, 3]], &[&[4, 6], &[5, 7]]]);
     let smt_off = machine(&[&[&[0], &[1]], &[&[4], &[5]]]);
     assert_eq!(changes(&two, &smt_off), ["SMT was on and is off", "allowed CPUs were 0-7 and are 0-1,4-5"]);
@@ -44,7 +44,7 @@ fn smt_off_and_a_lost_node_are_told() {
 }
 
 #[test]
-fn the_same_cpus_in_other_company_are_told() {
+fn a_changed_grouping_of_the_same_cpus_is_reported() {
     let siblings_apart = machine(&[&[&[0, 2], &[1, 3]]]);
     let siblings_together = machine(&[&[&[0, 1], &[2, 3]]]);
     assert_eq!(changes(&siblings_apart, &siblings_together), ["CPU 0's core served CPUs 0,2 and serves CPUs 0-1"]);
@@ -65,7 +65,7 @@ fn the_same_cpus_in_other_company_are_told() {
 }
 
 #[test]
-fn another_kernel_or_processor_is_told_and_another_boot_is_not() {
+fn another_kernel_or_processor_is_reported_and_another_boot_is_not() {
     let here = Fingerprint::of(&Machine::this().unwrap());
     assert!(here.kernel.is_some() && here.boot_id.is_some(), "{here:?}");
     let rebooted = Fingerprint { boot_id: Some("another".to_owned()), ..here.clone() };
@@ -84,7 +84,7 @@ fn another_kernel_or_processor_is_told_and_another_boot_is_not() {
 }
 
 #[test]
-fn an_affinity_of_this_thread_that_was_narrowed_is_told() {
+fn a_narrowed_affinity_of_this_thread_is_reported() {
     let here = ThreadRef::of_this_thread();
     let cpus = affinity_of(here).unwrap();
     assert!(cpus.len() > 1, "this test needs two CPUs");

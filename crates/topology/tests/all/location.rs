@@ -28,7 +28,7 @@ fn logical_indexes_are_relative_to_their_container() {
 }
 
 #[test]
-fn what_does_not_exist_is_said_in_a_sentence() {
+fn a_location_that_does_not_exist_is_reported_in_a_sentence() {
     let article_a = synthetic(ARTICLE_A);
     let one_node = synthetic("core:2 pu:1");
     let lopsided = lopsided();

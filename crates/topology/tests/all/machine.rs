@@ -76,7 +76,7 @@ fn hybrid_cores_know_their_kind() {
 }
 
 #[test]
-fn the_layout_of_nodes_tells_clustering_modes_apart() {
+fn the_layout_of_nodes_distinguishes_clustering_modes() {
     for (machine, words) in [
         (ARTICLE_A, "1 per package"),
         // SNC2 and NPS4 in hwloc's form, and L3 as NUMA.
@@ -123,7 +123,7 @@ fn a_machine_survives_storage() {
 }
 
 #[test]
-fn what_is_no_machine_is_refused_as_what_it_is() {
+fn a_file_that_describes_no_machine_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("machine");
     assert!(matches!(Machine::from_xml(&file), Err(MachineError::XmlUnreadable { .. })));
@@ -163,7 +163,7 @@ fn shell(command: &str) -> TopologyReader {
 }
 
 #[test]
-fn a_reader_that_hangs_or_crashes_or_babbles_is_told_and_ended() {
+fn a_reader_that_hangs_crashes_or_prints_garbage_is_reported_and_ended() {
     let began = Instant::now();
     for (command, told) in [
         ("exec sleep 60", "longer than 300ms"),
@@ -182,7 +182,7 @@ fn a_reader_that_hangs_or_crashes_or_babbles_is_told_and_ended() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_not_waited_for() {
+fn a_machine_file_that_is_not_regular_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.xml");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());

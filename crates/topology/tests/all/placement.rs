@@ -464,7 +464,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_plan_resolved_is_stored_and_read_back_exactly(
+    fn a_resolved_placement_is_stored_and_read_back_exactly(
         client in prop::collection::vec(prop::collection::vec(0..=tare_cpuset::MAX_INDEX, 0..9), 0..9),
         server in prop::collection::vec(prop::collection::vec(0..=tare_cpuset::MAX_INDEX, 0..9), 0..9),
         thread in any::<bool>(),

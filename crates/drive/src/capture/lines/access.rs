@@ -127,7 +127,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn accesses_of_every_kind_of_processor_are_read() {
+    fn sampled_accesses_of_every_kind_of_processor_are_parsed() {
         let all = |loads, stores, found_local, found_remote| LineCounts { loads, stores, found_local, found_remote };
         for sources in [INTEL, AMD, ARM] {
             let found = sources.map(|source| counts(source).unwrap());
@@ -143,7 +143,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn lines_are_read_whatever_functions_are_called() {
+    fn access_lines_are_parsed_whatever_the_function_names() {
         let name = "row_sel(a|b, c d) (/usr/sbin/mariadbd)";
         let found = access(&line(7, 9, 130, 0x7f00_c0ff_ee48, INTEL[1], name)).unwrap();
         assert_eq!((found.pid, found.tid, found.cpu, found.address), (7, 9, 130, 0x7f00_c0ff_ee48));

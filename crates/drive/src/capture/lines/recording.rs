@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_and_the_size_of_a_line_are_the_machines() {
+    fn nodes_and_the_cache_line_size_come_from_the_machine() {
         let root = tempfile::tempdir().unwrap();
         assert_eq!(line_bytes(root.path()), 64);
         let size = root.path().join("cpu/cpu0/cache/index0/coherency_line_size");

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_on_two_nodes_take_one_line_from_each_other() {
+    fn a_line_that_threads_of_two_nodes_contend_for_is_attributed_to_both() {
         for sources in [INTEL, AMD, ARM] {
             let [local, remote, cached, store] = sources;
             // Thread 1 on node 0 writes the word that thread 2 on node 1 reads; thread 3 reads it on node 0.
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_one_line_for_processes_that_share_it() {
+    fn processes_that_share_memory_share_its_cache_lines() {
         let [local, ..] = INTEL;
         let both = |address| line(9, 9, 0, address, local, "a (m)") + &line(8, 8, 1, address, local, "a (m)");
         let found = |address| of(&both(address)).lines.iter().map(|line| line.counts.loads).collect::<Vec<_>>();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_holds_the_lines_found_most_and_stays_small() {
+    fn a_record_keeps_the_most_contended_lines_and_stays_small() {
         let [local, ..] = INTEL;
         let mut text = String::new();
         for number in 0..200_u64 {

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_counts_alone_and_with_what_it_calls() {
+    fn a_symbol_has_its_own_share_and_the_share_with_its_callees() {
         let weights = BTreeMap::from([
             ("main;serve;lock".to_owned(), 6),
             ("main;serve".to_owned(), 1),

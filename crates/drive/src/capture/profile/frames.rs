@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_weights_of_a_library_of_anyone_are_cut() {
+    fn hostile_symbol_names_and_weights_are_limited() {
         let name = "n".repeat(1 << 20);
         let script = format!("18446744073709551615 c: \n\t1 {name} (x)\n\t2 main (x)\n\n").repeat(3);
         let chains = read(Cursor::new(script).take(ALL)).unwrap();
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_perf_without_end_are_cut() {
+    fn output_of_perf_is_read_up_to_the_limit() {
         let sample = "10 c: \n\t1 a (x)\n\n";
         let chains = read(Cursor::new(sample.repeat(3)).take(2 * sample.len() as u64)).unwrap();
         assert_eq!((chains.samples, chains.weights["a"]), (2, 20));
     }
 
     #[test]
-    fn a_stack_without_end_and_ever_new_chains_are_cut() {
+    fn endless_stacks_and_endless_new_chains_are_limited() {
         let script = format!("1 c: \n{}\n", "\t1 a (x)\n".repeat(DEEPEST + 5));
         let chains = read(Cursor::new(script).take(ALL)).unwrap();
         assert_eq!(chains.weights.into_keys().next().unwrap().split(';').count(), DEEPEST);

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_program_takes_neither_memory_nor_time() {
+    fn a_hostile_program_file_costs_neither_memory_nor_time() {
         let good = of_changed(&[], 0).unwrap();
         assert_eq!((good.end, good.name_of(0x810)), (0x1000, "planted+0x10".to_owned()));
         let (segment, size_of_table) = (64 + 16, SECTIONS + 64 + 32);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_without_number_are_not_all_read() {
+    fn the_number_of_program_files_read_is_limited() {
         let folder = tempfile::tempdir().unwrap();
         let mut addresses = Addresses::default();
         for number in 0..=MOST {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_the_name_of_its_symbol_or_of_what_it_lies_in() {
+    fn an_address_is_named_by_its_symbol_or_its_mapping() {
         let own = std::process::id().cast_signed();
         let mut addresses = Addresses::default();
         let mut of = |address: usize| addresses.name(own, address as u64);

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_that_jump_back_or_go_on_for_long_are_not_carried_out() {
+    fn unwind_tables_that_jump_back_or_are_too_long_are_not_evaluated() {
         let of = |instructions: &[u8]| is_bounded(&made::program(instructions), 0x1010);
         // DW_CFA_def_cfa_offset 16; DW_CFA_def_cfa_expression: DW_OP_breg7 8, as in procedure linkage tables.
         assert!(of(&[0x0e, 16]) && of(&[0x0f, 2, 0x77, 8]));

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_room_of_a_function_is_what_it_subtracts_from_the_stack_pointer() {
+    fn the_frame_size_is_what_the_function_subtracts_from_the_stack_pointer() {
         let of = |code: &[u8]| room(&[code, &[0; CALL]].concat());
         // push rbp; mov rbp, rsp; push r12; sub rsp, 0x68.
         let beginning = [0x55, 0x48, 0x89, 0xe5, 0x41, 0x54];

@@ -139,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn functions_are_named_as_their_language_writes_them() {
+    fn function_names_are_demangled_as_their_language_writes_them() {
         for (symbol, expected) in [
             ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_in_symbols_are_looked_at_so_often_and_no_more() {
+    fn the_search_for_addresses_in_symbols_is_bounded() {
         let own = ProgramFile::open(Path::new("/proc/self/exe")).unwrap();
         let file = object::File::parse(&own).unwrap();
         let functions = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);

@@ -204,7 +204,7 @@ mod tests {
 
     /// Three threads of this process: two sleep on one lock, one runs.
     #[test]
-    fn two_threads_on_one_lock_share_it_and_one_that_runs_runs() {
+    fn two_threads_that_sleep_on_one_lock_share_it_and_a_busy_one_runs() {
         let (lock, stop) = (Mutex::new(()), AtomicBool::new(false));
         let held = lock.lock().unwrap();
         let file = std::thread::scope(|scope| {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_are_not_known_or_gone_are_a_reason() {
+    fn unknown_or_ended_threads_are_reported_as_the_reason() {
         let Err(Unavailable(reason)) = Waits::begin(std::process::id(), &[], true) else { panic!() };
         assert!(reason.contains("serve a connection"), "{reason}");
         let gone = ThreadRef { pid: std::process::id().cast_signed(), tid: 1 };

@@ -224,7 +224,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_add_up_to_the_whole(
+        fn shares_of_the_threads_time_add_up_to_one(
             running in 0_u64..50, sleeps in prop::collection::vec((0_i32..6, 0_u64..40), 0..200),
             ran in 0.0..120.0_f64, waited in 0.0..40.0_f64,
         ) {

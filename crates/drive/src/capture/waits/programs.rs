@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_without_number_and_tables_without_end_are_not_all_read() {
+    fn the_number_of_programs_and_the_size_of_unwind_tables_are_limited() {
         let own = std::env::current_exe().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut programs = Programs::default();

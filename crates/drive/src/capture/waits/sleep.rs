@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_futex_is_its_address_in_its_process_or_in_all() {
+    fn a_private_futex_belongs_to_its_process_and_a_shared_one_to_all() {
         let mut descriptors = Descriptors::default();
         let mut of = |operation| match sleep(7, &call(libc::SYS_futex, 0x1000, operation), &mut descriptors) {
             Sleep::Futex(futex) => (futex.process, futex.operation),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_its_name_and_a_socket_is_the_client() {
+    fn a_sleep_on_a_file_names_it_and_a_sleep_on_a_socket_is_the_client() {
         let own = std::process::id().cast_signed();
         let folder = tempfile::tempdir().unwrap();
         let file = std::fs::File::create(folder.path().join("ib_logfile0")).unwrap();

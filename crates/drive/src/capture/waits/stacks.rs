@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_is_known_by_its_whole_chain() {
+    fn a_sleep_is_identified_by_its_whole_call_chain() {
         of_a_sleeping_thread(|followed, call| {
             let mut stacks = own();
             let caller = stacks.read(followed, &call).unwrap();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_without_a_name_is_called_by_the_nearest_that_has_one() {
+    fn an_unnamed_function_is_replaced_by_the_nearest_named_caller() {
         let of = |functions: &[&str]| {
             let functions: Vec<String> = functions.iter().map(|&name| name.to_owned()).collect();
             nearest(functions.iter()).cloned()
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_went_on_or_runs_code_of_no_program_has_no_chain() {
+    fn a_thread_that_has_moved_on_or_runs_unmapped_code_has_no_chain() {
         of_a_sleeping_thread(|followed, call| {
             let mut stacks = own();
             assert_eq!(stacks.read(followed, &Call { arguments: [7; 6], ..call }), None);
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn a_table_that_would_be_worked_out_for_ever_ends_the_chain() {
+    fn an_unwind_table_with_an_endless_loop_ends_the_chain() {
         // DW_OP_const8u of the function itself; DW_OP_skip to itself.
         assert_eq!(length_of_chain(&[0x0e, 0x20, 0x10, 0, 0, 0, 0, 0, 0]), DEEPEST);
         assert_eq!(length_of_chain(&[0x2f, 0xfd, 0xff]), 1);
@@ -349,7 +349,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
         /// Stacks that were overwritten, or used in ways that no compiler generates.
         #[test]
-        fn no_stack_makes_it_panic_or_go_on_for_ever(
+        fn no_stack_makes_the_unwinder_panic_or_loop_forever(
             words in prop::collection::vec(prop_oneof![any::<u64>(), Just(0), 0_u64..0x20_0000], 600),
             starts in prop::collection::vec((0_usize..64, any::<u32>()), 20),
             near in 0_u64..0x2000,

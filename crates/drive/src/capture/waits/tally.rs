@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ever_new_sleeps_of_a_server_are_counted_together() {
+    fn sleeps_beyond_the_limit_of_kinds_are_counted_together() {
         let mut tally = Tally::default();
         for number in 0..SLEEPS + 10 {
             tally.sleeps(1, 1, Sleep::In(TimeUse::Read, Some(number.to_string())), Some(number));

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_as_heavy_as_the_sleep_that_began_there() {
+    fn a_call_chain_is_weighted_by_the_sleep_that_began_in_it() {
         // The second sample represents two sleeps; the third is not a sleep, the fourth is of another thread, the
         // fifth has an unknown time.
         let script = sample(7, "5.001000100", 1, "lock(int)")

@@ -234,7 +234,7 @@ mod tests {
         ";
 
     #[test]
-    fn a_sleep_is_charged_along_the_chain_of_who_woke_whom() {
+    fn a_sleep_is_charged_along_the_chain_of_wakers() {
         let mut timeline = Timeline::default();
         CHAIN_OF_THREE.lines().filter_map(event).for_each(|event| timeline.add(&event));
         timeline.end();

@@ -116,7 +116,7 @@ mod tests {
 
     /// Two threads of this process that answer each other are recorded for a tenth of a second, if perf may do so.
     #[test]
-    fn who_wakes_whom_is_recorded_here_or_the_reason_is_said() {
+    fn wake_ups_between_threads_are_recorded_or_the_reason_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let results = tare_files::Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
         let place = Place::make(&results, 0, 1, 1, 0.1).unwrap();

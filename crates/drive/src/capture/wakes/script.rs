@@ -65,7 +65,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn switches_and_wakings_are_read_whatever_threads_are_called() {
+    fn switches_and_wake_ups_are_parsed_whatever_the_thread_names() {
         let line = "   6204  3108.508729640: sched:sched_switch: prev_comm=a prev_pid=1 x prev_pid=6204 prev_prio=120 \
                     prev_state=R+ ==> next_comm=tare conn next_pid=5508 next_prio=125";
         let found = event(line).unwrap();

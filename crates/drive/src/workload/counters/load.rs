@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn time_and_limit_follow_rounds_steps_and_threads() {
+    fn the_expected_time_follows_rounds_steps_and_threads() {
         let article =
             CountersSettings { rounds: 10_000, generator: Mode::Faithful, data_blocks: 0, ..Default::default() };
         let expected = article.expected_s(&counts(256));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expected_of_rounds_is_what_they_take() {
+    fn the_expected_time_of_rounds_is_near_the_measured_time() {
         let of = |rounds| CountersSettings { rounds, data_blocks: 300, ..Default::default() };
         let expected = of(61).expected_s(&counts(1)) - of(1).expected_s(&counts(1));
         let take = || tare_counters_study::workload::run(&of(60).config(1, 1, Hooks::NONE)).unwrap().elapsed_s;

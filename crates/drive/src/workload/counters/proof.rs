@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn data_elsewhere_than_asked_fails_and_a_policy_without_nodes_does_not() {
+    fn data_outside_the_requested_nodes_fails_unless_the_policy_allows_it() {
         let split = outcome(&[(0, 100), (1, 100)]);
         let judge = |policy: &str| memory(MemoryScope::Payload, &policy.parse().unwrap(), &split, None);
         assert!(judge("bind:0").unwrap_err().to_string().contains("50.0%"));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_with_another_policy_is_found_where_the_process_was_to_have_it() {
+    fn a_thread_with_a_different_policy_fails_the_scope_of_the_process() {
         let found = outcome(&[(0, 100)]);
         let (bind, other) = ("bind:0".parse().unwrap(), "local".parse().unwrap());
         let judge = |scope, of_thread| memory(scope, &bind, &found, Some(of_thread));

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_is_named_with_its_row() {
+    fn a_wrong_answer_is_reported_with_its_row() {
         let scale: Scale = "1".parse().unwrap();
         let right = known(4, scale).unwrap().rows;
         let nowhere = Path::new("/nonexistent");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_published_file_has_otherwise_is_allowed_for_and_no_more() {
+    fn only_the_known_errors_of_the_published_answers_are_tolerated() {
         let scale: Scale = "1".parse().unwrap();
         let check =
             |number, rows: &[AnswerRow]| check(&query(number, scale), scale, rows, Path::new("/nonexistent"), "x");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_the_first_answer_counts() {
+    fn at_other_scales_the_first_recorded_answer_is_the_reference() {
         let directory = tempfile::tempdir().unwrap();
         let (scale, answers) = ("2".parse().unwrap(), directory.path().join("answers"));
         let check = |rows: &[AnswerRow], who| check(&query(14, scale), scale, rows, &answers, who);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_read_back() {
+    fn sections_of_an_answer_file_read_back() {
         let mut text = String::new();
         write_section(&mut text, 1, &rows(&["a|\\N|1.5", "Qx|b|2"]));
         write_section(&mut text, 2, &[]);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_in_other_words_is_the_same() {
+    fn values_that_differ_only_in_notation_are_equal() {
         for (a, b) in [
             ("25.500000|A  ", "25.5|A"),
             ("56586554400.7300", "56586554400.730034"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_found_and_named() {
+    fn a_differing_value_is_found_and_reported() {
         for (a, b) in [
             ("25.51", "25.5"),
             ("56586554400.73", "56586554401.00"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn order_counts_but_not_among_equals() {
+    fn row_order_matters_except_among_equal_sort_keys() {
         assert_eq!(differ(&["x|9", "y|9", "z|8"], &["y|9.0", "x|9", "z|8"], &[1]), None);
         assert!(differ(&["x|9", "y|9", "z|8"], &["z|8", "x|9", "y|9"], &[1]).is_some());
         assert!(differ(&["x|9", "y|8"], &["y|8", "x|9"], &[1]).is_some());

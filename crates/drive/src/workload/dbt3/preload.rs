@@ -69,7 +69,7 @@ mod tests {
     use tare_engine::{Engine, Mariadb, Sqlite};
 
     #[test]
-    fn the_table_and_each_index_are_read() {
+    fn the_preload_reads_every_table_and_each_index() {
         let scans = |table: usize, dialect| {
             TABLES[table].scans(dialect, Indexes::Keys).into_iter().map(|s| s.sql).collect::<Vec<_>>()
         };

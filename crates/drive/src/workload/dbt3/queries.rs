@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_filled_in() {
+    fn dialect_and_scale_are_filled_into_the_query_texts() {
         let sql = |number, scale, dialect| Query::new(number, Scale::new(scale).unwrap(), dialect).sql;
         assert!(sql(7, 1.0, Mariadb.dialect()).contains("YEAR(l_shipdate) AS l_year"));
         assert!(sql(9, 1.0, Sqlite.dialect()).contains("CAST(STRFTIME('%Y', o_orderdate) AS INTEGER) AS o_year"));

@@ -114,7 +114,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn lists_and_ranges_name_queries() {
+    fn lists_and_ranges_select_queries() {
         for (text, queries, written) in [
             ("1-6,14", vec![1, 2, 3, 4, 5, 6, 14], "1-6,14"),
             ("14, 3,2", vec![2, 3, 14], "2-3,14"),
@@ -132,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(bits in 1u32..1 << 22, noise in "[0-9,\\- a]{0,12}") {
+        fn a_query_set_reads_back_from_its_text(bits in 1u32..1 << 22, noise in "[0-9,\\- a]{0,12}") {
             let set = QuerySet(bits << 1);
             prop_assert_eq!(set.to_string().parse::<QuerySet>(), Ok(set));
             let _ = noise.parse::<QuerySet>();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_order_has_every_query_once_and_is_the_seeds() {
+    fn a_random_order_has_every_query_once_and_depends_on_the_seed() {
         let of = |order: Order, seed| order.arrange(QuerySet::ALL, seed);
         let numeric: Vec<u8> = (1..=22).collect();
         assert_eq!((of(Order::Numeric, 7), of(Order::Alone, 7)), (numeric.clone(), numeric.clone()));

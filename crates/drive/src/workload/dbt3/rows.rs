@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taker_that_fails_ends_it() {
+    fn a_failing_consumer_of_rows_ends_the_generation() {
         let mut taken = 0;
         let result = generate(&TABLES[0], Scale::new(0.02).unwrap(), 2, |_| {
             taken += 1;

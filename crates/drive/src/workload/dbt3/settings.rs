@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pass_takes_what_it_took() {
+    fn the_expected_time_of_a_pass_is_near_the_measured_one() {
         let of = |queries: &str, scale| pass_s(queries.parse().unwrap(), scale);
         // Measured seconds; the factor of two covers engines and machines.
         for (queries, scale, took) in

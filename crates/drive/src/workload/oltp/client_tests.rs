@@ -74,7 +74,7 @@ fn each_workload_sends_exactly_the_statements_of_the_contract() {
 }
 
 #[test]
-fn every_kind_of_statement_is_timed_once_that_is_asked_for_and_before_nothing() {
+fn statements_are_timed_by_kind_only_after_timing_starts() {
     let fake = Fake::default();
     let mut client = client(&fake, &settings(Workload::ReadWrite, 1));
     client.transaction(&mut random(1)).unwrap();
@@ -89,7 +89,7 @@ fn every_kind_of_statement_is_timed_once_that_is_asked_for_and_before_nothing() 
 }
 
 #[test]
-fn counts_change_the_make_up_except_for_point_select() {
+fn statement_counts_change_every_workload_except_point_select() {
     let counts =
         QueryCounts { point_selects: 2, sum_ranges: 3, order_ranges: 0, delete_inserts: 2, ..QueryCounts::default() };
     let (texts, attempt) = one_transaction(Workload::ReadWrite, counts);
@@ -202,7 +202,7 @@ fn bulk_rows_go_out_when_half_a_megabyte_is_full_and_what_is_left_at_the_end() {
 }
 
 #[test]
-fn without_prepared_statements_the_same_goes_as_text_and_without_transactions_no_borders() {
+fn without_prepared_statements_text_is_sent_and_without_transactions_no_begin() {
     let fake = Fake::default();
     let settings = OltpSettings { prepared: false, ..settings(Workload::WriteOnly, 1) };
     let mut client = client(&fake, &settings);
@@ -234,7 +234,7 @@ fn without_prepared_statements_the_same_goes_as_text_and_without_transactions_no
 }
 
 #[test]
-fn a_row_that_is_there_already_is_run_again_where_sysbench_does_so() {
+fn a_duplicate_key_error_is_retried_where_sysbench_does_so() {
     let postgresql = SqlState::new(b"23505").map(Code::State).unwrap();
     for (workload, dialect, code, is_run_again) in [
         (Workload::WriteOnly, Postgresql.dialect(), postgresql, true),
@@ -383,7 +383,7 @@ fn outside_a_transaction_nothing_is_rolled_back() {
 }
 
 #[test]
-fn a_change_that_meets_no_row_is_no_write() {
+fn an_update_that_matches_no_row_is_not_counted_as_a_write() {
     let fake = Fake::default().missing("UPDATE").missing("DELETE");
     let mut client = client(&fake, &settings(Workload::WriteOnly, 1));
     assert_eq!(client.transaction(&mut random(1)).unwrap(), done(0, 1, 5));
@@ -414,12 +414,12 @@ fn sqlite_says_at_once_that_a_transaction_will_write() {
 }
 
 #[test]
-fn the_same_seed_sends_the_same() {
+fn the_same_seed_sends_the_same_statements() {
     assert_eq!(many(3), many(3));
 }
 
 #[test]
-fn an_answer_with_other_rows_than_the_table_has_is_no_transaction() {
+fn an_answer_with_a_wrong_number_of_rows_fails_the_transaction() {
     for rows in [0, 50] {
         let fake = Fake::default().changing(rows);
         let mut client = client(&fake, &settings(Workload::PointSelect, 1));
@@ -431,7 +431,7 @@ fn an_answer_with_other_rows_than_the_table_has_is_no_transaction() {
 
 /// Without DELETEs no session removes rows, and only the session's own INSERT adds its row.
 #[test]
-fn a_change_that_did_not_happen_is_no_transaction() {
+fn a_write_that_changed_no_row_fails_the_transaction() {
     let no_deletes = |workload| {
         let mut settings = settings(workload, 1);
         settings.counts.delete_inserts = 0;

@@ -189,7 +189,7 @@ fn streaming() -> Fake {
 }
 
 #[test]
-fn where_a_server_takes_a_stream_it_has_the_same_rows_as_in_inserts() {
+fn a_streamed_table_has_the_same_rows_as_an_inserted_one() {
     let (tables, rows) = (1, 200_300);
     let (streaming, inserting) = (streaming(), Fake::default());
     run_fill(&streaming, &fill(tables, rows, Mysql.dialect())).unwrap();
@@ -208,7 +208,7 @@ fn where_a_server_takes_a_stream_it_has_the_same_rows_as_in_inserts() {
 }
 
 #[test]
-fn a_stream_that_is_stopped_or_not_taken_whole_leaves_no_table() {
+fn an_interrupted_or_incomplete_stream_leaves_no_table() {
     let dropped = |fake: &Fake| fake.sent().last() == Some(&Sent::Run("DROP TABLE IF EXISTS sbtest1".into()));
     let (fake, one) = (streaming(), fill(1, 5000, Mysql.dialect()));
     let connect = || Ok::<_, SqlError>(fake.session());

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_statements_that_the_workload_does_not_have_is_dead() {
+    fn a_statement_count_that_the_workload_never_uses_is_detected() {
         let dead = |workload, change: fn(&mut QueryCounts)| {
             let mut settings = OltpSettings::new(workload);
             change(&mut settings.counts);

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_of_a_group_takes_every_digit_alike() {
+    fn every_position_of_a_group_has_every_digit_equally_often() {
         let mut random = Random::new(3, Purpose::Rows, 0);
         let mut text = String::new();
         push_groups(&mut text, &mut random, 20_000);

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_phase_ends_when_what_it_watches_has_stopped_growing() {
+    fn a_warm_up_phase_ends_when_its_watched_figure_stops_growing() {
         let growing: Vec<f64> = (0..60).map(|second| f64::from(second) / 60.0).collect();
         let then_flat = [growing.clone(), vec![1.0; 20]].concat();
         for until in [Until::Pool, Until::Throughput] {

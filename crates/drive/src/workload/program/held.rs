@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_goes_on() {
+    fn a_stopped_client_process_runs_again_after_the_guard_is_dropped() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id().cast_signed();
         let held = StopGuard::stop(&[pid, i32::MAX]);

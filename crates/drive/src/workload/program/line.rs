@@ -230,7 +230,7 @@ mod tests {
 
     /// If each brace searched for its end again, this would take hours.
     #[test]
-    fn braces_without_an_end_are_read_once() {
+    fn unclosed_braces_are_parsed_in_linear_time() {
         for braces in
             ["{".repeat(1 << 20), "{a".repeat(1 << 19), "{{a".repeat(1 << 18), "}}".to_owned() + &"{{".repeat(1 << 19)]
         {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_where_they_are_made() {
+    fn mistakes_in_a_command_line_are_reported_with_a_suggestion() {
         let error = CommandLine::new("client {sockt}").unwrap_err();
         assert!(error.contains("did you mean {socket}?") && error.contains("{{sockt}}"), "{error}");
         for wrong in ["", "  ", "a 'b"] {

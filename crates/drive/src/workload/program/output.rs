@@ -146,7 +146,7 @@ mod tests {
     use std::io::{self, Cursor};
 
     #[test]
-    fn lines_are_told_whole_whatever_the_pieces_in_which_they_come() {
+    fn output_lines_are_delivered_whole_whatever_the_read_sizes() {
         /// Returns three bytes per read.
         struct Pieces(Cursor<Vec<u8>>);
         impl Read for Pieces {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_noticed_and_costs_no_memory() {
+    fn endless_output_is_detected_and_costs_no_memory() {
         let output = Output::read(Some(io::repeat(b'y').take(LIMIT * 2)), io::empty(), None).unwrap();
         while !output.is_flood() {
             std::thread::yield_now();

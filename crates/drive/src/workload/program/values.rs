@@ -110,7 +110,7 @@ mod tests {
     use tare_engine::Address;
 
     #[test]
-    fn a_password_lies_in_no_folder_and_no_planted_name_stops_it() {
+    fn a_password_is_stored_in_no_folder_and_a_planted_name_does_no_harm() {
         // As another user might plant it, for every process id.
         let guessed = std::env::temp_dir().join(format!("tare-client-{}", std::process::id()));
         let _planted = std::fs::File::create(&guessed);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_anonymous_file_the_folder_goes_with_it() {
+    fn without_anonymous_files_the_secret_file_is_removed_with_its_folder() {
         let secret = SecretFile::listed("p").unwrap();
         let path = secret.path();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "p");

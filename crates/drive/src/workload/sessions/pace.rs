@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn its_figure_is_that_of_the_metric() {
+    fn the_figure_of_an_objective_is_that_of_its_metric() {
         let mut latencies = Latencies::new();
         (1..=100).for_each(|ms| latencies.record(ms * 1_000_000));
         let of = |words: &str| words.parse::<Slo>().unwrap().figure_of(&latencies);

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_without_an_end_says_between_which_rates_it_turned() {
+    fn an_unfinished_search_reports_the_rates_between_which_it_moved() {
         let mut drifting = Search::new(500.0, 0.001);
         (0..MOST_STEPS).for_each(|step| drifting.note(700.0 + 20.0 * step as f64, step % 2 == 0));
         let Next::NoEnd(bracket) = drifting.next() else { panic!("{:?}", drifting.next()) };
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn one_accident_does_not_lead_a_search_astray() {
+    fn one_wrong_step_does_not_change_the_found_rate() {
         for accident in 0..9 {
             let mut step = 0;
             let (Next::Found(rate), _) = found(700.0, |rate| {

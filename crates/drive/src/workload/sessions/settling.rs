@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_has_settled_when_little_is_left_and_what_stays_is_steady() {
+    fn a_server_has_settled_when_its_pending_work_is_small_or_steady() {
         let all = |answers: &[(u64, u64)]| is_settled(&answers.iter().map(|(p, d)| answer(*p, *d)).collect::<Vec<_>>());
         assert!(!all(&[]));
         assert!(all(&[(10, 0)]) && !all(&[(11, 0)]));

@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_not_kept_where_what_is_missing_waits() {
+    fn a_rate_is_missed_if_the_missing_transactions_are_queued() {
         assert!(falls_behind(1286.0, 1103.0, 183.0), "a queue that grew for half a second");
         assert!(!falls_behind(100.0, 85.0, 3.0), "fewer arrived by chance");
         assert!(!falls_behind(1000.0, 960.0, 150.0), "slow, but not behind");

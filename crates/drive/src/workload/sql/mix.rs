@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_statement_does_is_known_from_reading_the_file() {
+    fn the_file_of_statements_determines_which_of_them_read() {
         let text = "[[transaction]]\nname = \"a\"\nstatements = [\" select 1\", \"SELECT 1 For Update\", \"UPDATE t SET a = 1\"]\n\
             [[transaction]]\nname = \"b\"\nstatements = [\"SELECT 1\", \"SELECT 2\"]\n";
         let mix = read(text).unwrap();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transactions_that_are_asked_for_are_the_only_ones() {
+    fn only_the_requested_transactions_are_used() {
         let of =
             |names: &str| Mix::read(LISTS, &FileChanges { transaction: Some(names.into()), ..FileChanges::default() });
         let chosen = of("rows").unwrap();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_anyone_comes_to_no_more_than_the_limits() {
+    fn a_hostile_file_of_statements_cannot_exceed_the_limits() {
         let of = |head: &str, statement: &str| {
             read(&format!("{head}[[transaction]]\nname = \"a\"\nstatements = [{statement}]\n"))
         };

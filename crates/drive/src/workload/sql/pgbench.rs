@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused_with_file_and_line() {
+    fn an_unsupported_script_command_is_refused_with_file_and_line() {
         let wrong = |text: &str| of(&[script("x.sql", text)]).unwrap_err();
         assert!(wrong("SELECT 1;\n\\sleep 5 ms\n").starts_with("x.sql:2: \\sleep is not supported"));
         assert!(

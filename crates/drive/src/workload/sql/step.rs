@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_that_each_do_so_many_stay_together_and_do_no_more() {
+    fn roles_with_a_count_advance_together_and_stop_at_their_count() {
         let parts = Parts::of(&steps()[0], 3);
         let (mut a, mut b, mut none) = (parts.of_thread(0), parts.of_thread(4), parts.of_thread(2));
         assert_eq!(none.idle(), Some(LOOK_LATER));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_with_a_rate_waits_for_its_time_and_makes_up_for_what_is_late() {
+    fn a_role_with_a_rate_waits_until_due_and_catches_up() {
         let mut part = Parts::of(&steps()[1], 3).of_thread(0);
         assert_eq!(part.idle(), None);
         assert!(part.idle().is_some_and(|left| left <= Duration::from_millis(50)));

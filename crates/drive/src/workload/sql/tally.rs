@@ -79,7 +79,7 @@ mod tests {
     use tare_engine::{Code, SqlState};
 
     #[test]
-    fn errors_of_a_server_that_has_ever_new_ones_are_a_thousand_classes_and_the_rest() {
+    fn errors_beyond_a_thousand_classes_are_counted_together() {
         let mut all = Tally::new(0);
         for part in 0..3 {
             let mut one = Tally::new(0);

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_whole_scale_is_the_standards() {
+    fn the_full_scale_has_the_sizes_of_the_standard() {
         let sizes = Sizes::new(7, 1.0);
         assert_eq!(sizes, Sizes { warehouses: 7, items: 100_000, customers: 3000 });
         assert_eq!((sizes.delivered(), sizes.names()), (2100, 1000));

@@ -73,7 +73,7 @@ fn only_what_a_server_changed_is_written_again() {
 }
 
 #[test]
-fn what_was_changed_behind_its_back_is_found() {
+fn changes_made_by_other_programs_to_a_working_copy_are_detected() {
     let folder = prepared();
     let data = take(&folder).data().to_owned();
     let keep_time = |path: &Path| {
@@ -137,7 +137,7 @@ fn a_child_that_brings_back_again_and_again() {
 }
 
 #[test]
-fn a_kill_at_any_moment_leaves_nothing_half_that_is_used() {
+fn a_working_copy_is_intact_after_a_kill_at_any_moment() {
     let folder = prepared();
     let mut in_work = 0;
     for kill in 0..20_u64 {

@@ -209,7 +209,7 @@ impl Sentence {
 }
 
 #[test]
-fn what_is_said_first_is_wrong_no_more_often_than_is_promised() {
+fn first_sentences_are_wrong_no_more_often_than_stated() {
     println!("| sentence, of what | limit % | wrong % (95% interval) | studies |");
     println!("| --- | --- | --- | --- |");
     let only = std::env::var("TARE_SENTENCE").ok();

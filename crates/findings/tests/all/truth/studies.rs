@@ -249,7 +249,7 @@ fn three_percent_of_one_level_of_48_conditions_are_found_in_five_blocks() {
 }
 
 #[test]
-fn what_there_is_is_found() {
+fn planted_differences_are_found() {
     let each = asked().map_or(20, |asked| (asked / 4).max(20));
     let mut kinds = Vec::new();
     for n in [3, 5, 10] {

@@ -66,7 +66,7 @@ impl Client for Counting<'_> {
 }
 
 #[test]
-fn what_clients_count_for_themselves_is_of_the_sample_that_the_run_measures() {
+fn counts_of_the_clients_belong_to_the_measured_sample() {
     let handed_over = Mutex::default();
     let connect = |_: ClientThread| Ok(Counting { counted: 0, handed_over: &handed_over });
     let samples = run(&LoadSettings { samples: 2, ..short(3) }, &connect, &mut Unobserved).unwrap();
@@ -83,7 +83,7 @@ fn what_clients_count_for_themselves_is_of_the_sample_that_the_run_measures() {
 /// A sample and the run end even while clients wait for a server to come back. The latencies of the waiting
 /// transactions include that time, and nothing is counted twice.
 #[test]
-fn an_outage_longer_than_a_sample_holds_up_nothing_and_is_in_the_latency() {
+fn an_outage_longer_than_a_sample_delays_no_end_and_counts_in_the_latency() {
     let began = Instant::now();
     let connect = |_: ClientThread| {
         scripted(move |_, _| {
@@ -144,7 +144,7 @@ fn the_seed_decides_what_every_thread_draws() {
 
 /// With several threads that compete for the last events, in closed and open loop, ended by events or by time.
 #[test]
-fn a_run_of_so_many_events_does_neither_more_nor_fewer() {
+fn a_run_with_a_number_of_events_does_exactly_that_many() {
     let begun = AtomicUsize::new(0);
     let connect = |_: ClientThread| {
         scripted(|attempt, random| {

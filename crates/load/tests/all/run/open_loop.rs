@@ -102,7 +102,7 @@ impl Client for Still {
 }
 
 #[test]
-fn what_waits_from_the_warm_up_is_in_no_sample() {
+fn transactions_queued_in_the_warm_up_are_in_no_sample() {
     // 1000 transactions per second are due, and each ends immediately: the queue drains at once, but its transactions
     // have waited for most of the 700 ms.
     let pace = Pace::Open { rate: Curve::Constant(1000.0), arrivals: Arrivals::Constant };
@@ -120,7 +120,7 @@ fn what_waits_from_the_warm_up_is_in_no_sample() {
 }
 
 #[test]
-fn what_is_due_in_the_sample_is_charged_for_a_stall_that_began_before_it() {
+fn transactions_due_in_the_sample_include_a_stall_that_began_before_it() {
     let pace = Pace::Open { rate: Curve::Constant(1000.0), arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 1.0, ..short(1) };
     let connect = |_: ClientThread| Ok(Still(true));
@@ -160,7 +160,7 @@ fn slices_of_a_rising_rate_hold_all_that_was_due_in_them_also_what_was_not_done(
 }
 
 #[test]
-fn a_client_that_has_nothing_to_do_is_asked_again_and_no_latency_contains_it() {
+fn an_idle_client_is_polled_again_and_its_idle_time_is_in_no_latency() {
     struct Idle(u32);
     impl Client for Idle {
         type Error = Infallible;

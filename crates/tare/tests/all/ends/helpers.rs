@@ -31,7 +31,7 @@ fn a_helper_process_that_outlives_its_server_is_ended_and_reported() {
         let output = world.tare(&["run", &study, "--out", &out]).env("TARE_CGROUP", group).output().unwrap();
         let err = text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{err}");
-        assert!(err.contains("(sleep), which the server had started, outlived it and was ended"), "{err}");
+        assert!(err.contains("(sleep), which the server had started and left running"), "{err}");
         for record in trials(&world.path(&out)) {
             let outlived = record["outlived"].as_array().unwrap();
             assert!(

@@ -390,7 +390,7 @@ foreign_cpu_limit = "off"
 END
         code=0; as /mnt/tare run --trust /mnt/programs.toml --out /tmp/mine/out 2>err || code=$?
         untouched
-        test $code = 3 && grep 'was exchanged' err
+        test $code = 3 && grep 'was replaced' err
         test -e /tmp/mine/moved/logs/client-1-00000-1.log
         test "$(wc -l </tmp/mine/moved/trials.jsonl)" = 1
         "#

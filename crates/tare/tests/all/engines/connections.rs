@@ -63,7 +63,7 @@ fn every_command_reports_a_refused_account_and_a_missing_socket_alike() {
     }
     let no_database = theirs.load(&["--database", "nothing"]);
     let (_, err) = theirs.world.exits(3, &no_database.iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(err.contains("Unknown database") && err.contains("do now: make it"), "{err}");
+    assert!(err.contains("Unknown database") && err.contains("do now: create it"), "{err}");
     let nowhere = theirs.world.path("nothing.sock");
     let left = theirs.world.path("left.sock");
     drop_listener(&left);

@@ -190,7 +190,7 @@ fn a_control_group_confines_a_buffer_pool_with_its_own_policy_and_is_removed() {
     );
     world.exits(0, &["run", &study, "--out", "results"]);
     let settings = trials(&world.path("results"))[0]["settings"].to_string();
-    let is_held = settings.contains("cpuset.mems of the server's control group reads back");
+    let is_held = settings.contains("cpuset.mems of the server's control group is");
     let nodes = tare_topology::Machine::this().unwrap().memory_nodes();
     let confines = tare_noise::MemoryConfines { nodes: Some(nodes), limit_bytes: None };
     assert_eq!(is_held, tare_noise::MemoryGroups::here(&confines).is_ok(), "{settings}");

@@ -59,7 +59,7 @@ fn captures_on_a_running_server_read_waits_and_change_no_setting() {
             assert!(connections["threads"] == 2 && connections["parts"].as_array().unwrap().len() > 1, "{connections}");
             assert!(!read("status")["differences"].as_object().unwrap().is_empty());
             let missing = |name: &str| record["captures_missing"][name].as_str();
-            assert!(missing("profile").is_some_and(|why| why.contains("someone else runs")), "{record}");
+            assert!(missing("profile").is_some_and(|why| why.contains("a server that runs already")), "{record}");
             // PostgreSQL needs no change of settings; in the others, instruments would have to be enabled.
             let sets = missing("locks").is_some_and(|why| why.contains("changes no settings"));
             assert_eq!(sets, engine.name() != "postgresql", "{record}");
@@ -137,13 +137,13 @@ fn requests_that_a_running_server_cannot_meet_are_refused_with_the_reason() {
         assert!(err.contains(words), "{more}: {err}");
         let _ = std::fs::remove_dir_all(theirs.world.path("refused"));
     };
-    refused("[process]\naslr = \"off\"\n", 3, "one that runs already");
+    refused("[process]\naslr = \"off\"\n", 3, "a server that runs already");
     refused("[placement]\nmemory = \"local\"\nserver = \"cpus:0\"\n", 3, "runs already");
-    refused("[engine.options]\nmax_connections = 7\n", 4, "nothing is set on a server that runs already");
+    refused("[engine.options]\nmax_connections = 7\n", 4, "tare sets nothing on a server that runs already");
     let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.binary=/bin/true"]);
     assert!(err.contains("not both"), "{err}");
     // Nothing is created on a running server; missing tables are a usage error, as with `tare load`.
-    refused("[quick]\n[factors]\nrows = [7777]\n", 2, "makes nothing");
+    refused("[quick]\n[factors]\nrows = [7777]\n", 2, "tare creates nothing");
 }
 
 #[test]

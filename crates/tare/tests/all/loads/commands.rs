@@ -106,7 +106,7 @@ fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_sta
     // Killed processes take a moment to disappear.
     wait_until("that it alone outlives all of them", 30, || world.processes() == [helper]);
     let (out, _) = world.exits(0, &["restore"]);
-    assert!(out.contains("removed what 1 killed"), "{out}");
+    assert!(out.contains("removed files and processes of 1 killed"), "{out}");
     world.assert_clean();
 }
 

@@ -108,7 +108,7 @@ fn held(evidence: &Evidence) {
     for (trial, nodes) in held {
         only_on(&trial, &nodes, 0.0);
         let settings = trial["settings"].to_string();
-        assert!(settings.contains("cpuset.mems of the server's control group reads back"), "{settings}");
+        assert!(settings.contains("cpuset.mems of the server's control group is"), "{settings}");
     }
     assert_eq!((evidence.text("held-controllers").trim(), evidence.text("held-groups").trim()), ("", ""));
     let refused: Value = serde_json::from_str(&evidence.step("refused", 0)).unwrap();

@@ -259,7 +259,7 @@ fn several_loads_are_answered_separately_and_never_averaged() {
     assert!(range.contains("from old to new, 95% interval -"), "{answer}");
 }
 
-/// The figures of the article on 1.6 million QPS, as shares of those on one node. The distribution of keys moves nothing.
+/// The figures of the article on 1.6 million QPS, relative to one node. The distribution of keys has no effect.
 #[test]
 fn a_csv_file_of_ladders_is_answered_as_one_and_no_factor_without_effect_is_named() {
     let world = World::new();

@@ -97,9 +97,9 @@ fn a_client_program_is_refused_where_a_server_is_expected() {
     // An existing program is not measured without the missing one.
     let server = Mariadb.binary(None).unwrap().path.display().to_string();
     let (_, err) = world.exits(2, &["run", "--binary", &server, "--binary", "/nonexistent", "--dry-run"]);
-    assert!(err.contains("--binary /nonexistent: ") && err.contains("no such file"), "{err}");
+    assert!(err.contains("--binary /nonexistent: ") && err.contains("the file does not exist"), "{err}");
     let (_, err) = world.exits(3, &["ab", "--a", "binary=10.11", "--b", "binary=10.11", "--dry-run"]);
-    assert!(err.contains("side a cannot be") && err.contains("10.11: there is no such file"), "{err}");
+    assert!(err.contains("side a cannot be") && err.contains("10.11: the file does not exist"), "{err}");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_metric_that_no_load_has_is_refused_before_the_first_pair() {
     }
     // A side written as --set writes the key.
     let (_, err) = world.exits(2, &["ab", "--a", "process.aslr=off", "--b", "aslr=on"]);
-    assert!(err.contains("process.aslr=off is no side") && err.contains("mean aslr?)"), "{err}");
+    assert!(err.contains("process.aslr=off is not a side") && err.contains("mean aslr?)"), "{err}");
     // A metric of another load.
     let (_, err) = world.exits(4, &[&sides[..], &["--metric", "tps", "--budget", "1s"]].concat());
     assert!(err.contains("no trial has the metric `tps`"), "{err}");

@@ -10,7 +10,7 @@ fn a_run_of_hours_needs_confirmation_and_suggests_a_shorter_one() {
     let first = err.lines().next().unwrap();
     assert!(first.starts_with("single-thread-stability: 8 conditions, 80 trials of 10 samples; about "), "{err}");
     assert!(first.contains(" h ") && first.contains(" if disturbed; needs about "), "{err}");
-    assert!(err.contains("say --yes") && err.contains("with --quick"), "{err}");
+    assert!(err.contains("add --yes") && err.contains("with --quick"), "{err}");
     assert!(!world.path("results").exists(), "nothing was started");
 }
 

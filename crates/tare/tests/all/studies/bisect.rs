@@ -105,7 +105,7 @@ fn a_slow_commit_is_found_despite_a_broken_build_and_interruptions() {
     std::fs::write(world.path(&format!("found/builds/{}/source/bench", commits[0])), "#!/bin/sh\nexec sleep 1\n")
         .unwrap();
     let (_, err) = world.exits(2, &resume);
-    assert!(err.contains("a build is not what it was") && err.contains("SHA-1"), "{err}");
+    assert!(err.contains("a build has changed") && err.contains("SHA-1"), "{err}");
     world.assert_clean();
 }
 
@@ -209,7 +209,7 @@ fn invalid_bisections_are_refused_with_advice() {
     assert!(err.contains("exit status: 3") && err.contains("or 125") && err.contains("build.log"), "{err}");
     for (words, said) in [
         (vec!["bisect", &commits[2], &commits[0], "--build", "true"], "swap them: tare bisect "),
-        (vec!["bisect", "none", "HEAD", "--build", "true"], "none is no commit"),
+        (vec!["bisect", "none", "HEAD", "--build", "true"], "none is not a commit"),
         (vec!["bisect", "HEAD", "HEAD", "--build", "true"], "there is no commit between"),
         (vec!["bisect", "HEAD", "--build", "true"], "<BAD>"),
         (vec!["bisect", &commits[0], "HEAD"], "--build"),

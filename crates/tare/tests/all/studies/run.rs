@@ -187,9 +187,9 @@ fn a_probe_is_used_only_if_the_samples_of_the_study_show_that_it_helps() {
         let text = std::fs::read_to_string(world.path(out).join("study.toml")).unwrap();
         let used = text.lines().find_map(|line| line.strip_prefix("probe = ")).unwrap_or("\"off\"");
         let said = json(&std::fs::read_to_string(world.path(out).join("plan.json")).unwrap())["notes"].to_string();
-        assert_eq!(used == "\"off\"", said.contains("none is used"), "{used}: {said}");
+        assert_eq!(used == "\"off\"", said.contains("no probe is used"), "{used}: {said}");
         assert!(["off", "chain", "spin", "wakeup"].iter().any(|word| used == format!("\"{word}\"")), "{text}");
-        assert_eq!(said.contains("server can move it"), !is_asked, "{said}");
+        assert_eq!(said.contains("server can change it"), !is_asked, "{said}");
         assert_eq!(err.contains("measuring for about a minute"), is_asked, "{err}");
     }
 }

@@ -58,7 +58,7 @@ fn shards_contain_whole_blocks_and_merge_into_every_trial_once() {
     world.exits(0, &["run", "--shard", "shards", "1"]);
     let (out, err) = world.exits(0, &["show", "shards"]);
     assert!(out.contains("`tare run --shard shards 0` completes them"), "{out}");
-    assert!(err.contains("shard 0        0 of 6 trials   not begun"), "{err}");
+    assert!(err.contains("shard 0        0 of 6 trials   not started"), "{err}");
     assert!(err.contains("shard 1        6 of 6 trials   on "), "{err}");
     world.exits(0, &["run", "--shard", "shards", "0"]);
     // Again: nothing is left to run.
@@ -227,5 +227,5 @@ fn shards_that_cannot_be_cut_or_run_are_refused_with_the_reason() {
     let cut = ["shard", "paired.toml", "--into", "2", "--out", "two", "--topology", "node:9 core:2 pu:1"];
     world.exits(0, &cut);
     let (_, err) = world.exits(3, &["run", "--shard", "two", "0"]);
-    assert!(err.contains("this machine cannot do") && err.contains("other-node"), "{err}");
+    assert!(err.contains("this machine cannot run") && err.contains("other-node"), "{err}");
 }

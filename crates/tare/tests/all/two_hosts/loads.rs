@@ -53,10 +53,10 @@ fn every_load_of_tares_own_clients_can_be_driven_from_another_host() {
 fn a_load_that_cannot_be_driven_from_another_host_is_refused_with_the_reason() {
     let world = World::new();
     for (workload, engine, words) in [
-        ("name = \"counters\"\n", "sqlite", "the clients of the workload counters are on this host only"),
-        ("name = \"command\"\ncommand = [\"true\"]\n", "sqlite", "the workload command are on this host only"),
-        ("name = \"pgbench\"\n", "postgresql", "the workload pgbench are on this host only"),
-        ("name = \"tpcc\"\nobjective = \"latency_ms_p99 <= 5\"\n", "sqlite", "an objective is searched for by clients"),
+        ("name = \"counters\"\n", "sqlite", "the workload counters runs its clients only on this host"),
+        ("name = \"command\"\ncommand = [\"true\"]\n", "sqlite", "the workload command runs its clients only on this host"),
+        ("name = \"pgbench\"\n", "postgresql", "the workload pgbench runs its clients only on this host"),
+        ("name = \"tpcc\"\nobjective = \"latency_ms_p99 <= 5\"\n", "sqlite", "an objective needs clients on this host"),
         (
             "name = \"dbt3\"\nscale = 0.01\norder = \"alone\"\n",
             "sqlite",

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_parser_specifications_are_refused() {
         for wrong in ["", "sysbnch", "json x as y", "json /x y", "regex ( as x", "regex a as x", "regex '(a)' as 'b c'"]
         {
             assert!(Parser::list(wrong).is_err(), "{wrong}");

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_of_less_than_nothing_or_without_end_is_none() {
+    fn a_negative_or_infinite_figure_is_rejected() {
         let found = ["tps = 5.5 x", "tps = 1e308", "tps = -5", "tps = 1e999", "tps = nan", "tps =", ""];
         let found = found.map(|line| number_after(line, "tps ="));
         assert_eq!(found, [Some(5.5), Some(1e308), None, None, None, None, None]);
