@@ -54,7 +54,11 @@ fn a_load_that_cannot_be_driven_from_another_host_is_refused_with_the_reason() {
     let world = World::new();
     for (workload, engine, words) in [
         ("name = \"counters\"\n", "sqlite", "the workload counters runs its clients only on this host"),
-        ("name = \"command\"\ncommand = [\"true\"]\n", "sqlite", "the workload command runs its clients only on this host"),
+        (
+            "name = \"command\"\ncommand = [\"true\"]\n",
+            "sqlite",
+            "the workload command runs its clients only on this host",
+        ),
         ("name = \"pgbench\"\n", "postgresql", "the workload pgbench runs its clients only on this host"),
         ("name = \"tpcc\"\nobjective = \"latency_ms_p99 <= 5\"\n", "sqlite", "an objective needs clients on this host"),
         (
