@@ -168,7 +168,7 @@ mod tests {
         let none = reason(of(&[("GLOBAL_VARIABLES", &[&["ON"]]), ("COUNT(*)", &[&["0"]])]));
         assert!(none.contains("no lock instruments"), "{none}");
         let on = of(&[("GLOBAL_VARIABLES", &[&["ON"]]), ("COUNT(*)", &[&["241"]])]).unwrap();
-        assert!(on.starts_with("241 instruments"), "{on}");
+        assert!(on.starts_with("241 lock instruments"), "{on}");
         let report = MariadbDiagnostics { session: Box::new(FakeSession(&[])), variables: "GLOBAL_VARIABLES" }
             .report()
             .unwrap_err()

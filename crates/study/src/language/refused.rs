@@ -36,7 +36,7 @@ mod tests {
     fn a_key_for_a_password_says_what_to_do_instead() {
         for name in ["password", "Password", "db_password", "passwd", "pwd"] {
             let (what, expected) = key("engine", name).unwrap();
-            assert!(what.contains("no password") && expected.contains("TARE_PASSWORD"), "{name}");
+            assert!(what.contains("must not contain a password") && expected.contains("TARE_PASSWORD"), "{name}");
         }
         assert!(key("engine", "login_path").unwrap().0.contains("mylogin"));
         assert_eq!(key("engine", "passage"), None);

@@ -108,7 +108,7 @@ mod tests {
             ("mariadb", "local", "interleave:0-1", "here interleave:0-3"),
             ("mariadb", "bind:0", "interleave:0-3", "here interleave:0, with memory = bind:0"),
             ("mysql", "local", "bind:0", "can only interleave"),
-            ("sqlite", "local", "bind:0", "as any other"),
+            ("sqlite", "local", "bind:0", "ordinary memory"),
         ] {
             let reason = asked(engine, memory, pool).unwrap_err();
             assert!(reason.contains(why), "{engine} {memory} {pool}: {reason}");
