@@ -28,7 +28,7 @@ pub fn sentence(find: &Find) -> String {
             let were = if alone == 1 { "was" } else { "were" };
             match find.open() {
                 Some(Open::BestOfOthers) if alone + 1 == all => {
-                    format!("{after}: every candidate but {name} was disturbed alone, so nothing is claimed.")
+                    format!("{after}: every candidate but {name} was disturbed more often, so there is no verdict.")
                 }
                 Some(Open::BestOfOthers) => {
                     let effect = percent(find.rule.minimum_effect);
