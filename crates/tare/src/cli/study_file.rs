@@ -50,7 +50,7 @@ pub struct StudyChanges {
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
     #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
     set: Vec<String>,
-    /// A short rehearsal with the study's [quick] settings
+    /// A short rehearsal with the study's quick settings
     #[arg(long)]
     quick: bool,
     /// Use the size and settings that the study's article published; the study file has their sources
