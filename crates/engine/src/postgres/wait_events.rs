@@ -64,15 +64,8 @@ impl WaitEvents {
             Ok(Looked { seen, looks, elapsed: began.elapsed() })
         };
         let looking = thread::Builder::new().name("tare-waits".to_owned()).spawn(look);
-        Ok(Self {
-            stop,
-            looking: looking.map_err(|e| {
-                Unavailable(format!(
-                    "cannot start the thread that samples waits: \
-            {e}"
-                ))
-            })?,
-        })
+        let looking = looking.map_err(|e| Unavailable(format!("cannot start the thread that samples waits: {e}")))?;
+        Ok(Self { stop, looking })
     }
 
     /// Stops sampling. Returns the waits since the start.

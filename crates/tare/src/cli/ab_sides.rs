@@ -34,11 +34,15 @@ pub fn side(text: &str) -> Result<Side, String> {
                   factor with a level"
             .to_owned(),
     })?;
-    let mut level = level.to_owned();
-    if factor == "binary" && level.contains('/') {
-        level = whole_path(Path::new(&level)).to_string_lossy().into_owned();
+    Ok(Side { factor: factor.to_owned(), level: whole_level(factor, level) })
+}
+
+/// Makes the path of a program absolute, because trials run in directories of their own. Other levels stay unchanged.
+pub fn whole_level(factor: &str, level: &str) -> String {
+    match factor == "binary" && level.contains('/') {
+        true => whole_path(Path::new(level)).to_string_lossy().into_owned(),
+        false => level.to_owned(),
     }
-    Ok(Side { factor: factor.to_owned(), level })
 }
 
 impl Side {

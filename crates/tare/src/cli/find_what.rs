@@ -1,10 +1,8 @@
 //! The candidates of `tare find`: every combination of placements, memory policies, options and builds, as a study.
 
 use super::ab_sides;
-use super::measured::whole_path;
 use super::study_file::StudyText;
 use super::{Exit, Problem, trust};
-use std::path::Path;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, Study};
 use tare_text::Value;
@@ -40,15 +38,11 @@ pub fn what(text: &str) -> Result<What, String> {
     let written = text.split_once('=').filter(|(factor, levels)| !factor.is_empty() && !levels.is_empty());
     let (factor, levels) = written.ok_or("expected placements, memory or FACTOR=LEVEL,LEVEL, such as threads=4,8")?;
     // The words of a command and lists of CPUs may contain commas.
-    let levels: Vec<String> = match factor {
+    let levels = match factor {
         COMMAND | "client" | "server" | "background" => vec![levels.to_owned()],
-        _ => levels.split(',').map(str::to_owned).collect(),
+        _ => levels.split(',').map(|level| ab_sides::whole_level(factor, level)).collect(),
     };
-    let whole = |level: String| match factor == "binary" && level.contains('/') {
-        true => whole_path(Path::new(&level)).to_string_lossy().into_owned(),
-        false => level,
-    };
-    Ok(What { factor: factor.to_owned(), levels: levels.into_iter().map(whole).collect() })
+    Ok(What { factor: factor.to_owned(), levels })
 }
 
 /// Parses an option of the engine with its values, the argument of `--option`.

@@ -193,7 +193,7 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
     };
     let line = lines.iter().map(build).collect::<Result<Vec<_>, _>>()?;
     match line.len() {
-        0 | 1 => Err(Problem::new(Exit::Usage, "a bisection needs two builds or more").expected("two builds or more")),
+        0 | 1 => Err(Problem::new(Exit::Usage, "a bisection needs two builds or more").expected(BUILDS)),
         _ => Ok(line),
     }
 }
