@@ -105,7 +105,7 @@ fn a_race_out_of_time_reports_the_remaining_candidates_and_how_to_resume() {
     let world = World::new();
     let pair = ["command=sleep 0.05", "command=sleep 0.050"];
     let all =
-        [&["find", "--out", "results", "--within", "1s", "--minimum-effect", "0.01%"], &pair[..], &QUIET[..]].concat();
+        [&["find", "--out", "results", "--within", "3s", "--minimum-effect", "0.01%"], &pair[..], &QUIET[..]].concat();
     assert!(world.exits(0, &[&all[..], &["--dry-run"]].concat()).0.contains(" per block"));
     let (out, err) = world.exits(5, &all);
     assert!(out.starts_with("Undecided after ") && out.contains("2 of 2 remain"), "{out}");

@@ -59,12 +59,15 @@ fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_postgresql() {
     adds_up("postgresql");
 }
 
+/// Clients and server have a CPU each: where a client and its server thread alternate on one CPU, kernel 6.18 starves
+/// everything else there for tens of seconds, perf among it.
 fn adds_up(engine: &str) {
     let world = World::sharing();
     let study = world.study(&format!(
         "name = \"adds-up\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"read_only\"\nrows = 1000\n\
          [capture]\nwaits = \"on\"\nwakes = \"on\"\nevents = \"on\"\nlocks = \"on\"\n[sampling]\ntrials = 1\n\
-         attempts = 1\nwarmup_s = 0.05\nsample_s = 0.2\n[factors]\nthreads = [1, 3]\n"
+         attempts = 1\nwarmup_s = 0.05\nsample_s = 0.2\n[placement]\nclient = \"pu:0\"\nserver = \"pu:1\"\n\
+         [factors]\nthreads = [1, 3]\n"
     ));
     world.exits(0, &["run", &study, "--out", "results"]);
     closes(&world);
@@ -271,7 +274,7 @@ fn more_client_threads_than_cpus_are_reported_as_a_shortage_of_cpus() {
     // The same by experiment: with half the threads, the time per transaction falls.
     let side = |name: &str| format!("{}:threads={name}", world.path("results").display());
     let (a, b) = (side("1"), side("16"));
-    let prove = ["why", &a, &b, "--prove", "--within", "30s", "--json"];
+    let prove = ["why", &a, &b, "--prove", "--within", "60s", "--json"];
     let (out, _) = world.exits(0, &[prove.as_slice(), &["--dry-run"]].concat());
     let planned = json(&out);
     let first = &planned["proofs"][0];
@@ -281,7 +284,7 @@ fn more_client_threads_than_cpus_are_reported_as_a_shortage_of_cpus() {
     let proof = &json(&out)["proofs"][0];
     let kept = json(&std::fs::read_to_string(world.path("proof/why.json")).unwrap());
     assert_eq!((&kept["proofs"][0], &kept["schema"]), (proof, &"tare-why".into()), "{out}");
-    // If others use most of the CPU time, half a minute may not decide anything.
+    // If others use most of the CPU time, a minute may not decide anything.
     assert!(proof["verdict"] == "stands" || disturbed(&found) && proof["verdict"] == "undecided", "{proof:#}");
     assert!(proof["ratio"].as_f64().is_none_or(|ratio| disturbed(&found) || ratio < 0.8), "{proof:#}");
     let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "1s"]);
