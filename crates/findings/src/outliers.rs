@@ -3,9 +3,9 @@
 use super::collect::ConditionTrials;
 use super::confidence::{CONFIDENCE, FURTHER};
 use super::ends;
+use super::threads::covariate_means;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tare_results::covariate;
 use tare_results::schema::TrialRecord;
 use tare_stats::multiple::holm;
 use tare_stats::outliers::{Outlier as Far, farthest};
@@ -75,27 +75,15 @@ fn of(condition: &ConditionTrials<'_>, metric: &str, index: usize) -> Option<Out
     })
 }
 
-/// Means of the covariates of a trial that may explain its value.
-fn recorded(trial: &TrialRecord) -> BTreeMap<&str, f64> {
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    let samples = trial.sample_count().max(1) as f64;
-    for (name, value) in trial.samples.iter().flat_map(|sample| &sample.covariates) {
-        if covariate::may_explain(name) && value.is_finite() {
-            *sums.entry(name).or_default() += value / samples;
-        }
-    }
-    sums
-}
-
 fn unusual(trial: &TrialRecord, others: &[&TrialRecord]) -> Vec<(String, f64, f64)> {
-    let all: Vec<BTreeMap<&str, f64>> = others.iter().map(|other| recorded(other)).collect();
-    let mut odd: Vec<(f64, (String, f64, f64))> = recorded(trial)
+    let all: Vec<BTreeMap<String, f64>> = others.iter().map(|other| covariate_means(&other.samples)).collect();
+    let mut odd: Vec<(f64, (String, f64, f64))> = covariate_means(&trial.samples)
         .into_iter()
         .filter_map(|(name, own)| {
-            let usual: Vec<f64> = all.iter().filter_map(|other| other.get(name).copied()).collect();
+            let usual: Vec<f64> = all.iter().filter_map(|other| other.get(&name).copied()).collect();
             let (mean, spread) = (descriptive::mean(&usual)?, descriptive::std_dev(&usual)?);
             let far = (own - mean).abs() / spread.max(1e-3 * mean.abs()).max(f64::MIN_POSITIVE);
-            (far > ODD).then(|| (far, (name.to_owned(), own, mean)))
+            (far > ODD).then_some((far, (name, own, mean)))
         })
         .collect();
     odd.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -221,7 +221,8 @@ fn fullest_node(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: &Machine
     Some(*most as f64 / seats.len() as f64)
 }
 
-fn covariate_means(samples: &[SampleRecord]) -> BTreeMap<String, f64> {
+/// Means of the covariates that may explain a trial's value, over the samples that have them.
+pub(crate) fn covariate_means(samples: &[SampleRecord]) -> BTreeMap<String, f64> {
     let mut sums: BTreeMap<String, (f64, usize)> = BTreeMap::new();
     let recorded = samples.iter().flat_map(|sample| &sample.covariates).filter(|(_, value)| value.is_finite());
     for (name, value) in recorded.filter(|(name, _)| covariate::may_explain(name)) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use tare_cpuset::NodeSet;
 use tare_results::covariate::{HUGE_POOL, HUGE_TRANSPARENT};
 use tare_topology::observe::{self, HugeMemory, NodePages, NodeStat};
 use tare_topology::{MemoryPolicy, Nodes};
@@ -63,15 +64,30 @@ pub fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
     [(HUGE_TRANSPARENT.to_owned(), huge.transparent_bytes as f64), (HUGE_POOL.to_owned(), huge.pool_bytes as f64)]
 }
 
+/// The nodes of a policy that binds to or interleaves over named nodes.
+fn named(policy: &MemoryPolicy) -> Option<&NodeSet> {
+    match policy {
+        MemoryPolicy::Bind(Nodes::These(asked))
+        | MemoryPolicy::Interleave(Nodes::These(asked))
+        | MemoryPolicy::WeightedInterleave(Nodes::These(asked)) => Some(asked),
+        _ => None,
+    }
+}
+
+/// Whether [`stray`] can find memory outside a policy.
+pub fn names_nodes(policy: &MemoryPolicy) -> bool {
+    named(policy).is_some()
+}
+
+/// Number of nodes of this machine; 0 on kernels without NUMA.
+pub fn nodes() -> usize {
+    observe::numastat(Path::new(NODES)).len()
+}
+
 /// The message when more than a hundredth of the memory `what` lies outside the nodes of a policy that binds to or
 /// interleaves over named nodes: the kernel silently falls back to other nodes when one is full.
 pub fn stray(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
-    let (MemoryPolicy::Bind(Nodes::These(asked))
-    | MemoryPolicy::Interleave(Nodes::These(asked))
-    | MemoryPolicy::WeightedInterleave(Nodes::These(asked))) = policy
-    else {
-        return None;
-    };
+    let asked = named(policy)?;
     let bytes = |inside: bool| -> u64 {
         pages.iter().filter(|(node, _)| asked.contains(**node) == inside).map(|(_, pages)| pages.own_bytes()).sum()
     };

@@ -7,12 +7,14 @@
 //! | `waits`, `connections` | which threads of two programs communicate |
 //! | `usage` | resources used during a measurement |
 //! | `watch` | successive measurements: bind, watch, verify |
+//! | `memory` | the server's memory at the end of a measurement: verified, recorded |
 //! | `two_hosts` | the same on two hosts: clients here, server there |
 //! | `surroundings` | the data recorded with a measurement in addition to its metrics |
 //! | `error` | errors of all of these |
 
 mod connections;
 mod error;
+mod memory;
 mod processes;
 mod surroundings;
 mod threads;

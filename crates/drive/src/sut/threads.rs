@@ -16,9 +16,11 @@ use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Minimum interval per thread with many threads: a look costs 5 to 15 us per thread.
 const LOOK_AT_EACH: Duration = Duration::from_micros(200);
-/// Every fifth look includes the server's helper threads, which are many (MySQL has 40) and are judged by their
-/// affinity alone, and stores the counters of threads that may end: four files each.
-const ALL_EVERY: usize = 5;
+/// One look in twenty includes the server's helper threads, which are many (MySQL has 40) and are judged by their
+/// affinity alone.
+const HELPERS_EVERY: usize = 20;
+/// If threads may end, one look in five includes all of them and stores their counters: four files each.
+const REMEMBER_EVERY: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watched {
@@ -106,8 +108,8 @@ impl ThreadWatch {
                         follow(&workers, Watched { class, pair, thread: worker, asked });
                     }
                     look(&workers, true, true);
-                    let all = number.is_multiple_of(ALL_EVERY);
-                    look(&tracked, all, all && may_end);
+                    let remember = may_end && number.is_multiple_of(REMEMBER_EVERY);
+                    look(&tracked, remember || number.is_multiple_of(HELPERS_EVERY), remember);
                     std::thread::park_timeout(pause(&tracked));
                 }
                 thread_cpu_s()

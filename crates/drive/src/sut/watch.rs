@@ -21,8 +21,7 @@ use tare_noise::ThreadAffinities;
 use tare_noise::probe::Seats;
 use tare_results::covariate;
 use tare_results::schema::{ThreadClass, ThreadRecord};
-use tare_topology::bind::shared_memory_pages;
-use tare_topology::observe::{self, NodePages};
+use tare_topology::observe::NodePages;
 use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +59,11 @@ pub struct SideThreads {
 
 /// All participating threads, and the measurement in progress.
 pub struct SubjectWatch {
-    sut: SystemUnderTest,
-    settings: WatchSettings,
+    pub(super) sut: SystemUnderTest,
+    pub(super) settings: WatchSettings,
     watched: Vec<Watched>,
+    /// Whether the server's memory was read in an earlier measurement.
+    pub(super) memory_was_read: bool,
     /// Whether threads may start and end at any time: true for threads of an external program.
     may_end: bool,
     /// Address space layout of the server, which does not change while it runs.
@@ -105,6 +106,7 @@ impl SubjectWatch {
             sut,
             settings,
             watched: Vec::new(),
+            memory_was_read: false,
             may_end: false,
             layout,
             affinities: None,
@@ -334,15 +336,7 @@ impl SubjectWatch {
             open.spun.zip(self.spun()).map(|(before, now)| now.saturating_sub(before)),
         ));
         if let Some(pid) = self.sut.root {
-            // Not recorded if the process has ended or may not be inspected, and on kernels without NUMA.
-            let pages = self.pages(pid, &mut covariates)?;
-            if let Some(stray) = memory::stray("the server's memory", &self.settings.placement.memory, &pages) {
-                return Err(SutError::Stray(stray));
-            }
-            if let Some(memory) = open.memory {
-                covariates.extend(memory.finish(&pages));
-                covariates.extend(observe::huge_memory(pid).ok().into_iter().flat_map(memory::huge_covariates));
-            }
+            self.add_memory(pid, open.memory, &mut covariates)?;
         }
         if let Some(data) = &self.sut.data {
             covariates.insert(covariate::DATA_BYTES.name_at(0), tare_files::disk_bytes(data) as f64);
@@ -372,26 +366,6 @@ impl SubjectWatch {
             Some(partner) => Ok(partner.finish()?.with_clients(here)),
             None => Ok(here),
         }
-    }
-
-    /// The server's pages by node. Pages of a pool with a memory policy of its own are checked here and left out.
-    fn pages(&self, pid: i32, covariates: &mut BTreeMap<String, f64>) -> Result<BTreeMap<u32, NodePages>, SutError> {
-        let policy = &self.settings.placement.pool_memory;
-        if *policy == MemoryPolicy::Default {
-            return Ok(observe::pages_by_node(pid).unwrap_or_default());
-        }
-        let found = observe::pages_by_policy(pid, policy).unwrap_or_default();
-        // A shared page counts only for processes that have touched it; a pool that is not shared is in one process.
-        let of_processes =
-            self.sut.processes().into_iter().filter_map(|pid| Some(observe::pages_by_policy(pid, policy).ok()?.under));
-        let bytes = |pages: &BTreeMap<u32, NodePages>| pages.values().map(|pages| pages.bytes).sum::<u64>();
-        let pool = of_processes.chain(shared_memory_pages(pid).ok()).max_by_key(bytes).unwrap_or_default();
-        if let Some(stray) = memory::stray("the server's pool", policy, &pool) {
-            return Err(SutError::Stray(stray));
-        }
-        covariates.extend(memory::pool_covariates(&pool));
-        // If both have the same policy, the pool's pages cannot be distinguished from the others.
-        Ok(if *policy == self.settings.placement.memory { pool } else { found.others })
     }
 
     fn worker_watch(&self) -> Option<WorkerWatch> {

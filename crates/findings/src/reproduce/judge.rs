@@ -21,8 +21,9 @@ pub fn of_results(claim: &Claim, results: &Results) -> Reproduced {
     let elapsed_s = results.trials.iter().map(|trial| trial.elapsed_s).sum::<f64>() / at_once;
     let Some(sides) = conditions_of(claim, results) else { return judge(claim, None, elapsed_s) };
     let figure = measured(claim, &sides);
-    // A count does not change because other processes ran.
-    if claim.measure == Measure::Value || figure.is_none_or(|figure| figure.disturbed == 0) {
+    // A size that is the same in every trial does not depend on what other processes did.
+    let same = |ci: Interval| claim.measure == Measure::Value && ci.high <= ci.low;
+    if figure.is_none_or(|figure| figure.disturbed == 0 || figure.ci.is_some_and(same)) {
         return judge(claim, figure, elapsed_s);
     }
     match measured(claim, &sides.clean()).filter(|clean| clean.ci.is_some() && clean.trials >= FEWEST_CLEAN) {

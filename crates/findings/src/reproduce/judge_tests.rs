@@ -3,7 +3,7 @@
 use super::super::model::Again;
 use super::*;
 use tare_results::claim::{Claim, Published};
-use tare_results::schema::Levels;
+use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
 
 fn claim(from: f64, to: f64) -> Claim {
     Claim {
@@ -57,4 +57,25 @@ fn a_machine_whose_repeats_of_a_differ_decides_no_claim() {
     // A shown difference that is small compared with the claim; then a large one that is not shown.
     assert!(matches!(with(again(0.97, 0.95, 0.99)), Reproduced::Holds(_)));
     assert!(matches!(with(again(0.85, 0.70, 1.02)), Reproduced::Holds(_)));
+}
+
+#[test]
+fn disturbed_trials_decide_a_value_only_if_it_is_the_same_in_all_of_them() {
+    let of = |values: [f64; 4], disturbed: bool| {
+        let trials = values.into_iter().enumerate().map(|(number, value)| {
+            let planned = PlannedTrial { trial: number, block: number, condition: String::new(), lifetime: None };
+            let mut record = TrialRecord::new(&planned, 1, Levels::new(), String::new());
+            record.reason = disturbed.then(|| "CPU time of rustc 51%".to_owned());
+            let metrics = [("loss".to_owned(), value)].into();
+            record.samples = vec![SampleRecord { elapsed_s: 1.0, metrics, ..SampleRecord::default() }];
+            record
+        });
+        let (measure, metric) = (Measure::Value, Some("loss".into()));
+        let claim = Claim { measure, metric, a: Levels::new(), b: None, ..claim(0.0, 10.0) };
+        of_results(&claim, &Results { trials: trials.collect(), ..Results::default() })
+    };
+    let counted_more = [20.0, 30.0, 25.0, 27.0];
+    assert!(matches!(of(counted_more, false), Reproduced::DoesNotHold(_)));
+    assert!(matches!(of(counted_more, true), Reproduced::NotDecided(Open { why: Why::Disturbed, .. })));
+    assert!(matches!(of([0.0; 4], true), Reproduced::Holds(_)));
 }

@@ -22,6 +22,9 @@ pub struct ConditionTime {
     pub name: String,
     pub clients: usize,
     pub trials: usize,
+    /// Of these, trials that count although they were disturbed.
+    #[serde(skip)]
+    pub disturbed: usize,
     /// Wall-clock time of a transaction: clients / throughput, microseconds.
     pub us_per_transaction: f64,
     /// 95% interval over trials.
@@ -117,6 +120,7 @@ pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<Condit
         name: name.to_owned(),
         clients,
         trials: times.len(),
+        disturbed: times.iter().filter(|time| time.trial.reason.is_some()).count(),
         us_per_transaction: us,
         ci: mean_interval(&whole, CONFIDENCE),
         parts: all.into_iter().filter(|part| **part != Part::NotExplained).map(one).collect(),

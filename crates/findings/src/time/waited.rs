@@ -32,23 +32,14 @@ pub(super) fn add(
     let mut told = locks.map(told).unwrap_or_default();
     let seen = captures.and_then(|captures| captures.waits.as_ref()).map(|waits| &waits.connections);
     let seen = seen.filter(|seen| !seen.parts.is_empty());
-    // InnoDB counts a wait when it ends, including the part before the sample. If waits are as long as samples, the
-    // count can exceed the time that threads slept and then waited for a CPU, so it is limited to that.
-    let most = seen.map_or(1.0, |seen| share(seen, &UNNAMED) + share(seen, &[TimeUse::WaitedForCpu]));
-    let counted = captures.and_then(|captures| innodb_rows(captures, version, clients)).map(|rows| rows.min(most));
-    let rows = counted.or_else(|| told.get(&Part::RowLock).copied());
-    match rows {
-        Some(share) => drop(parts.insert(Part::RowLock, us * share)),
-        None => drop(missing.insert(Missing::RowLocks)),
-    }
     if locks.is_none() {
         missing.insert(Missing::Locks);
     }
     let named = told.iter().filter(|(part, share)| matches!(part, Part::Lock(_)) && **share > 0.0);
     parts.extend(named.clone().map(|(part, share)| (part.clone(), us * share)));
-    let inside = rows.unwrap_or(0.0) + named.map(|(_, share)| share).sum::<f64>();
+    let in_locks: f64 = named.map(|(_, share)| share).sum();
     let callers = captures.and_then(Captures::callers).map(|(_, callers)| callers).unwrap_or_default();
-    let mut unnamed = (seen.map_or(1.0, |seen| share(seen, &UNNAMED)) - inside).max(0.0);
+    let mut unnamed = (seen.map_or(1.0, |seen| share(seen, &UNNAMED)) - in_locks).max(0.0);
     // Assigns names to unnamed sleeps, at most as much as there are.
     let mut named_by = |slept: f64| {
         let taken = slept.clamp(0.0, unnamed);
@@ -64,6 +55,18 @@ pub(super) fn add(
     let log = told.get(&Part::Flush).copied().unwrap_or(0.0).max(flushed);
     let for_others = named_by((log - flushed).max(chains::for_other_commits(callers)));
     told.insert(Part::Flush, log.max(flushed + for_others));
+    // InnoDB counts a wait when it ends, including the part before the sample, so the count can exceed the time that
+    // threads slept and then waited for a CPU. Sleeps that have a name are none of these.
+    let waited_for_cpu = seen.map_or(0.0, |seen| share(seen, &[TimeUse::WaitedForCpu]));
+    let counted = captures.and_then(|captures| innodb_rows(captures, version, clients));
+    match counted.or_else(|| told.get(&Part::RowLock).copied()) {
+        Some(rows) => {
+            let rows = rows.min(unnamed + waited_for_cpu);
+            parts.insert(Part::RowLock, us * rows);
+            unnamed = (unnamed - rows).max(0.0);
+        }
+        None => drop(missing.insert(Missing::RowLocks)),
+    }
     match seen {
         Some(seen) => told.extend(asleep(seen, unnamed)),
         None => drop(missing.insert(Missing::Sleeps)),

@@ -76,6 +76,7 @@ pub fn of_conditions(
         lines: [&times_a, &times_b].map(|side| lines::summary(side.iter().map(|time| time.trial))),
         unnamed: unnamed.into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction)),
         hardware: both.iter().find_map(|results| Hardware::of(&results.environment.as_ref()?.settings)),
+        lost: [one, other].map(|condition| condition.failed.len()),
         missing: trials.a.iter().chain(trials.b).flat_map(|time| time.trial.captures_missing.clone()).collect(),
         causes,
         sides,
@@ -126,8 +127,8 @@ fn parts(
 pub fn times(side: Side<'_>) -> Result<Times, WhyError> {
     let of = compare::run_of(side)?;
     let times = time::of_conditions(&of.conditions, side.results);
-    let is_lost = |condition: &&ConditionTrials<'_>| condition.ok.is_empty() && !condition.failed.is_empty();
-    let lost: Vec<String> = of.conditions.iter().filter(is_lost).map(|lost| lost.name.to_owned()).collect();
+    let lost = of.conditions.iter().filter(|condition| condition.ok.is_empty());
+    let lost: Vec<String> = lost.map(|condition| condition.name.to_owned()).collect();
     if times.is_empty() {
         let name = side.condition.map_or_else(|| side.results.study.clone(), str::to_owned);
         return Err(no_time(name, lost.len() == of.conditions.len()));

@@ -80,12 +80,14 @@ fn counts(trials: &Trials<'_, '_>, of: &dyn Fn(&TrialTime<'_>) -> Option<f64>) -
     Some(trials.means_of(&a, &b))
 }
 
-/// Share of the server's memory in huge pages, transparent or from the pool.
+/// Share of the server's memory in huge pages, transparent or from the pool, in the samples that recorded it: with one
+/// memory node, the first one.
 fn huge_share(time: &TrialTime<'_>) -> Option<f64> {
     let [mut huge, mut all] = [0.0; 2];
     for sample in &time.trial.samples {
         let of = |name: &str| sample.covariates.get(name);
-        huge += of(HUGE_TRANSPARENT)? + of(HUGE_POOL)?;
+        let Some((transparent, pool)) = of(HUGE_TRANSPARENT).zip(of(HUGE_POOL)) else { continue };
+        huge += transparent + pool;
         let own = sample.covariates.iter().filter(|(name, _)| SERVER_MEMORY.node(name).is_some());
         all += own.map(|(_, bytes)| bytes).sum::<f64>();
     }

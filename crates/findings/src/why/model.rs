@@ -28,7 +28,7 @@ pub enum WhyError {
     /// More than one condition per side.
     #[error("each side has {} conditions", names.len())]
     Several { names: Vec<String> },
-    /// Every trial of a side failed.
+    /// Every trial of a side failed or was set aside.
     #[error("no trial of `{name}` has a result")]
     NoResult { name: String },
     /// No trial of a side recorded where its clients' time went.
@@ -50,6 +50,8 @@ pub struct Times {
 pub struct Why {
     /// The time of A and of B, with the same locks named.
     pub sides: [ConditionTime; 2],
+    /// Number of trials of A and of B that gave no result.
+    pub lost: [usize; 2],
     /// Whether differences are between trials of the same block.
     pub paired: bool,
     /// Whether both are from one run; else every difference includes changes between the two runs.

@@ -3,7 +3,7 @@
 
 use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, trial, worked};
-use crate::time::waits;
+use crate::time::{captures as counted, waits};
 use tare_findings::time::{Part, TrialTime};
 use tare_results::Results;
 use tare_results::captures::Captures;
@@ -140,9 +140,14 @@ fn a_commit_that_sleeps_until_another_has_flushed_waits_for_the_log() {
         let callers = vec![CallerShare { chain: format!("start_thread;{inner}"), fraction: 0.2 }];
         let seen = waits(&[(TimeUse::OwnFutex, 0.3), (TimeUse::Flush, 0.1), (TimeUse::Client, 0.4)]);
         let waits = WaitsFile { stacks: Some(StackSamples { read: 100, whole: 100, callers }), ..seen };
-        let found = TrialTime::of(&record, Some(&Captures { waits: Some(waits), ..Captures::default() })).unwrap();
+        let captures = Captures { waits: Some(waits), ..Captures::default() };
+        let found = TrialTime::of(&record, Some(&captures)).unwrap();
         let us = [Part::Flush, Part::Asleep].map(|part| found.part(&part).round());
         assert_eq!(us, if for_the_log { [300.0, 100.0] } else { [100.0, 300.0] }, "{inner}");
+        // A server that counts more row-lock time than there are other sleeps does not take it from the commits.
+        let found = TrialTime::of(&record, Some(&Captures { status: counted(600.0, &[]).status, ..captures })).unwrap();
+        let us = [Part::Flush, Part::RowLock, Part::Asleep].map(|part| found.part(&part).round());
+        assert_eq!(us, if for_the_log { [300.0, 100.0, 0.0] } else { [100.0, 300.0, 0.0] }, "{inner}");
     }
 }
 

@@ -17,7 +17,7 @@ const NAMED: usize = 2;
 /// Time counted in two parts is mentioned from this share on; smaller overlaps arise because the two sources are not
 /// read at the same moment.
 const TWICE: f64 = 0.005;
-/// Maximum conditions named for such an overlap.
+/// Maximum conditions named for such an overlap, and for disturbed trials.
 const LABELLED: usize = 3;
 /// A part below this share of the difference does not explain it.
 const EXPLAINS: f64 = 0.05;
@@ -77,7 +77,7 @@ pub fn why(found: &Why) -> String {
     let size = figure(whole.us.abs(), "us");
     let way = if whole.us < 0.0 { "less" } else { "longer" };
     let Some(ci) = whole.ci else {
-        return format!("B takes {size} {way} per transaction; one trial per side gives no interval.");
+        return format!("B takes {size} {way} per transaction; with a single trial on a side there is no interval.");
     };
     if !whole.shown {
         let [a, b] = found.own_us().map(|us| figure(us, "us"));
@@ -139,7 +139,11 @@ fn about(us: f64) -> String {
 
 pub fn cautions(found: &Why) -> Vec<String> {
     let [a, b] = &found.sides;
-    let mut cautions = times_cautions(&[("A", a), ("B", b)]);
+    let lost = [("A", a), ("B", b)].into_iter().zip(found.lost).filter(|(_, lost)| *lost > 0);
+    let lost: Vec<String> =
+        lost.map(|((label, time), lost)| format!("{lost} of {} trials of {label}", lost + time.trials)).collect();
+    let lost = (!lost.is_empty()).then(|| format!("no result: {}; tare show has the reasons", list(&lost)));
+    let mut cautions: Vec<String> = lost.into_iter().chain(times_cautions(&[("A", a), ("B", b)])).collect();
     if found.undisturbed.is_some() {
         let us = |time: &ConditionTime| {
             let strangers = time.parts.iter().filter(|part| part.part == Part::Strangers);
@@ -203,8 +207,25 @@ fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
         let lacking = times.iter().filter(|(_, time)| !time.missing.is_empty());
         cautions.extend(lacking.map(|(label, time)| said(&format!("{label}: "), &lacks(time))));
     }
+    cautions.extend(disturbed(times));
     cautions.extend(overlaps(times));
     cautions
+}
+
+/// Trials that count although disturbed; in total if there are many conditions.
+fn disturbed(times: &[(&str, &ConditionTime)]) -> Option<String> {
+    let worth: Vec<_> = times.iter().filter(|(_, time)| time.disturbed > 0).collect();
+    let sum = |of: fn(&ConditionTime) -> usize| worth.iter().map(|(_, time)| of(time)).sum::<usize>();
+    let each: Vec<String> = match worth.len() {
+        0 => return None,
+        1..=LABELLED => {
+            worth.iter().map(|(label, time)| format!("{} of {} of {label}", time.disturbed, time.trials)).collect()
+        }
+        conditions => {
+            vec![format!("{} of {} of {conditions} conditions", sum(|time| time.disturbed), sum(|time| time.trials))]
+        }
+    };
+    Some(format!("trials that count although disturbed, as no attempt was clean: {}", list(&each)))
 }
 
 /// Captures that failed, with the reason, if they would have divided the time. [`hardware`] reports what the machine

@@ -238,6 +238,9 @@ impl From<CompareError> for Problem {
 }
 
 pub(super) fn nearest(problem: Problem, name: &str, known: &[String]) -> Problem {
+    if known.is_empty() {
+        return problem.expected("results with a trial");
+    }
     let near = tare_text::nearest(name, known.iter().map(String::as_str));
     let near = near.map(|near| format!("did you mean `{near}`?"));
     problem.expected(format!("one of: {}", known.join(", "))).advised(near)

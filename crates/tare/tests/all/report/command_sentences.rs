@@ -178,6 +178,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
             name: format!("side={}", ["a", "b"][side]),
             clients: 4,
             trials: 8,
+            disturbed: 0,
             us_per_transaction: whole(side),
             ci: None,
             parts: all.iter().map(part).collect(),
@@ -195,6 +196,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
     let (last, all) = parts.split_last().unwrap();
     Why {
         sides: [side(0), side(1)],
+        lost: [0; 2],
         paired: true,
         one_run: true,
         made_apart: Vec::new(),
@@ -239,25 +241,25 @@ fn whys() -> Vec<(&'static str, Why)> {
 }
 
 #[test]
-fn a_missing_capture_is_reported_with_its_reason() {
+fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_are_reported() {
     let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
     assert!(why::cautions(&found).is_empty());
-    for (name, reason) in [(WAKES, "perf is not installed"), (NO_COUNTERS, "no hardware counters")] {
-        found.missing.insert(name.to_owned(), reason.to_owned());
-    }
-    assert_eq!(why::cautions(&found), ["not captured: wakes: perf is not installed"]);
-}
-
-#[test]
-fn differences_of_machine_and_server_between_two_runs_are_reported() {
-    let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
-    found.one_run = false;
-    let said = "A and B were not measured in one run: differences between sessions affect every part";
-    assert_eq!(why::cautions(&found), [said]);
+    found.missing = [(WAKES, "perf is not installed"), (NO_COUNTERS, "no hardware counters")]
+        .map(|(name, reason)| (name.to_owned(), reason.to_owned()))
+        .into();
+    (found.lost, found.sides[0].disturbed, found.one_run) = ([0, 2], 3, false);
+    let apart = "A and B were not measured in one run: differences between sessions affect every part";
+    let said = [
+        "no result: 2 of 10 trials of B; tare show has the reasons",
+        "trials that count although disturbed, as no attempt was clean: 3 of 8 of A",
+        "not captured: wakes: perf is not installed",
+        apart,
+    ];
+    assert_eq!(why::cautions(&found), said);
     let differ = |what, a: &str, b: &str| Difference { what, a: a.to_owned(), b: b.to_owned() };
     found.made_apart = vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU"), "EPYC", "Xeon")];
     let here = "here server version (none and 11.4.5) and CPU (EPYC and Xeon)";
-    assert_eq!(why::cautions(&found), [format!("{said}, {here}")]);
+    assert_eq!(why::cautions(&found).last(), Some(&format!("{apart}, {here}")));
 }
 
 #[test]

@@ -388,3 +388,49 @@ fn plans_and_lists_wrap_at_words_at_the_terminal_width() {
         }
     }
 }
+
+/// Of schema 1: no process ids, no machine in the plan, no scheduler statistics and no captures.
+#[test]
+fn results_of_version_0_1_0_are_compared_and_explained_and_what_they_lack_is_listed() {
+    let dir = fake::dir(&fake::bimodal());
+    let keep = |value: &mut serde_json::Value, keys: &str| {
+        value.as_object_mut().unwrap().retain(|key, _| keys.split(' ').any(|known| known == key));
+    };
+    fake::each_record(dir.path(), |record| {
+        keep(
+            record,
+            "schema trial attempt block condition levels outcome reason started_at elapsed_s settings samples",
+        );
+        record["schema"] = 1.into();
+        if record["outcome"] == "disturbed" {
+            record["outcome"] = "contaminated".into();
+        }
+        let samples = record["samples"].as_array_mut().unwrap().iter_mut();
+        for thread in samples.flat_map(|sample| sample["threads"].as_array_mut().unwrap()) {
+            thread.as_object_mut().unwrap().remove("pid");
+        }
+    });
+    let planned = dir.path().join("plan.json");
+    let mut plan: serde_json::Value = serde_json::from_str(&fs::read_to_string(&planned).unwrap()).unwrap();
+    keep(&mut plan, "schema study seed conditions trials samples estimated_s");
+    plan["schema"] = 1.into();
+    let conditions = plan["conditions"].as_array_mut().unwrap().iter_mut();
+    conditions.for_each(|condition| keep(condition, "name levels realizable reason placement"));
+    fs::write(planned, plan.to_string()).unwrap();
+
+    let [near, far] = ["same-pu", "other-node"].map(|name| format!("{}:placement={name}", path(dir.path())));
+    let (code, out, err) = tare(&["why", &near, &far]);
+    assert_eq!(code, 0, "{err}");
+    let lacks =
+        "not recorded, and so part of what is not explained: waits for a CPU (capture.schedule), row-lock waits";
+    assert!(one_line(&out).contains(lacks) && out.contains("server kernel time"), "{out}");
+    let (code, out, err) = tare(&["compare", &near, &far]);
+    assert!(code == 0 && out.contains("slower"), "{out}{err}");
+    // Trials that were all set aside, and none at all.
+    fake::each_record(dir.path(), |record| record["outcome"] = "contaminated".into());
+    let (code, _, err) = tare(&["why", path(dir.path())]);
+    assert!(code == 2 && err.contains("no trial of `mind-your-core` has a result"), "{err}");
+    fs::write(dir.path().join("trials.jsonl"), "").unwrap();
+    let (code, _, err) = tare(&["why", &near, &far]);
+    assert!(code == 2 && err.contains("expected: results with a trial"), "{err}");
+}

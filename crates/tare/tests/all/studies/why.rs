@@ -41,32 +41,33 @@ fn closes(world: &World) {
 
 #[test]
 fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_sqlite() {
-    adds_up("sqlite");
+    adds_up("sqlite", "off");
 }
 
 #[test]
 fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_mariadb() {
-    adds_up("mariadb");
+    adds_up("mariadb", "on");
 }
 
 #[test]
 fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_mysql() {
-    adds_up("mysql");
+    adds_up("mysql", "off");
 }
 
 #[test]
 fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_postgresql() {
-    adds_up("postgresql");
+    adds_up("postgresql", "off");
 }
 
-/// Clients and server have a CPU each: where a client and its server thread alternate on one CPU, kernel 6.18 starves
-/// everything else there for tens of seconds, perf among it.
-fn adds_up(engine: &str) {
+/// On one engine with the wakers: reading perf's recording takes longer than the trials. Clients and server have a CPU
+/// each: where a client and its server thread alternate on one CPU, kernel 6.18 starves everything else there for tens
+/// of seconds, perf among it.
+fn adds_up(engine: &str, wakes: &str) {
     let world = World::sharing();
     let study = world.study(&format!(
         "name = \"adds-up\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"read_only\"\nrows = 1000\n\
-         [capture]\nwaits = \"on\"\nwakes = \"on\"\nevents = \"on\"\nlocks = \"on\"\n[sampling]\ntrials = 1\n\
-         attempts = 1\nwarmup_s = 0.05\nsample_s = 0.2\n[placement]\nclient = \"pu:0\"\nserver = \"pu:1\"\n\
+         [capture]\nwaits = \"on\"\nwakes = \"{wakes}\"\nevents = \"on\"\nlocks = \"on\"\n[sampling]\ntrials = 1\n\
+         attempts = 1\nwarmup_s = 0.05\nsample_s = 0.4\n[placement]\nclient = \"pu:0\"\nserver = \"pu:1\"\n\
          [factors]\nthreads = [1, 3]\n"
     ));
     world.exits(0, &["run", &study, "--out", "results"]);
@@ -97,9 +98,10 @@ fn adds_up(engine: &str) {
         let of_whole = sample["tps"].as_f64().unwrap() / (1e6 * clients);
         let statements = sample["statement_us"].as_object().unwrap().values().map(|us| us.as_f64().unwrap());
         let share = of_whole * statements.sum::<f64>();
-        assert!(share > 0.3 && share < 1.1, "{share} of the clients' time: {sample}");
+        // The first transaction of each client in the sample counts in full, also the part before the sample.
+        assert!(share > 0.3 && share < 1.5, "{share} of the clients' time: {sample}");
         let said = record["captures"]["wakes"].is_string() || record["captures_missing"]["wakes"].is_string();
-        assert!(said, "{record}");
+        assert_eq!(said, wakes == "on", "{record}");
         counted(&record);
     }
 }
@@ -152,20 +154,13 @@ name = "wakes"
 name = "point_select"
 rows = 1000
 [sampling]
-trials = 5
+trials = 4
 attempts = 1
 warmup_s = 0.1
 sample_s = 0.3
 [factors]
-placement = ["same-pu", "same-cache", "again"]
-[design]
-identical = "run"
+placement = ["same-pu", "same-cache"]
 [placements.same-pu]
-client = "all"
-server = "all"
-bind = "thread"
-pairing = "same-pu"
-[placements.again]
 client = "all"
 server = "all"
 bind = "thread"
@@ -178,7 +173,7 @@ pairing = "same-cache"
 "#;
 
 #[test]
-fn wake_ups_between_two_cpus_are_the_first_cause_and_equal_sides_have_none() {
+fn wake_ups_between_two_cpus_are_the_first_cause_and_are_reported_by_every_command() {
     let world = World::new();
     let found = why(&world, FIRST_LOOK, "placement=same-pu", "placement=same-cache");
     assert_eq!((&found["schema"], &found["version"]), (&"tare-why".into(), &1.into()), "{found:#}");
@@ -192,11 +187,6 @@ fn wake_ups_between_two_cpus_are_the_first_cause_and_equal_sides_have_none() {
     assert!(text.split_whitespace().count() <= 25, "{text}");
 
     let side = |name: &str| format!("{}:placement={name}", world.path("results").display());
-    let (out, _) = world.exits(0, &["why", &side("same-pu"), &side("again"), "--json"]);
-    let same = json(&out);
-    let named = |list: &Value| list.as_array().unwrap().iter().filter(|one| one["verdict"] == "shown").count();
-    assert_eq!(named(&same["causes"]), 0, "{same:#}");
-
     // The text output, of single conditions, and in the summary.
     let results = world.path("results").display().to_string();
     let (out, _) = world.exits(0, &["why", &side("same-pu"), &side("same-cache")]);
@@ -211,7 +201,7 @@ fn wake_ups_between_two_cpus_are_the_first_cause_and_equal_sides_have_none() {
     let (out, _) = world.exits(0, &["show", &results]);
     assert!(out.contains("where the time of a transaction goes"), "{out}");
     let (out, _) = world.exits(0, &["show", &results, "--json"]);
-    assert_eq!(json(&out)["time"].as_array().unwrap().len(), 3, "{out}");
+    assert_eq!(json(&out)["time"].as_array().unwrap().len(), 2, "{out}");
     let (_, err) = world.exits(2, &["why", &side("same-pu"), &side("same-pu")]);
     assert!(err.contains("same trials"), "{err}");
 }
@@ -233,7 +223,7 @@ fn a_cause_planted_in_the_embedded_engine_is_ranked_first_with_its_size() {
     let study = world.study(&format!(
         "name = \"planted\"\n[workload]\nname = \"update_non_index\"\nrows = 1000\nthreads = 1\n\
          [capture]\nwaits = \"on\"\n[design]\nkind = \"one-at-a-time\"\n\
-         [sampling]\ntrials = 3\nattempts = 2\nwarmup_s = 0.05\nsample_s = 0.25\nforeign_cpu_limit = \"off\"\n\
+         [sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0.05\nsample_s = 0.3\nforeign_cpu_limit = \"off\"\n\
          steal_limit = \"off\"\n[factors.option]\n{factors}"
     ));
     world.exits(0, &["run", &study, "--out", "results"]);
@@ -253,7 +243,7 @@ fn a_cause_planted_in_the_embedded_engine_is_ranked_first_with_its_size() {
         let unseen = !exact && taken_by_others(&found) > 0.2;
         assert!(cause["kind"] == kind || unseen && cause["kind"] == "unnamed_waits", "{name}: {found:#}");
         let times = cause["us"].as_f64().unwrap() / f64::from(planted_us);
-        // Load on the same core increases the CPU time of work, and may prevent three trials from showing the cause.
+        // Load on the same core increases the CPU time of work, and may prevent two trials from showing the cause.
         let sized = times > 0.7 && (times < 1.5 || !exact);
         assert!(unseen || disturbed(&found) || sized, "{name}: {times} of {cause:#}");
     }
@@ -324,7 +314,7 @@ fn settings_that_memory_suspects_change_can_be_set() {
 fn mariadb(workload: &str, factors: &str) -> String {
     format!(
         "name = \"planted\"\n[engine]\nname = \"mariadb\"\n{workload}\n[capture]\nstatus = true\nlocks = true\n\
-         [sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0.1\nsample_s = 0.4\n{factors}\n"
+         [sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0.1\nsample_s = 0.4\n{factors}\n"
     )
 }
 
