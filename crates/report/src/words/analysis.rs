@@ -24,7 +24,7 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
         }
         Spread::Unequal { p_value } => format!("spreads differ ({}), so each condition keeps its own", chance(p_value)),
         Spread::Both => {
-            "with so few blocks a difference must be significant by the pooled spread and by its own".to_owned()
+            "with so few trials a difference must be significant by the pooled spread and by its own".to_owned()
         }
         Spread::Own => "each condition has its own spread".to_owned(),
     };

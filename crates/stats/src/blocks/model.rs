@@ -84,8 +84,8 @@ enum Errors {
     /// One pooled variance for all trials, except those of conditions with their own.
     Pooled { fit: Fit, spreads: Spreads },
     /// The effects without each block in turn, or without each of [`MOST_LEFT_OUT`] groups of blocks: the jackknife
-    /// over blocks. With complete blocks its standard error is that of the mean of the contrasts within each block. With
-    /// the pooled variances if there are few blocks.
+    /// over blocks. With complete blocks its standard error is that of the mean of the contrasts within each block.
+    /// With few blocks the pooled variances are held as well.
     Jackknife { fit: Fit, without: Vec<Effects>, trials: Vec<usize>, shared: Option<Spreads> },
     /// No blocks: mean, variance and number of trials of each condition (Welch).
     Each(Vec<Option<Own>>),
