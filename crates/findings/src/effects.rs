@@ -130,7 +130,7 @@ pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Compo
     let Some(columns) = columns(conditions) else { return Mains { moved: Vec::new(), analysis: None } };
     let mains = mains_of(conditions, &columns, &composite.cells);
     let analysis = mains.first().map(|(_, effect)| effect.analysis);
-    let adjusted = holm(&mains.iter().map(|(_, effect)| effect.mean_p.unwrap_or(1.0)).collect::<Vec<_>>());
+    let adjusted = effects::adjusted_means(&mains.iter().map(|(_, effect)| effect).collect::<Vec<_>>());
     let moved = |((column, effect), adjusted): ((&Column, effects::Effect), f64)| Moved {
         term: Term(vec![column.term.clone()]),
         high: column.high_words.clone(),
@@ -169,7 +169,7 @@ pub(super) fn moved_alone(conditions: &[ConditionTrials<'_>], metrics: &[(String
             mains_of(conditions, &columns, cells).into_iter().map(move |(column, effect)| (name, column, effect))
         })
         .collect();
-    let adjusted = holm(&all.iter().map(|(.., effect)| effect.mean_p.unwrap_or(1.0)).collect::<Vec<_>>());
+    let adjusted = holm(&all.iter().map(|(.., effect)| effect.largest_mean_p().unwrap_or(1.0)).collect::<Vec<_>>());
     let shown = all.iter().zip(adjusted).filter(|(_, adjusted)| *adjusted <= FURTHER);
     shown
         .map(|((metric, column, effect), _)| MovedAlone {
@@ -193,7 +193,7 @@ fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effec
         levels: main.map_or(String::new(), |column| format!("{}/{}", column.high_words, column.low_words)),
         mean_ratio: effect.mean_ratio.value,
         ci: effect.mean_ratio.ci,
-        p_value: effect.mean_p,
+        p_value: effect.largest_mean_p(),
         shown: false,
         // tare-stats gives the ratio of variances; its square root is the more familiar ratio of CoVs.
         spread_ratio: spread.map(|spread| spread.value.sqrt()),

@@ -52,17 +52,26 @@ pub struct Pair {
     pub high: usize,
     /// The difference of the means.
     pub difference: f64,
-    se: f64,
-    df: f64,
+    /// The unit of the values that were compared.
+    unit: f64,
+    found: Contrast,
     members: usize,
 }
 
 impl Pair {
     /// The simultaneous interval of the difference for all pairs, from the studentised range (Tukey; Games & Howell
-    /// 1976 for unequal variances).
+    /// 1976 for unequal variances). With few blocks, the wider one of that with the pooled standard error and of the
+    /// pair's own.
     pub fn interval(&self, confidence: f64) -> Option<Interval> {
-        let errors = critical(1.0 - confidence, self.members, self.df) / std::f64::consts::SQRT_2;
-        let half = if self.se > 0.0 { errors * self.se } else { 0.0 };
+        let half = |members: usize, (se, df): (f64, f64)| match se {
+            se if se > 0.0 => critical(1.0 - confidence, members, df) / std::f64::consts::SQRT_2 * se * self.unit,
+            _ => 0.0,
+        };
+        let Contrast { se, df, pooled, .. } = self.found;
+        let half = match pooled {
+            None => half(self.members, (se, df)),
+            Some(pooled) => half(self.members, pooled).max(half(2, (se, df))),
+        };
         Interval::finite(self.difference - half, self.difference + half)
     }
 }
@@ -87,7 +96,7 @@ pub fn rank_groups(conditions: &[Condition], members: &[Vec<usize>], alpha: f64,
     let mut found = rank_in_unit(&scaled, members, alpha, blocks)?;
     if let Some(pair) = &mut found.widest {
         pair.difference *= largest;
-        pair.se *= largest;
+        pair.unit = largest;
     }
     Some(found)
 }
@@ -103,18 +112,23 @@ fn rank_in_unit(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, bl
     let pairs = tested_pairs(&order);
     let found: Vec<Option<Contrast>> = pairs.iter().map(|(low, high)| compared.pair(*low, *high)).collect();
     let cost = match model.analysis().spread {
-        Spread::Own | Spread::Pooled { .. } => 1.0,
+        Spread::Own | Spread::Both | Spread::Pooled { .. } => 1.0,
         Spread::SomeOwn { .. } | Spread::Unequal { .. } => CHOICE,
     };
     let p_value = |pair: &Option<Contrast>| pair.map_or(1.0, |pair| (cost * pair.p_value()).min(1.0));
     let all = members.len() * (members.len() - 1) / 2;
     let pooled = matches!(model.analysis().spread, Spread::Pooled { .. });
     let by_range = |place: usize| {
-        let usual = pooled && (RANGE.0..=RANGE.1).contains(&members.len());
-        let pair = found[place].filter(|pair| usual && pair.p_value() * all as f64 <= RANGE_FROM)?;
-        Some(upper_tail(pair.statistic() * std::f64::consts::SQRT_2, members.len(), pair.df))
+        let usual = |pair: &Contrast| pooled || pair.pooled.is_some();
+        let pair = found[place].filter(|pair| usual(pair) && (RANGE.0..=RANGE.1).contains(&members.len()))?;
+        let (statistic, df) = pair.statistic();
+        let near = pair.p_value() * all as f64 <= RANGE_FROM;
+        near.then(|| upper_tail(statistic * std::f64::consts::SQRT_2, members.len(), df))
     };
-    let adjusted = holm_bounded(&found.iter().map(p_value).collect::<Vec<_>>(), all, by_range);
+    let mut adjusted = holm_bounded(&found.iter().map(p_value).collect::<Vec<_>>(), all, by_range);
+    for (adjusted, pair) in adjusted.iter_mut().zip(&found) {
+        *adjusted = adjusted.max(pair.and_then(|pair| pair.own_p_value(all)).unwrap_or(0.0));
+    }
     let is_shown = |place: usize| adjusted[place] <= alpha;
     let ties = |end: usize| -> Vec<usize> {
         let apart: HashSet<usize> = (0..pairs.len())
@@ -147,7 +161,7 @@ fn widest(shown: &[(usize, usize, Contrast)], ends: (usize, usize), members: usi
     let is_ends = |(low, high, _): &&(usize, usize, Contrast)| (*low, *high) == ends;
     let largest = || shown.iter().max_by(|a, b| a.2.value.total_cmp(&b.2.value));
     let (low, high, found) = shown.iter().find(is_ends).or_else(largest)?;
-    Some(Pair { low: *low, high: *high, difference: found.value, se: found.se, df: found.df, members })
+    Some(Pair { low: *low, high: *high, difference: found.value, unit: 1.0, found: *found, members })
 }
 
 /// (low, high) of all pairs by the order of the means; with too many members only those with one of the ends.

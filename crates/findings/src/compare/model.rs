@@ -329,6 +329,15 @@ pub enum Note {
         /// Whether the correlation is shown, at 95%; else it is possible.
         shown: bool,
     },
+    /// A verdict on two runs that are too short to show a drift, which would change if neighbouring trials had this
+    /// correlation.
+    DriftUnseen {
+        metric: String,
+        verdict: Verdict,
+        /// Trials of the shorter side.
+        trials: usize,
+        correlation: f64,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -24,9 +24,15 @@ pub(super) struct Values {
     left: Design<'static>,
     /// Whether consecutive trials of the verdict's data are shown to be correlated.
     drifted: bool,
+    /// Two runs that are too short to show a drift: the design if neighbours had the correlation [`UNSEEN`].
+    unseen: Option<Design<'static>>,
     /// The probe's readings alongside the trials of A and of B, if they adjust the comparison.
     pub probes: Option<[Vec<f64>; 2]>,
 }
+
+/// A correlation of neighbouring trials that seldom is detected in runs of fewer than [`LONG`] trials.
+pub(super) const UNSEEN: f64 = 0.8;
+const LONG: usize = 10;
 
 /// The two sides with the largest possible effect of the disturbance, for each direction of a claim.
 pub(super) struct Bounded {
@@ -79,6 +85,12 @@ impl Pair {
             found.ci.map(|ci| ci.width()).filter(|width| *width > 0.0)
         };
         width(values).zip(width(&independent)).map_or(1.0, |(found, independent)| found / independent)
+    }
+
+    /// The values of two runs that are too short to show a drift, as if neighbours had the correlation [`UNSEEN`];
+    /// other values unchanged.
+    pub fn if_drifted(&self) -> Values {
+        Values { design: self.all.unseen.unwrap_or(self.all.design), ..self.all.clone() }
     }
 
     /// Whether consecutive trials are shown to be correlated.
@@ -266,6 +278,16 @@ impl Origin {
         values
     }
 
+    /// The design of two short runs, `n` trials of a condition each, if neighbours had the correlation [`UNSEEN`].
+    fn unseen(&self, n: [usize; 2]) -> Option<Design<'static>> {
+        let order = RunOrder { correlation: UNSEEN, p_value: 1.0, trials: 0 };
+        let [Some(of_a), Some(of_b)] = self.trials else { return None };
+        let all = [of_a, of_b];
+        let inflation = |side: usize| order.inflation_apart(n[side].max(2), all[side] as f64 / n[side].max(1) as f64);
+        let is_short = !self.together && all.iter().any(|trials| *trials < LONG);
+        is_short.then(|| Design::Apart([inflation(0), inflation(1)]))
+    }
+
     fn plain_values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Values {
         let of = |(a, b): (Vec<f64>, Vec<f64>), design: Design<'static>| Values {
             a,
@@ -273,6 +295,7 @@ impl Origin {
             design,
             left: design,
             drifted: shown(self.order),
+            unseen: None,
             probes: None,
         };
         if let Some(both) = in_blocks(a, b, metric).filter(|_| self.together) {
@@ -287,7 +310,8 @@ impl Origin {
         };
         let inflations = [inflation(0, a.len()), inflation(1, b.len())];
         let design = if self.together { Design::Independent } else { Design::Apart(inflations) };
-        of((a, b), design)
+        let unseen = self.unseen([a.len(), b.len()]).filter(|_| inflations == [1.0; 2]);
+        Values { unseen, ..of((a, b), design) }
     }
 }
 

@@ -4,8 +4,8 @@ use super::groups::{self, Compared, MOST_SIDES};
 use super::model::{
     AgainstFirst, CompareError, Comparison, Grouped, Losses, ManyComparison, MetricComparison, Note, Options, Side,
 };
-use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
-use super::verdicts::{as_judged, gate, judge, verdicts};
+use super::pairs::{Matched, Origin, Pair, Run, UNSEEN, matched, metrics_of, run_of, unmatched};
+use super::verdicts::{as_judged, gate, judge, undetected, verdicts};
 use super::{identical, losses};
 use crate::collect::ConditionTrials;
 use crate::differences::{self, Difference};
@@ -93,6 +93,14 @@ fn drifted(pairs: &[Pair]) -> Option<Note> {
     (widest > WIDER).then(|| Note::Drifted { widest: (10.0 * widest).round() / 10.0, shown })
 }
 
+/// Two short runs whose verdict drift could have caused, although no drift is shown.
+fn undetected_drift(judged: &[Pair], min_effect: f64) -> Option<Note> {
+    let pair = undetected(judged, min_effect)?;
+    let MetricComparison { name, verdict, trials_a, trials_b, .. } = &pair.comparison;
+    let trials = (*trials_a).min(*trials_b);
+    Some(Note::DriftUnseen { metric: name.clone(), verdict: *verdict, trials, correlation: UNSEEN })
+}
+
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
     let (of_a, of_b) = (run_of(a)?, run_of(b)?);
     let (of_a, of_b) = (Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" });
@@ -109,6 +117,7 @@ pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
         others.into_iter().partition(|pair| metric::describe(&pair.comparison.name).is_detail());
     let judged = verdicts(judged, options.min_effect);
     notes.extend(judged.iter().filter_map(|pair| moved(&pair.comparison, "B")).next());
+    notes.extend(undetected_drift(&judged, options.min_effect));
     let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, margin));
     let mut explain: Vec<Pair> =
         [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect)).collect();
@@ -172,6 +181,7 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
         notes.push(Note::Sessions { first: first.label.to_owned(), others: apart, running });
     }
     notes.extend(names.iter().zip(&judged).filter_map(|(name, pair)| moved(&pair.comparison, name)).next());
+    notes.extend(undetected_drift(&judged, options.min_effect));
     let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, margin));
     let named = names.into_iter().zip(judged).chain(other_names.into_iter().zip(others));
     Ok(ManyComparison {

@@ -72,6 +72,20 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
     pairs
 }
 
+/// The first pair whose verdict depends on the independence of trials of two runs that are too short to test it.
+pub(super) fn undetected(judged: &[Pair], min_effect: f64) -> Option<&Pair> {
+    let as_is = compared(judged, min_effect, |pair| &pair.all);
+    let values: Vec<Values> = judged.iter().map(Pair::if_drifted).collect();
+    let arms: Vec<Arms<'_>> = judged.iter().zip(&values).map(|(pair, values)| pair.arms(values)).collect();
+    let drifted = ratio::compare(&arms, min_effect, CONFIDENCE).ok()?;
+    let depends = |(pair, (one, other)): (&Pair, (&Option<ratio::Comparison>, &ratio::Comparison))| {
+        let verdict = pair.comparison.verdict;
+        verdict != Verdict::Inconclusive && one.is_some_and(|one| one.verdict == verdict) && other.verdict != verdict
+    };
+    let place = judged.iter().zip(as_is.iter().zip(&drifted)).position(depends)?;
+    judged.get(place)
+}
+
 /// A metric with the same figures as a judged metric gets its verdict: `qps` next to `tps` if a transaction is one
 /// query.
 pub(super) fn as_judged(judged: &[Pair], others: &mut [Pair]) {

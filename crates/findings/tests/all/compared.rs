@@ -174,6 +174,26 @@ fn two_runs_say_that_they_are_two_sessions_and_one_run_does_not() {
     }
 }
 
+/// Neighbours with a correlation of 0.8 make the interval of two runs of three trials three times as wide.
+#[test]
+fn a_verdict_that_drift_could_cause_in_short_runs_is_said_to_rest_on_its_absence() {
+    let of = |gain: f64, trials: usize| run(trials, |i, luck| trial(i, i, "c", 1000.0 * gain * luck, false));
+    let unseen = |gain, trials| {
+        let options = Options { min_effect: 0.0, ..Options::default() };
+        let found = compare(whole(&of(1.0, trials)), whole(&of(gain, trials)), &options).unwrap();
+        let notes: Vec<Note> =
+            found.notes.into_iter().filter(|note| matches!(note, Note::DriftUnseen { .. })).collect();
+        (found.metrics[0].verdict, notes)
+    };
+    let note =
+        |trials| Note::DriftUnseen { metric: "tps".to_owned(), verdict: Verdict::Faster, trials, correlation: 0.8 };
+    assert_eq!(unseen(1.02, 3), (Verdict::Faster, vec![note(3)]));
+    assert_eq!(unseen(1.2, 3), (Verdict::Faster, vec![]), "beyond any drift");
+    assert_eq!(unseen(1.0, 3), (Verdict::Inconclusive, vec![]));
+    assert_eq!(unseen(1.012, 6), (Verdict::Faster, vec![note(6)]));
+    assert_eq!(unseen(1.012, 10), (Verdict::Faster, vec![]), "long enough to show a drift");
+}
+
 #[test]
 fn a_file_keeps_blocks_and_marks_of_disturbed_trials() {
     let folder = tempfile::tempdir().unwrap();

@@ -23,6 +23,9 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
             format!("{those} {vary} more than the others ({}), whose spreads are pooled", chance(p_value))
         }
         Spread::Unequal { p_value } => format!("spreads differ ({}), so each condition keeps its own", chance(p_value)),
+        Spread::Both => {
+            "with so few trials a difference must be significant by the pooled spread and by its own".to_owned()
+        }
         Spread::Own => "each condition has its own spread".to_owned(),
     };
     Some(match (analysis.by_block, results.plan.is_some()) {

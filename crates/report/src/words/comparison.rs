@@ -120,6 +120,11 @@ pub fn note(found: &Note) -> String {
              trials would make them",
             if *shown { "resemble" } else { "may resemble" }
         ),
+        Note::DriftUnseen { metric, verdict, trials, correlation } => format!(
+            "{trials} trials are too few to show drift within a run: if each resembled the one before it (correlation \
+             {correlation}), {metric} would not be shown to be {}",
+            word(*verdict)
+        ),
     }
 }
 

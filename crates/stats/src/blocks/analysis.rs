@@ -38,6 +38,9 @@ pub enum Spread {
         /// p-value of the noisiest condition's variance under equal variances.
         p_value: f64,
     },
-    /// Each condition its own variance: too few trials for a test, two conditions, or no blocks.
+    /// Both the pooled variance and each contrast's own, because there are too few blocks for a test: a difference must
+    /// be significant by either.
+    Both,
+    /// Each condition its own variance: two conditions, or no blocks.
     Own,
 }

@@ -105,6 +105,11 @@ impl Fit {
         value_of(&self.effects, weights)
     }
 
+    /// The pooled variance of the residuals and its degrees of freedom.
+    pub fn variance(&self) -> (f64, f64) {
+        (self.residuals.iter().map(|r| r * r).sum::<f64>() / self.df, self.df)
+    }
+
     /// The variance of a contrast, by condition, in units of the variance of a trial. `None` when a condition has no
     /// trial.
     pub fn unscaled(&self, weights: &[(usize, f64)]) -> Option<Vec<(usize, f64)>> {

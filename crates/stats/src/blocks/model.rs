@@ -8,7 +8,8 @@ use crate::descriptive::{mean, std_dev};
 use crate::quantiles::t_upper_tail;
 use crate::welch;
 
-/// With fewer blocks no variances are pooled: with four, no test detects that one condition varies ten times as much.
+/// With fewer blocks no test detects that one condition varies ten times as much: a pooled variance alone decides
+/// nothing then, see [`Contrast::pooled`].
 const FEWEST_BLOCKS: usize = 5;
 /// With fewer trials of a condition no variances are pooled.
 const FEWEST_TRIALS: usize = 3;
@@ -27,22 +28,47 @@ pub struct Contrast {
     pub se: f64,
     /// Degrees of freedom of the standard error.
     pub df: f64,
+    /// With few blocks, where `se` is that of the contrast's own differences between blocks: the standard error from
+    /// the variance pooled over all conditions, and its degrees of freedom. A difference must be significant by both.
+    /// Differences of two or three blocks may agree by chance, most of all where trials have two modes; the pooled
+    /// variance may be too small for one noisy condition.
+    pub pooled: Option<(f64, f64)>,
 }
 
 impl Contrast {
-    /// The value in units of its standard error.
-    pub fn statistic(&self) -> f64 {
-        match self.value.abs() {
-            0.0 => 0.0,
-            value if self.se > 0.0 => value / self.se,
-            _ => f64::INFINITY,
-        }
+    /// The value in units of the standard error by which many contrasts are tested together: the pooled one, if there
+    /// is one; and its degrees of freedom.
+    pub fn statistic(&self) -> (f64, f64) {
+        let (se, df) = self.pooled.unwrap_or((self.se, self.df));
+        (in_errors(self.value, se), df)
     }
 
-    /// Two-sided p-value of no difference.
+    /// Two-sided p-value of no difference, to be adjusted for the number of contrasts that are tested together.
     pub fn p_value(&self) -> f64 {
-        (2.0 * t_upper_tail(self.statistic(), self.df)).min(1.0)
+        let (statistic, df) = self.statistic();
+        two_sided(statistic, df)
     }
+
+    /// With few blocks, the p-value by the contrast's own differences between blocks, one of `tests` that are made
+    /// together. It is there for a condition that is noisier than the rest. All contrasts with that condition depend on
+    /// the same trials, so the factor is only the square root of the number of tests: about as small as keeps the rate
+    /// where one of up to 14 conditions is ten times as noisy as the others.
+    pub fn own_p_value(&self, tests: usize) -> Option<f64> {
+        let factor = (tests as f64).sqrt().ceil();
+        self.pooled.map(|_| (factor * two_sided(in_errors(self.value, self.se), self.df)).min(1.0))
+    }
+}
+
+fn in_errors(value: f64, se: f64) -> f64 {
+    match value.abs() {
+        0.0 => 0.0,
+        value if se > 0.0 => value / se,
+        _ => f64::INFINITY,
+    }
+}
+
+fn two_sided(statistic: f64, df: f64) -> f64 {
+    (2.0 * t_upper_tail(statistic, df)).min(1.0)
 }
 
 /// Compares conditions, within blocks where they ran in blocks.
@@ -59,7 +85,8 @@ enum Errors {
     Pooled { fit: Fit, spreads: Spreads },
     /// The effects without each block in turn, or without each of [`MOST_LEFT_OUT`] groups of blocks: the jackknife
     /// over blocks. With complete blocks its standard error is that of the mean of the contrasts within each block.
-    Jackknife { fit: Fit, without: Vec<Effects>, trials: Vec<usize> },
+    /// With few blocks the pooled variances are held as well.
+    Jackknife { fit: Fit, without: Vec<Effects>, trials: Vec<usize>, shared: Option<Spreads> },
     /// No blocks: mean, variance and number of trials of each condition (Welch).
     Each(Vec<Option<Own>>),
 }
@@ -98,16 +125,20 @@ impl Model {
         let weights: Vec<(usize, f64)> = weights.iter().copied().filter(|(_, w)| *w != 0.0).collect();
         let mut found = match &self.errors {
             Errors::Pooled { fit, spreads } => pooled(fit, spreads, &weights)?,
-            Errors::Jackknife { fit, without, trials } => jackknife(fit, without, trials, &weights)?,
+            Errors::Jackknife { fit, without, trials, shared } => {
+                let shared = shared.as_ref().and_then(|spreads| pooled(fit, spreads, &weights));
+                let pooled = shared.map(|found| (found.se, found.df));
+                Contrast { pooled, ..jackknife(fit, without, trials, &weights)? }
+            }
             Errors::Each(conditions) => each_own(conditions, &weights)?,
         };
         let scale: f64 = weights.iter().map(|(_, w)| w.abs()).sum();
         if found.value.abs() <= scale * self.rounding {
             found.value = 0.0;
         }
-        if found.se <= scale * self.rounding {
-            found.se = 0.0;
-        }
+        let rounded = |se: f64| if se <= scale * self.rounding { 0.0 } else { se };
+        found.se = rounded(found.se);
+        found.pooled = found.pooled.map(|(se, df)| (rounded(se), df));
         (found.se.is_finite() && found.df >= 1.0).then_some(found)
     }
 
@@ -140,6 +171,7 @@ fn by_block(conditions: &[Condition], of: usize) -> Option<(Analysis, Errors)> {
         (Some((_, p_value)), Some(0)) => Spread::Pooled { p_value },
         (Some((_, p_value)), Some(conditions)) => Spread::SomeOwn { p_value, conditions },
         (Some((_, p_value)), None) => Spread::Unequal { p_value },
+        (None, _) if table.conditions > 2 => Spread::Both,
         (None, _) => Spread::Own,
     };
     let analysis = Analysis { by_block: true, spread, trials: table.entries.len(), of };
@@ -149,7 +181,8 @@ fn by_block(conditions: &[Condition], of: usize) -> Option<(Analysis, Errors)> {
             let groups = table.blocks.min(MOST_LEFT_OUT);
             let without = |group| Some(Fit::of(&table.without(group, groups))?.effects);
             let without = (0..groups).map(without).collect::<Option<_>>()?;
-            Errors::Jackknife { fit, without, trials: n }
+            let shared = (spread == Spread::Both).then(|| Spreads::of_few(&table, &fit));
+            Errors::Jackknife { fit, without, trials: n, shared }
         }
     };
     Some((analysis, errors))
@@ -167,7 +200,7 @@ fn pooled(fit: &Fit, spreads: &Spreads, weights: &[(usize, f64)]) -> Option<Cont
     let own = unscaled.iter().filter_map(|(c, scale)| spreads.own[*c].map(|(variance, df)| (scale * variance, df)));
     let (common, df) = spreads.common;
     let (variance, df) = welch::sum(own.chain([(shared * common, df)]));
-    Some(Contrast { value: fit.value(weights)?, se: variance.sqrt(), df })
+    Some(Contrast { value: fit.value(weights)?, se: variance.sqrt(), df, pooled: None })
 }
 
 fn jackknife(fit: &Fit, without: &[Effects], trials: &[usize], weights: &[(usize, f64)]) -> Option<Contrast> {
@@ -176,7 +209,7 @@ fn jackknife(fit: &Fit, without: &[Effects], trials: &[usize], weights: &[(usize
     let m = others.len() as f64;
     let squares: f64 = others.iter().map(|other| (other - value).powi(2)).sum();
     let fewest = weights.iter().map(|(c, _)| trials[*c]).min()?;
-    Some(Contrast { value, se: ((m - 1.0) / m * squares).sqrt(), df: (fewest as f64).min(m) - 1.0 })
+    Some(Contrast { value, se: ((m - 1.0) / m * squares).sqrt(), df: (fewest as f64).min(m) - 1.0, pooled: None })
 }
 
 fn each_own(conditions: &[Option<Own>], weights: &[(usize, f64)]) -> Option<Contrast> {
@@ -184,7 +217,7 @@ fn each_own(conditions: &[Option<Own>], weights: &[(usize, f64)]) -> Option<Cont
     let arms = weights.iter().map(|(c, _)| conditions[*c]?.trials).collect::<Option<Vec<_>>>()?;
     let parts = welch::of_arms(&arms).into_iter().zip(&arms).zip(weights);
     let (variance, df) = welch::sum(parts.map(|(((variance, df), (_, n)), (_, w))| (w * w * variance / n, df)));
-    Some(Contrast { value: means.iter().sum(), se: variance.sqrt(), df })
+    Some(Contrast { value: means.iter().sum(), se: variance.sqrt(), df, pooled: None })
 }
 
 #[cfg(test)]

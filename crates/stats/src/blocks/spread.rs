@@ -11,6 +11,8 @@ pub(super) type Variance = (f64, f64);
 const UNEQUAL: f64 = 0.05;
 /// Fewest conditions whose residuals are pooled: with two the residuals of both are the same in size.
 const FEWEST: usize = 3;
+/// Fewest trials of each condition with which [`Spreads::of_few`] tests for a larger variance.
+const FEWEST_TRIALS_TESTED: usize = 4;
 
 /// The variance of each condition.
 #[derive(Debug, Clone)]
@@ -32,8 +34,7 @@ impl Spreads {
             let (table_of_rest, fit_of_rest) = among.as_ref().map_or((table, fit), |(table, fit)| (table, fit));
             let (place, p_value) = noisiest(table_of_rest, fit_of_rest)?;
             if p_value > UNEQUAL {
-                let squares: f64 = fit_of_rest.residuals.iter().map(|r| r * r).sum();
-                return Some(Self { common: (squares / fit_of_rest.df, fit_of_rest.df), own });
+                return Some(Self { common: fit_of_rest.variance(), own });
             }
             let condition = rest.remove(place);
             own[condition] = Some(own_variance(table, fit, condition));
@@ -44,6 +45,14 @@ impl Spreads {
             let fit_of_rest = Fit::of(&table_of_rest)?;
             among = Some((table_of_rest, fit_of_rest));
         }
+    }
+
+    /// For few blocks: a noisy condition keeps its own variance from four trials on. With fewer, it is not tested: if
+    /// trials have two modes, the one condition with a trial in each would often be set aside.
+    pub fn of_few(table: &Table, fit: &Fit) -> Self {
+        let enough = table.of_conditions().iter().all(|n| *n >= FEWEST_TRIALS_TESTED);
+        let all = || Self { common: fit.variance(), own: vec![None; table.conditions] };
+        enough.then(|| Self::of(table, fit)).flatten().unwrap_or_else(all)
     }
 
     /// Number of conditions with their own variance.

@@ -1,31 +1,25 @@
 //! Effects on the mean.
 
 use super::design::{Cell, Design};
-use crate::blocks::{Analysis, Model};
+use crate::blocks::{Analysis, Contrast, Model};
 use crate::descriptive::{mean, variance};
 use crate::linear::{dot, gram, inverse_spd, moment, times};
-use crate::quantiles::t_upper_tail;
+use crate::quantiles::t_two_sided;
 use crate::welch;
 
 /// A coefficient of the model of ln(value), with standard error and degrees of freedom where trials are replicated.
 pub(super) struct Coefficient {
     pub value: f64,
-    /// Standard error and Welch-Satterthwaite degrees of freedom.
-    pub error: Option<(f64, f64)>,
+    /// Its error, with Welch-Satterthwaite degrees of freedom.
+    pub error: Option<Contrast>,
 }
 
 impl Coefficient {
-    /// Two-sided p-value of no effect.
-    pub fn p_value(&self) -> Option<f64> {
-        let (se, df) = self.error?;
-        let t = if se > 0.0 {
-            self.value.abs() / se
-        } else if self.value == 0.0 {
-            0.0
-        } else {
-            f64::INFINITY
-        };
-        Some((2.0 * t_upper_tail(t, df)).min(1.0))
+    /// Half of the width of its interval: with few blocks the wider one of both standard errors.
+    pub fn half_width(&self, confidence: f64) -> Option<f64> {
+        let Contrast { se, df, pooled, .. } = self.error?;
+        let half = |(se, df): (f64, f64)| se * t_two_sided(confidence, df);
+        Some(half((se, df)).max(pooled.map_or(0.0, half)))
     }
 }
 
@@ -49,7 +43,7 @@ pub(super) fn fit_blocks(
             return Some(Coefficient { value: 0.0, error: None });
         }
         let found = model.contrast(&weights)?;
-        Some(Coefficient { value: found.value, error: Some((found.se, found.df)) })
+        Some(Coefficient { value: found.value, error: Some(found) })
     };
     let found = (0..design.terms.len()).map(coefficient).collect::<Option<_>>()?;
     model.analysis().by_block.then_some((found, model.analysis()))
@@ -77,5 +71,9 @@ pub(super) fn fit(cells: &[&Cell], design: &Design) -> Option<Vec<Coefficient>> 
         let (total, df) = welch::sum(parts);
         (df_total >= 1.0).then_some((total.sqrt(), df))
     };
-    Some(values.into_iter().enumerate().map(|(j, value)| Coefficient { value, error: error(j) }).collect())
+    let coefficient = |(j, value): (usize, f64)| {
+        let error = error(j).map(|(se, df)| Contrast { value, se, df, pooled: None });
+        Coefficient { value, error }
+    };
+    Some(values.into_iter().enumerate().map(coefficient).collect())
 }

@@ -3,9 +3,10 @@
 use super::design::{Cell, Design, log_cells};
 use super::spread_test::brown_forsythe;
 use super::{dispersion, location};
-use crate::blocks::{Analysis, Spread};
+use crate::blocks::{Analysis, Contrast, Spread};
 use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
+use crate::multiple::holm;
 use crate::quantiles::t_two_sided;
 
 /// The effect of one term on one metric. All ratios compare the high level with the low one. For an interaction they
@@ -19,6 +20,9 @@ pub struct Effect {
     pub mean_ratio: Estimate,
     /// p-value of no effect on the mean, not adjusted for the number of terms.
     pub mean_p: Option<f64>,
+    /// With few blocks, where an effect must also be significant by its own differences between blocks: the standard
+    /// errors of the coefficient, which is half of the logarithm of the ratio.
+    error: Option<Contrast>,
     /// Ratio of the between-trial **variances** of ln(value), which are squared CoVs; its square root is the ratio of
     /// CoVs. `None` when too few conditions are replicated.
     pub spread_ratio: Option<Estimate>,
@@ -27,6 +31,25 @@ pub struct Effect {
     pub spread_p: Option<f64>,
     /// The analysis on which the ratio of the means is based.
     pub analysis: Analysis,
+}
+
+impl Effect {
+    /// The larger of the p-values of no effect on the mean, for a family of tests on several metrics: conditions may be
+    /// noisy in each of them.
+    pub fn largest_mean_p(&self) -> Option<f64> {
+        self.mean_p.map(|p| p.max(self.own_mean_p(1)))
+    }
+
+    /// The p-value by the effect's own differences between blocks, one of `tests`; 0 if it is not tested by these.
+    fn own_mean_p(&self, tests: usize) -> f64 {
+        self.error.and_then(|error| error.own_p_value(tests)).unwrap_or(0.0)
+    }
+}
+
+/// The p-values of no effect on the mean of one metric, adjusted for all effects that are given (Holm).
+pub fn adjusted_means(effects: &[&Effect]) -> Vec<f64> {
+    let adjusted = holm(&effects.iter().map(|effect| effect.mean_p.unwrap_or(1.0)).collect::<Vec<_>>());
+    adjusted.into_iter().zip(effects).map(|(adjusted, effect)| adjusted.max(effect.own_mean_p(effects.len()))).collect()
 }
 
 /// Main effects and interactions of up to `max_order` factors on mean and variance, lower orders first. Conditions may
@@ -75,11 +98,11 @@ pub fn effects(
                 let (variance, df) = d.error(j, inflation);
                 Some((2.0 * d.values[j], 2.0 * variance.sqrt() * t_two_sided(confidence, df)))
             });
-            let half = c.error.map(|(se, df)| 2.0 * se * t_two_sided(confidence, df));
             Effect {
                 factors: term.clone(),
-                mean_ratio: log_estimate(2.0 * c.value, half),
-                mean_p: c.p_value(),
+                mean_ratio: log_estimate(2.0 * c.value, c.half_width(confidence).map(|half| 2.0 * half)),
+                mean_p: c.error.map(|error| error.p_value()),
+                error: c.error,
                 spread_ratio: on_spread.map(|(b, half)| log_estimate(b, Some(half))),
                 spread_p: match term.as_slice() {
                     [one] if on_spread.is_some() => on_spreads.get(*one).copied(),

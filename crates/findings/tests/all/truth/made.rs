@@ -17,6 +17,8 @@ pub enum Shape {
     T3,
     LogNormal,
     Bimodal,
+    /// Three of ten trials in a second mode, a hundred standard deviations away.
+    FarModes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,7 +43,7 @@ pub enum Layout {
     Loads,
 }
 
-pub const SHAPES: [Shape; 4] = [Shape::Normal, Shape::T3, Shape::LogNormal, Shape::Bimodal];
+pub const SHAPES: [Shape; 5] = [Shape::Normal, Shape::T3, Shape::LogNormal, Shape::Bimodal, Shape::FarModes];
 pub const DRIFTS: [Drift; 5] = [Drift::None, Drift::Blocks, Drift::Ar(0.5), Drift::Ar(0.8), Drift::Linear];
 /// The layouts with a single metric.
 pub const LAYOUTS: [Layout; 3] = [Layout::Factors, Layout::Choices, Layout::Ladder];
@@ -54,6 +56,7 @@ impl Shape {
             Self::T3 => z / ((0..3).map(|_| rng.normal().powi(2)).sum::<f64>() / 3.0).sqrt(),
             Self::LogNormal => 2.0 * ((0.5 * z).exp() - 1.13),
             Self::Bimodal => (if rng.normal() < 0.0 { 4.0 } else { 0.0 }) + z,
+            Self::FarModes => (if rng.normal() < -0.5244 { 100.0 } else { 0.0 }) + z,
         }
     }
 }

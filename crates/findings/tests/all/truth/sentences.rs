@@ -173,7 +173,7 @@ impl Sentence {
                 .into(),
             Self::HistoryStep | Self::HistoryDrift => SHAPES
                 .into_iter()
-                .filter(|shape| *shape != Shape::Bimodal)
+                .filter(|shape| !matches!(shape, Shape::Bimodal | Shape::FarModes))
                 .flat_map(|shape| [0.0, 0.5].map(|alike| (shape, alike)))
                 .map(|(shape, alike)| {
                     let said: Says = Box::new(move |draws| {
