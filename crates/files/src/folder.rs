@@ -66,7 +66,8 @@ impl Folder {
     /// # Errors
     /// As [`Folder::sub`].
     pub fn make_sub(&self, name: &str) -> Result<Self> {
-        Self::make_in(self.handle.as_fd(), OsStr::new(name), self.rights()?, self.path.join(name), self.trust)
+        let path = self.inside(name)?;
+        Self::make_in(self.handle.as_fd(), OsStr::new(name), self.rights()?, path, self.trust)
     }
 
     /// Opens a subfolder; `None` if it does not exist. Links are not followed.
@@ -74,7 +75,7 @@ impl Folder {
     /// # Errors
     /// [`FilesError::WrongKind`] for a link or a file; the errors of [`Folder::open`].
     pub fn sub(&self, name: impl AsRef<OsStr>) -> Result<Option<Self>> {
-        let path = self.path.join(name.as_ref());
+        let path = self.inside(&name)?;
         match rustix::fs::openat(&self.handle, name.as_ref(), FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(handle) => {
                 self.trust.check(&handle, &path)?;
@@ -95,7 +96,7 @@ impl Folder {
     /// # Errors
     /// [`FilesError::Link`]; [`FilesError::WrongKind`]; if it is not trusted; the system's error.
     pub fn file(&self, name: impl AsRef<OsStr>) -> Result<Option<File>> {
-        let path = self.path.join(name.as_ref());
+        let path = self.inside(&name)?;
         let file = open_at(&self.handle, name.as_ref(), READ);
         opened(file, &path)?.map(|file| self.believed(file, &path)).transpose()
     }
@@ -141,7 +142,7 @@ impl Folder {
         name: &str,
         content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<()> {
-        let (mode, path) = (self.rights()?.file, self.path.join(name));
+        let (mode, path) = (self.rights()?.file, self.inside(name)?);
         write_in(self.handle.as_fd(), OsStr::new(name), content, mode, &path)
     }
 
@@ -169,7 +170,7 @@ impl Folder {
     }
 
     fn append_with(&self, name: &str, rights: Rights) -> Result<File> {
-        let path = self.path.join(name);
+        let path = self.inside(name)?;
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, rights.file);
         let file = file.map_err(|e| FilesError::io("open", &path, e))?;
@@ -188,7 +189,7 @@ impl Folder {
     /// # Errors
     /// The system's error, with the path.
     pub fn new_log(&self, name: &str) -> Result<File> {
-        new_in(self.handle.as_fd(), OsStr::new(name), self.rights()?.file, &self.path.join(name))
+        new_in(self.handle.as_fd(), OsStr::new(name), self.rights()?.file, &self.inside(name)?)
     }
 
     /// Creates a new empty file for a copy of `of`. Its permissions are at most those of `of`.
@@ -196,7 +197,7 @@ impl Folder {
     /// # Errors
     /// As [`Folder::new_log`].
     pub fn new_copy(&self, name: &str, of: &File) -> Result<File> {
-        let path = self.path.join(name);
+        let path = self.inside(name)?;
         let stat = stat(of, &path)?;
         let mode = self.rights()?.file & Mode::from_raw_mode(stat.st_mode);
         new_in(self.handle.as_fd(), OsStr::new(name), mode, &path)
@@ -249,19 +250,21 @@ impl Folder {
     /// # Errors
     /// The system's error.
     pub fn remove_all(&self, name: &str) -> Result<()> {
+        let path = self.inside(name)?;
         // Through the handle; `remove_dir_all` follows no link either.
         let through = Path::new("/proc/self/fd").join(self.handle.as_raw_fd().to_string()).join(name);
         match std::fs::remove_dir_all(through) {
             Err(e) if e.kind() == io::ErrorKind::NotADirectory => self.remove(name),
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(FilesError::io("remove", &self.path.join(name), e)),
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(FilesError::io("remove", &path, e)),
             _ => Ok(()),
         }
     }
 
     fn unlink(&self, name: &str, flags: AtFlags) -> Result<()> {
+        let path = self.inside(name)?;
         match rustix::fs::unlinkat(&self.handle, name, flags) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(e) => Err(FilesError::io("remove", &self.path.join(name), e)),
+            Err(e) => Err(FilesError::io("remove", &path, e)),
         }
     }
 
@@ -288,6 +291,15 @@ impl Folder {
     pub fn identity(&self) -> Result<(u64, u64)> {
         let stat = stat(&self.handle, &self.path)?;
         Ok((stat.st_dev, stat.st_ino))
+    }
+
+    /// The path of a name in it: a name with several parts, or `..`, would lead to another folder.
+    fn inside(&self, name: impl AsRef<OsStr>) -> Result<PathBuf> {
+        let name = Path::new(&name);
+        match names_inside(name, &self.path)? {
+            (folders, last) if folders.is_empty() && last.len() == name.as_os_str().len() => Ok(self.path.join(last)),
+            _ => Err(FilesError::Outside { path: name.to_owned(), folder: self.path.clone() }),
+        }
     }
 
     fn rights(&self) -> Result<Rights> {

@@ -173,6 +173,31 @@ fn a_whole_folder_is_removed_and_no_link_in_it_followed() {
 }
 
 #[test]
+fn a_name_that_leads_to_another_folder_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    fs::write(parent.path().join("victim"), "precious").unwrap();
+    let folder = Folder::open_or_create(&parent.path().join("results"), OWN).unwrap();
+    folder.make_sub("logs").unwrap().write("log", b"line").unwrap();
+    let absolute = parent.path().join("victim").display().to_string();
+    for name in ["../victim", &absolute, "logs/log", "logs/", "..", ".", ""] {
+        let results = [
+            folder.write(name, b"x"),
+            folder.append(name).map(drop),
+            folder.new_log(name).map(drop),
+            folder.make_sub(name).map(drop),
+            folder.sub(name).map(drop),
+            folder.file(name).map(drop),
+            folder.remove(name),
+            folder.remove_all(name),
+        ];
+        for (number, result) in results.into_iter().enumerate() {
+            assert!(matches!(result, Err(FilesError::Outside { .. })), "{number} {name:?}: {result:?}");
+        }
+    }
+    assert_eq!(fs::read(parent.path().join("victim")).unwrap(), b"precious");
+}
+
+#[test]
 fn nothing_is_appended_to_a_hard_link_in_an_untrusted_folder() {
     let scratch = tempfile::tempdir().unwrap();
     let victim = scratch.path().join("victim");

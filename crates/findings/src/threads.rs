@@ -51,9 +51,10 @@ pub fn table(trials: &[&TrialRecord]) -> Vec<ThreadSummary> {
         });
         row.samples += 1;
         row.allowed.insert(thread.allowed_cpus.clone());
-        let sightings: u64 = thread.seen_cpus.values().sum();
+        // Not as integers: a record of others may have any numbers.
+        let sightings: f64 = thread.seen_cpus.values().map(|seen| *seen as f64).sum();
         for (cpu, seen) in &thread.seen_cpus {
-            *row.seen.entry(*cpu).or_default() += *seen as f64 / sightings.max(1) as f64;
+            *row.seen.entry(*cpu).or_default() += *seen as f64 / sightings.max(1.0);
         }
         row.migrations += thread.migrations as f64;
         row.voluntary_switches += thread.voluntary_switches as f64;
@@ -152,17 +153,15 @@ pub const FULLEST_NODE: &str = "share of threads on the fullest node";
 
 /// The most frequent CPU of each paired thread during a trial.
 fn seats(trial: &TrialRecord) -> BTreeMap<(ThreadClass, usize), usize> {
-    let mut seen: BTreeMap<(ThreadClass, usize), BTreeMap<usize, u64>> = BTreeMap::new();
+    let mut seen: BTreeMap<(ThreadClass, usize), BTreeMap<usize, f64>> = BTreeMap::new();
     for thread in trial.samples.iter().flat_map(|sample| &sample.threads) {
         let ThreadRecord { class, pair: Some(pair), seen_cpus, .. } = thread else { continue };
         let counts = seen.entry((*class, *pair)).or_default();
         for (cpu, sightings) in seen_cpus {
-            *counts.entry(*cpu).or_default() += sightings;
+            *counts.entry(*cpu).or_default() += *sightings as f64;
         }
     }
-    seen.into_iter()
-        .filter_map(|(thread, counts)| Some((thread, main_cpu(counts.iter().map(|(cpu, n)| (*cpu, *n as f64)))?)))
-        .collect()
+    seen.into_iter().filter_map(|(thread, counts)| Some((thread, main_cpu(counts.into_iter())?))).collect()
 }
 
 /// The CPU with the largest count, the lowest number among equals.

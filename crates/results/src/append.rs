@@ -21,7 +21,7 @@ impl Writer {
     /// A writer by its name, which becomes part of a file name.
     pub fn new(name: &str) -> Result<Self, DirectoryError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
-        if name.is_empty() || name.len() > 100 || !name.chars().all(fits) {
+        if name.is_empty() || name.starts_with('.') || name.len() > 100 || !name.chars().all(fits) {
             return Err(DirectoryError::BadWriter(name.to_owned()));
         }
         Ok(Self(name.to_owned()))

@@ -53,6 +53,7 @@ pub use everything::{Results, Source};
 pub use limits::{LONGEST_LINE, MOST_CONDITIONS, MOST_TRIALS};
 pub use lines::DamagedLine;
 pub use lines::repair;
+pub use lists::MOST_SAMPLES;
 pub use lists::{Limited, TooLong};
 pub use names::levels_of;
 pub use place::{Place, folder};

@@ -10,7 +10,7 @@ pub(super) const MOST_NAMES: usize = 5_000;
 pub(super) const MOST_OF_A_SAMPLE: usize = 10_000;
 /// Samples of a trial: each takes at least 1.5 KB of a line of 64 MiB, or 100 bytes with a single metric and nothing
 /// else.
-pub(super) const MOST_SAMPLES: usize = 100_000;
+pub const MOST_SAMPLES: usize = 100_000;
 /// Throughput readings of a sample, one per second for at most a day (86,400 s); executions before the measured ones,
 /// at most 100,000 and those that a pilot adds.
 pub(super) const MOST_READINGS: usize = 200_000;

@@ -78,11 +78,14 @@ pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Res
         let data = partial.join("data");
         fs::create_dir(&data).map_err(|source| EngineError::io("create the directory", &data, source))?;
         let mut server = start_server(&StartRequest::to_fill(request, &data, shaping.clone()))?;
-        fill(&server).map_err(|error| EngineError::fill(&data, error))?;
+        let reason = |server: &PrivateServer, otherwise: EngineError| {
+            Failure::in_log(&server.instance.process.log_text()).map_or(otherwise, |failure| failure.into_error(&data))
+        };
+        fill(&server).map_err(|error| reason(&server, EngineError::fill(&data, error)))?;
         if server.stop(request.timeout)? == StopOutcome::Graceful && server.instance.process.succeeded() {
             return Ok(());
         }
-        Err(server.unfinished(request, "did not shut down cleanly"))
+        Err(reason(&server, server.unfinished(request, "did not shut down cleanly")))
     })
 }
 

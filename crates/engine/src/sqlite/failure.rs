@@ -1,14 +1,17 @@
 //! Why a server process cannot serve, as a line of its log, which the process that started it reads.
 
-use super::pragmas::{NAME, Refused};
+use super::pragmas::{NAME, NotSet, Refused};
 use crate::EngineError;
 use rusqlite::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use tare_files::check_room;
 
 const MARK: &str = "cannot serve: ";
+/// Bytes by which SQLite extends the file that it maps next to its log.
+const SMALLEST: u64 = 32 * 1024;
 
 /// Failures about which the process that started the server can do something.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,14 +23,27 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// The failure for an error, if it is one of these.
-    pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
-        if let Some(Refused { option, reason }) = error.downcast_ref() {
+    /// The failure for an error of the server of `data`, if it is one of these.
+    pub(super) fn of(error: &(dyn Error + 'static), data: &Path) -> Option<Self> {
+        let not_set = error.downcast_ref::<NotSet>();
+        let refused = match not_set {
+            Some(NotSet::Refused(refused)) => Some(refused),
+            _ => error.downcast_ref(),
+        };
+        if let Some(Refused { option, reason }) = refused {
             return Some(Self::OptionRefused { option: option.clone(), reason: reason.clone() });
         }
-        let sqlite = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+        let sqlite = match not_set {
+            Some(NotSet::Files(error)) => Some(error),
+            _ => error.downcast_ref::<rusqlite::Error>(),
+        };
         let io = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        match (sqlite, io) {
+        match (sqlite.and_then(rusqlite::Error::sqlite_error_code), io) {
+            // SQLite does not say that the file next to its log, which it maps, cannot become longer.
+            (Some(ErrorCode::SystemIoFailure), _) => {
+                let full = check_room(data, "a server's smallest file", SMALLEST).err()?;
+                Some(Self::DiskFull(format!("{error}; {}", full.detail())))
+            }
             (Some(ErrorCode::DiskFull), _) | (_, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) => {
                 Some(Self::DiskFull(error.to_string()))
             }
@@ -72,14 +88,16 @@ mod tests {
             (sqlite(ffi::SQLITE_NOTADB).into(), "directory /data: "),
         ];
         for (error, words) in errors {
-            let failure = Failure::of(error.as_ref()).unwrap();
+            let failure = Failure::of(error.as_ref(), Path::new("/data")).unwrap();
             let log = format!("ready\n{}\n{error}\n", failure.line());
             let read = Failure::in_log(&log).unwrap();
             assert_eq!(read, failure);
             let said = read.into_error(Path::new("/data")).to_string();
             assert!(said.contains(words), "{said}");
         }
-        assert_eq!(Failure::of(&sqlite(ffi::SQLITE_BUSY)), None);
+        for code in [ffi::SQLITE_BUSY, ffi::SQLITE_IOERR] {
+            assert_eq!(Failure::of(&sqlite(code), Path::new("/")), None);
+        }
         assert_eq!(Failure::in_log("cannot serve: what\nno space left on device"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::EngineError;
 use crate::contract::option_file::same_value;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use std::collections::BTreeMap;
 
 /// The engine `sqlite`: the SQLite that is built into this program.
@@ -34,8 +34,18 @@ pub(super) struct Refused {
     pub reason: String,
 }
 
+/// Why the options are not set.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub(super) enum NotSet {
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// SQLite cannot use its files, whatever the option.
+    #[error(transparent)]
+    Files(rusqlite::Error),
+}
+
 /// Sets the defaults and `options` and reads each back.
-pub(super) fn apply(connection: &Connection, options: &BTreeMap<String, String>) -> Result<(), Refused> {
+pub(super) fn apply(connection: &Connection, options: &BTreeMap<String, String>) -> Result<(), NotSet> {
     let mut all: BTreeMap<String, String> =
         DEFAULTS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     all.extend(options.iter().map(|(name, value)| (name.to_lowercase(), value.clone())));
@@ -56,12 +66,16 @@ fn turn(name: &str) -> u8 {
     }
 }
 
-fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> {
-    let refuse = |reason: String| Err(Refused { option: name.to_owned(), reason });
+fn set(connection: &Connection, name: &str, value: &str) -> Result<(), NotSet> {
+    let refuse = |reason: String| Err(Refused { option: name.to_owned(), reason }.into());
+    let failed = |error: rusqlite::Error| match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::NotADatabase) => Err(NotSet::Files(error)),
+        _ => refuse(error.to_string()),
+    };
     match is_known(connection, name) {
         Ok(true) => {}
         Ok(false) => return refuse("SQLite has no such PRAGMA".to_owned()),
-        Err(error) => return refuse(error.to_string()),
+        Err(error) => return failed(error),
     }
     // Words, numbers and signs only: the value becomes part of the statement.
     if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c)) {
@@ -69,7 +83,7 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
     }
     match connection.query_row(&format!("PRAGMA {name} = {value}"), [], |_| Ok(())) {
         Ok(()) | Err(rusqlite::Error::QueryReturnedNoRows) => {}
-        Err(error) => return refuse(error.to_string()),
+        Err(error) => return failed(error),
     }
     match read(connection, name) {
         Ok(Some(found)) if same_value(number_of(name, value), &found) => Ok(()),
@@ -77,7 +91,7 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
             refuse(format!("requested {value}, but SQLite has {found}; choose a value that it does not adjust"))
         }
         Ok(None) => refuse("is an action without a value, not a setting".to_owned()),
-        Err(error) => refuse(error.to_string()),
+        Err(error) => failed(error),
     }
 }
 
@@ -134,7 +148,7 @@ fn number_of<'a>(name: &str, value: &'a str) -> &'a str {
 mod tests {
     use super::*;
 
-    fn with(options: &[(&str, &str)]) -> Result<(), Refused> {
+    fn with(options: &[(&str, &str)]) -> Result<(), NotSet> {
         let folder = tempfile::tempdir().unwrap();
         let connection = Connection::open(folder.path().join("db")).unwrap();
         let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -165,7 +179,8 @@ mod tests {
             ("shrink_memory", "1"),
             ("cache_size", ""),
         ] {
-            assert_eq!(with(&[(name, value)]).unwrap_err().option, name);
+            let error = with(&[(name, value)]).unwrap_err();
+            assert!(matches!(&error, NotSet::Refused(refused) if refused.option == name), "{error}");
         }
     }
 }

@@ -57,7 +57,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// # Errors
 /// What kept it from starting or from writing the log back; meant for the server's log.
 pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
-    run(args).inspect_err(|error| note_failure(error.as_ref()))
+    run(args).inspect_err(|error| note_failure(error.as_ref(), &args.data))
 }
 
 fn run(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
@@ -205,7 +205,7 @@ fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> io::Re
     let serve = move || {
         if let Err(error) = shared.serve(number, &mut stream) {
             note(format_args!("connection {number}: {error}"));
-            note_failure(error.as_ref());
+            note_failure(error.as_ref(), shared.database.path.parent().unwrap_or(&shared.database.path));
         }
         stream.shutdown();
         shared.clients().remove(&number);
@@ -216,8 +216,8 @@ fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> io::Re
 }
 
 /// A line for the process that started this one, where it can do something about the error.
-fn note_failure(error: &(dyn Error + 'static)) {
-    if let Some(failure) = Failure::of(error) {
+fn note_failure(error: &(dyn Error + 'static), data: &Path) {
+    if let Some(failure) = Failure::of(error, data) {
         note(format_args!("{}", failure.line()));
     }
 }

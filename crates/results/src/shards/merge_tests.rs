@@ -3,7 +3,8 @@
 use super::merge;
 use crate::captures::FOLDED;
 use crate::error::{DirectoryError, ReadError};
-use crate::schema::{Outcome, Plan, PlannedCondition, PlannedTrial, SCHEMA, TrialRecord};
+use crate::limits::MOST_RECORDS;
+use crate::schema::{Environment, Outcome, Plan, PlannedCondition, PlannedTrial, RanOn, SCHEMA, TrialRecord};
 use crate::store::{append_trial, pretty, write_plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -63,6 +64,35 @@ fn records_of_a_newer_schema_are_refused() {
 }
 
 #[test]
+fn the_name_of_a_machine_makes_no_file_outside_of_the_merged_results() {
+    let (folder, at) = scratch();
+    let environment = Environment {
+        schema: SCHEMA,
+        tare_version: String::new(),
+        command: String::new(),
+        kernel: String::new(),
+        cpu_model: String::new(),
+        hypervisor: None,
+        os: String::new(),
+        settings: BTreeMap::new(),
+        machine: tare_topology::Machine::synthetic("core:1 pu:1").unwrap(),
+    };
+    for (number, host) in ["good-1.host", "../../evil", "..", "a/b", "x\n::error::y", ""].into_iter().enumerate() {
+        let one = part(at(&format!("one-{number}")), &plan(&[0]), &[]);
+        let place = Folder::open(&one, Trust::Anyone).unwrap().unwrap();
+        let ran_on = Some(RanOn { host: host.to_owned(), boot_id: None });
+        let record = TrialRecord::new(&planned(0), 1, BTreeMap::new(), crate::now());
+        append_trial(&place, &TrialRecord { outcome: Outcome::Ok, ran_on, ..record }).unwrap();
+        place.write("environment.json", pretty(&environment).as_bytes()).unwrap();
+        let out = at(&format!("out-{number}"));
+        assert_eq!(merged(&[&one], &out).unwrap(), 1, "{host:?}");
+        let environments = std::fs::read_dir(out.join("environments")).unwrap().count();
+        assert_eq!(environments, usize::from(number == 0), "{host:?}");
+    }
+    assert!(!folder.path().join("evil.json").exists());
+}
+
+#[test]
 fn results_merged_from_private_results_are_private() {
     use std::fs::{Permissions, create_dir, metadata, set_permissions};
     use std::os::unix::fs::PermissionsExt;
@@ -117,6 +147,37 @@ fn a_plan_of_another_study_or_schedule_is_refused() {
     let error = merged(&[&cut], &at("out")).unwrap_err();
     assert!(matches!(error, DirectoryError::Read(ReadError::OtherStudy { .. })), "{error}");
     assert!(!at("out").exists());
+}
+
+#[test]
+fn records_beyond_the_schedule_displace_no_block_and_have_a_limit() {
+    let (_folder, at) = scratch();
+    let (one, two) = (part(at("one"), &plan(&[0, 1]), &[0, 1]), part(at("two"), &plan(&[0, 1]), &[]));
+    let line = |trial: usize| {
+        let record = TrialRecord::new(&PlannedTrial { block: 0, ..planned(trial) }, 1, BTreeMap::new(), crate::now());
+        TrialRecord { outcome: Outcome::Ok, ..record }
+    };
+    let place = Folder::open_or_create(&two, Trust::Anyone).unwrap();
+    (7..10).for_each(|trial| append_trial(&place, &line(trial)).unwrap());
+    assert_eq!(merged(&[&one, &two], &at("out")).unwrap(), 2);
+    // A part, and all parts together, may have as many records as can be read back.
+    let many = |trial: &dyn Fn(usize) -> usize, records: usize| {
+        let line = |number| {
+            let trial = trial(number);
+            format!("{{\"schema\":{SCHEMA},\"trial\":{trial},\"attempt\":1,\"block\":9,\"outcome\":\"ok\"}}\n")
+        };
+        (0..records).map(line).collect::<String>()
+    };
+    for (first, second) in [
+        (many(&|_| 7, MOST_RECORDS + 1), String::new()),
+        (many(&|number| number, MOST_RECORDS / 2 + 1), many(&|number| number, MOST_RECORDS / 2)),
+    ] {
+        std::fs::write(one.join("trials.jsonl"), first).unwrap();
+        std::fs::write(two.join("trials.jsonl"), second).unwrap();
+        let error = merged(&[&one, &two], &at("more")).unwrap_err();
+        assert!(matches!(error, DirectoryError::Read(ReadError::TooMany { what: "records", .. })), "{error}");
+    }
+    assert!(!at("more").exists());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Sharded;
 use crate::error::ReadError;
-use crate::limits::LONGEST_LINE;
+use crate::limits::{LONGEST_LINE, MOST_RECORDS};
 use crate::lines;
 use crate::place::Place;
 use crate::schema::{Outcome, Plan, PlannedTrial, RanOn, SCHEMA};
@@ -80,7 +80,7 @@ pub(super) fn of(sharded: &Sharded) -> Result<Parts, ReadError> {
 }
 
 fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadError> {
-    let mut parts = Vec::new();
+    let (mut parts, mut records) = (Vec::new(), 0);
     let mut toml = cut.map(|cut| study_text(cut.folder())).transpose()?;
     // A study cut into shards has its whole schedule; other parts make up the schedule together.
     let (is_whole, mut all) = (cut.is_some(), cut.map(|cut| cut.plan().clone()));
@@ -95,7 +95,11 @@ fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadErro
         }
         let known: BTreeSet<usize> = all.trials.iter().map(|trial| trial.trial).collect();
         all.trials.extend(plan.trials.into_iter().filter(|trial| !known.contains(&trial.trial)));
-        if let Some(part) = read_heads(place)? {
+        if let Some(part) = read_heads(place, all)? {
+            records += part.records.len();
+            if records > MOST_RECORDS {
+                return Err(too_many(part.place.path()));
+            }
             parts.push(part);
         }
     }
@@ -141,7 +145,7 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
     let wanted = sharded.plan().blocks();
     let mut done = BTreeSet::new();
     for place in of_shard(sharded, index)? {
-        let good = read_heads(place)?.map(|part| part.good).unwrap_or_default();
+        let good = read_heads(place, sharded.plan())?.map(|part| part.good).unwrap_or_default();
         done.extend(
             good.iter()
                 .filter(|(block, good)| wanted.get(block).map(Vec::len) == Some(good.len()))
@@ -151,18 +155,20 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
     Ok(done)
 }
 
-/// None if nothing was recorded.
-fn read_heads(place: Place) -> Result<Option<Part>, ReadError> {
+/// None if nothing was recorded. Records of trials that the schedule does not have do not make a part the owner of a
+/// block.
+fn read_heads(place: Place, schedule: &Plan) -> Result<Option<Part>, ReadError> {
     let folder = place.folder()?;
+    let planned: BTreeSet<(usize, usize)> = schedule.trials.iter().map(|trial| (trial.trial, trial.block)).collect();
     let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
     each_record(&folder, |head, _| {
         if let Some(ran_on) = &head.ran_on
             && part.host.is_empty()
         {
-            part.host = ran_on.host.clone();
+            part.host = tare_text::shown_name(&ran_on.host).into_owned();
         }
         part.records.insert((head.trial, head.attempt));
-        if head.outcome == Outcome::Ok {
+        if head.outcome == Outcome::Ok && planned.contains(&(head.trial, head.block)) {
             part.good.entry(head.block).or_default().insert(head.trial);
         }
         Ok(())
@@ -175,6 +181,7 @@ pub(super) fn each_record(
     folder: &Folder,
     mut each: impl FnMut(&Head, &[u8]) -> Result<(), std::io::Error>,
 ) -> Result<(), ReadError> {
+    let mut records = 0;
     for (name, open) in lines::opened(folder)? {
         let path = folder.path().join(name);
         let failed = |source| ReadError::Io { path: path.clone(), source };
@@ -190,12 +197,20 @@ pub(super) fn each_record(
                 if head.schema > SCHEMA {
                     return Err(ReadError::NewerSchema { path, found: head.schema, known: SCHEMA });
                 }
+                records += 1;
+                if records > MOST_RECORDS {
+                    return Err(too_many(path));
+                }
                 each(&head, &line).map_err(failed)?;
             }
             line.clear();
         }
     }
     Ok(())
+}
+
+fn too_many(path: PathBuf) -> ReadError {
+    ReadError::TooMany { path, what: "records", limit: MOST_RECORDS }
 }
 
 /// The lines of a part's records, for the blocks that are taken from it.

@@ -2,6 +2,7 @@
 
 use super::Sharded;
 use super::parts::{self, Parts};
+use crate::append::Writer;
 use crate::captures;
 use crate::directory::{self, ENVIRONMENT, MOST_ENVIRONMENTS};
 use crate::error::ReadError;
@@ -70,7 +71,9 @@ pub fn aside_words(aside: usize) -> Option<String> {
 pub(super) fn machines_of(found: &Parts) -> Result<BTreeMap<String, Environment>, ReadError> {
     let (mut machines, mut left) = (BTreeMap::new(), MOST_ENVIRONMENTS);
     for part in &found.parts {
-        if !machines.contains_key(&part.host)
+        // The name of the machine becomes the name of a file.
+        if Writer::new(&part.host).is_ok()
+            && !machines.contains_key(&part.host)
             && let Some(environment) = directory::environment(&part.place.folder()?, ENVIRONMENT, &mut left)?
         {
             machines.insert(part.host.clone(), environment);

@@ -66,7 +66,7 @@ pub struct Begin {
     /// Every key of the condition with its value.
     pub settings: BTreeMap<String, Value>,
     /// CPUs of each client thread there, or of all of them if they share a set.
-    pub cpus: Vec<Vec<usize>>,
+    pub cpus: Vec<Vec<u32>>,
     pub target: Target,
     pub counts: TrialSize,
     pub seed: u64,

@@ -1,8 +1,10 @@
 //! A comparison in GitHub Actions: annotations and the step's summary; for other CI systems, Markdown as a file.
 
 use super::{Exit, Problem, output};
+use rustix::fs::OFlags;
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
 use tare_findings::compare::{Gate, Losses};
@@ -43,7 +45,9 @@ pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem
     Ok(())
 }
 
-/// The user who runs the step chooses the file, so it is opened without further checks.
+/// The user who runs the step chooses the file, so it is opened without further checks; a pipe without a reader is not
+/// waited for.
 fn append(path: &Path, text: &str) -> std::io::Result<()> {
-    OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
+    let at_once = OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().create(true).append(true).custom_flags(at_once).open(path)?.write_all(text.as_bytes())
 }

@@ -12,6 +12,7 @@ use tare_drive::sut::{Partner, SideThreads, SubjectWatch, Surroundings, SutError
 use tare_drive::workload::{Driven, Host, LoadContext, LoadError, Progress, ServerAt, TrialSize};
 use tare_engine::{ConnectTarget, Engine, Spinning, engine_by_name};
 use tare_noise::MemoryConfines;
+use tare_results::MOST_SAMPLES;
 use tare_study::hosts::message::{Ask, Begin, Failed, FromClient, Hello, LANGUAGE};
 use tare_study::hosts::remote::{LOOK_EVERY, unix_ns};
 use tare_study::hosts::{Link, LinkEnd, TunnelWriter};
@@ -90,12 +91,15 @@ impl Clients {
         if begin.settings.contains_key(FILE) {
             return Err(failed(format!("the other host named a local file, {FILE}: it was not read")));
         }
+        if begin.counts.samples > MOST_SAMPLES {
+            return Err(failed(format!("{} samples: at most {MOST_SAMPLES} are measured", begin.counts.samples)));
+        }
         let mut settings = from_values(&begin.settings).map_err(failed)?;
         // The other host must not start programs here: only loads whose clients are in this process are accepted.
         settings.workload.load.load().clients_elsewhere().map_err(failed)?;
         // Settings with CPUs refer to the CPUs of the server's host.
         settings.machine.retain(|level| level.cpus().is_none());
-        let cpus = begin.cpus.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());
+        let cpus = begin.cpus.into_iter().map(|cpus| cpus.into_iter().collect());
         let placement = ResolvedPlacement {
             client: cpus.collect(),
             server: Vec::new(),

@@ -65,7 +65,7 @@ impl Clients {
         let Some(target) = Target::of(job.server.target()) else {
             return Err(LoadError::Generator("clients on another host need a server that listens for TCP".into()));
         };
-        let cpus = job.cpus.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect();
+        let cpus = job.cpus.iter().map(|set| set.iter().collect()).collect();
         let begin = Begin {
             settings: to_values(job.settings),
             cpus,

@@ -35,6 +35,31 @@ fn a_trial_that_finds_the_disk_full_uses_up_no_attempt() {
 }
 
 #[test]
+fn a_cache_disk_that_becomes_full_at_any_step_of_preparing_data_is_named() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    // From no room for an empty database on: the server's start, the fill and its shutdown fail in turn.
+    let script = r#"set -eu
+        mkdir small
+        for size in $(seq 8 4 200); do
+            mount -t tmpfs -o size=${size}k none small || exit 77
+            code=0; TARE_CACHE_DIR=$PWD/small/cache "$0" run "$1" --out results-$size $2 2>err || code=$?
+            umount small
+            [ $code != 0 ] || break
+            cat err >&2; test $code = 3
+            grep -Eq 'no space left on the file system of .*small/cache' err
+            grep -Eq 'do now: free disk space|--resume' err
+        done
+        test $code = 0; test $size -gt 60"#;
+    let script = script.replace("$2", "--set workload.rows=10 --set sampling.trials=1");
+    let output = world.behind(&["unshare", "-rm", "sh", "-c", &script], &[&study]).output().expect("unshare");
+    let err = text(&output.stderr);
+    assert_ne!(output.status.code(), Some(77), "no mount in a user name space of our own: {err}");
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    world.assert_clean();
+}
+
+#[test]
 fn too_little_disk_space_for_the_results_is_reported_before_the_start() {
     let world = World::new();
     let study = world.study(STUDY);

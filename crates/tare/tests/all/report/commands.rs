@@ -5,6 +5,7 @@ use crate::support::{World, one_line};
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tare_results::schema::SCHEMA;
 
 pub fn tare(arguments: &[&str]) -> (i32, String, String) {
@@ -341,6 +342,7 @@ fn a_failed_gate_annotates_a_github_step_and_writes_its_summary() {
         let mut command = Command::cargo_bin("tare").unwrap();
         command.args(["compare", path(a), path(b), "--fail-if-slower", "5", "--json"]);
         let command = command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", &summary);
+        command.timeout(Duration::from_secs(60));
         let output = command.output().unwrap();
         (
             output.status.code().unwrap(),
@@ -361,6 +363,10 @@ fn a_failed_gate_annotates_a_github_step_and_writes_its_summary() {
     let (code, _, err) = gate(&slow, &fast);
     assert!(code == 0 && !err.contains("::"), "{err}");
     assert!(fs::read_to_string(&summary).unwrap().contains("gate passed"), "a second comparison is appended");
+    fs::remove_file(&summary).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &summary, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    let (code, _, err) = gate(&slow, &fast);
+    assert!(code == 0 && err.contains("note: the step's summary cannot be written"), "no reader is waited for: {err}");
     let file = dir.path().join("elsewhere.md");
     assert_eq!(tare(&["compare", path(&fast), path(&slow), "--markdown", path(&file)]).0, 0);
     assert!(fs::read_to_string(file).unwrap().starts_with("### tare: comparison"));

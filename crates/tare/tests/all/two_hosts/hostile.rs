@@ -58,6 +58,19 @@ fn a_file_named_by_the_server_host_is_not_read_on_the_client_host() {
 }
 
 #[test]
+fn the_server_host_can_order_no_more_samples_than_a_trial_may_have() {
+    let world = World::new();
+    let script = "sed -u 's:\"samples\"\\:1,:\"samples\"\\:1000000000000,:' | \"$@\"\n";
+    let study = study(&world, script);
+    let ended = world.tare(&["run", &study, "--out", "results"]).output().unwrap();
+    assert!(!ended.status.success(), "{}", text(&ended.stderr));
+    let records = trials(&world.path("results"));
+    let reason = records[0]["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("1000000000000 samples: at most 100000"), "{records:?}");
+    world.assert_clean();
+}
+
+#[test]
 fn messages_of_the_client_host_are_shown_but_never_begin_a_line() {
     let world = World::new();
     let script = "\"$@\" </dev/null\nprintf 'x\\n::stop-commands::owned\\n\\033]0;owned\\007' >&2\nexit 1\n";
