@@ -31,7 +31,7 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let largest = changed.max_by(by_size).or_else(hidden);
     let of = largest.unwrap_or(first);
     let what = match of.verdict {
-        Verdict::Inconclusive if is_hidden(of) => "Undecided, because trials were disturbed".to_owned(),
+        Verdict::Inconclusive if is_hidden(of) => "Undecided".to_owned(),
         Verdict::Faster | Verdict::Slower => format!("B is {} than A", word(of.verdict)),
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
             format!("A and B are equivalent within {}", percent(min_effect))
@@ -44,7 +44,8 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
         let interval = told(of.ci).map_or("no interval".to_owned(), interval_of_change);
         format!(": {} {} ({interval})", phrase(&of.name), change(ratio - 1.0))
     });
-    Some(format!("{what}{at}{}.", figures.unwrap_or_default()))
+    let why = if is_hidden(of) { ", because trials were disturbed" } else { "" };
+    Some(format!("{what}{at}{why}{}.", figures.unwrap_or_default()))
 }
 
 /// Whether a metric differs with its disturbed trials, which decide it.

@@ -157,7 +157,6 @@ fn a_slowdown_decided_by_disturbed_trials_is_inconclusive() {
     let (a, b) = (side("placement=same-pu"), side("placement=other-node"));
     let (_, out, _) = tare(&["compare", &a, &b, "--fail-if-slower", "408", "--metric", "tps"]);
     let (out, advice) = (one_line(&out), ["in one study", "in one session"]);
-    assert!(out.starts_with("Undecided, because trials were disturbed: throughput "), "{out}");
     assert!(out.contains("gate inconclusive") && out.contains("quieter machine"), "{out}");
     assert!(!advice.iter().any(|advice| out.contains(advice)), "{out}");
     // A few disturbed trials that change nothing keep the verdict, and are mentioned.
