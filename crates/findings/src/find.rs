@@ -41,13 +41,13 @@ pub struct Candidate {
     pub disturbed: usize,
     /// Whether it was disturbed alone more often than the leader was alone, so that nothing is claimed against it.
     pub disturbed_alone: bool,
-    /// Geometric mean of the metric over its trials, in the metric's unit.
+    /// Geometric mean of the metric over its undisturbed trials, or over all if there are none, in the metric's unit.
     pub value: Option<f64>,
     /// Candidate / leader, over the blocks in which neither of the two was disturbed alone. If there are none, over
     /// all blocks that both have, without an interval. None for the leader itself.
     #[serde(flatten, serialize_with = "ends::ratio")]
     pub ratio: Option<Estimate>,
-    /// Geometric mean of the 99th percentile of latency over its trials, milliseconds.
+    /// As `value`, of the 99th percentile of latency, milliseconds.
     #[serde(rename = "latency_ms_p99")]
     pub p99_ms: Option<f64>,
 }

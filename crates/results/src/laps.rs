@@ -124,9 +124,12 @@ impl Laps {
         race.budget_s.filter(|budget_s| self.elapsed_s + next_s > *budget_s).map(|_| RaceStop::Budget)
     }
 
-    /// Geometric mean of a candidate's values, in the metric's unit; none without a value.
+    /// Geometric mean of a candidate's undisturbed values, or of all if there are none, in the metric's unit; none
+    /// without a value.
     pub fn mean_of(&self, candidate: usize) -> Option<f64> {
-        let values: Vec<f64> = self.blocks.iter().filter_map(|block| block[candidate]).collect();
+        let all = || self.blocks.iter().zip(&self.marked).map(|(block, marked)| (block[candidate], marked[candidate]));
+        let clean: Vec<f64> = all().filter(|(_, marked)| !marked).filter_map(|(value, _)| value).collect();
+        let values = if clean.is_empty() { all().filter_map(|(value, _)| value).collect() } else { clean };
         tare_stats::descriptive::mean(&values).map(|mean| (self.sign() * mean).exp())
     }
 

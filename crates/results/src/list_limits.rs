@@ -211,7 +211,7 @@ impl Limited for Plan {
 
 impl Limited for PlannedCondition {
     fn check(&self) -> Checked {
-        let Self { name: _, levels, realizable: _, reason: _, placement, settings } = self;
+        let Self { name: _, levels, realizable: _, reason: _, unknown_option: _, placement, settings } = self;
         each([("levels", levels.len(), MOST_NAMES), ("settings", settings.len(), MOST_NAMES)])?;
         let Some(placement) = placement else { return Ok(()) };
         let threads = [("placement.client", &placement.client), ("placement.server", &placement.server)];

@@ -89,13 +89,18 @@ fn a_pair_with_a_disturbed_trial_counts_and_is_marked() {
 #[test]
 fn a_disturbed_trial_counts_in_a_race_and_is_counted() {
     let plan = plan(2);
-    let mut records: Vec<TrialRecord> = (0..4).map(|trial| record(&plan, trial, 100.0)).collect();
+    let values = [100.0, 60.0, 100.0, 90.0];
+    let mut records: Vec<TrialRecord> = (0..4).map(|trial| record(&plan, trial, values[trial])).collect();
     records[1].reason = Some("another process".into());
     records[2].outcome = Outcome::Failed;
     let race = Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1);
     let laps = crate::laps::Laps::of(&plan, &race, &records, None);
     assert_eq!((laps.trials, laps.without_value, laps.disturbed), (4, 1, 1));
     assert_eq!(laps.marked, [[false, true], [false, false]]);
+    assert_eq!(laps.mean_of(1).map(f64::round), Some(60.0), "it has no other value");
+    records[2].outcome = Outcome::Ok;
+    let laps = crate::laps::Laps::of(&plan, &race, &records, None);
+    assert_eq!(laps.mean_of(1).map(f64::round), Some(100.0), "of the undisturbed trial alone");
 }
 
 #[test]

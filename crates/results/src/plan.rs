@@ -19,6 +19,9 @@ pub struct PlannedCondition {
     /// False if this machine cannot run the condition.
     pub realizable: bool,
     pub reason: Option<String>,
+    /// Whether the reason is an option that the server does not know: a mistake in the study, not in the machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown_option: bool,
     /// The CPUs of each thread; none if neither side is bound.
     pub placement: Option<PlannedPlacement>,
     /// Every key of a study with its value in this condition, by `section.key`: the settings of its trials. Empty in

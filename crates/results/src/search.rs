@@ -52,6 +52,16 @@ impl SearchRecord {
         Some(highest).filter(|highest| self.found_tps.is_some_and(|found| *highest > ABOVE * found))
     }
 
+    /// The limit of the objective, milliseconds.
+    pub fn limit_ms(&self) -> Option<f64> {
+        self.objective.split_once("<=")?.1.trim().parse().ok()
+    }
+
+    /// Whether the figure of a step is within the limit and the objective is not met: a queue grew.
+    pub fn fell_behind(&self, step: &StepRecord) -> bool {
+        !step.met && step.value.zip(self.limit_ms()).is_some_and(|(value, limit)| value <= limit)
+    }
+
     pub fn found_step(&self) -> Option<&StepRecord> {
         let found = self.found_tps?;
         self.steps.iter().rfind(|step| step.met && step.asked_tps == found)

@@ -82,11 +82,17 @@ pub fn place_for_agent() -> Result<Option<File>, StateError> {
 /// When the state directory does not belong to this user, or cannot be written.
 pub fn remember_results(path: &Path) -> Result<(), StateError> {
     let folder = PrivateFolder::open_or_create(&directory()?, Access::Closed)?;
-    let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
-    let path = whole.unwrap_or_else(|_| path.to_owned());
-    let line = format!("{}\n", serde_json::Value::from(path.to_string_lossy()));
+    let line = format!("{}\n", serde_json::Value::from(whole_path(path).to_string_lossy()));
     let written = folder.append(RESULTS).map(|mut file| file.write_all(line.as_bytes()))?;
     Ok(written.map_err(|source| FilesError::Io { doing: "write", path: folder.path().join(RESULTS), source })?)
+}
+
+/// The absolute path, without `..`: trials run in directories of their own. A symbolic link in its last component keeps
+/// its name, because a server finds its files by it.
+pub fn whole_path(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = whole.parent().and_then(|folder| folder.canonicalize().ok());
+    folder.zip(whole.file_name()).map_or(whole.clone(), |(folder, name)| folder.join(name))
 }
 
 /// All readable results directories, in the default directory and wherever else they were made; the oldest first.

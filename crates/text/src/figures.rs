@@ -22,21 +22,27 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// A duration in seconds as text: `45 s`, `12 min`, `3 h 20 min`.
-pub fn duration(seconds: f64) -> String {
-    in_minutes(seconds, 30)
+/// The verb for a number of things: `1 trial was`, `2 of 5 trials were`.
+pub fn was(number: usize) -> &'static str {
+    if number == 1 { "was" } else { "were" }
 }
 
-/// As [`duration`], for an upper bound: minutes are rounded up below two hours.
+/// A duration in seconds as text: `45 s`, `12 min`, `3 h 20 min`.
+pub fn duration(seconds: f64) -> String {
+    in_minutes(seconds.round(), 30)
+}
+
+/// As [`duration`], rounded up, for an upper bound.
 pub fn duration_at_most(seconds: f64) -> String {
-    in_minutes(seconds, 59)
+    in_minutes(seconds.ceil(), 59)
 }
 
 fn in_minutes(seconds: f64, up: u64) -> String {
-    match seconds.round().max(0.0) as u64 {
-        s @ 0..=119 => format!("{s} s"),
-        s @ 120..=7199 => format!("{} min", (s + up) / 60),
-        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
+    let seconds = seconds.max(0.0) as u64;
+    match seconds.saturating_add(up) / 60 {
+        _ if seconds < 120 => format!("{seconds} s"),
+        minutes @ 0..120 => format!("{minutes} min"),
+        minutes => format!("{} h {} min", minutes / 60, minutes % 60),
     }
 }
 
@@ -53,6 +59,17 @@ pub fn quoted(word: &str) -> String {
 mod tests {
 
     use super::*;
+
+    #[test]
+    fn an_upper_bound_is_not_below_the_duration() {
+        let at_most = [0.0, 47.2, 119.5, 7199.0, 7201.0, 7260.0].map(duration_at_most);
+        assert_eq!(at_most, ["0 s", "48 s", "2 min", "2 h 0 min", "2 h 1 min", "2 h 1 min"]);
+        assert_eq!(
+            [47.2, 119.6, 149.0, 7229.0, 7231.0].map(duration),
+            ["47 s", "2 min", "2 min", "2 h 0 min", "2 h 1 min"]
+        );
+        assert!(duration(f64::INFINITY).contains(" h ") && duration(f64::NAN) == "0 s");
+    }
 
     #[test]
     fn a_percentage_too_long_to_read_is_a_power_of_ten() {

@@ -13,7 +13,7 @@ mod shown;
 mod unknown_word;
 mod value;
 
-pub use figures::{count, duration, duration_at_most, percent, quoted};
+pub use figures::{count, duration, duration_at_most, percent, quoted, was};
 
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use names::{apart, ending};

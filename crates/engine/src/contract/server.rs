@@ -38,7 +38,7 @@ pub struct StartRequest {
     /// The server program; if none, the engine looks for its usual names.
     pub binary: Option<PathBuf>,
     pub data: DataDirectory,
-    /// Created with mode 0700 and removed after stop; holds the socket and the pid file. Must be absent or empty.
+    /// Created with mode 0700 and removed after stop; holds the socket and the pid file. Must not exist.
     pub run_directory: PathBuf,
     pub log: LogFile,
     /// Where the server is registered while it runs, for [`crate::reap_leftovers`].

@@ -6,7 +6,7 @@ use rustix::fs::{Advice, fadvise};
 use std::fs::{self, DirBuilder, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use tare_files::{Access, FilesError, PrivateFolder};
 
@@ -32,14 +32,10 @@ pub(crate) struct PrivateDirectory {
 }
 
 impl PrivateDirectory {
-    /// Creates it with mode 0700 in a place where no other user can replace it, because it is used by its name. An
-    /// existing directory is accepted if it is empty, private and owned by this user.
+    /// Creates it with mode 0700 in a place where no other user can replace it, because it is used by its name.
     pub(crate) fn create(path: &Path) -> Result<Self, EngineError> {
-        match DirBuilder::new().mode(0o700).create(path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => check_private(path)?,
-            Err(error) => return Err(EngineError::io("create the directory", path, error)),
-        }
+        let created = DirBuilder::new().mode(0o700).create(path);
+        created.map_err(|source| EngineError::io("create the directory", path, source))?;
         let path = fs::canonicalize(path).map_err(|source| EngineError::io("resolve", path, source))?;
         let made = Self { path };
         PrivateFolder::open(made.path(), Access::Closed).map_err(not_private)?;
@@ -55,25 +51,6 @@ impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
     }
-}
-
-fn check_private(path: &Path) -> Result<(), EngineError> {
-    let fail = |reason: &str| Err(EngineError::Directory { path: path.to_owned(), reason: reason.to_owned() });
-    let found = fs::symlink_metadata(path).map_err(|source| EngineError::io("access", path, source))?;
-    if !found.is_dir() {
-        return fail("is not a directory; a run directory must be absent or an empty private directory");
-    }
-    if found.uid() != rustix::process::geteuid().as_raw() || found.permissions().mode() & 0o077 != 0 {
-        return fail(
-            "is accessible to other users; a run directory needs mode 0700 and must belong to the user who \
-            runs tare",
-        );
-    }
-    let mut entries = fs::read_dir(path).map_err(|source| EngineError::io("list", path, source))?;
-    if entries.next().is_some() {
-        return fail("is not empty; a run directory must be absent or an empty private directory");
-    }
-    Ok(())
 }
 
 /// The data directory of a running server; a private copy is removed when dropped.
@@ -218,27 +195,18 @@ pub(crate) fn leave_page_cache(directory: &Path) -> Result<(), EngineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_run_directory_is_private_and_goes_with_its_contents() {
+    fn a_run_directory_is_new_and_private_and_goes_with_its_contents() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         let run = PrivateDirectory::create(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
         fs::write(path.join("file"), "x").unwrap();
-        assert!(PrivateDirectory::create(&path).unwrap_err().to_string().contains("not empty"));
+        assert!(PrivateDirectory::create(&path).is_err() && path.join("file").exists());
         drop(run);
         assert!(!path.exists());
-    }
-
-    #[test]
-    fn a_directory_that_others_can_enter_is_refused_and_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("open");
-        fs::create_dir(&path).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(PrivateDirectory::create(&path).unwrap_err().to_string().contains("0700"));
-        assert!(path.exists());
     }
 
     #[test]

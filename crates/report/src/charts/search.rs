@@ -17,9 +17,10 @@ const HEIGHT: f64 = BOTTOM + 40.0;
 const NAMED: f64 = 400.0;
 const RADIUS: f64 = 5.0;
 
-pub fn verdict(step: &StepRecord) -> String {
+pub fn verdict(search: &SearchRecord, step: &StepRecord) -> String {
     let words = match (step.met, step.limit) {
         (true, _) => "met".to_owned(),
+        (false, Some(Limit::Server)) if search.fell_behind(step) => "not met, a queue grew".to_owned(),
         (false, Some(Limit::Client(why))) => format!("not met, the client's limit: {why}"),
         (false, _) => "not met".to_owned(),
     };
@@ -29,8 +30,8 @@ pub fn verdict(step: &StepRecord) -> String {
 /// Draws a search; `name` identifies the search and its trial.
 pub fn draw(name: &str, search: &SearchRecord) -> Markup {
     // In the notation of the study: a metric, <= and milliseconds.
-    let (metric, limit) = search.objective.split_once("<=").unwrap_or((&search.objective, ""));
-    let limit: Option<f64> = limit.trim().parse().ok();
+    let metric = search.objective.split("<=").next().unwrap_or_default();
+    let limit = search.limit_ms();
     let values = search.steps.iter().filter_map(|step| step.value).chain(limit);
     let y = Axis::spanning(values, "ms", BOTTOM, TOP);
     let x = Axis::spanning(search.steps.iter().map(|step| step.asked_tps), "1/s", LEFT, RIGHT);
@@ -44,7 +45,7 @@ pub fn draw(name: &str, search: &SearchRecord) -> Markup {
             text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label(metric.trim())) }
             text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { (x.label("rate requested")) }
             (bounds(search, limit, &x, &y))
-            @for (place, step) in search.steps.iter().enumerate() { (mark(place, step, &x, &y)) }
+            @for (place, step) in search.steps.iter().enumerate() { (mark(search, place, step, &x, &y)) }
         }
     }
 }
@@ -79,7 +80,7 @@ fn bounds(search: &SearchRecord, limit: Option<f64>, x: &Axis, y: &Axis) -> Mark
 }
 
 /// A step; empty if nothing was due in it.
-fn mark(place: usize, step: &StepRecord, x: &Axis, y: &Axis) -> Markup {
+fn mark(search: &SearchRecord, place: usize, step: &StepRecord, x: &Axis, y: &Axis) -> Markup {
     let Some(value) = step.value else { return html! {} };
     let (at, high) = (x.at(step.asked_tps), y.at(value));
     let words = format!(
@@ -88,7 +89,7 @@ fn mark(place: usize, step: &StepRecord, x: &Axis, y: &Axis) -> Markup {
         figure(step.asked_tps, "1/s"),
         figure(step.done_tps, "1/s"),
         figure(value, "ms"),
-        verdict(step)
+        verdict(search, step)
     );
     let of_client = matches!(step.limit, Some(Limit::Client(_)));
     html! {
@@ -136,6 +137,7 @@ mod tests {
                 step(1000.0, Some(2.0), None),
                 step(2000.0, Some(400.0), Some(Limit::Server)),
                 step(1500.0, Some(9.0), Some(client)),
+                step(1900.0, Some(4.0), Some(Limit::Server)),
                 step(0.0, None, Some(Limit::Server)),
             ],
         };
@@ -143,11 +145,12 @@ mod tests {
         let count = |what: &str| drawn.matches(what).count();
         assert_eq!(
             (count("class=\"trial m0\""), count("class=\"trial m7\""), count("class=\"trial m1\"")),
-            (1, 1, 1),
+            (1, 1, 2),
             "{drawn}"
         );
         assert!(drawn.contains("found 1.00 k/s") && drawn.contains("(logarithmic axis)"), "{drawn}");
         assert!(drawn.contains("not met, the client&#39;s limit") || drawn.contains("not met, the client's limit"));
+        assert_eq!(count("not met, a queue grew"), 1, "within the limit, but far behind the rate: {drawn}");
         // The middle of the axis from 0 to 2000.
         let middle = px((LEFT + RIGHT) / 2.0);
         assert!(drawn.contains(&format!("line class=\"none\" x1=\"{middle}\" x2=\"{middle}\"")), "{drawn}");

@@ -3,6 +3,7 @@
 use super::given::Page;
 use super::scroll::scroll;
 use crate::charts::search::{self, verdict};
+use crate::words::searches::in_ms;
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, figure};
 use tare_results::schema::TrialRecord;
@@ -57,19 +58,19 @@ fn outcome(search: &SearchRecord) -> String {
 
 fn table(search: &SearchRecord) -> Markup {
     let largest = search.steps.iter().map(|step| step.asked_tps).fold(0.0, f64::max);
-    let (rate, ms) = (Scale::new("1/s", largest, 4), Scale::new("ms", 100.0, 5));
+    let rate = Scale::new("1/s", largest, 4);
     let metric = search.objective.split("<=").next().unwrap_or_default().trim();
     html! {
         table {
             thead { tr {
                 th scope="col" { "step" }
                 th scope="col" { "requested, " (rate.unit) } th scope="col" { "done, " (rate.unit) }
-                th scope="col" { (metric) ", " (ms.unit) } th.l scope="col" { "objective" }
+                th scope="col" { (metric) ", ms" } th.l scope="col" { "objective" }
             } }
             tbody { @for (place, step) in search.steps.iter().enumerate() { tr {
                 td { (place + 1) } td { (rate.number(step.asked_tps)) } td { (rate.number(step.done_tps)) }
-                td { (step.value.map_or("nothing due".to_owned(), |value| ms.number(value))) }
-                td.l { (verdict(step)) }
+                td { (step.value.map_or("nothing due".to_owned(), |value| in_ms(value, search.limit_ms()))) }
+                td.l { (verdict(search, step)) }
             } } }
         }
     }

@@ -49,7 +49,9 @@ fn table(found: &Find, style: Style) -> String {
     let largest = found.candidates.iter().filter_map(|candidate| candidate.value).fold(0.0, f64::max);
     let scale = Scale::new(metric::describe(metric).unit, largest, 4);
     let tail = found.candidates.iter().any(|candidate| candidate.p99_ms.is_some());
-    let mut heads = vec!["candidate", "trials", metric, "ratio", "interval"];
+    let mut heads = vec!["candidate", "trials"];
+    heads.extend((found.disturbed > 0).then_some("disturbed"));
+    heads.extend([metric, "ratio", "interval"]);
     heads.extend(tail.then_some("p99 ms"));
     heads.push("outcome");
     let mut order: Vec<&Candidate> = found.candidates.iter().collect();
@@ -57,19 +59,22 @@ fn table(found: &Find, style: Style) -> String {
     let higher = metric::describe(metric).better == metric::Better::Higher;
     order.sort_by(|a, b| if higher { ratio(b).total_cmp(&ratio(a)) } else { ratio(a).total_cmp(&ratio(b)) });
     let row = |candidate: &Candidate| {
-        let mut cells = vec![
-            plain(&candidate.name),
-            candidate.trials.to_string(),
+        let mut cells = vec![plain(&candidate.name), candidate.trials.to_string()];
+        cells.extend((found.disturbed > 0).then(|| candidate.disturbed.to_string()));
+        cells.extend([
             candidate.value.map_or("-".to_owned(), |value| scale.figure(value)),
             times(ratio(candidate)),
             between(told(candidate.ratio.and_then(|of| of.ci)), "-", times),
-        ];
+        ]);
         cells.extend(tail.then(|| candidate.p99_ms.map_or("-".to_owned(), |p99| format!("{p99:.3}"))));
         cells.push(fate(candidate, found));
         cells
     };
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
-    let blocks = if found.disturbed == 0 { "in which both ran" } else { "in which neither or both were disturbed" };
-    let head = format!("{metric}{unit}; ratio to the leader, over the blocks {blocks}");
+    let (means, blocks) = match found.disturbed {
+        0 => ("", "in which both ran"),
+        _ => (", over undisturbed trials if there are any", "in which neither or both were disturbed"),
+    };
+    let head = format!("{metric}{unit}{means}; ratio to the leader, over the blocks {blocks}");
     titled(style, &head, &lined(style, &heads, 1, order.into_iter().map(row)))
 }

@@ -5,6 +5,7 @@ use super::headline::headline;
 use serde::Serialize;
 use tare_findings::figures::count;
 use tare_findings::verdict::{Answer, Disturbed, Selected, Verdict, Without};
+use tare_text::{duration, was};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerJson {
@@ -69,17 +70,17 @@ fn not_measured(answer: &Answer) -> Vec<String> {
         cut.push(format!("{} for lack of time", count(*conditions, "condition")));
     }
     if !cut.is_empty() {
-        sentences.push(format!("Not measured, to fit {:.0} min: {}.", within.asked_s / 60.0, cut.join("; ")));
+        sentences.push(format!("Not measured, to fit {}: {}.", duration(within.asked_s), cut.join("; ")));
     } else if within.stopped > 0 {
-        let trials = count(within.stopped, "trial");
-        sentences.push(format!("{trials} were not run: the {:.0} min limit was reached.", within.asked_s / 60.0));
+        let (trials, were) = (count(within.stopped, "trial"), was(within.stopped));
+        sentences.push(format!("{trials} {were} not measured: the limit of {} was reached.", duration(within.asked_s)));
     }
     sentences
 }
 
 /// Results that include disturbed trials are stated separately from those of clean trials.
 fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Vec<String>, Vec<&'v Verdict>) {
-    let (were, them) = if disturbed.trials == 1 { ("was", "it") } else { ("were", "them") };
+    let (were, them) = (was(disturbed.trials), if disturbed.trials == 1 { "it" } else { "them" });
     let lead = format!("{} of {} {were} disturbed", disturbed.trials, count(disturbed.of, "trial"));
     let with_all = format!("With all trials, disturbed or not: {}", headline(all));
     let clean =

@@ -20,11 +20,11 @@ pub fn name(found: &Bisection, place: usize) -> String {
 }
 
 /// A probability in words; never exactly 0 or 1.
-pub fn chance(chance: f64) -> String {
-    match chance {
-        all if all > 0.999 => "over 99.9%".to_owned(),
-        none if none < 0.001 => "under 0.1%".to_owned(),
-        some => percent(some),
+fn probability(of: f64) -> String {
+    match of {
+        all if all > 0.999 => "over 99.9% probability".to_owned(),
+        none if none < 0.001 => "under 0.1% probability".to_owned(),
+        some => format!("{} probability", percent(some)),
     }
 }
 
@@ -48,17 +48,7 @@ pub fn sentence(found: &Bisection) -> String {
             let why = disturbed.map_or_else(size, |disturbed| format!(": {disturbed}"));
             format!("Undecided whether {bad} is slower than {good}, after {spent}{why}.")
         }
-        _ => {
-            let likely = found.likely();
-            let best =
-                likely.first().map_or(String::new(), |(at, of)| format!("{} ({})", name(found, *at), chance(*of)));
-            let share = percent(found.confidence);
-            let together = match likely.len() {
-                0 | 1 => String::new(),
-                several => format!("; {several} commits together have {share}"),
-            };
-            format!("Undecided after {spent}: most likely {best}{together}.")
-        }
+        _ => format!("Undecided after {spent}: {}.", most_likely(found)),
     }
 }
 
@@ -75,22 +65,24 @@ fn first_slower(found: &Bisection, cell: &Cell, spent: &str) -> String {
     };
     let step = found.step.as_ref().and_then(|step| step.slowdown);
     let size = step.map_or_else(String::new, |step| format!(", {} than the one before", slower_by(step)));
-    format!("With {} probability {which}{size}; {spent}.", chance(cell.chance))
+    format!("With {} {which}{size}; {spent}.", probability(cell.chance))
 }
 
-pub fn line(found: &Bisection, a: usize, b: usize) -> String {
+fn most_likely(found: &Bisection) -> String {
     let likely = found.likely();
-    let best = likely.first().map_or(String::new(), |(at, of)| format!("{} with {}", name(found, *at), chance(*of)));
+    let of = |(at, of): &(usize, f64)| format!("{} ({})", name(found, *at), probability(*of));
+    let best = likely.first().map_or(String::new(), of);
     let together = match likely.len() {
         0 | 1 => String::new(),
-        several => format!(", {several} commits have {}", percent(found.confidence)),
+        several => format!("; {several} commits together have {}", percent(found.confidence)),
     };
-    format!(
-        "{} against {}: {} so far; most likely {best}{together}",
-        name(found, b),
-        name(found, a),
-        count(found.pairs, "pair")
-    )
+    format!("most likely {best}{together}")
+}
+
+/// The progress after a pair of two builds.
+pub fn line(found: &Bisection, a: usize, b: usize) -> String {
+    let (a, b, pairs) = (name(found, a), name(found, b), count(found.pairs, "pair"));
+    format!("{b} against {a}: {pairs} so far; {}", most_likely(found))
 }
 
 pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
@@ -106,7 +98,7 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
         let of = found.chances.get(place - 1).copied().unwrap_or_default();
         let cannot = if found.usable.get(*place) == Some(&false) { ", cannot be measured" } else { "" };
         let label = if found.cell.is_some() { "first slower" } else { "likely" };
-        rows.push((label, format!("{} ({}{cannot})", told(found, *place), chance(of))));
+        rows.push((label, format!("{} ({}{cannot})", told(found, *place), probability(of))));
     }
     if chances && places.len() > NAMED {
         rows.push(("", format!("and {} more", places.len() - NAMED)));
@@ -184,10 +176,13 @@ mod tests {
         let found = bisection(&[0.05, 0.8, 0.1, 0.05], None);
         assert_eq!(
             sentence(&found),
-            "Undecided after 62 pairs in 62 min: most likely 222222222222 (80%); 3 commits together have 95%."
+            "Undecided after 62 pairs in 62 min: most likely 222222222222 (80% probability); 3 commits together have 95%."
         );
         let rows = rows(&found);
-        assert!(rows.contains(&("likely", "222222222222 2026-03-01T10:00:00+01:00 change 2 (80%)".into())), "{rows:?}");
+        assert!(
+            rows.contains(&("likely", "222222222222 2026-03-01T10:00:00+01:00 change 2 (80% probability)".into())),
+            "{rows:?}"
+        );
         assert!(rows.contains(&("commits", "4, 10 builds made".into())), "{rows:?}");
     }
 

@@ -8,6 +8,7 @@ use tare_findings::figures::{Scale, change, changes_of, count, list, percent};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
+use tare_text::was;
 
 /// Both sides are identical, by the SHA-1 of their server programs.
 pub fn identical(programs: &[String]) -> String {
@@ -25,9 +26,12 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let size = |metric: &MetricComparison| metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let changed = judged().filter(|metric| matches!(metric.verdict, Verdict::Faster | Verdict::Slower));
     let first = judged().next()?;
-    let largest = changed.max_by(|a, b| size(a).total_cmp(&size(b)));
+    let by_size = |a: &&MetricComparison, b: &&MetricComparison| size(a).total_cmp(&size(b));
+    let hidden = || judged().filter(|metric| is_hidden(metric)).max_by(by_size);
+    let largest = changed.max_by(by_size).or_else(hidden);
     let of = largest.unwrap_or(first);
     let what = match of.verdict {
+        Verdict::Inconclusive if is_hidden(of) => "Undecided".to_owned(),
         Verdict::Faster | Verdict::Slower => format!("B is {} than A", word(of.verdict)),
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
             format!("A and B are equivalent within {}", percent(min_effect))
@@ -40,7 +44,14 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
         let interval = told(of.ci).map_or("no interval".to_owned(), interval_of_change);
         format!(": {} {} ({interval})", phrase(&of.name), change(ratio - 1.0))
     });
-    Some(format!("{what}{at}{}.", figures.unwrap_or_default()))
+    let why = if is_hidden(of) { ", because trials were disturbed" } else { "" };
+    Some(format!("{what}{at}{why}{}.", figures.unwrap_or_default()))
+}
+
+/// Whether a metric differs with its disturbed trials, which decide it.
+fn is_hidden(metric: &MetricComparison) -> bool {
+    let differs = metric.ci.is_some_and(|ci| ci.low > 1.0 || ci.high < 1.0);
+    differs && metric.disturbed && metric.verdict == Verdict::Inconclusive
 }
 
 /// The factor that puts both sides into one study: servers that were already running are distinguished by where they
@@ -65,8 +76,9 @@ pub fn note(found: &Note) -> String {
             format!("not adjusted by the probe {}: that needs 4 trials per side, each with a reading", probe.word())
         }
         Note::Disturbed { side, condition, trials, of } => format!(
-            "{side}, {condition}: {trials} of {} disturbed and counted, as none of their attempts was clean",
-            if *of == 1 { "1 trial was".to_owned() } else { format!("{of} trials were") }
+            "{side}, {condition}: {trials} of {} {} disturbed and counted, as none of their attempts was clean",
+            count(*of, "trial"),
+            was(*trials)
         ),
         Note::NotCompared { side, condition, failed, put_aside } => {
             let counts = [(failed, "failed"), (put_aside, "disturbed and put aside")];

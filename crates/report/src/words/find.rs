@@ -4,7 +4,7 @@ use tare_findings::figures::{list, times};
 use tare_findings::find::{Candidate, Fate, Find, Knob, Open, TAIL};
 use tare_results::laps::RaceStop;
 use tare_stats::{Estimate, Interval};
-use tare_text::{count, duration, percent};
+use tare_text::{count, duration, percent, was};
 
 /// One sentence of at most 25 words, where the name of a candidate counts as one.
 pub fn sentence(find: &Find) -> String {
@@ -25,7 +25,7 @@ pub fn sentence(find: &Find) -> String {
         Some(ahead) => {
             let (left, name, alone) = (find.left().count(), &ahead.name, open_and_disturbed(find).count());
             let after = format!("Undecided after {trials} in {within}");
-            let were = if alone == 1 { "was" } else { "were" };
+            let were = was(alone);
             match find.open() {
                 Some(Open::BestOfOthers) if alone + 1 == all => {
                     format!("{after}: every candidate but {name} was disturbed more often, so there is no verdict.")

@@ -28,7 +28,7 @@ mod plans;
 mod pooled;
 pub mod proof;
 pub mod reproduce;
-mod searches;
+pub mod searches;
 mod steadiness;
 pub mod suspects;
 mod terms;

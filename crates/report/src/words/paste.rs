@@ -118,9 +118,6 @@ mod tests {
             [("engine.name", "postgresql"), ("placement.bind", "set"), ("engine.options.shared_buffers", "1GB")];
         let condition = PlannedCondition {
             name: "x".into(),
-            levels: BTreeMap::new(),
-            realizable: true,
-            reason: None,
             placement: Some(PlannedPlacement {
                 client: vec![vec![4, 5]],
                 server: vec![vec![0, 1, 2, 3]],
@@ -129,6 +126,7 @@ mod tests {
                 pool_memory: None,
             }),
             settings: settings.map(|(key, value)| (key.to_owned(), value.into())).into(),
+            ..PlannedCondition::default()
         };
         let lines: Vec<String> = paste(&condition).into_iter().flat_map(|paste| paste.lines).collect();
         let expected = [

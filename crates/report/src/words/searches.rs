@@ -32,9 +32,24 @@ fn without_end(notes: &SearchNotes) -> Option<String> {
     ))
 }
 
+/// Milliseconds with as many digits as show on which side of the limit they are.
+pub fn in_ms(value: f64, limit: Option<f64>) -> String {
+    let is_within = |value: f64| limit.is_none_or(|limit| value <= limit);
+    let mut texts = (3..=9).map(|digits| format!("{value:.digits$}"));
+    let says_so = |text: &String| text.parse().is_ok_and(|rounded| is_within(rounded) == is_within(value));
+    texts.find(says_so).unwrap_or_else(|| value.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_is_never_rounded_to_the_other_side_of_its_limit() {
+        let of = |value| in_ms(value, Some(0.0125));
+        assert_eq!([0.0125, 0.01251, 0.0119, 2.0].map(of), ["0.0125", "0.013", "0.012", "2.000"]);
+        assert_eq!(in_ms(5.0004, Some(5.0)), "5.0004");
+    }
 
     #[test]
     fn rates_of_few_transactions_and_searches_without_an_end_are_told() {

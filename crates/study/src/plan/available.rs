@@ -12,7 +12,7 @@ use tare_noise::{Availability, MemoryConfines, MemoryGroups, System};
 use tare_topology::{MemoryPolicy, Side};
 
 /// Whether a condition can run here. Without `programs`, no program that the study names is run to find out.
-pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Programs>) -> Result<(), String> {
+pub fn available(settings: &Settings, programs: Option<&Programs>) -> Result<(), String> {
     machine(settings)?;
     threads(settings)?;
     process(settings)?;
@@ -21,17 +21,17 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
     charset(settings)?;
     spin(settings)?;
     init_options(settings)?;
-    let starts_one = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
-    if let Some(programs) = programs.filter(|_| starts_one) {
+    if let Some(programs) = programs.filter(|_| starts_a_server(settings)) {
         let binary = programs.of(&settings.engine.name, settings.engine.binary.as_deref())?;
         data(settings, &binary)?;
-        if engine_varies {
-            options(settings)?;
-        }
     }
     let load = settings.workload.load.load();
     load.drives(&settings.engine.name)?;
     load.available(settings.workload.threads)
+}
+
+pub fn starts_a_server(settings: &Settings) -> bool {
+    settings.workload.load.load().needs_server() && !settings.engine.running.is_asked()
 }
 
 /// Each client needs a thread and a connection, and each connection a server thread or process, here or elsewhere.

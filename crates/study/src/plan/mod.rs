@@ -29,7 +29,7 @@
 //! | `reached` | blocks that are added until the half-width is reached |
 
 pub mod adapt;
-pub mod available;
+mod available;
 pub mod builds;
 mod cases;
 mod commands;

@@ -1,6 +1,6 @@
 //! A study on a machine: which conditions it can run, on which CPUs, and the order of trials.
 
-use super::available::available;
+use super::available::{available, options, starts_a_server};
 use super::builds::{self, Programs};
 use super::design::{self, Condition};
 use super::{commands, estimate, ladder, limits, memory_nodes, needs, option_files, pilot, pool_memory};
@@ -135,8 +135,7 @@ fn plan_condition(
     let settings = &condition.settings;
     let resolved = placement(settings, on, hosts).and_then(|placement| match place {
         Where::Here | Where::HereUntrusted => {
-            let engine_varies = ENGINE_BY.iter().any(|factor| condition.levels.contains_key(*factor));
-            available(settings, engine_varies, programs)?;
+            available(settings, programs)?;
             memory_nodes::available(settings, &placement.memory, &on.memory_nodes(), programs)?;
             Ok(placement)
         }
@@ -147,7 +146,12 @@ fn plan_condition(
         pool_memory::available(settings, memory, pool, &on.memory_nodes(), here)?;
         Ok(placement)
     });
-    let (placement, reason) = match resolved {
+    // If neither engine nor program varies, the options were checked once for the whole study.
+    let engine_varies = ENGINE_BY.iter().any(|factor| condition.levels.contains_key(*factor));
+    let asks = programs.is_some() && engine_varies && starts_a_server(settings) && resolved.is_ok();
+    let unknown = asks.then(|| options(settings).err()).flatten();
+    let unknown_option = unknown.is_some();
+    let (placement, reason) = match unknown.map_or(resolved, Err) {
         Ok(placement) => (planned_placement(&placement), None),
         Err(reason) => (None, Some(reason)),
     };
@@ -156,6 +160,7 @@ fn plan_condition(
         levels: condition.levels.clone(),
         realizable: reason.is_none(),
         reason,
+        unknown_option,
         placement,
         settings: to_values(settings),
     }

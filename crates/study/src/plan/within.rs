@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedCondition, Rungs, Within};
 use tare_stats::pooled::smallest_shown;
-use tare_text::{count, percent};
+use tare_text::{count, duration, duration_at_most, percent};
 
 /// With fewer blocks nothing is distinguishable from luck.
 const FEWEST_BLOCKS: usize = 2;
@@ -52,7 +52,7 @@ const SAMPLES_DIFFER: f64 = 0.01;
 pub enum TooShort {
     #[error(
         "the shortest useful run takes {} ({} of that for the data), but the limit is {}",
-        minutes(*least_s), minutes(*data_s), minutes(*asked_s)
+        duration_at_most(*least_s), duration_at_most(*data_s), duration(*asked_s)
     )]
     Least {
         least_s: f64,
@@ -63,10 +63,6 @@ pub enum TooShort {
     /// A cut study cannot be planned.
     #[error("{0}")]
     Plan(String),
-}
-
-fn minutes(seconds: f64) -> String {
-    format!("{:.0} min", (seconds / 60.0).ceil())
 }
 
 /// The study and its plan cut to `sampling.within_s`; unchanged if they fit, or if no time is given. `plan` makes the
@@ -355,7 +351,7 @@ fn notes(
         shown(cut, made),
         shown(whole, all)
     );
-    vec![format!("shortened to fit {}: {}", minutes(made.estimated_s), changes.join("; ")), power]
+    vec![format!("shortened to fit {}: {}", duration_at_most(made.estimated_s), changes.join("; ")), power]
 }
 
 /// The warm-ups that were limited to what is sufficient, in words, for settings that a condition here has.

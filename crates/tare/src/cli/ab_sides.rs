@@ -1,8 +1,8 @@
 //! The two sides of `tare ab`, and the study that has them as its two conditions.
 
-use super::measured::whole_path;
 use super::study_file::StudyText;
 use super::{Exit, Problem, ab_together, trust};
+use crate::state::whole_path;
 use std::path::Path;
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Pace;
@@ -13,8 +13,6 @@ use tare_study::language::decide::Decide;
 use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, SIDE, Study};
-use tare_study::language::values::from_values;
-use tare_study::plan::available;
 use tare_text::Value;
 use tare_topology::Machine;
 
@@ -188,13 +186,9 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
     if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
         let reason = missing.reason.clone().unwrap_or_default();
         let letter = missing.levels.get(SIDE).map_or("", String::as_str);
-        let settings = from_values(&missing.settings);
-        if settings.is_ok_and(|settings| available::options(&settings).is_err()) {
-            return Err(Problem::new(
-                Exit::Usage,
-                format!("side {letter} has an option that its server does not know"),
-            )
-            .at(reason));
+        if missing.unknown_option {
+            let what = format!("side {letter} has an option that its server does not know");
+            return Err(Problem::new(Exit::Usage, what).at(reason));
         }
         return Err(Problem::new(Exit::Machine, format!("side {letter} cannot be measured on this machine"))
             .at(reason)

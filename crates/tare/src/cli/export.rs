@@ -133,10 +133,19 @@ fn not_written(path: &Path, error: &io::Error) -> Problem {
 fn to_stdout(write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
     let mut out = BufWriter::new(io::stdout());
     match write(&mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+        Err(error) if !is_broken_pipe(&error) => {
             Err(Problem::new(Exit::Machine, format!("cannot write the export to standard output: {error}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// Whether the reader has closed the pipe; the CSV writer has the error within its own.
+fn is_broken_pipe(error: &io::Error) -> bool {
+    let of_csv = error.get_ref().and_then(|inner| inner.downcast_ref::<csv::Error>());
+    match of_csv.map(csv::Error::kind) {
+        Some(csv::ErrorKind::Io(error)) => error.kind() == ErrorKind::BrokenPipe,
+        _ => error.kind() == ErrorKind::BrokenPipe,
     }
 }
 

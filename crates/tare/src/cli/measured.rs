@@ -1,8 +1,9 @@
 //! Options that `tare ab`, `tare find` and `tare bisect` have in common.
 
 use super::{Exit, Problem};
+use crate::state::whole_path;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tare_drive::workload::AnyLoad;
 use tare_results::metric;
 use tare_study::language::parse::Overrides;
@@ -83,12 +84,4 @@ pub fn check_metrics<'n>(study: &Study, names: impl IntoIterator<Item = &'n Stri
             .expected("a metric such as tps, latency_ms_p99 or server_cpu_us_per_transaction")
             .advised(metric::nearest(name).map(|near| format!("did you mean `{near}`?")))),
     }
-}
-
-/// The absolute path of a program, without `..`: trials run in directories of their own. A symbolic link to the program
-/// keeps its name, because a server finds its files by it.
-pub fn whole_path(path: &Path) -> PathBuf {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let folder = whole.parent().and_then(|folder| folder.canonicalize().ok());
-    folder.zip(whole.file_name()).map_or(whole.clone(), |(folder, name)| folder.join(name))
 }

@@ -12,7 +12,7 @@ use tare_findings::find::Find;
 use tare_results::metric;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::plan::queue::Next;
-use tare_text::{count, percent};
+use tare_text::{count, percent, was};
 
 /// Columns from which a terminal has room for a progress bar next to the text.
 const ROOM_FOR_BAR: u16 = 100;
@@ -168,8 +168,13 @@ impl Listener for TerminalListener {
         }
     }
 
-    fn out_of_time(&mut self, left: usize) {
-        self.line(&format!("out of time: {left} of {} trials were not run", self.total));
+    fn out_of_time(&mut self, left: usize, of: usize, disturbed: usize) {
+        let left = (left > 0).then(|| format!("{left} of {} not measured", count(of, "trial")));
+        let counted = (disturbed > 0).then(|| {
+            format!("{} {} disturbed, not repeated, and counted as measured", count(disturbed, "trial"), was(disturbed))
+        });
+        let all: Vec<String> = left.into_iter().chain(counted).collect();
+        self.line(&format!("out of time: {}", all.join("; ")));
     }
 
     fn repeats_end(&mut self) {

@@ -61,7 +61,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                 if let Some(deadline) = &mut deadline
                     && !deadline.lasts_for(self.study, &plan, next.trial.trial)?
                 {
-                    return self.stop_in_time(&plan, &queue, listener);
+                    return self.stop_in_time(&plan, next, queue, listener);
                 }
                 listener.begin(&next, queue.done(), queue.left());
                 let other = if plan.is_together() { queue.take_with(&next) } else { None };
@@ -113,16 +113,32 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         Ok(true)
     }
 
-    /// Ends a run at its time limit: the answer is based on the measurements so far.
-    fn stop_in_time(&mut self, plan: &Plan, queue: &Queue, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
-        let mut plan = plan.clone();
-        let left = queue.left() + 1 + plan.trials_in_all() - plan.trials.len();
+    /// Ends a run at its time limit: the answer is based on the measurements so far, disturbed ones included.
+    fn stop_in_time(
+        &mut self,
+        plan: &Plan,
+        next: Next,
+        mut queue: Queue,
+        listener: &mut dyn Listener,
+    ) -> Result<RunEnd, RunError> {
+        let (mut plan, of, mut as_measured) = (plan.clone(), plan.trials_in_all(), None);
+        let (mut left, mut disturbed) = (of - plan.trials.len(), 0);
+        let mut waiting = Some(next);
+        while let Some(next) = waiting {
+            if self.counts(&next, &mut as_measured)? {
+                disturbed += 1;
+                queue.ended(next, Outcome::Ok);
+            } else {
+                left += 1;
+            }
+            waiting = queue.take();
+        }
         if let Some(within) = &mut plan.within {
             within.stopped = left;
         }
         self.book.write_plan(&plan)?;
-        listener.out_of_time(left);
-        Ok(end(queue, 0))
+        listener.out_of_time(left, of, disturbed);
+        Ok(end(&queue, 0))
     }
 
     /// Prepares the data of every condition once, outside the trials. Returns false when interrupted.

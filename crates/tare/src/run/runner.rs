@@ -66,8 +66,9 @@ pub trait Listener {
     fn looked(&mut self, _plan: &Plan, _records: &[TrialRecord]) {}
     /// The pilot is over, and more trials are planned.
     fn decided(&mut self, _plan: &Plan) {}
-    /// The time limit of the run is reached, with `_left` trials not run.
-    fn out_of_time(&mut self, _left: usize) {}
+    /// The time limit of the run is reached: `_left` of `_of` trials have no result, and `_disturbed` trials count with
+    /// their disturbed measurement.
+    fn out_of_time(&mut self, _left: usize, _of: usize, _disturbed: usize) {}
     /// The last repeats were disturbed too: disturbed measurements are now used.
     fn repeats_end(&mut self) {}
     /// The data of this condition is being prepared.

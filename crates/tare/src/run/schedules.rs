@@ -6,10 +6,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use tare_drive::workload::Progress;
-use tare_results::schema::{Decision, Outcome, Plan, SampleRecord, TrialRecord};
+use tare_results::schema::{Decision, Outcome, Plan, SampleRecord, TrialRecord, Within};
 use tare_results::store::DirectoryError;
 use tare_study::language::document::Source;
 use tare_study::language::parse::{Overrides, parse};
+use tare_study::language::settings::Sampling;
 use tare_study::language::spec::Study;
 use tare_study::plan::queue::Next;
 use tare_study::plan::resolve::{Where, resolve};
@@ -63,6 +64,9 @@ impl Book for &Shelf {
     fn write_plan(&mut self, plan: &Plan) -> Result<(), DirectoryError> {
         let before = self.plan.replace(plan.clone());
         assert!(plan.trials.starts_with(&before.trials), "a plan only grows");
+        if plan.within.is_some() {
+            return Ok(());
+        }
         let decided = plan.decision.as_ref().expect("a decision");
         if let Some(before) = before.decision {
             let first = |decision: &Decision| (decision.first_trial, decision.samples, decision.pilot_counts);
@@ -310,4 +314,36 @@ fn a_failure_to_prepare_data_ends_the_run_before_any_trial() {
         other => panic!("{other:?}"),
     }
     assert!(shelf.records.borrow().is_empty());
+}
+
+#[test]
+fn at_the_time_limit_a_disturbed_trial_counts_and_only_one_without_a_measurement_is_left() {
+    struct Left(Option<[usize; 3]>);
+    impl Listener for Left {
+        fn end(&mut self, record: &TrialRecord) {
+            panic!("no time for {record:?}")
+        }
+
+        fn out_of_time(&mut self, left: usize, of: usize, disturbed: usize) {
+            self.0 = Some([left, of, disturbed]);
+        }
+    }
+    let study = Study { sampling: Sampling { within_s: Some(1.0), attempts: 2, ..study(1).sampling }, ..study(1) };
+    let plan = Plan { within: Some(Within::default()), ..resolve(&study, &two_cores(), Where::Described).unwrap() };
+    let record = |place: usize, outcome| TrialRecord {
+        outcome,
+        elapsed_s: 1.0,
+        reason: Some("hog".to_owned()),
+        ..TrialRecord::new(&plan.trials[place], 1, BTreeMap::new(), String::new())
+    };
+    let records = vec![record(0, Outcome::Disturbed), record(1, Outcome::Failed)];
+    let shelf = Shelf { plan: RefCell::new(plan.clone()), records: RefCell::new(records) };
+    let begun = RefCell::default();
+    let script = Script { seed: 1, run: 0, shelf: &shelf, begun: &begun, prepared: BTreeSet::new(), may_stop: false };
+    let (mut told, all) = (Left(None), plan.trials.len());
+    let ended = Run { study: &study, plan: &plan, runner: script, book: &shelf }.execute(&mut told).unwrap();
+    assert_eq!((told.0, ended.done), (Some([all - 1, all, 1]), 1));
+    assert_eq!(shelf.plan.borrow().within.as_ref().map(|within| within.stopped), Some(all - 1));
+    let last = shelf.records.borrow().last().cloned().unwrap();
+    assert_eq!((last.trial, last.attempt, last.outcome), (plan.trials[0].trial, 2, Outcome::Ok));
 }

@@ -42,9 +42,13 @@ pub fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<St
             .take(NAMED)
             .map(|(name, pid, cpu)| format!("{name} ({pid}) {:.0}%", cpu * 100.0))
             .collect();
-        let who = if who.is_empty() { "short-lived processes".to_owned() } else { who.join(", ") };
+        // A process is observed on whichever CPU it runs, so its share may exceed what it took from the benchmark.
+        let who = match who.is_empty() {
+            true => ": short-lived processes".to_owned(),
+            false => format!("; on all CPUs: {}", who.join(", ")),
+        };
         reasons.push(format!(
-            "other processes took {} of the time of the benchmark's CPUs (limit {}): {who}",
+            "other processes took {} of the time of the benchmark's CPUs (limit {}){who}",
             percent(taken),
             percent(limit)
         ));
@@ -96,7 +100,7 @@ mod tests {
         }
         let loud: [(&[(&str, f64)], &str); 4] = [
             (&[("steal_fraction", 0.031)], "hypervisor took 3.1%"),
-            (&[("foreign_cpu_fraction", 0.051), ("foreign_cpu_s", 0.1)], "cc1plus (77) 93%"),
+            (&[("foreign_cpu_fraction", 0.051), ("foreign_cpu_s", 0.1)], "(limit 5.0%); on all CPUs: cc1plus (77) 93%"),
             (&[("server_swapped_bytes", 4096.0)], "swapped out"),
             (&[("suspended_s", 2.5)], "suspended for 2.50 s"),
         ];

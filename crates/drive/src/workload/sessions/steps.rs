@@ -109,6 +109,9 @@ fn under_objective<T: Merge>(
         let found = record.found_tps.unwrap_or(rate);
         // The throughput of that step depends on how many arrivals fell into it: the result is the rate itself.
         sample.metrics.retain(|(named, _)| *named != metric::TPS && *named != metric::QPS);
+        // Transactions that still waited at the end are in the figure that was judged, and not in the metrics.
+        let judged = record.found_step().and_then(|step| step.value);
+        say_as_judged(&mut sample.metrics, objective, judged);
         sample.metrics.insert(0, (metric::MAX_TPS_UNDER_OBJECTIVE, found));
         driven.samples.push(sample);
         driven.searches.push(record);
@@ -263,6 +266,14 @@ fn judged<T>(objective: Slo, rate: f64, ran: &Ran<T>) -> StepRecord {
     StepRecord { asked_tps: rate, done_tps, value, value_of_prompt_client, beyond, met, limit, repeated: false }
 }
 
+/// Sets the figure of the objective to the value by which the step met it.
+fn say_as_judged(metrics: &mut [(metric::Named, f64)], objective: Slo, judged: Option<f64>) {
+    let own = metrics.iter_mut().find(|(named, _)| named.name() == objective.metric());
+    if let (Some((_, value)), Some(judged)) = (own, judged) {
+        *value = judged;
+    }
+}
+
 /// Whether a queue grows: more than a tenth of the transactions that should have been due is missing, and waits. In a
 /// step that is short relative to the limit, latencies do not show this yet. A rate that was low by chance is no
 /// reason.
@@ -288,6 +299,13 @@ fn no_rate(objective: Slo, steps: &[StepRecord]) -> SearchError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reported_figure_of_the_objective_is_the_one_that_met_it() {
+        let mut metrics = [(metric::LATENCY_MS_P95, 3.0), (metric::LATENCY_MS_P99, 6.0)];
+        say_as_judged(&mut metrics, "p99 <= 5ms".parse().unwrap(), Some(4.9));
+        assert_eq!(metrics.map(|(_, value)| value), [3.0, 4.9]);
+    }
 
     #[test]
     fn a_rate_is_missed_if_the_missing_transactions_are_queued() {

@@ -1,10 +1,10 @@
 //! Builds of a bisection: each is made once, in a directory of its own that is kept with the results.
 
-use super::super::measured::whole_path;
 use super::super::output::{self, note};
 use super::super::{Exit, Problem, interrupt};
 use super::asked::BisectRequest;
 use super::git;
+use crate::state::whole_path;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::super::ab::effect;
 use super::super::ab_plan::fresh_seed;
 use super::super::ab_together::TurnsArgs;
-use super::super::measured::{MeasuredArgs, whole_path};
+use super::super::measured::MeasuredArgs;
 use super::super::output::note;
 use super::super::output::time;
 use super::super::run::{Teller, default_out, unless_interrupted};
@@ -13,6 +13,7 @@ use super::builds::Builds;
 use super::measure::Bench;
 use super::search::{End, Search};
 use super::{git, outlook, view};
+use crate::state::whole_path;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_files::Folder;

@@ -3,6 +3,8 @@
 use super::subject::Subject;
 use crate::cli::{Problem, output};
 use serde::Serialize;
+use tare_findings::searches::FEWEST_BEYOND;
+use tare_report::words::searches::in_ms;
 use tare_results::search::{Limit, SearchRecord};
 use tare_text::count;
 
@@ -25,8 +27,12 @@ fn words(search: &SearchRecord) -> String {
     let width = limited.len().max(10);
     let mut text = format!("step           requested/s          done/s   {limited:>width$}   limit met\n");
     for (number, step) in search.steps.iter().enumerate() {
-        let value = step.value.map_or("-".to_owned(), |value| format!("{value:.3}"));
-        let met = if step.met { "yes" } else { "no" };
+        let value = step.value.map_or("-".to_owned(), |value| in_ms(value, search.limit_ms()));
+        let met = match step.met {
+            true => "yes",
+            false if search.fell_behind(step) => "no, a queue grew",
+            false => "no",
+        };
         text +=
             &format!("{:<4}{:>22.1}{:>16.1}   {value:>width$}   {met}\n", number + 1, step.asked_tps, step.done_tps);
     }
@@ -46,8 +52,50 @@ fn words(search: &SearchRecord) -> String {
              rate explains; repeat it on a quieter machine, or with a longer --time\n"
         );
     }
+    let beyond = search.found_step().and_then(|step| step.beyond);
+    if let Some(few) = beyond.filter(|beyond| *beyond < FEWEST_BEYOND) {
+        text += &format!(
+            "! {few:.1} transactions were beyond the percentile at this rate: with fewer than {FEWEST_BEYOND} a rate is too \
+             high on average; make --time {:.0} times as long\n",
+            (FEWEST_BEYOND / few.max(0.1)).ceil()
+        );
+    }
     if matches!(search.limit, Some(Limit::Client(_))) {
         text += "! the client was the limit: the server may be capable of more\n";
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::search::StepRecord;
+
+    #[test]
+    fn a_rate_found_from_few_transactions_says_how_long_a_step_should_be() {
+        let found = |beyond: f64| {
+            let step = StepRecord {
+                asked_tps: 1000.0,
+                done_tps: 1000.0,
+                value: Some(4.0),
+                value_of_prompt_client: None,
+                beyond: Some(beyond),
+                met: true,
+                limit: None,
+                repeated: false,
+            };
+            words(&SearchRecord {
+                search: 0,
+                objective: "latency_ms_p99 <= 5".to_owned(),
+                closed_loop_tps: 2000.0,
+                found_tps: Some(1000.0),
+                bracket_tps: None,
+                limit: None,
+                steps: vec![step],
+            })
+        };
+        assert!(found(12.0).contains("! 12.0 transactions were beyond the percentile"), "{}", found(12.0));
+        assert!(found(12.0).contains("make --time 9 times as long"), "{}", found(12.0));
+        assert!(!found(100.0).contains("beyond the percentile"), "{}", found(100.0));
+    }
 }

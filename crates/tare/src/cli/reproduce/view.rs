@@ -81,7 +81,7 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
     }
     let mut text = String::new();
     for experiment in experiments {
-        let article = experiment.article.as_ref().map(|letter| format!(" (article {letter})")).unwrap_or_default();
+        let article = article(experiment).map(|article| format!(" ({article})")).unwrap_or_default();
         let needs = words::needs(&experiment.needs, experiment.builds.keys());
         text.push_str(&format!("{}{article}: study {}, needs {needs}\n", experiment.name, experiment.study));
         for claim in &experiment.claims {
@@ -96,6 +96,13 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
         text.push_str("\nIn brackets: the published figure. Its source: tare reproduce NAME --list\n");
     }
     output::lines(&text)
+}
+
+/// The letter that names the article, and the title with which the source of its claims begins.
+fn article(experiment: &Experiment) -> Option<String> {
+    let source = &experiment.claims.first()?.source;
+    let title = source.split_once(" (20").map_or(source.as_str(), |(title, _)| title);
+    Some(format!("article {}, \"{title}\"", experiment.article.as_ref()?))
 }
 
 /// Prints what would be run, and how long it would take.

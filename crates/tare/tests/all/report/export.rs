@@ -293,6 +293,16 @@ fn an_export_replaces_a_link_but_not_its_target_and_writes_to_devices_in_place()
     let (code, _, err) = tare(&["export", path(dir.path()), "--format", "csv", "--out", "/dev/full"]);
     assert!(code == 3 && err.contains("No space left"), "{code} {err}");
     assert!(Path::new("/dev/full").exists());
+    // As `| head` does, the reader ends before the writer.
+    for format in Format::value_variants().iter().filter_map(Format::to_possible_value) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        command.args(["export", path(dir.path()), "--format", format.get_name()]).stdout(writer);
+        let err = command.output().unwrap().stderr;
+        let err = String::from_utf8_lossy(&err);
+        assert!(!err.contains("Broken pipe"), "{}: {err}", format.get_name());
+    }
 }
 
 #[test]

@@ -133,7 +133,8 @@ fn an_option_that_one_of_two_builds_lacks_is_said_with_that_build() {
     let sides = ["ab", "--engine", "mariadb", "--a", &a, "--b", &b];
     let (_, err) = world.exits(2, &[&sides[..], &set].concat());
     let said = format!("at {without} has no option innodb_spin_wait_delay: ");
-    assert!(err.contains(&said) && err.contains("under [builds.NAME] of a study"), "{err}");
+    assert!(err.contains("side b has an option") && err.contains(&said), "{err}");
+    assert!(err.contains("under [builds.NAME] of a study"), "{err}");
     assert!(!err.contains("do now"), "{err}");
 }
 
