@@ -94,56 +94,56 @@ fn a_hook_that_fails_ends_the_run_with_an_error() {
 }
 
 /// The events of a run, in order: the policy set, the threads ready, the rounds done.
-fn told(
+fn reported(
     memory_scope: MemoryScope,
     refuse: &str,
 ) -> (Vec<(&'static str, std::thread::ThreadId)>, Result<Outcome, Error>) {
-    let told = Mutex::new(Vec::new());
-    let tell = |what| told.lock().unwrap().push((what, std::thread::current().id()));
+    let reported = Mutex::new(Vec::new());
+    let report = |what| reported.lock().unwrap().push((what, std::thread::current().id()));
     let answer = |what: &str| if what == refuse { Err(format!("no {what}")) } else { Ok(()) };
     let bind = |thread| {
         if thread == 3 {
-            tell("bind");
+            report("bind");
         }
     };
     let memory = || {
-        tell("memory");
+        report("memory");
         answer("memory")
     };
     let ready = || {
-        tell("ready");
+        report("ready");
         answer("ready")
     };
-    let hooks = Hooks { bind: &bind, memory: Some(&memory), ready: &ready, done: &|| tell("done") };
+    let hooks = Hooks { bind: &bind, memory: Some(&memory), ready: &ready, done: &|| report("done") };
     let outcome = run(&Config { hooks, memory_scope, ..small(Strategy::Atomic) });
-    (told.into_inner().unwrap(), outcome)
+    (reported.into_inner().unwrap(), outcome)
 }
 
 #[test]
 fn hooks_are_called_in_order_and_the_policy_is_of_a_thread_that_ends() {
     let here = std::thread::current().id();
     for (scope, around) in [(MemoryScope::Payload, true), (MemoryScope::Process, false)] {
-        let (told, outcome) = told(scope, "");
+        let (reported, outcome) = reported(scope, "");
         assert_eq!(outcome.unwrap().counted, 4 * 40 * 160);
-        let what: Vec<&str> = told.iter().map(|(what, _)| *what).collect();
+        let what: Vec<&str> = reported.iter().map(|(what, _)| *what).collect();
         assert_eq!(what, ["memory", "bind", "ready", "done"], "{scope}");
         // With the scope payload the policy ended before the threads start; with the scope process the threads inherit
         // it.
-        assert_eq!(told[2].1 == told[3].1 && told[2].1 == here, around, "{scope}");
-        assert_ne!(told[0].1, here, "this thread keeps its own policy: {scope}");
-        assert_eq!(told[0].1 == told[2].1, !around, "{scope}");
+        assert_eq!(reported[2].1 == reported[3].1 && reported[2].1 == here, around, "{scope}");
+        assert_ne!(reported[0].1, here, "this thread keeps its own policy: {scope}");
+        assert_eq!(reported[0].1 == reported[2].1, !around, "{scope}");
     }
 }
 
 #[test]
 fn a_policy_or_a_watcher_that_fails_ends_the_run_with_its_reason() {
     for scope in [MemoryScope::Payload, MemoryScope::Process] {
-        let (told_of, outcome) = told(scope, "memory");
+        let (reports, outcome) = reported(scope, "memory");
         assert!(outcome.unwrap_err().to_string().ends_with("no memory"));
-        assert_eq!(told_of.len(), 1, "nothing is allocated or started then");
-        let (told_of, outcome) = told(scope, "ready");
+        assert_eq!(reports.len(), 1, "nothing is allocated or started then");
+        let (reports, outcome) = reported(scope, "ready");
         assert_eq!(outcome.unwrap_err().to_string(), "no ready");
-        assert!(told_of.iter().all(|(what, _)| *what != "done"));
+        assert!(reports.iter().all(|(what, _)| *what != "done"));
     }
 }
 

@@ -20,8 +20,8 @@ pub struct NoRoom {
 impl NoRoom {
     /// The needed and the free space as text, without the path.
     pub fn detail(&self) -> String {
-        let said = |bytes: u64| format!("{:.1} MB ({bytes} bytes)", bytes as f64 / 1e6);
-        format!("{} needs {}, and {} are free", self.what, said(self.needed), said(self.free))
+        let amount = |bytes: u64| format!("{:.1} MB ({bytes} bytes)", bytes as f64 / 1e6);
+        format!("{} needs {}, and {} are free", self.what, amount(self.needed), amount(self.free))
     }
 }
 

@@ -26,27 +26,27 @@ use tare_results::question::Question;
 
 /// Answers the study's question from all trials that count, and a second time without the disturbed ones. A race is
 /// not answered twice, because it dropped conditions on the basis of all trials.
-pub(super) fn answer(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Answer {
-    let verdict = verdict(asked, conditions);
+pub(super) fn answer(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Answer {
+    let verdict = verdict(context, conditions);
     let (disturbed, all) = conditions
         .iter()
         .fold((0, 0), |(bad, all), condition| (bad + condition.disturbed().len(), all + condition.ok.len()));
-    let disturbed = (disturbed > 0 && asked.race.is_none()).then(|| Disturbed {
+    let disturbed = (disturbed > 0 && context.race.is_none()).then(|| Disturbed {
         trials: disturbed,
         of: all,
-        without: without_disturbed(asked, conditions, &verdict),
+        without: without_disturbed(context, conditions, &verdict),
     });
     Answer {
         verdict,
         disturbed,
-        is_rehearsal: asked.is_rehearsal,
-        left_out: asked.left_out.clone(),
-        within: asked.within.clone(),
+        is_rehearsal: context.is_rehearsal,
+        left_out: context.left_out.clone(),
+        within: context.within.clone(),
         ended_early: None,
     }
 }
 
-fn without_disturbed(asked: &AnswerContext, conditions: &[ConditionTrials<'_>], with: &Verdict) -> Without {
+fn without_disturbed(context: &AnswerContext, conditions: &[ConditionTrials<'_>], with: &Verdict) -> Without {
     if !with.is_tested() {
         return Without::Untested;
     }
@@ -54,9 +54,9 @@ fn without_disturbed(asked: &AnswerContext, conditions: &[ConditionTrials<'_>], 
     if clean.iter().any(|condition| condition.ok.len() < 2) {
         return Without::TooFew;
     }
-    match verdict(asked, &clean) {
+    match verdict(context, &clean) {
         again if !again.is_tested() => Without::TooFew,
-        again => match selected(asked, conditions, with, &again) {
+        again => match selected(context, conditions, with, &again) {
             Some((condition, why)) => Without::Selected { condition, why, clean: again },
             None if again.claims_the_same(with) => Without::Same(again),
             None => Without::Other(again),
@@ -68,17 +68,17 @@ fn without_disturbed(asked: &AnswerContext, conditions: &[ConditionTrials<'_>], 
 /// trials do. For the question of spread, the answer includes figures of the differences between trials, so a
 /// selection counts there even if the claim is the same.
 fn selected(
-    asked: &AnswerContext,
+    context: &AnswerContext,
     conditions: &[ConditionTrials<'_>],
     with: &Verdict,
     clean: &Verdict,
 ) -> Option<(String, Selected)> {
     let name = headline_metric(&collect::all_metrics(conditions))?;
-    let is_spread = asked.question == Some(Question::Spread);
+    let is_spread = context.question == Some(Question::Spread);
     if !is_spread && clean.claims_the_same(with) {
         return None;
     }
-    let rate = asked.answer_rate() / conditions.len() as f64;
+    let rate = context.answer_rate() / conditions.len() as f64;
     if let Some(found) = conditions.iter().find(|condition| selection::beyond(condition, &name, rate)) {
         return Some((found.name.to_owned(), Selected::Beyond));
     }
@@ -92,12 +92,12 @@ fn selected(
     near.map(|(found, _)| (found.name.to_owned(), Selected::Near))
 }
 
-fn verdict(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict {
-    if let Some(race) = &asked.race {
+fn verdict(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict {
+    if let Some(race) = &context.race {
         return Verdict::Raced(Box::new(race.clone()));
     }
     let Some(name) = headline_metric(&collect::all_metrics(conditions)) else {
-        return Verdict::Untested(match asked.attempts {
+        return Verdict::Untested(match context.attempts {
             0 => Untested::NoTrial,
             attempts => Untested::NoneOk { attempts },
         });
@@ -108,8 +108,8 @@ fn verdict(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict
     if measured.len() < 2 {
         return Verdict::Untested(alone(conditions, &name));
     }
-    if matches!(asked.question, None | Some(Question::Effect))
-        && let Some(loads) = by_load(asked, &measured).or_else(|| loads_alone(&measured, &name))
+    if matches!(context.question, None | Some(Question::Effect))
+        && let Some(loads) = by_load(context, &measured).or_else(|| loads_alone(&measured, &name))
     {
         return loads;
     }
@@ -121,16 +121,16 @@ fn verdict(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict
         return Verdict::Untested(Untested::SingleTrial { metric: name, range });
     }
     let basis = Basis { conditions: &measured, composite: &composite };
-    let mains = effects::main_effects(&measured, &composite, asked.answer_rate());
-    match &asked.question {
+    let mains = effects::main_effects(&measured, &composite, context.answer_rate());
+    match &context.question {
         Some(Question::Spread) => {
-            spread(effects::sources(conditions, asked.rate(&Question::Spread)), conditions, &name)
+            spread(effects::sources(conditions, context.rate(&Question::Spread)), conditions, &name)
         }
         Some(Question::Scaling) => {
             // The ladders and the pooled steps share one false-alarm rate.
-            let rate = asked.rate(&Question::Scaling) / 2.0;
+            let rate = context.rate(&Question::Scaling) / 2.0;
             let pooled = pooled_steps::steps(&measured, &name, rate / 2.0);
-            steps(&scaling::scaling(conditions, rate), pooled, &name, asked, &basis)
+            steps(&scaling::scaling(conditions, rate), pooled, &name, context, &basis)
         }
         Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref()),
         Some(Question::Effect) => factors(&basis, mains),
@@ -161,17 +161,17 @@ pub(super) fn loads<'t>(measured: &[ConditionTrials<'t>]) -> Option<Vec<(String,
 }
 
 /// A verdict for each load separately. All loads form one family of tests (Bonferroni).
-fn by_load(asked: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
+fn by_load(context: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
     let loads = loads(measured)?;
     let count = loads.len() as f64;
     let found = |(load, own): (String, Vec<ConditionTrials<'_>>)| {
-        let verdict = verdict(asked, &own);
+        let verdict = verdict(context, &own);
         let p_value = match &verdict {
             Verdict::Moved { first, .. } => first.p_value,
             Verdict::Ranked { ranking, .. } => Some(ranking.p_value),
             _ => None,
         };
-        OfLoad { shown: p_value.is_some_and(|p| p * count <= asked.answer_rate()), load, verdict }
+        OfLoad { shown: p_value.is_some_and(|p| p * count <= context.answer_rate()), load, verdict }
     };
     Some(Verdict::ByLoad(loads.into_iter().map(found).collect()))
 }
@@ -248,11 +248,17 @@ pub fn spread_from<'l>(
 }
 
 /// The ladders of the headline metric: the steps at which a higher level gave less.
-fn steps(laws: &[Scaling], pooled: Vec<PooledStep>, metric: &str, asked: &AnswerContext, basis: &Basis<'_>) -> Verdict {
+fn steps(
+    laws: &[Scaling],
+    pooled: Vec<PooledStep>,
+    metric: &str,
+    context: &AnswerContext,
+    basis: &Basis<'_>,
+) -> Verdict {
     let laws: Vec<&Scaling> = laws.iter().filter(|law| law.metric == metric).collect();
     if laws.is_empty() && pooled.is_empty() {
         return Verdict::Untested(Untested::TooFewRungs {
-            unrealizable: asked.unrealizable,
+            unrealizable: context.unrealizable,
             instead: Box::new(best::conditions(basis)),
         });
     }

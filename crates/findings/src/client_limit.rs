@@ -146,13 +146,13 @@ mod tests {
 
     #[test]
     fn clients_waited_for_each_other_only_where_no_one_else_had_their_cpus() {
-        let said = |trials: Vec<TrialRecord>| {
+        let message = |trials: Vec<TrialRecord>| {
             let results = Results { trials, ..Results::default() };
             ClientFindings::of(&results).waited.iter().map(|found| (found.trials, found.all)).collect::<Vec<_>>()
         };
-        assert_eq!(said(vec![waiting(0.0, None), waiting(0.3, Some("rustc took 30%"))]), [(1, 2)]);
-        assert_eq!(said(vec![waiting(0.0, Some("the hypervisor took 9%"))]), []);
-        assert_eq!(said(vec![waiting(0.3, None)]), [], "a study that sets no limit to others");
+        assert_eq!(message(vec![waiting(0.0, None), waiting(0.3, Some("rustc took 30%"))]), [(1, 2)]);
+        assert_eq!(message(vec![waiting(0.0, Some("the hypervisor took 9%"))]), []);
+        assert_eq!(message(vec![waiting(0.3, None)]), [], "a study that sets no limit to others");
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl<'a> StudyModes<'a> {
             let mut chances = Vec::new();
             for name in metrics.iter().filter(|name| is_main(name) == main) {
                 for condition in conditions {
-                    let values = told_apart(condition, name);
+                    let values = with_noise_in_last_digit(condition, name);
                     if let Some(p) = p_value(&values) {
                         chances.push(p);
                         cells.push((condition.name, name, values));
@@ -125,8 +125,11 @@ impl<'a> StudyModes<'a> {
     pub(super) fn tested(&self, conditions: &[ConditionTrials<'a>], metric: &str) -> Option<ModesTested> {
         let none = Tested::default();
         let tested = self.tested.get(metric).unwrap_or(&none);
-        let left: Vec<Vec<f64>> =
-            conditions.iter().map(|c| logarithms(&told_apart(c, metric))).filter(|c| c.len() > 1).collect();
+        let left: Vec<Vec<f64>> = conditions
+            .iter()
+            .map(|c| logarithms(&with_noise_in_last_digit(c, metric)))
+            .filter(|c| c.len() > 1)
+            .collect();
         let several = left.len() > 1;
         let all = together(&left);
         let shown = p_value(&all).filter(|p| several && *p <= FURTHER).and_then(|_| detect(&all));
@@ -150,7 +153,7 @@ impl<'a> StudyModes<'a> {
 
 /// The value of each trial, with noise in the last known digit of its samples, so that rounding alone causes no
 /// modes.
-fn told_apart(condition: &ConditionTrials<'_>, metric: &str) -> Vec<f64> {
+fn with_noise_in_last_digit(condition: &ConditionTrials<'_>, metric: &str) -> Vec<f64> {
     let trials = condition.with(metric);
     let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
     let samples: Vec<f64> = trials.iter().flat_map(|(trial, _)| trial.finite(metric)).collect();
@@ -278,8 +281,8 @@ pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariat
             // Every further covariate makes the others less significant. One that never varies explains nothing, and
             // one that divides the trials like an earlier one (for example for each thread of a pair) adds nothing.
             let partition = partition(&values);
-            let tells = partition.iter().any(|group| *group > 0) && partitions.insert(partition);
-            tells.then(|| Covariate { name: name.clone(), values: as_values(&values) })
+            let is_informative = partition.iter().any(|group| *group > 0) && partitions.insert(partition);
+            is_informative.then(|| Covariate { name: name.clone(), values: as_values(&values) })
         })
         .collect()
 }

@@ -102,7 +102,7 @@ fn exceptions(all: &[&Levels], found: &[stats::Exception]) -> Vec<StepExceptions
         return vec![rule];
     }
     let alone = found.iter().map(|exception| StepExceptions {
-        levels: telling(all, &[all[exception.ladder]]),
+        levels: shared_levels(all, &[all[exception.ladder]]),
         from_threads: None,
         ladders: 1,
         ratio: (exception.ratio.value, exception.ratio.value),
@@ -117,7 +117,7 @@ fn rule(all: &[&Levels], found: &[stats::Exception]) -> Option<StepExceptions> {
     }
     let places: BTreeSet<usize> = found.iter().map(|exception| exception.ladder).collect();
     let own: Vec<&Levels> = places.iter().map(|place| all[*place]).collect();
-    let levels = telling(all, &own);
+    let levels = shared_levels(all, &own);
     let threads = |levels: &Levels| levels.get(FROM).and_then(|level| number(level));
     let from =
         own.iter().map(|levels| threads(levels)).collect::<Option<Vec<f64>>>().filter(|_| !levels.contains_key(FROM));
@@ -137,7 +137,7 @@ fn rule(all: &[&Levels], found: &[stats::Exception]) -> Option<StepExceptions> {
 }
 
 /// The levels that these ladders share and at least one other ladder lacks.
-fn telling(all: &[&Levels], own: &[&Levels]) -> Levels {
+fn shared_levels(all: &[&Levels], own: &[&Levels]) -> Levels {
     let Some(first) = own.first() else { return Levels::new() };
     let everywhere =
         |factor: &str, level: &str, of: &[&Levels]| of.iter().all(|l| l.get(factor).is_some_and(|x| x == level));

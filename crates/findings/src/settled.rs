@@ -22,28 +22,30 @@ pub fn settled(results: &Results) -> bool {
 }
 
 /// The interim look that settles the question.
-pub(super) fn ended_early(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Option<Look> {
+pub(super) fn ended_early(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Option<Look> {
     let is_look = |look: &Look| !look.is_last && looks(look.of_blocks).contains(&look.blocks);
-    asked.look.filter(|look| is_look(look) && is_settled(asked, conditions))
+    context.look.filter(|look| is_look(look) && is_settled(context, conditions))
 }
 
 /// Settled both with the disturbed trials and without them, if there are any.
-fn is_settled(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
+fn is_settled(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
     let clean = || conditions.iter().map(ConditionTrials::clean).collect::<Vec<_>>();
     let any_disturbed = conditions.iter().any(|condition| !condition.disturbed().is_empty());
-    is_settled_by(asked, conditions) && (!any_disturbed || is_settled_by(asked, &clean()))
+    is_settled_by(context, conditions) && (!any_disturbed || is_settled_by(context, &clean()))
 }
 
-fn is_settled_by(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
-    match &asked.question {
-        Some(Question::Spread) => effects::sources(conditions, asked.rate(&Question::Spread)).is_some_and(|sources| {
-            let is_open = |ci: Option<Interval>| !lies_within(ci, MINIMUM_SPREAD);
-            sources.ranking.iter().all(|source| source.shown || !is_open(source.spread_ci))
-        }),
+fn is_settled_by(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
+    match &context.question {
+        Some(Question::Spread) => {
+            effects::sources(conditions, context.rate(&Question::Spread)).is_some_and(|sources| {
+                let is_open = |ci: Option<Interval>| !lies_within(ci, MINIMUM_SPREAD);
+                sources.ranking.iter().all(|source| source.shown || !is_open(source.spread_ci))
+            })
+        }
         Some(Question::Effect) => {
             let Some(name) = headline_metric(&collect::all_metrics(conditions)) else { return false };
             let loads = answer::loads(conditions);
-            let rate = asked.answer_rate() / loads.as_ref().map_or(1, Vec::len) as f64;
+            let rate = context.answer_rate() / loads.as_ref().map_or(1, Vec::len) as f64;
             let has_none_open = |own: &[ConditionTrials<'_>]| {
                 let Some(composite) = composite::of(own, &name) else { return false };
                 let mains = effects::main_effects(own, &composite, rate).moved;
@@ -56,7 +58,7 @@ fn is_settled_by(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> b
         }
         Some(Question::Scaling) => {
             let Some(name) = headline_metric(&collect::all_metrics(conditions)) else { return false };
-            let steps = pooled_steps::steps(conditions, &name, asked.rate(&Question::Scaling) / 4.0);
+            let steps = pooled_steps::steps(conditions, &name, context.rate(&Question::Scaling) / 4.0);
             let gives_no_less = |ci: Option<Interval>| ci.is_some_and(|ci| ci.low >= MINIMUM_EFFECT.recip());
             !steps.is_empty() && steps.iter().all(|step| step.less || gives_no_less(step.ci))
         }

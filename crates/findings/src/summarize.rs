@@ -26,7 +26,7 @@ pub fn summarize(results: &Results) -> Summary {
     let metrics = collect::all_metrics(&conditions);
     let headline_metric = decided(results.plan.as_ref(), &metrics).or_else(|| headline_metric(&metrics));
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
-    let asked = AnswerContext::of(results);
+    let context = AnswerContext::of(results);
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
     let seen = modes::StudyModes::of(&all, &metrics, headline_metric.as_deref());
     let given = Given { all: &conditions, machine, adjusts, modes: &seen };
@@ -42,10 +42,10 @@ pub fn summarize(results: &Results) -> Summary {
     let placement_grids = headline.map_or(Vec::new(), |metric| grid::find(metric, &means, results, &conditions));
     let composite = headline.and_then(|name| composite::of(&conditions, name));
     Summary {
-        effects: effects::effects(&conditions, asked.answer_rate()),
-        scaling: scaling::scaling(&conditions, asked.rate(&Question::Scaling)),
-        spread_sources: effects::sources(&conditions, asked.rate(&Question::Spread)),
-        answer: answer_of(&asked, &conditions),
+        effects: effects::effects(&conditions, context.answer_rate()),
+        scaling: scaling::scaling(&conditions, context.rate(&Question::Scaling)),
+        spread_sources: effects::sources(&conditions, context.rate(&Question::Spread)),
+        answer: answer_of(&context, &conditions),
         modes_tested: headline.and_then(|metric| seen.tested(&conditions, metric)),
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
         run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),
@@ -85,8 +85,8 @@ pub fn answered(results: &Results) -> Answer {
     answer_of(&AnswerContext::of(results), &collect::conditions(results))
 }
 
-fn answer_of(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Answer {
-    Answer { ended_early: settled::ended_early(asked, conditions), ..answer::answer(asked, conditions) }
+fn answer_of(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Answer {
+    Answer { ended_early: settled::ended_early(context, conditions), ..answer::answer(context, conditions) }
 }
 
 /// The inputs of a condition's summary other than its own trials.

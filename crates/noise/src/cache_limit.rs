@@ -269,9 +269,9 @@ mod tests {
     fn a_group_limits_its_threads_and_is_gone_afterwards() {
         let (_root, system) = machine(INTEL);
         assert!(CacheGroup::make(&system, CacheLimits::default()).unwrap().is_none());
-        let asked = limits(Some(4), Some(30));
-        asked.check(&system).unwrap();
-        let group = CacheGroup::make(&system, asked).unwrap().unwrap();
+        let requested = limits(Some(4), Some(30));
+        requested.check(&system).unwrap();
+        let group = CacheGroup::make(&system, requested).unwrap().unwrap();
         let own = std::process::id().cast_signed();
         group.enter(own).unwrap();
         let at = |file: &str| fs::read_to_string(system.path(&format!("{}/{file}", group.path))).unwrap();
@@ -294,13 +294,13 @@ mod tests {
     fn caches_with_masks_of_their_own_for_instructions_get_both() {
         let (_root, system) = machine("L3CODE:0=7ff\nL3DATA:0=7ff\n");
         let wanted = limits(Some(3), None).wanted(&system).unwrap();
-        let said: Vec<String> = wanted.iter().map(|(_, schema)| schema.to_string()).collect();
-        assert_eq!(said, ["L3CODE:0=7", "L3DATA:0=7"]);
+        let message: Vec<String> = wanted.iter().map(|(_, schema)| schema.to_string()).collect();
+        assert_eq!(message, ["L3CODE:0=7", "L3DATA:0=7"]);
     }
 
     #[test]
     fn a_limit_that_the_machine_cannot_set_is_refused_with_what_it_offers() {
-        for (schemata, asked, reason) in [
+        for (schemata, requested, reason) in [
             (INTEL, limits(Some(12), None), "have 11 ways, of which a group takes 2 or more"),
             (INTEL, limits(Some(1), None), "have 11 ways, of which a group takes 2 or more"),
             (INTEL, limits(None, Some(15)), "steps of 10% from 10% on"),
@@ -310,13 +310,13 @@ mod tests {
             ("L3:0=7ff\nMB:0=2048\n", limits(None, Some(50)), "to an amount, not to a part"),
         ] {
             let (_root, system) = machine(schemata);
-            let said = asked.check(&system).unwrap_err().to_string();
-            assert!(said.contains(reason), "{said}");
-            assert!(CacheGroup::make(&system, asked).is_err());
+            let message = requested.check(&system).unwrap_err().to_string();
+            assert!(message.contains(reason), "{message}");
+            assert!(CacheGroup::make(&system, requested).is_err());
         }
         let root = tempfile::tempdir().unwrap();
-        let said = limits(Some(4), None).check(&System::at(root.path())).unwrap_err().to_string();
-        assert!(said.contains("sudo mount -t resctrl"), "{said}");
+        let message = limits(Some(4), None).check(&System::at(root.path())).unwrap_err().to_string();
+        assert!(message.contains("sudo mount -t resctrl"), "{message}");
         limits(None, None).check(&System::at(root.path())).unwrap();
     }
 

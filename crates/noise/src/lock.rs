@@ -156,13 +156,13 @@ pub struct Patience<'a> {
     /// Returns true to end the wait early.
     pub enough: &'a dyn Fn() -> bool,
     /// Called once with the holder if the wait takes more than a moment.
-    pub tell: &'a dyn Fn(&str),
+    pub report: &'a dyn Fn(&str),
 }
 
 impl Patience<'_> {
     /// Waits at most `longest`, without messages.
     pub fn of(longest: Duration) -> Self {
-        Self { longest, enough: &|| false, tell: &|_| {} }
+        Self { longest, enough: &|| false, report: &|_| {} }
     }
 }
 
@@ -171,14 +171,14 @@ fn trials(dir: &Path, how: FlockOperation, patience: &Patience<'_>) -> Result<Ow
     let path = dir.join(TRIALS);
     let file = open(&path)?;
     let began = Instant::now();
-    let mut told = false;
+    let mut reported = false;
     loop {
         match flock(&file, how) {
             Ok(()) => return Ok(file),
             Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < patience.longest && !(patience.enough)() => {
-                if !told && began.elapsed() >= MOMENT {
-                    (patience.tell)(&describe(holder(&path)));
-                    told = true;
+                if !reported && began.elapsed() >= MOMENT {
+                    (patience.report)(&describe(holder(&path)));
+                    reported = true;
                 }
                 std::thread::sleep(Duration::from_millis(20));
             }

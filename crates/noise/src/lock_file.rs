@@ -116,9 +116,9 @@ mod tests {
         while !describe(Some(pid)).contains("sleep") && std::time::Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let said = describe(Some(pid));
+        let message = describe(Some(pid));
         holder.kill().and_then(|()| holder.wait()).unwrap();
-        assert!(said.contains("sleep 60; :\\u{a}") && said.len() < COMMAND + 100, "{said}");
-        assert!(!said.contains(|c: char| c.is_control()), "{said:?}");
+        assert!(message.contains("sleep 60; :\\u{a}") && message.len() < COMMAND + 100, "{message}");
+        assert!(!message.contains(|c: char| c.is_control()), "{message:?}");
     }
 }

@@ -223,11 +223,11 @@ mod tests {
     #[test]
     fn an_endless_row_is_refused_before_it_fills_memory() {
         for beginning in [HEADER.to_owned(), format!("{HEADER}\""), String::new(), "\"".to_owned()] {
-            let asked = Rc::new(Cell::new(0));
+            let requested = Rc::new(Cell::new(0));
             let endless = beginning.as_bytes().chain(io::repeat(b'x').take(240 << 20));
-            let error = read(Counting(endless, Rc::clone(&asked))).unwrap_err();
+            let error = read(Counting(endless, Rc::clone(&requested))).unwrap_err();
             assert!(error.to_string().contains("longer than 65536 bytes"), "{error}");
-            assert!(asked.get() < 1 << 20, "{} bytes were read", asked.get());
+            assert!(requested.get() < 1 << 20, "{} bytes were read", requested.get());
         }
         let long = format!("{HEADER}{},0,0,tps,1\n", "x".repeat(60_000));
         assert_eq!(read(long.as_bytes()).unwrap()[0].condition.len(), 60_000);

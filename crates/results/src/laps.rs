@@ -55,8 +55,8 @@ pub enum RaceStop {
 impl Laps {
     /// The blocks of a plan whose trials have all ended. `other` replaces the race's own metric.
     pub fn of(plan: &Plan, race: &Race, records: &[TrialRecord], other: Option<&str>) -> Self {
-        let asked = other.map(str::to_owned).or_else(|| race.metric.clone());
-        let metric = asked.or_else(|| headline(records));
+        let requested = other.map(str::to_owned).or_else(|| race.metric.clone());
+        let metric = requested.or_else(|| headline(records));
         let last: BTreeMap<usize, usize> = records.iter().enumerate().map(|(at, record)| (record.trial, at)).collect();
         let place: BTreeMap<&str, usize> = race.candidates.iter().enumerate().map(|(i, c)| (c.as_str(), i)).collect();
         let elapsed_s = spent_s(records.iter());

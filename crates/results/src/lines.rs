@@ -246,12 +246,12 @@ pub(super) fn without_strangers(trials: Vec<TrialRecord>, plan: Option<&Plan>) -
             kept.push(trial);
         }
     }
-    let told = |numbers: &[usize], what: &str| {
+    let reported = |numbers: &[usize], what: &str| {
         (!numbers.is_empty()).then(|| format!("{} not analysed: {what} (trial {})", count(numbers), list(numbers)))
     };
     let sentences = [
-        told(&twice, "the trial is recorded already"),
-        told(&unplanned, "the plan has no such trial of that condition"),
+        reported(&twice, "the trial is recorded already"),
+        reported(&unplanned, "the plan has no such trial of that condition"),
     ];
     (kept, sentences.into_iter().flatten().collect())
 }

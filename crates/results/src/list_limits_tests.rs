@@ -156,7 +156,7 @@ fn every_list_of_a_plan_has_a_limit_and_is_named_with_it() {
 }
 
 #[test]
-fn a_list_that_is_too_long_is_said_with_its_file_and_never_written() {
+fn a_list_that_is_too_long_is_reported_with_its_file_and_never_written() {
     let directory = tempfile::tempdir().unwrap();
     let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
     let mut long = record();
@@ -166,10 +166,10 @@ fn a_list_that_is_too_long_is_said_with_its_file_and_never_written() {
     let line = serde_json::to_string(&long).unwrap();
     std::fs::write(directory.path().join("trials.jsonl"), format!("{line}\n")).unwrap();
     // Output of a program may be of any length: the record is kept with the part that is within the limits.
-    let mut said = record();
-    said.samples[0].tps_each_second = vec![1.5; MOST_READINGS + 1];
-    said.outlived = vec!["x".to_owned(); MOST_NAMES + 1];
-    append_trial(&folder, &said).unwrap();
+    let mut long_record = record();
+    long_record.samples[0].tps_each_second = vec![1.5; MOST_READINGS + 1];
+    long_record.outlived = vec!["x".to_owned(); MOST_NAMES + 1];
+    append_trial(&folder, &long_record).unwrap();
     let read = lines::read(&folder).unwrap();
     assert_eq!((read.trials.len(), read.damaged.len(), read.damaged[0].line), (1, 1, 1));
     assert_eq!(read.damaged[0].what, "warm_up has 5001 entries: at most 5000 are read");

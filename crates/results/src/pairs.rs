@@ -199,8 +199,8 @@ impl Pairs {
     pub fn untouched(&self, rule: &Settle) -> Vec<(&str, Finding)> {
         let alpha = rule.alpha / self.controls.len().max(1) as f64;
         let question = Question { minimum_effect: rule.minimum_effect, alpha, rule: Rule::Anytime };
-        let said = |pairs: &[Pair]| decide(pairs, &question, false).ok();
-        self.controls.iter().filter_map(|(name, pairs)| Some((name.as_str(), said(pairs)?))).collect()
+        let decided = |pairs: &[Pair]| decide(pairs, &question, false).ok();
+        self.controls.iter().filter_map(|(name, pairs)| Some((name.as_str(), decided(pairs)?))).collect()
     }
 
     pub fn sessions(&self, rule: &Settle) -> Vec<Vec<Pair>> {

@@ -131,7 +131,8 @@ pub struct RanOn {
 /// The host of the client threads, if it is not the server's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientHost {
-    pub asked: String,
+    #[serde(rename = "asked")]
+    pub requested: String,
     /// Its own host name, and its boot id.
     #[serde(flatten)]
     pub ran_on: RanOn,

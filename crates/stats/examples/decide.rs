@@ -280,11 +280,11 @@ fn times(drifts: &[Drift], runs: usize) {
                 };
                 (3..200).find(|n| found(*n) >= power).map(|n| (n, middle / (2 * n) as f64))
             };
-            let said = |needed: Option<(usize, f64)>| match needed {
+            let reported = |needed: Option<(usize, f64)>| match needed {
                 Some((n, ratio)) => format!("{n:>5}  {ratio:.2}"),
                 None => " >199      ".to_owned(),
             };
-            let (welch, paired) = (said(as_often(welch)), said(as_often(|a, b| paired(a, b, 0.95))));
+            let (welch, paired) = (reported(as_often(welch)), reported(as_often(|a, b| paired(a, b, 0.95))));
             let found = share(hits, runs);
             println!("{:<10.2}{:<12}{found:<19}{middle:>6}  {average:>5.1}  {welch}   {paired}", drift.times, way.0);
         }
@@ -397,17 +397,17 @@ fn neighbours(runs: usize) {
     for (name, of) in NEIGHBOURS {
         let (mut pairs, mut marked) = (0, 0);
         let mut cell = |rule: Rule, effect: f64, equal: f64| {
-            let (mut said, mut without) = (0, 0);
+            let (mut reported, mut without) = (0, 0);
             for seed in 0..runs {
                 let mut disturbed = Disturbed::new(of, seed);
                 let (changed, before, made) = disturbed.compare(rule, effect, equal);
-                said += usize::from(changed);
+                reported += usize::from(changed);
                 without += usize::from(before);
                 pairs += made;
                 marked += disturbed.pairs;
             }
             let share = |count: usize| 100.0 * count as f64 / runs as f64;
-            format!("{:<15}", format!("{:.1} ({:.1})", share(said), share(without)))
+            format!("{:<15}", format!("{:.1} ({:.1})", share(reported), share(without)))
         };
         let mut both = |effect: f64, equal: f64| cell(Rule::Looks, effect, equal) + &cell(Rule::Anytime, effect, equal);
         let cells = both(0.0, NO_EFFECT) + &both(EFFECT.ln_1p(), EFFECT) + &both(LARGE.ln_1p(), EFFECT);

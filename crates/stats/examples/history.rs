@@ -13,8 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let values = line?.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>()?;
         let found = find(&values, &options)?;
         let steps = found.changes.iter().map(|change| change.first_after.to_string());
-        let said: Vec<String> = steps.chain(found.drift.map(|_| "drift".to_owned())).collect();
-        writeln!(out, "{}", said.join(" "))?;
+        let message: Vec<String> = steps.chain(found.drift.map(|_| "drift".to_owned())).collect();
+        writeln!(out, "{}", message.join(" "))?;
     }
     Ok(())
 }

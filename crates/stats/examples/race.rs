@@ -256,8 +256,8 @@ fn main() {
     println!("share of one bound, as alpha / share, for alpha = {alphas:?}");
     for k in [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128] {
         let found = shares(k, &alphas, runs);
-        let said: Vec<String> =
+        let message: Vec<String> =
             found.iter().zip(alphas).map(|(share, alpha)| format!("{:.1}", alpha / share)).collect();
-        println!("    ({k}, [{}]),", said.join(", "));
+        println!("    ({k}, [{}]),", message.join(", "));
     }
 }

@@ -8,9 +8,9 @@ const MOST: usize = 200;
 /// letter-based representation of all-pairwise comparisons", Journal of Computational and Graphical Statistics 13,
 /// 2004). Members are in ascending order, and groups are ordered by their members. `None` when there are too many
 /// groups.
-pub fn groups(count: usize, told_apart: &[(usize, usize)]) -> Option<Vec<Vec<usize>>> {
+pub fn groups(count: usize, distinguished: &[(usize, usize)]) -> Option<Vec<Vec<usize>>> {
     let mut groups: Vec<Vec<usize>> = if count == 0 { Vec::new() } else { vec![(0..count).collect()] };
-    for &(a, b) in told_apart.iter().filter(|(a, b)| a != b) {
+    for &(a, b) in distinguished.iter().filter(|(a, b)| a != b) {
         let (both, mut kept): (Vec<_>, Vec<_>) = groups.into_iter().partition(|g| g.contains(&a) && g.contains(&b));
         let without = |group: &[usize], one: usize| group.iter().copied().filter(|i| *i != one).collect::<Vec<_>>();
         for part in both.iter().flat_map(|group| [without(group, a), without(group, b)]) {

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tare_cpuset::{ThreadRef, observe};
-use tare_drive::sut::{Connected, SubjectWatch, SystemUnderTest, WatchSettings};
+use tare_drive::sut::{Connected, SutWatch, SystemUnderTest, WatchSettings};
 use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Param, SqlError, engine_by_name};
 use tare_load::{Purpose, Random};
 use tare_stats::trials::mean_interval;
@@ -47,15 +47,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (pid, pairs, slice_s): (i32, usize, f64) = (pid.parse()?, pairs.parse()?, slice_s.parse()?);
     let slice = Duration::try_from_secs_f64(slice_s)?;
     let ratios = thread::scope(|scope| {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let mut started = Ok(());
         for (number, counter) in counters.iter().enumerate() {
-            let (tell, load) = (tell.clone(), &load);
-            let one = thread::Builder::new().spawn_scoped(scope, move || client(load, number, counter, &tell));
+            let (sender, load) = (sender.clone(), &load);
+            let one = thread::Builder::new().spawn_scoped(scope, move || client(load, number, counter, &sender));
             started = started.and(one.map(drop));
         }
-        drop(tell);
-        let ratios = started.map_err(Into::into).and_then(|()| measured(&told, &counters, pid, pairs, slice));
+        drop(sender);
+        let ratios = started.map_err(Into::into).and_then(|()| measured(&receiver, &counters, pid, pairs, slice));
         stop.store(true, Ordering::Relaxed);
         ratios
     })?;
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 type Ready = Result<Connected, SqlError>;
 
 /// Selects a row by its key until it is stopped.
-fn client(load: &Load<'_>, number: usize, counter: &Counter, tell: &mpsc::Sender<Ready>) {
+fn client(load: &Load<'_>, number: usize, counter: &Counter, sender: &mpsc::Sender<Ready>) {
     let connect = || -> Result<_, Box<dyn Error>> {
         let mut session = load.engine.connect(&load.target)?;
         let sql = format!("SELECT c FROM sbtest1 WHERE id = {}", load.engine.dialect().placeholder(1));
@@ -77,10 +77,10 @@ fn client(load: &Load<'_>, number: usize, counter: &Counter, tell: &mpsc::Sender
         Ok(connected) => connected,
         Err(e) => {
             let lost = SqlError::own(tare_engine::SqlErrorKind::Lost, e.to_string());
-            return drop(tell.send(Err(lost)));
+            return drop(sender.send(Err(lost)));
         }
     };
-    let _ = tell.send(Ok(Connected { client: ThreadRef::of_this_thread(), serving }));
+    let _ = sender.send(Ok(Connected { client: ThreadRef::of_this_thread(), serving }));
     let mut random = Random::new(1, Purpose::Transactions, number);
     while !load.stop.load(Ordering::Relaxed) {
         let id = 1 + random.below(load.rows).cast_signed();
@@ -110,13 +110,13 @@ fn cpu_s(pids: &[i32]) -> Result<f64, Box<dyn Error>> {
 
 /// The ratios recorded / not recorded of each pair, whose order is drawn.
 fn measured(
-    told: &mpsc::Receiver<Ready>,
+    receiver: &mpsc::Receiver<Ready>,
     counters: &[Counter],
     pid: i32,
     pairs: usize,
     slice: Duration,
 ) -> Result<Vec<Figures>, Box<dyn Error>> {
-    let connected = counters.iter().map(|_| Ok(told.recv()??)).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+    let connected = counters.iter().map(|_| Ok(receiver.recv()??)).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
     let placement = ResolvedPlacement {
         client: Vec::new(),
         server: Vec::new(),
@@ -136,7 +136,7 @@ fn measured(
         probe_share: None,
         spinning: None,
     };
-    let mut watch = SubjectWatch::new(SystemUnderTest::running(Some(pid)), settings);
+    let mut watch = SutWatch::new(SystemUnderTest::running(Some(pid)), settings);
     watch.connected(&connected)?;
     watch.ends_under_load();
     thread::sleep(WARM_UP);

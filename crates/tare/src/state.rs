@@ -152,14 +152,14 @@ fn is_roots(path: &Path) -> bool {
 }
 
 /// Locks the machine: no other run may tune or measure it, and leftovers of a killed run are removed. If this has to
-/// wait for long, `tell` is called with the process that it waits for.
+/// wait for long, `report` is called with the process that it waits for.
 ///
 /// # Errors
 /// When another run has the machine, or leftovers of a killed run cannot be removed or restored.
-pub fn take_host(tell: &dyn Fn(&str)) -> Result<Host, StateError> {
+pub fn take_host(report: &dyn Fn(&str)) -> Result<Host, StateError> {
     let state = directory()?;
     let lock = HostLock::acquire(&HostLock::default_dir())?;
-    lock.wait_for_trials(&Patience { longest: TRIAL_PATIENCE, enough: &tare_engine::interrupted, tell })?;
+    lock.wait_for_trials(&Patience { longest: TRIAL_PATIENCE, enough: &tare_engine::interrupted, report })?;
     let reaped = reap_leftovers(&state)?;
     let half_made = remove_half_made_data()?;
     let restored = tare_noise::recover(&System::of_environment(), &state, &lock)?;

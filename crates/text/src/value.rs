@@ -35,10 +35,10 @@ impl Value {
     /// # Errors
     /// The list of words, with the most similar one.
     pub fn one_of<'w>(&self, words: &[&'w str]) -> Result<&'w str, String> {
-        let said = self.to_string();
-        words.iter().find(|word| **word == said).copied().ok_or_else(|| {
-            let hint =
-                nearest(&said, words.iter().copied()).map_or(String::new(), |word| format!(" (did you mean {word}?)"));
+        let written = self.to_string();
+        words.iter().find(|word| **word == written).copied().ok_or_else(|| {
+            let hint = nearest(&written, words.iter().copied())
+                .map_or(String::new(), |word| format!(" (did you mean {word}?)"));
             format!("one of {}{hint}", words.join(", "))
         })
     }

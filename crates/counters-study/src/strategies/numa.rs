@@ -83,8 +83,8 @@ mod tests {
             let maps = std::fs::read_to_string("/proc/thread-self/numa_maps").ok()?;
             maps.lines().find(|line| line.contains(" stack")).map(String::from)
         };
-        let asked = std::thread::spawn(move || interleave_own_allocations().map(|()| stack_of_this_thread()));
-        match asked.join().unwrap() {
+        let requested = std::thread::spawn(move || interleave_own_allocations().map(|()| stack_of_this_thread()));
+        match requested.join().unwrap() {
             // A kernel without NUMA does not have the file; the policy is then not checked.
             Ok(stack) => assert!(stack.is_none_or(|line| line.contains(" interleave:0")), "not interleaved"),
             // A container may forbid it: the error is returned, not hidden.

@@ -146,11 +146,11 @@ mod tests {
 
     #[test]
     fn a_thread_with_a_hostile_name_is_sampled_completely() {
-        let (told, here) = std::sync::mpsc::channel();
+        let (sender, here) = std::sync::mpsc::channel();
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let named = std::thread::spawn(move || {
             rustix::thread::set_name(c"\xff\xfe) R \n:\\").unwrap();
-            told.send(ThreadRef::of_this_thread()).unwrap();
+            sender.send(ThreadRef::of_this_thread()).unwrap();
             let _ = ended.recv();
         });
         let other = here.recv().unwrap();

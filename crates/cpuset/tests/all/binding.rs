@@ -10,13 +10,13 @@ fn set(text: &str) -> CpuSet {
 
 /// A thread that waits until the sender is dropped.
 fn waiting_thread() -> (ThreadRef, mpsc::Sender<()>) {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let (end, ended) = mpsc::channel::<()>();
     thread::spawn(move || {
-        tell.send(ThreadRef::of_this_thread()).unwrap();
+        sender.send(ThreadRef::of_this_thread()).unwrap();
         let _ = ended.recv();
     });
-    (told.recv().unwrap(), end)
+    (receiver.recv().unwrap(), end)
 }
 
 fn own_pid() -> i32 {
@@ -68,11 +68,11 @@ fn a_binding_that_is_impossible_reports_the_reason() {
 fn moves_and_switches_of_a_thread_are_counted() {
     let all = affinity_of(ThreadRef::of_this_thread()).unwrap();
     assert!(all.len() > 1, "this test needs two CPUs");
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let (done, finished) = mpsc::channel();
     let (go, gone) = mpsc::channel::<()>();
     let worker = thread::Builder::new().name("busy worker é".to_owned()).spawn(move || {
-        tell.send(ThreadRef::of_this_thread()).unwrap();
+        sender.send(ThreadRef::of_this_thread()).unwrap();
         // Each receive is a voluntary switch, each binding to another CPU a migration.
         let mut spun = 0u64;
         for cpu in all.iter().cycle().take(40) {
@@ -84,7 +84,7 @@ fn moves_and_switches_of_a_thread_are_counted() {
         spun
     });
     let worker = worker.unwrap();
-    let thread = told.recv().unwrap();
+    let thread = receiver.recv().unwrap();
     finished.recv().unwrap();
     let sample = observe::thread(thread).unwrap();
     assert_eq!(sample.name.chars().take(12).collect::<String>(), "busy worker ");

@@ -21,13 +21,13 @@ fn until(file: &InCallFile, wanted: impl Fn(InCall) -> bool) {
 fn a_thread_is_seen_to_sleep_in_its_call_to_run_and_to_end() {
     let (mut one, mut other) = UnixStream::pair().unwrap();
     let descriptor = u64::try_from(one.as_raw_fd()).unwrap();
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let reader = std::thread::spawn(move || {
-        tell.send(ThreadRef::of_this_thread()).unwrap();
+        sender.send(ThreadRef::of_this_thread()).unwrap();
         one.read_exact(&mut [0; 1]).unwrap();
         while one.read(&mut [0; 1]).unwrap() > 0 {}
     });
-    let thread = told.recv().unwrap();
+    let thread = receiver.recv().unwrap();
     let file = InCallFile::open(thread).unwrap();
     until(&file, |seen| matches!(seen, InCall::Call(Call { arguments, .. }) if arguments[0] == descriptor));
     // The same open file again: each read starts at its beginning and returns the present state.

@@ -140,12 +140,12 @@ fn facts_under(root: &Path, version: &str) -> BTreeMap<String, String> {
     let mut facts: BTreeMap<String, String> = paths.filter_map(|path| Some((path.clone(), value(&path)?))).collect();
     // Where the kernel has no file for the microcode version, /proc/cpuinfo may state it.
     let microcode = "/sys/devices/system/cpu/cpu0/microcode/version";
-    let told = value("/proc/cpuinfo").and_then(|text| {
+    let reported = value("/proc/cpuinfo").and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("microcode"))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     });
-    if let Some(told) = told.filter(|_| !facts.contains_key(microcode)) {
-        facts.insert("microcode".to_owned(), told);
+    if let Some(reported) = reported.filter(|_| !facts.contains_key(microcode)) {
+        facts.insert("microcode".to_owned(), reported);
     }
     let sources = fs::read_dir(at(EVENT_SOURCES)).into_iter().flatten().filter_map(Result::ok);
     let mut sources: Vec<String> = sources.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -156,8 +156,8 @@ fn facts_under(root: &Path, version: &str) -> BTreeMap<String, String> {
         facts.insert(hardware::RESCTRL.to_owned(), resctrl.to_owned());
     }
     let switch = value("/sys/kernel/debug/sched/preempt");
-    let asked = value("/proc/cmdline").unwrap_or_default();
-    facts.insert("preemption".to_owned(), preemption(version, switch.as_deref(), &asked));
+    let requested = value("/proc/cmdline").unwrap_or_default();
+    facts.insert("preemption".to_owned(), preemption(version, switch.as_deref(), &requested));
     facts
 }
 
@@ -170,9 +170,9 @@ fn preemption(version: &str, switch: Option<&str>, cmdline: &str) -> String {
     }
     let built = ["PREEMPT_RT", "PREEMPT_DYNAMIC", "PREEMPT_LAZY", "PREEMPT"];
     let built = built.into_iter().find(|word| version.split_whitespace().any(|found| found == *word));
-    let asked = cmdline.split_whitespace().find(|word| word.starts_with("preempt="));
-    match (built, asked) {
-        (Some(built), Some(asked)) => format!("{built}, {asked}"),
+    let requested = cmdline.split_whitespace().find(|word| word.starts_with("preempt="));
+    match (built, requested) {
+        (Some(built), Some(requested)) => format!("{built}, {requested}"),
         (Some(built), None) => built.to_owned(),
         (None, _) => "none or voluntary".to_owned(),
     }

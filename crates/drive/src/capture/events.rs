@@ -1,6 +1,6 @@
 //! `perf stat` during the capture sample: hardware and kernel events in the threads of each side.
 
-use super::perf::{Control, LOOK_INSIDE, Perf, advice, refused, said};
+use super::perf::{Control, LOOK_INSIDE, Perf, advice, printed, refused};
 use super::place::Place;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use tare_results::events::{EventCounts, SidesEvents};
 
 /// The hardware events explain where cycles go: instructions, mispredicted branches, misses of the last-level cache
 /// and of both TLBs, and loads from the memory of other nodes.
-const ASKED: &str = "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branch-misses,\
+const EVENTS: &str = "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branch-misses,\
                      cache-misses,dTLB-load-misses,iTLB-load-misses,node-load-misses";
 const CPU_TIME: &str = "task-clock";
 /// Upper limit of an event count: more than all CPUs of a machine can produce in a year.
@@ -72,13 +72,13 @@ impl Counting {
         let mut command = Command::new("perf");
         command
             .args(["stat", "--delay", "-1", "--control", &control.argument(), "-x", ",", "--log-fd", "1"])
-            .args(["-e", ASKED, "-t", &threads.join(",")])
+            .args(["-e", EVENTS, "-t", &threads.join(",")])
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut counting = Self { perf: Perf::start(&mut command)?, since: Instant::now() };
         control.enable(&mut counting.perf).map_err(|why| {
             counting.perf.kill();
-            refused(&said(&mut counting.perf), why, LOOK_INSIDE)
+            refused(&printed(&mut counting.perf), why, LOOK_INSIDE)
         })?;
         counting.since = Instant::now();
         Ok(counting)
@@ -87,8 +87,8 @@ impl Counting {
     fn end(mut self) -> Result<Counted, Unavailable> {
         let elapsed_s = self.since.elapsed().as_secs_f64();
         self.perf.end()?;
-        let said = said(&mut self.perf);
-        let mut counted = counted(&said).ok_or_else(|| refused(&said, "it printed no CPU time", LOOK_INSIDE))?;
+        let printed = printed(&mut self.perf);
+        let mut counted = counted(&printed).ok_or_else(|| refused(&printed, "it printed no CPU time", LOOK_INSIDE))?;
         counted.events.elapsed_s = elapsed_s;
         Ok(counted)
     }
@@ -104,7 +104,7 @@ fn counted(text: &str) -> Option<Counted> {
         let mut cells = line.split(',');
         let (Some(count), Some(unit), Some(named)) = (cells.next(), cells.next(), cells.next()) else { continue };
         let (event, modifiers) = event_of(named);
-        if !ASKED.split(',').any(|asked| asked == event) {
+        if !EVENTS.split(',').any(|requested| requested == event) {
             continue;
         }
         let user_only = modifiers.contains('u') && !modifiers.contains('k');

@@ -67,14 +67,14 @@ pub fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
 /// The nodes of a policy that binds to or interleaves over named nodes.
 fn named(policy: &MemoryPolicy) -> Option<&NodeSet> {
     match policy {
-        MemoryPolicy::Bind(Nodes::These(asked))
-        | MemoryPolicy::Interleave(Nodes::These(asked))
-        | MemoryPolicy::WeightedInterleave(Nodes::These(asked)) => Some(asked),
+        MemoryPolicy::Bind(Nodes::These(requested))
+        | MemoryPolicy::Interleave(Nodes::These(requested))
+        | MemoryPolicy::WeightedInterleave(Nodes::These(requested)) => Some(requested),
         _ => None,
     }
 }
 
-/// Whether [`stray`] can find memory outside a policy.
+/// Whether [`misplaced`] can find memory outside a policy.
 pub fn names_nodes(policy: &MemoryPolicy) -> bool {
     named(policy).is_some()
 }
@@ -86,10 +86,10 @@ pub fn nodes() -> usize {
 
 /// The message when more than a hundredth of the memory `what` lies outside the nodes of a policy that binds to or
 /// interleaves over named nodes: the kernel silently falls back to other nodes when one is full.
-pub fn stray(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
-    let asked = named(policy)?;
+pub fn misplaced(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
+    let requested = named(policy)?;
     let bytes = |inside: bool| -> u64 {
-        pages.iter().filter(|(node, _)| asked.contains(**node) == inside).map(|(_, pages)| pages.own_bytes()).sum()
+        pages.iter().filter(|(node, _)| requested.contains(**node) == inside).map(|(_, pages)| pages.own_bytes()).sum()
     };
     let (inside, outside) = (bytes(true), bytes(false));
     let share = outside as f64 / (inside + outside).max(1) as f64;
@@ -130,14 +130,14 @@ mod tests {
     fn memory_outside_the_policy_is_reported_and_file_pages_are_not_counted() {
         let on_two = pages(&[(0, 1000, 0), (1, 1000, 0)]);
         for policy in ["bind:0", "interleave:1", "weighted-interleave:0"] {
-            let text = stray("the data", &policy.parse().unwrap(), &on_two).unwrap();
+            let text = misplaced("the data", &policy.parse().unwrap(), &on_two).unwrap();
             assert!(text.contains(policy) && text.contains("50.0%"), "{text}");
         }
         for policy in ["default", "local", "preferred:0", "bind:0-1", "interleave:0-2"] {
-            assert_eq!(stray("the data", &policy.parse().unwrap(), &on_two), None, "{policy}");
+            assert_eq!(misplaced("the data", &policy.parse().unwrap(), &on_two), None, "{policy}");
         }
         let bound = "bind:0".parse().unwrap();
-        assert_eq!(stray("the data", &bound, &pages(&[(0, 1000, 0), (1, 1005, 1000)])), None);
-        assert_eq!(stray("the data", &bound, &BTreeMap::new()), None);
+        assert_eq!(misplaced("the data", &bound, &pages(&[(0, 1000, 0), (1, 1005, 1000)])), None);
+        assert_eq!(misplaced("the data", &bound, &BTreeMap::new()), None);
     }
 }

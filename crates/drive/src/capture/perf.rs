@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Interval between checks for the end of the process and for a signal.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Bytes read of error messages and of the output of `perf stat`, which does not grow with the number of threads.
-const SAID: u64 = 64 << 10;
+const LONGEST_MESSAGE: u64 = 64 << 10;
 /// Bytes read per line of `perf script`, and in all: 30,000 samples of a deep stack are 400 MB. Function names come
 /// from arbitrary libraries, so a line has no natural limit.
 pub(super) const LINE: u64 = 16 << 10;
@@ -138,7 +138,7 @@ impl Recording {
             let mut recording = Self { perf, place: place.clone(), name };
             control
                 .enable(&mut recording.perf)
-                .map_err(|why| refused(&File::open(place.path(&log)).map(said).unwrap_or_default(), why, level))?;
+                .map_err(|why| refused(&File::open(place.path(&log)).map(printed).unwrap_or_default(), why, level))?;
             Ok(recording)
         });
         // The reason contains perf's message.
@@ -224,10 +224,10 @@ impl Drop for Control {
 }
 
 /// Reads perf's messages up to a limit. Read errors are ignored: the caller gets the part that was read.
-pub(super) fn said(from: impl Read) -> String {
-    let mut said = Vec::new();
-    let _ = from.take(SAID).read_to_end(&mut said);
-    String::from_utf8_lossy(&said).into_owned()
+pub(super) fn printed(from: impl Read) -> String {
+    let mut printed = Vec::new();
+    let _ = from.take(LONGEST_MESSAGE).read_to_end(&mut printed);
+    String::from_utf8_lossy(&printed).into_owned()
 }
 
 /// Reads the next line of `perf script` into `line`, truncated if it is too long; None at the end.
@@ -261,8 +261,8 @@ pub(super) fn advice(level: i32) -> String {
 }
 
 /// Explains from its messages why perf did not start; `level` as in [`advice`].
-pub(super) fn refused(said: &str, why: &str, level: i32) -> Unavailable {
-    let lower = said.to_lowercase();
+pub(super) fn refused(printed: &str, why: &str, level: i32) -> Unavailable {
+    let lower = printed.to_lowercase();
     if ["trace events", "/tracing"].iter().any(|words| lower.contains(words)) {
         return Unavailable(TRACEPOINTS_REFUSED.to_owned());
     }
@@ -277,7 +277,7 @@ pub(super) fn refused(said: &str, why: &str, level: i32) -> Unavailable {
     if lower.contains("unknown option") || lower.contains("usage: perf record") {
         return Unavailable("perf is too old: 5.10 or newer knows --control".to_owned());
     }
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
+    let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
     Unavailable(format!("perf did not record, {why}: {}", lines.join(" ")))
 }
 
@@ -314,7 +314,7 @@ mod tests {
     fn a_child_of_perf_does_not_delay_reading_its_output() {
         let mut script = Command::new("sh");
         script.args(["-c", "sleep 30 & echo $!"]).stdout(Stdio::piped());
-        let of_another = said(Perf::start(&mut script).unwrap());
+        let of_another = printed(Perf::start(&mut script).unwrap());
         let state = std::fs::read_to_string(format!("/proc/{}/stat", of_another.trim())).unwrap();
         kill_process(Pid::from_raw(of_another.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
         assert!(!state.contains(") Z "), "{state}");
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn endless_output_and_endless_lines_are_truncated() {
-        assert_eq!(said(io::repeat(b'a')).len() as u64, SAID);
+        assert_eq!(printed(io::repeat(b'a')).len() as u64, LONGEST_MESSAGE);
         let long = "a".repeat(2 * LINE as usize);
         let mut script = io::Cursor::new(format!("{long}\nb\n\nc")).take(ALL);
         let mut line = Vec::new();

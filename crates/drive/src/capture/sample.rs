@@ -90,8 +90,8 @@ impl CaptureSample {
         let mut diagnostics = match server.diagnostics() {
             Ok(diagnostics) => diagnostics,
             Err(e) => {
-                let asked = [(settings.locks, captures::LOCKS), (settings.status, captures::STATUS)];
-                let missing = asked.into_iter().filter(|(asked, _)| *asked);
+                let requested = [(settings.locks, captures::LOCKS), (settings.status, captures::STATUS)];
+                let missing = requested.into_iter().filter(|(requested, _)| *requested);
                 self.captured.missing.extend(missing.map(|(_, name)| (name.to_owned(), e.to_string())));
                 return;
             }

@@ -60,7 +60,7 @@ pub enum SutError {
     OtherHost(String),
     /// A thread or page was not where the placement put it.
     #[error("placement not kept: {0}")]
-    Stray(String),
+    Misplaced(String),
 }
 
 /// Why connections cannot be matched to threads.

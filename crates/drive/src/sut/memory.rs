@@ -2,7 +2,7 @@
 //!
 //! The kernel walks all pages of the server for each reading (10 ms for 500 MB), so nothing is read in vain.
 
-use super::{SubjectWatch, SutError};
+use super::{SutError, SutWatch};
 use crate::capture::memory::{self, MemoryWatch};
 use std::collections::BTreeMap;
 use tare_topology::bind::shared_memory_pages;
@@ -16,12 +16,12 @@ fn is_due(placement: &ResolvedPlacement, capture: bool, nodes: usize, first: boo
     if nodes > 1 { verified || capture } else { placement.pool_memory != MemoryPolicy::Default || capture && first }
 }
 
-impl SubjectWatch {
+impl SutWatch {
     /// Adds the memory of the server's first process to the covariates of a sample. Nothing is recorded if the process
     /// has ended or may not be inspected, and on kernels without NUMA.
     ///
     /// # Errors
-    /// [`SutError::Stray`] when pages are outside their nodes.
+    /// [`SutError::Misplaced`] when pages are outside their nodes.
     pub(super) fn add_memory(
         &mut self,
         pid: i32,
@@ -31,8 +31,8 @@ impl SubjectWatch {
         let first = !std::mem::replace(&mut self.memory_was_read, true);
         let due = is_due(&self.settings.placement, watch.is_some(), memory::nodes(), first);
         let pages = if due { self.pages(pid, covariates)? } else { BTreeMap::new() };
-        if let Some(stray) = memory::stray("the server's memory", &self.settings.placement.memory, &pages) {
-            return Err(SutError::Stray(stray));
+        if let Some(misplaced) = memory::misplaced("the server's memory", &self.settings.placement.memory, &pages) {
+            return Err(SutError::Misplaced(misplaced));
         }
         if let Some(watch) = watch {
             covariates.extend(watch.finish(&pages));
@@ -54,8 +54,8 @@ impl SubjectWatch {
             self.sut.processes().into_iter().filter_map(|pid| Some(observe::pages_by_policy(pid, policy).ok()?.under));
         let bytes = |pages: &BTreeMap<u32, NodePages>| pages.values().map(|pages| pages.bytes).sum::<u64>();
         let pool = of_processes.chain(shared_memory_pages(pid).ok()).max_by_key(bytes).unwrap_or_default();
-        if let Some(stray) = memory::stray("the server's pool", policy, &pool) {
-            return Err(SutError::Stray(stray));
+        if let Some(misplaced) = memory::misplaced("the server's pool", policy, &pool) {
+            return Err(SutError::Misplaced(misplaced));
         }
         covariates.extend(memory::pool_covariates(&pool));
         // If both have the same policy, the pool's pages cannot be distinguished from the others.
@@ -109,7 +109,7 @@ mod tests {
             probe_share: None,
             spinning: None,
         };
-        let mut watch = SubjectWatch::new(SystemUnderTest::running(Some(std::process::id().cast_signed())), settings);
+        let mut watch = SutWatch::new(SystemUnderTest::running(Some(std::process::id().cast_signed())), settings);
         let readings = [0; 3].map(|_| {
             watch.start().unwrap();
             let covariates = watch.finish().unwrap().covariates;

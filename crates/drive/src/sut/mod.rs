@@ -27,6 +27,6 @@ pub use connections::Connections;
 pub use error::{SutError, Unpaired};
 pub use processes::{Owner, SystemUnderTest};
 pub use surroundings::{Partner, Surroundings};
-pub use threads::{ThreadWatch, Watched, stray, waited_for_cpu};
+pub use threads::{ThreadWatch, Watched, misplaced, waited_for_cpu};
 pub use usage::{Usage, UsageMark};
-pub use watch::{Connected, SharedAffinities, SideThreads, SubjectWatch, WatchSettings, stray_memory};
+pub use watch::{Connected, SharedAffinities, SideThreads, SutWatch, WatchSettings, misplaced_memory};

@@ -28,7 +28,7 @@ pub struct Watched {
     pub pair: Option<usize>,
     pub thread: ThreadRef,
     /// The requested placement; None if it was left to the OS.
-    pub asked: Option<CpuSet>,
+    pub requested: Option<CpuSet>,
 }
 
 pub struct ThreadWatch {
@@ -59,8 +59,8 @@ impl Tracked {
         let before = observe::thread(thread.thread).ok();
         let kind = (thread.class == ThreadClass::Background).then(|| processes::kind(thread.thread.pid)).flatten();
         let cpu = before.as_ref().map(|before| before.cpu);
-        let asked = thread.asked.as_ref();
-        let stale = cpu.filter(|cpu| asked.is_some_and(|asked| !asked.contains(*cpu)));
+        let requested = thread.requested.as_ref();
+        let stale = cpu.filter(|cpu| requested.is_some_and(|requested| !requested.contains(*cpu)));
         Self { thread, before, seen: Sightings::default(), stale, last: None, kind }
     }
 
@@ -104,8 +104,8 @@ impl ThreadWatch {
                         break;
                     }
                     for worker in finder.iter_mut().flat_map(WorkerWatch::new_ones) {
-                        let (class, pair, asked) = (ThreadClass::Background, None, None);
-                        follow(&workers, Watched { class, pair, thread: worker, asked });
+                        let (class, pair, requested) = (ThreadClass::Background, None, None);
+                        follow(&workers, Watched { class, pair, thread: worker, requested });
                     }
                     look(&workers, true, true);
                     let remember = may_end && number.is_multiple_of(REMEMBER_EVERY);
@@ -215,24 +215,24 @@ pub fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
 }
 
 /// Describes the first thread that is, or was seen, outside its requested CPUs.
-pub fn stray(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
+pub fn misplaced(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
     threads.iter().zip(records).find_map(|(thread, record)| {
-        let asked = thread.asked.as_ref()?;
+        let requested = thread.requested.as_ref()?;
         if thread.class == ThreadClass::Background && record.allowed_cpus.is_empty() {
             return None; // helpers of a server come and go
         }
         let who = || format!("{} thread {} ({})", side(thread.class), thread.thread.tid, record.name);
-        if record.allowed_cpus != *asked {
+        if record.allowed_cpus != *requested {
             let now = &record.allowed_cpus;
             let now = if now.is_empty() { "gone".to_owned() } else { now.to_string() };
-            return Some(format!("{} was bound to CPUs {asked} and its affinity is now {now}", who()));
+            return Some(format!("{} was bound to CPUs {requested} and its affinity is now {now}", who()));
         }
         // A sleeping thread is still reported on the CPU where it last ran, whatever its affinity.
         if thread.class == ThreadClass::Background {
             return None;
         }
-        let outside = record.seen_cpus.keys().find(|cpu| !asked.iter().any(|a| a as usize == **cpu))?;
-        Some(format!("{} was bound to CPUs {asked} and was seen on CPU {outside}", who()))
+        let outside = record.seen_cpus.keys().find(|cpu| !requested.iter().any(|a| a as usize == **cpu))?;
+        Some(format!("{} was bound to CPUs {requested} and was seen on CPU {outside}", who()))
     })
 }
 

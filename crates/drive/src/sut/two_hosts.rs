@@ -1,13 +1,13 @@
 //! The two halves of a watch whose clients and server are on two hosts.
 
-use super::{Partner, SubjectWatch, SutError};
+use super::{Partner, SutError, SutWatch};
 use std::collections::BTreeSet;
 use tare_cpuset::{ThreadRef, observe};
 
 /// A verified thread of the server and its start time, because thread ids are reused.
 type Proved = (ThreadRef, u64);
 
-impl SubjectWatch {
+impl SutWatch {
     /// A watch over client threads of this host whose server is on another host, where `partner` watches it.
     #[must_use]
     pub fn with_partner(mut self, partner: Box<dyn Partner>) -> Self {
@@ -27,7 +27,7 @@ impl SubjectWatch {
     /// threads bound by an earlier call are no longer watched.
     ///
     /// # Errors
-    /// As [`SubjectWatch::connected`]; also when a thread does not belong to the server, and then nothing is bound.
+    /// As [`SutWatch::connected`]; also when a thread does not belong to the server, and then nothing is bound.
     pub fn serves(&mut self, serving: &[Option<i32>]) -> Result<(), SutError> {
         let most = self.clients_elsewhere.unwrap_or(0);
         if serving.len() > most {
@@ -89,7 +89,7 @@ mod tests {
         }
     }
 
-    fn watch(root: i32, cpu: u32, threads: usize) -> SubjectWatch {
+    fn watch(root: i32, cpu: u32, threads: usize) -> SutWatch {
         let placement = ResolvedPlacement {
             client: Vec::new(),
             server: vec![CpuSet::from(cpu); threads],
@@ -109,7 +109,7 @@ mod tests {
             spinning: None,
         };
         let sut = SystemUnderTest { root: Some(root), owner: Owner::Us, data: None };
-        SubjectWatch::new(sut, settings).without_clients(threads)
+        SutWatch::new(sut, settings).without_clients(threads)
     }
 
     #[test]

@@ -259,8 +259,8 @@ mod tests {
         let before = UsageMark::take(&sut).unwrap();
         let mut input = shell.stdin.take().unwrap();
         input.write_all(b"go\n").unwrap();
-        let mut told = [0; 5];
-        std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut told).unwrap();
+        let mut reported = [0; 5];
+        std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut reported).unwrap();
         let used = UsageMark::take(&sut).unwrap().since(&before, &[]).unwrap();
         input.write_all(b"end\n").unwrap();
         shell.wait().unwrap();

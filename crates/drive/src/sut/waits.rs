@@ -97,12 +97,12 @@ mod tests {
         let (mut one, other) = UnixStream::pair().unwrap();
         let descriptor = one.as_raw_fd();
         std::thread::scope(|scope| {
-            let (tell, told) = channel();
+            let (sender, receiver) = channel();
             scope.spawn(move || {
-                tell.send(ThreadRef::of_this_thread()).unwrap();
+                sender.send(ThreadRef::of_this_thread()).unwrap();
                 wait(&mut one);
             });
-            let thread = told.recv().unwrap();
+            let thread = receiver.recv().unwrap();
             let deadline = Instant::now() + Duration::from_secs(10);
             loop {
                 if let Some(found) = waits_in(thread).filter(|found| found.contains(&descriptor)) {

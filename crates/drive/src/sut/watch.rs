@@ -3,7 +3,7 @@
 
 use super::processes::{PARALLEL_WORKER, WorkerWatch};
 use super::{
-    Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, stray, usage,
+    Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, misplaced, usage,
     waited_for_cpu,
 };
 use crate::capture::cache::CacheWatch;
@@ -58,7 +58,7 @@ pub struct SideThreads {
 }
 
 /// All participating threads, and the measurement in progress.
-pub struct SubjectWatch {
+pub struct SutWatch {
     pub(super) sut: SystemUnderTest,
     pub(super) settings: WatchSettings,
     watched: Vec<Watched>,
@@ -98,7 +98,7 @@ struct Open {
     recording_s: f64,
 }
 
-impl SubjectWatch {
+impl SutWatch {
     /// A watch over a system under test whose clients have not connected yet.
     pub fn new(sut: SystemUnderTest, settings: WatchSettings) -> Self {
         let layout = layout_of(&sut);
@@ -149,8 +149,8 @@ impl SubjectWatch {
         let mut wanted = Vec::new();
         for (index, ((client, serving), cpus)) in pairs.into_iter().zip(sets).enumerate() {
             if let Some(thread) = client {
-                let asked = self.settings.placement.client_cpus(index).cloned();
-                self.watched.push(Watched { class: ThreadClass::Client, pair: Some(index), thread, asked });
+                let requested = self.settings.placement.client_cpus(index).cloned();
+                self.watched.push(Watched { class: ThreadClass::Client, pair: Some(index), thread, requested });
             }
             let Some(thread) = serving else {
                 // Every thread of a server that tare started was started inside the common CPU set.
@@ -161,7 +161,7 @@ impl SubjectWatch {
                 continue;
             };
             wanted.extend(cpus.clone().map(|cpus| (thread, cpus)));
-            self.watched.push(Watched { class: ThreadClass::Connection, pair: Some(index), thread, asked: cpus });
+            self.watched.push(Watched { class: ThreadClass::Connection, pair: Some(index), thread, requested: cpus });
         }
         self.bind(&wanted, false)?;
         if self.sut.root.is_none() && self.settings.placement.background.is_some() {
@@ -170,7 +170,7 @@ impl SubjectWatch {
         if self.sut.root.is_some() {
             let background = self.background()?;
             if self.settings.placement.background.is_some() {
-                let wanted = background.iter().filter_map(|watched| Some((watched.thread, watched.asked.clone()?)));
+                let wanted = background.iter().filter_map(|watched| Some((watched.thread, watched.requested.clone()?)));
                 self.bind(&wanted.collect::<Vec<_>>(), true)?;
             }
             self.watched.extend(background);
@@ -238,7 +238,7 @@ impl SubjectWatch {
         self.settings.probe_share.is_some() || self.partner.as_ref().is_some_and(|partner| partner.probes())
     }
 
-    /// Called while nothing runs: reads a probe if probes are requested. [`SubjectWatch::start`] does this if it has
+    /// Called while nothing runs: reads a probe if probes are requested. [`SutWatch::start`] does this if it has
     /// not been done, so only callers that start under load need this function.
     pub fn idle(&mut self) -> Result<(), SutError> {
         if let Some(partner) = &mut self.partner {
@@ -303,7 +303,7 @@ impl SubjectWatch {
     /// Ends the measurement; if probes are requested, nothing else may run now.
     ///
     /// # Errors
-    /// [`SutError::Stray`] when a thread or page was outside its placement.
+    /// [`SutError::Misplaced`] when a thread or page was outside its placement.
     pub fn finish(&mut self) -> Result<Surroundings, SutError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
         let began_s = thread_cpu_s();
@@ -320,8 +320,8 @@ impl SubjectWatch {
             let mut each = known.iter();
             self.watched.retain(|_| *each.next().unwrap_or(&false));
         }
-        if let Some(stray) = stray(&self.watched, &threads) {
-            return Err(SutError::Stray(stray));
+        if let Some(misplaced) = misplaced(&self.watched, &threads) {
+            return Err(SutError::Misplaced(misplaced));
         }
         self.no_parallel_workers(&threads)?;
         let OthersSeen { mut covariates, users } = open.interference.finish();
@@ -421,19 +421,19 @@ impl SubjectWatch {
             let all = placement.server.iter().flat_map(CpuSet::iter).collect::<CpuSet>();
             (!all.is_empty() && self.sut.owner == Owner::Us).then_some(all)
         };
-        let asked = placement.background.clone().or_else(with_server);
+        let requested = placement.background.clone().or_else(with_server);
         let serves = |thread: &ThreadRef| self.watched.iter().any(|w| w.thread == *thread);
         let threads = self.sut.threads()?.into_iter().filter(|thread| !serves(thread));
         Ok(threads
-            .map(|thread| Watched { class: ThreadClass::Background, pair: None, thread, asked: asked.clone() })
+            .map(|thread| Watched { class: ThreadClass::Background, pair: None, thread, requested: requested.clone() })
             .collect())
     }
 }
 
 /// The message when more than a hundredth of `what`, memory that is not the server's, lies outside the nodes that a
 /// policy names.
-pub fn stray_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
-    memory::stray(what, policy, pages)
+pub fn misplaced_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
+    memory::misplaced(what, policy, pages)
 }
 
 /// Two connections of a server with a thread pool may share one thread.

@@ -1,6 +1,6 @@
 //! Errors of a load, and of creating its data.
 
-use super::sessions::NotAsked;
+use super::sessions::InvalidSample;
 use crate::sut::SutError;
 use std::error::Error;
 use tare_cpuset::LimitTooLow;
@@ -60,8 +60,8 @@ impl LoadError {
     }
 }
 
-impl From<NotAsked> for LoadError {
-    fn from(error: NotAsked) -> Self {
+impl From<InvalidSample> for LoadError {
+    fn from(error: InvalidSample) -> Self {
         Self::own(error)
     }
 }

@@ -1,8 +1,8 @@
 //! The interface of all loads, and the context in which a load runs.
 
-use super::sessions::{NotAsked, Pace, Reconnect, judge};
+use super::sessions::{InvalidSample, Pace, Reconnect, judge};
 use super::{Driven, FillError, LoadError};
-use crate::sut::{SideThreads, SubjectWatch, WatchSettings};
+use crate::sut::{SideThreads, SutWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -162,7 +162,7 @@ pub trait Host: Sync {
     }
     fn interval(&self, _interval: &Interval) {}
     /// Checks that a sample ran at the requested rate. Callers that show the figures of every sample judge later.
-    fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
+    fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), InvalidSample> {
         judge(pace, sample)
     }
     /// How clients reconnect to a restarted server; None: losing a connection ends the run.
@@ -221,7 +221,7 @@ pub struct LoadContext<'a> {
     pub settled: Option<SettledRecord>,
     /// The placement of the threads, which [`LoadContext::watch`] verifies.
     pub placement: &'a WatchSettings,
-    pub watch: SubjectWatch,
+    pub watch: SutWatch,
     pub host: &'a dyn Host,
     pub cache: PathBuf,
 }
@@ -270,7 +270,7 @@ pub struct Settle {
 }
 
 impl Settle {
-    pub fn is_asked(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.limit_s > 0.0 || !self.statements.is_empty()
     }
 }

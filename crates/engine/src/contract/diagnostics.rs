@@ -43,7 +43,7 @@ const LONGEST_WAIT_S: f64 = 1e12;
 
 impl LockWait {
     /// A wait as the server reports it; none if the name or the time is implausible.
-    pub(crate) fn told(kind: WaitKind, name: &str, count: u64, wait_s: f64) -> Option<Self> {
+    pub(crate) fn reported(kind: WaitKind, name: &str, count: u64, wait_s: f64) -> Option<Self> {
         let is_one = name.len() <= LONGEST_NAME && (0.0..LONGEST_WAIT_S).contains(&wait_s);
         is_one.then(|| Self { kind, name: name.to_owned(), count, wait_s })
     }

@@ -46,8 +46,8 @@ pub enum EngineError {
     #[error("cannot limit the server's memory with a control group: {0}")]
     MemoryConfines(String),
     /// A setting is not in effect in the running server.
-    #[error("{setting}: requested {asked}, but the running server has {found}")]
-    NotInEffect { setting: &'static str, asked: String, found: String },
+    #[error("{setting}: requested {requested}, but the running server has {found}")]
+    NotInEffect { setting: &'static str, requested: String, found: String },
     /// A login file of the user cannot be used. Never contains a value from it.
     #[error("{}: {reason}", path.display())]
     LoginFile { path: PathBuf, reason: String },

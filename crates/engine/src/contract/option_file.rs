@@ -183,21 +183,21 @@ fn comment_start(value: &str) -> usize {
     value.char_indices().find_map(starts).unwrap_or(value.len())
 }
 
-/// Whether `found`, as the server prints it, means the same as `asked`: numbers with K, M, G, T (powers of 1024),
+/// Whether `found`, as the server prints it, means the same as `requested`: numbers with K, M, G, T (powers of 1024),
 /// switches in all spellings, lists as subsets ("a=on" in a longer list), otherwise the same word in any case.
-pub fn same_value(asked: &str, found: &str) -> bool {
-    let (asked, found) = (asked.trim(), found.trim());
-    if asked.eq_ignore_ascii_case(found) {
+pub fn same_value(requested: &str, found: &str) -> bool {
+    let (requested, found) = (requested.trim(), found.trim());
+    if requested.eq_ignore_ascii_case(found) {
         return true;
     }
-    if let (Some(asked), Some(found)) = (quantity(asked), quantity(found)) {
-        return asked == found;
+    if let (Some(requested), Some(found)) = (quantity(requested), quantity(found)) {
+        return requested == found;
     }
-    if let (Some(asked), Some(found)) = (switch(asked), switch(found)) {
-        return asked == found;
+    if let (Some(requested), Some(found)) = (switch(requested), switch(found)) {
+        return requested == found;
     }
     let has = |item: &str| found.split(',').any(|have| have.trim().eq_ignore_ascii_case(item.trim()));
-    asked.contains(['=', ',']) && asked.split(',').all(has)
+    requested.contains(['=', ',']) && requested.split(',').all(has)
 }
 
 /// The bytes that an option of this name, in any spelling, is set to; none if it is not set.
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_spellings_of_one_value_are_the_same_and_others_are_not() {
-        for (asked, found) in [
+        for (requested, found) in [
             ("256M", "268435456"),
             ("1g", "1073741824"),
             ("0.5", "0.500000"),
@@ -281,12 +281,12 @@ mod tests {
             ("o_direct", "O_DIRECT"),
             ("mrr=on", "index_merge=on,mrr=on,firstmatch=off"),
         ] {
-            assert!(same_value(asked, found), "{asked} {found}");
+            assert!(same_value(requested, found), "{requested} {found}");
         }
-        for (asked, found) in
+        for (requested, found) in
             [("100M", "134217728"), ("on", "0"), ("mrr=on", "mrr=off"), ("WAL", "delete"), ("2", "ON")]
         {
-            assert!(!same_value(asked, found), "{asked} {found}");
+            assert!(!same_value(requested, found), "{requested} {found}");
         }
     }
 }

@@ -253,7 +253,7 @@ pub trait Engine: Send + Sync {
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError>;
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError>;
     /// Completes this login from the user's own files. Most engines have none.
-    fn login_files(&self, _asked: &Login) -> Result<Login, EngineError> {
+    fn login_files(&self, _requested: &Login) -> Result<Login, EngineError> {
         Ok(Login::default())
     }
     /// The value of an engine option in the server of this session; `None` if the server knows no such option.

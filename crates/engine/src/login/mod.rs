@@ -1,15 +1,15 @@
 //! How to reach a running server, from the user's input and the user's own files. Passwords are read only here, and
 //! are passed only to the connection.
 
-mod asked;
 mod option_file;
+mod parameters;
 mod service;
 mod target;
 mod text;
 mod variables;
 
-pub use asked::Login;
 pub(crate) use option_file::of_option_file;
+pub use parameters::Login;
 pub(crate) use service::password_of;
 pub(crate) use service::{as_libpq_reads, of_service};
 pub use target::target_of;

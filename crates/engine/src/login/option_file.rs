@@ -7,11 +7,11 @@ use crate::{EngineError, TlsMode};
 use std::path::Path;
 
 /// The login parameters in an option file: from the client groups (`sections`), in file order; a later value wins.
-pub(crate) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<Login, EngineError> {
-    let Some(path) = asked.map(given).or_else(|| in_home(".my.cnf")) else { return Ok(Login::default()) };
+pub(crate) fn of_option_file(requested: Option<&Path>, sections: &[&str]) -> Result<Login, EngineError> {
+    let Some(path) = requested.map(given).or_else(|| in_home(".my.cnf")) else { return Ok(Login::default()) };
     match read(&path, Closed::ToWriters)? {
         Some(text) => parse(&text, sections).map_err(|reason| EngineError::LoginFile { path: path.clone(), reason }),
-        None if asked.is_some() => {
+        None if requested.is_some() => {
             Err(EngineError::LoginFile { path, reason: "there is no such option file".to_owned() })
         }
         None => Ok(Login::default()),

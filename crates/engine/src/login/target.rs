@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A file is unreadable, accessible to other users, or requested but missing; no server address is known.
 pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, EngineError> {
     let found = engine.login_files(&login)?;
-    let asked_port = login.port;
+    let requested_port = login.port;
     let all = login.or(found);
     // A given authority implies verification, as in MySQL's client.
     let mode = all.tls.unwrap_or(if all.tls_ca.is_some() { TlsMode::VerifyCa } else { TlsMode::Off });
@@ -33,7 +33,7 @@ pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, Eng
         // As in libpq: a host that begins with a slash is the folder of a socket.
         (None, Some(folder)) if folder.starts_with('/') => Address::Socket(engine.socket_at(folder.into(), all.port)),
         (None, Some(host)) => Address::Tcp(host, all.port.unwrap_or_else(|| engine.default_port())),
-        (None, None) => usual_address(engine, asked_port, all.port)?,
+        (None, None) => usual_address(engine, requested_port, all.port)?,
     };
     Ok(ConnectTarget {
         address,
@@ -47,9 +47,9 @@ pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, Eng
 
 /// Where a client connects without an address: the first usual socket that exists. A requested port means TCP, unless
 /// it is part of a socket's name.
-fn usual_address(engine: &dyn Engine, asked: Option<u16>, port: Option<u16>) -> Result<Address, EngineError> {
+fn usual_address(engine: &dyn Engine, requested: Option<u16>, port: Option<u16>) -> Result<Address, EngineError> {
     let searched = engine.usual_sockets(port);
-    match (asked, searched.iter().find(|path| path.exists())) {
+    match (requested, searched.iter().find(|path| path.exists())) {
         (Some(port), _) if engine.usual_sockets(None) == searched => Ok(Address::Tcp("127.0.0.1".to_owned(), port)),
         (_, Some(path)) => Ok(Address::Socket(path.clone())),
         (_, None) => Err(EngineError::NoAddress { engine: engine.name(), searched }),

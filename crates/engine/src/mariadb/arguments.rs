@@ -57,7 +57,7 @@ pub(crate) const SPREADS: &str = "innodb_numa_interleave";
 
 /// The option, if `options` turn it on; `by_default` decides if none of them mentions it.
 pub(crate) fn spreads_memory(options: &BTreeMap<String, String>, by_default: bool) -> Option<&'static str> {
-    let mut said = options.iter().filter_map(|(name, value)| {
+    let mut given = options.iter().filter_map(|(name, value)| {
         let name = variable_name(name);
         let is_on = !matches!(value.to_lowercase().as_str(), "0" | "off" | "false");
         match name.strip_prefix("skip_") {
@@ -65,7 +65,7 @@ pub(crate) fn spreads_memory(options: &BTreeMap<String, String>, by_default: boo
             None => (name == SPREADS).then_some(is_on),
         }
     });
-    said.next_back().unwrap_or(by_default).then_some(SPREADS)
+    given.next_back().unwrap_or(by_default).then_some(SPREADS)
 }
 
 /// The options among these that determine the format of files.

@@ -1,7 +1,7 @@
 //! Finds the server program and the script that creates its data directories.
 
 use super::layout::Layout;
-use crate::programs::ask::{self_told, start};
+use crate::programs::ask::{self_reported, start};
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
 use std::path::{Path, PathBuf};
@@ -103,15 +103,15 @@ fn missing(program: &str, searched: Vec<PathBuf>) -> EngineError {
 
 /// The version, and the libraries that the program needs to report it.
 fn version_of(path: &Path) -> Result<(String, Option<String>), EngineError> {
-    let told = ProgramReport::by(path)?;
-    match told.version {
-        Some(version) if told.product == PRODUCT => Ok((version, told.libraries)),
+    let report = ProgramReport::by(path)?;
+    match report.version {
+        Some(version) if report.product == PRODUCT => Ok((version, report.libraries)),
         Some(version) => {
-            let reason = format!("is {} {version}: use engine mysql", told.product);
+            let reason = format!("is {} {version}: use engine mysql", report.product);
             Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
         }
         None => {
-            let reason = format!("is not a MariaDB server: --version prints {:?}", start(&told.text));
+            let reason = format!("is not a MariaDB server: --version prints {:?}", start(&report.text));
             Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
         }
     }
@@ -129,7 +129,7 @@ pub(crate) struct ProgramReport {
 impl ProgramReport {
     pub(crate) fn by(path: &Path) -> Result<Self, EngineError> {
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let (text, libraries) = self_told(path, &["--no-defaults", "--version"], &Layout::of(&real).libraries())?;
+        let (text, libraries) = self_reported(path, &["--no-defaults", "--version"], &Layout::of(&real).libraries())?;
         let product = product_of(&text);
         // The word after "Ver".
         let version = text.split_once("Ver ").and_then(|(_, rest)| rest.split_whitespace().next());
@@ -143,10 +143,10 @@ impl ProgramReport {
 }
 
 /// The product of a server with this version text.
-pub(crate) fn product_of(said: &str) -> &'static str {
-    match said {
-        said if said.contains(PRODUCT) => PRODUCT,
-        said if said.contains("Percona") => "Percona Server",
+pub(crate) fn product_of(message: &str) -> &'static str {
+    match message {
+        message if message.contains(PRODUCT) => PRODUCT,
+        message if message.contains("Percona") => "Percona Server",
         _ => "MySQL",
     }
 }

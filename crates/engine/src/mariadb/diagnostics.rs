@@ -104,7 +104,7 @@ impl Diagnostics for MariadbDiagnostics {
 
 fn lock_wait(row: &[Option<String>]) -> Option<LockWait> {
     let [Some(name), Some(count), Some(picoseconds)] = row else { return None };
-    LockWait::told(kind(name), name, count.parse().ok()?, picoseconds.parse::<f64>().ok()? / PICOSECONDS)
+    LockWait::reported(kind(name), name, count.parse().ok()?, picoseconds.parse::<f64>().ok()? / PICOSECONDS)
 }
 
 fn counter(row: &[Option<String>]) -> Option<(String, f64)> {

@@ -109,8 +109,8 @@ impl<E: OfKind> Engine for E {
         Ok(Box::new(Connection::to(target)?))
     }
 
-    fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
-        Ok(of_option_file(asked.option_file.as_deref(), self.kind().login_groups)?.or(of_variables_of_mysql()?))
+    fn login_files(&self, requested: &Login) -> Result<Login, EngineError> {
+        Ok(of_option_file(requested.option_file.as_deref(), self.kind().login_groups)?.or(of_variables_of_mysql()?))
     }
 
     fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
@@ -119,9 +119,9 @@ impl<E: OfKind> Engine for E {
 
     fn self_report(&self, owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
         let mut report = SelfReport::read(owner, self.kind().settings)?;
-        let said = ["version", "version_comment"].map(|name| report.settings.get(name));
-        let said = said.map(|setting| setting.map_or("", |setting| setting.value.as_str())).join(" ");
-        report.product = (!said.trim().is_empty()).then(|| product_of(&said));
+        let message = ["version", "version_comment"].map(|name| report.settings.get(name));
+        let message = message.map(|setting| setting.map_or("", |setting| setting.value.as_str())).join(" ");
+        report.product = (!message.trim().is_empty()).then(|| product_of(&message));
         let pool = report.settings.get("innodb_buffer_pool_size");
         report.buffer_pool_bytes = pool.and_then(|pool| pool.value.parse().ok());
         Ok(report)

@@ -93,8 +93,8 @@ pub(super) fn install(
     arguments.extend(arguments::run_as());
     arguments.extend(arguments::given(NAME, shaping)?);
     let explain = |log: &str| explain("mariadb-install-db", log, &data, &binary.version);
-    let manners = StopPolicy::default();
-    run_installer("mariadb-install-db", &runs.program, arguments, &environment, manners, request, explain)
+    let stop_policy = StopPolicy::default();
+    run_installer("mariadb-install-db", &runs.program, arguments, &environment, stop_policy, request, explain)
 }
 
 /// The arguments of the script: where its tree is, and those other options that this version knows.

@@ -80,9 +80,9 @@ mod tests {
             assert!(knows(&crate::mariadb::own::KIND, name, None).unwrap(), "{name}");
         }
         assert!(!knows(&crate::mariadb::own::KIND, "cache_size", None).unwrap());
-        let asked = ["key_buffer", "cache_size", "loose_anything", "skip_networking", "innodb_nothing"];
+        let requested = ["key_buffer", "cache_size", "loose_anything", "skip_networking", "innodb_nothing"];
         let program = (crate::mariadb::own::KIND.find)(None).unwrap().path;
-        let unknown = unknown(&crate::mariadb::own::KIND, &asked, &program).unwrap();
+        let unknown = unknown(&crate::mariadb::own::KIND, &requested, &program).unwrap();
         assert_eq!(unknown, ["cache_size", "innodb_nothing"]);
     }
 }

@@ -42,8 +42,9 @@ pub(super) static KIND: Kind = Kind {
         let read = |name| small_file(&data.join(name));
         // The data dictionary of MySQL, which MariaDB cannot read.
         let foreign = data.join("mysql.ibd").exists().then(|| MadeBy::Another("MySQL 8.0 or newer".to_owned()));
-        let told = || ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read).map(MadeBy::Version);
-        foreign.or_else(told).or_else(|| log_creator(data))
+        let reported =
+            || ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read).map(MadeBy::Version);
+        foreign.or_else(reported).or_else(|| log_creator(data))
     },
     install: install::install,
     arguments: |binary, log, lock_waits| {
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_without_a_file_that_tells_it_is_known_by_its_log() {
+    fn a_directory_without_a_version_file_is_recognised_by_its_log() {
         let folder = tempfile::tempdir().unwrap();
         let of = |creator: &str| {
             let mut head = vec![0; 512];

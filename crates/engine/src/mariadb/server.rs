@@ -68,14 +68,14 @@ fn verify(
     if let Some(refused) = server.instance.process.log_text().lines().find_map(|line| refused_option(kind.name, line)) {
         return Err(refused);
     }
-    for (option, asked) in &request.options {
+    for (option, requested) in &request.options {
         // The server accepted options without a variable (plugin-load-add); more cannot be checked.
         let Some(found) = variable(kind, session, &variable_name(option))? else { continue };
         // The variable log_bin only says whether there is a log, while the option may give its path.
         let is_log = variable_name(option) == "log_bin" && found == "ON";
-        if !asked.is_empty() && !is_log && !same_value(asked, &found) {
+        if !requested.is_empty() && !is_log && !same_value(requested, &found) {
             let reason = format!(
-                "requested {asked}, but the server has {found}; choose a value that it does not \
+                "requested {requested}, but the server has {found}; choose a value that it does not \
                 adjust"
             );
             return Err(EngineError::OptionRefused { engine: kind.name, option: option.clone(), reason });

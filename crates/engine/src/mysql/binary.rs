@@ -17,9 +17,10 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let found = match explicit {
         Some(path) => given(path),
         // MariaDB's packages contain a program of this name too.
-        None => {
-            searched().iter().map(|place| place.join("mysqld")).find(|path| is_program(path) && asked(path).is_ok())
-        }
+        None => searched()
+            .iter()
+            .map(|place| place.join("mysqld"))
+            .find(|path| is_program(path) && identity_of(path).is_ok()),
     };
     let Some(path) = found else {
         let searched = explicit.map_or_else(searched, |path| vec![path.to_owned()]);
@@ -32,7 +33,7 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     };
     check_may_run(&path)?;
     let path = std::fs::canonicalize(&path).map_err(|source| EngineError::io("resolve", &path, source))?;
-    let (product, version, libraries) = asked(&path)?;
+    let (product, version, libraries) = identity_of(&path)?;
     let build = Layout::of(&path).build_facts();
     Ok(Binary { build, ..Binary::identified(path, product, version, libraries)? })
 }
@@ -46,19 +47,19 @@ pub(super) fn searched() -> Vec<PathBuf> {
 }
 
 /// The product, its version, and the libraries that the program needs to report them.
-fn asked(path: &Path) -> Result<(&'static str, String, Option<String>), EngineError> {
+fn identity_of(path: &Path) -> Result<(&'static str, String, Option<String>), EngineError> {
     let unusable = |reason: String| EngineError::BinaryUnusable { path: path.to_owned(), reason };
-    let told = ProgramReport::by(path)?;
-    if told.product == MARIADB {
-        return Err(unusable(format!("is MariaDB ({}): use engine mariadb", start(&told.text))));
+    let report = ProgramReport::by(path)?;
+    if report.product == MARIADB {
+        return Err(unusable(format!("is MariaDB ({}): use engine mariadb", start(&report.text))));
     }
-    match told.version {
+    match report.version {
         Some(version) if is_too_old(&version) => Err(unusable(format!(
             "is {} {version}: its mysqld has no --initialize, which creates the data directory; use 5.7.6 or newer",
-            told.product
+            report.product
         ))),
-        Some(version) => Ok((told.product, version, told.libraries)),
-        None => Err(unusable(format!("is not a MySQL server: --version prints {:?}", start(&told.text)))),
+        Some(version) => Ok((report.product, version, report.libraries)),
+        None => Err(unusable(format!("is not a MySQL server: --version prints {:?}", start(&report.text)))),
     }
 }
 

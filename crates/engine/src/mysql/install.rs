@@ -33,8 +33,8 @@ pub(super) fn install(
     arguments.extend(arguments::given(NAME, shaping)?);
     let explain = |log: &str| explain(NAME, log, &data, &server.version);
     let environment = server.environment(&BTreeMap::new());
-    let manners = StopPolicy::default();
-    run_installer("mysqld --initialize", &server.path, arguments, &environment, manners, request, explain)?;
+    let stop_policy = StopPolicy::default();
+    run_installer("mysqld --initialize", &server.path, arguments, &environment, stop_policy, request, explain)?;
     // The UUID that identifies a server: a server without the file generates its own.
     let number = data.join("auto.cnf");
     std::fs::remove_file(&number).map_err(|source| EngineError::io("remove", &number, source))
@@ -66,8 +66,8 @@ pub(super) fn end_fill(session: &mut dyn Session) -> Result<(), EngineError> {
     }
     match single(session, IS_LOGGED)? {
         Some(found) if found != "ON" => {
-            let asked = format!("ON by {LOG_AGAIN}");
-            Err(EngineError::NotInEffect { setting: "Innodb_redo_log_enabled", asked, found })
+            let requested = format!("ON by {LOG_AGAIN}");
+            Err(EngineError::NotInEffect { setting: "Innodb_redo_log_enabled", requested, found })
         }
         _ => statement(session, "SET GLOBAL local_infile = DEFAULT").map(drop),
     }

@@ -58,17 +58,17 @@ pub(super) fn all(
     Ok(arguments)
 }
 
-/// Whether `setting`, as the server reports it in its own `unit`, means the same as `asked`.
-pub(super) fn is_as_asked(asked: &str, setting: &str, unit: Option<&str>) -> bool {
-    if same_value(asked, setting) {
+/// Whether `setting`, as the server reports it in its own `unit`, means the same as `requested`.
+pub(super) fn matches_request(requested: &str, setting: &str, unit: Option<&str>) -> bool {
+    if same_value(requested, setting) {
         return true;
     }
     let number = |text: &str| {
         let end = text.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).unwrap_or(text.len());
         Some((text[..end].parse::<f64>().ok()?, factor(text[end..].trim())?))
     };
-    match (number(asked.trim()), setting.parse::<f64>(), unit.and_then(|unit| number_of_unit(unit, &number))) {
-        (Some((asked, factor)), Ok(setting), Some(unit)) => (asked * factor / unit).round() == setting,
+    match (number(requested.trim()), setting.parse::<f64>(), unit.and_then(|unit| number_of_unit(unit, &number))) {
+        (Some((requested, factor)), Ok(setting), Some(unit)) => (requested * factor / unit).round() == setting,
         _ => false,
     }
 }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_value_is_the_same_in_any_unit() {
-        for (asked, setting, unit) in [
+        for (requested, setting, unit) in [
             ("64MB", "8192", Some("8kB")),
             ("on", "on", None),
             ("5min", "300", Some("s")),
@@ -113,9 +113,9 @@ mod tests {
             ("4096", "4096", Some("kB")),
             ("off", "off", None),
         ] {
-            assert!(is_as_asked(asked, setting, unit), "{asked} {setting}");
+            assert!(matches_request(requested, setting, unit), "{requested} {setting}");
         }
-        assert!(!is_as_asked("64MB", "8191", Some("8kB")) && !is_as_asked("on", "off", None));
+        assert!(!matches_request("64MB", "8191", Some("8kB")) && !matches_request("on", "off", None));
     }
 
     #[test]

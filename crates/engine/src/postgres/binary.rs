@@ -1,6 +1,6 @@
 //! Finds the server program and the options that it knows.
 
-use crate::programs::ask::{self_told, start};
+use crate::programs::ask::{self_reported, start};
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     check_may_run(&path)?;
     let path = std::fs::canonicalize(&path).map_err(|source| EngineError::io("resolve", &path, source))?;
     not_in_a_build_tree(&path)?;
-    let (text, libraries) = self_told(&path, &["--version"], &libraries_beside(&path))?;
+    let (text, libraries) = self_reported(&path, &["--version"], &libraries_beside(&path))?;
     let version = text.split_once("(PostgreSQL) ").and_then(|(_, rest)| rest.split_whitespace().next());
     let Some(version) = version else {
         let reason = format!("is not a PostgreSQL server: --version prints {:?}", start(&text));

@@ -68,13 +68,13 @@ impl Engine for Postgresql {
 
     /// From PostgreSQL 18 on initdb enables them by default (release notes); older versions do not.
     fn data_checksums(&self, binary: &Binary, init_options: &[String]) -> Option<bool> {
-        let asked = init_options.iter().rev().find_map(|option| match option.as_str() {
+        let requested = init_options.iter().rev().find_map(|option| match option.as_str() {
             "--data-checksums" | "-k" => Some(true),
             "--no-data-checksums" => Some(false),
             _ => None,
         });
-        if asked.is_some() {
-            return asked;
+        if requested.is_some() {
+            return requested;
         }
         let digits = binary.version.split(|c: char| !c.is_ascii_digit()).next();
         digits.and_then(|digits| digits.parse::<u32>().ok()).map(|major| major >= 18)
@@ -129,11 +129,12 @@ impl Engine for Postgresql {
     }
 
     /// The requested service or the one in `PGSERVICE`; then the password file, if no password is known yet.
-    fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
-        let service = asked.service.clone().or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty());
+    fn login_files(&self, requested: &Login) -> Result<Login, EngineError> {
+        let service =
+            requested.service.clone().or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty());
         let found = service.map_or_else(|| Ok(Login::default()), |name| of_service(&name))?;
         let found = as_libpq_reads(found.or(of_variables_of_libpq()?));
-        let all = asked.clone().or(found.clone());
+        let all = requested.clone().or(found.clone());
         if all.password.is_some() {
             return Ok(found);
         }

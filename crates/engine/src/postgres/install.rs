@@ -27,9 +27,9 @@ pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Res
     let binary = binary::find(request.binary.as_deref())?;
     let cache = &request.cache_directory;
     cached(cache, &key(&binary, &request.dataset), |partial| {
-        let asked = request.init_options.join(" ");
+        let requested = request.init_options.join(" ");
         let mut parts = vec![("recipe", RECIPE), ("binary", &binary.identity)];
-        parts.extend((!asked.is_empty()).then_some(("init", asked.as_str())));
+        parts.extend((!requested.is_empty()).then_some(("init", requested.as_str())));
         let fresh = CacheKey::of_initialised(NAME, &parts);
         let install = |partial: &Path| install(&binary, request, &partial.join("data"));
         let data = initialised(cache, &fresh, partial, install)?;

@@ -63,15 +63,16 @@ pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError
 fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineError> {
     // Read in an ordinary session, since a database or a role may have settings of its own.
     let mut session = server.connect()?;
-    for (option, asked) in &request.options {
+    for (option, requested) in &request.options {
         let name = binary::option_name(option);
         let sql = format!("SELECT setting, unit FROM pg_settings WHERE lower(name) = '{}'", quoted(&name));
         let rows = rows(&mut *session, &sql)?;
         let Some([Some(found), unit]) = rows.first().map(Vec::as_slice) else { continue };
-        if !arguments::is_as_asked(asked, found, unit.as_deref()) {
+        if !arguments::matches_request(requested, found, unit.as_deref()) {
             let unit = unit.as_ref().map_or(String::new(), |unit| format!(" (unit {unit})"));
-            let reason =
-                format!("requested {asked}, but the server has {found}{unit}; choose a value that it does not adjust");
+            let reason = format!(
+                "requested {requested}, but the server has {found}{unit}; choose a value that it does not adjust"
+            );
             return Err(EngineError::OptionRefused { engine: NAME, option: option.clone(), reason });
         }
         // It reads back as `try` with and without huge pages.

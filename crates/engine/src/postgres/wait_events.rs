@@ -75,7 +75,7 @@ impl WaitEvents {
             self.looking.join().map_err(|_| Unavailable("the thread that samples waits ended".to_owned()))??;
         let each_s = looked.elapsed.as_secs_f64() / looked.looks.max(1) as f64;
         let wait = |((class, name), count): ((String, String), u64)| {
-            LockWait::told(kind(&class, &name), &format!("{class}/{name}"), count, count as f64 * each_s)
+            LockWait::reported(kind(&class, &name), &format!("{class}/{name}"), count, count as f64 * each_s)
         };
         // An empty result is valid too: this entry with count 0 represents it.
         let mut seen = looked.seen.0;

@@ -103,7 +103,8 @@ impl Aslr {
         let text = fs::read_to_string(&path).map_err(|source| EngineError::io("read", &path, source))?;
         let flags = u32::from_str_radix(text.trim(), 16).unwrap_or(0);
         let fixed = flags & NO_RANDOMIZE != 0;
-        let different = |found: String| EngineError::NotInEffect { setting: "aslr", asked: self.to_string(), found };
+        let different =
+            |found: String| EngineError::NotInEffect { setting: "aslr", requested: self.to_string(), found };
         let kernel = fs::read_to_string("/proc/sys/kernel/randomize_va_space").unwrap_or_default();
         if self == Self::On && kernel.trim() == "0" {
             return Err(different("off for the whole machine (kernel.randomize_va_space = 0)".into()));

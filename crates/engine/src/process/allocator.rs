@@ -53,7 +53,7 @@ impl Allocator {
     /// [`EngineError::NotInEffect`] when the library is not mapped, or for [`Allocator::System`] another allocator is.
     pub fn verify(&self, pid: u32) -> Result<String, EngineError> {
         let different =
-            |found: String| EngineError::NotInEffect { setting: "allocator", asked: self.to_string(), found };
+            |found: String| EngineError::NotInEffect { setting: "allocator", requested: self.to_string(), found };
         let maps: MemoryMaps = parse(&format!("/proc/{pid}/maps")).map_err(|e| different(e.to_string()))?;
         let paths =
             maps.iter().filter_map(|map| if let MMapPath::Path(path) = &map.pathname { path.to_str() } else { None });

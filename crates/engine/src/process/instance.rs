@@ -70,7 +70,7 @@ impl ServerDirectories {
         arguments: Vec<OsString>,
         environment: &BTreeMap<String, String>,
         request: &StartRequest,
-        manners: StopPolicy,
+        stop_policy: StopPolicy,
     ) -> Result<Instance, EngineError> {
         let process = ServerProcess::spawn(&Launch {
             program,
@@ -79,7 +79,7 @@ impl ServerDirectories {
             aslr: request.aslr,
             preload: request.allocator_preload.as_deref(),
             log: &request.log,
-            manners,
+            stop_policy,
             tree: self.tree.clone(),
         })?;
         if let Some(registration) = &mut self.registration {
@@ -213,13 +213,13 @@ pub(crate) fn run_installer(
     program: &Path,
     mut arguments: Vec<OsString>,
     environment: &BTreeMap<String, String>,
-    manners: StopPolicy,
+    stop_policy: StopPolicy,
     request: &PrepareRequest,
     explain: impl Fn(&str) -> Option<EngineError>,
 ) -> Result<(), EngineError> {
     arguments.extend(request.init_options.iter().map(OsString::from));
     let (log, tree) = (&request.log, ProcessTree::planned());
-    let launch = Launch { program, arguments, environment, aslr: None, preload: None, log, manners, tree };
+    let launch = Launch { program, arguments, environment, aslr: None, preload: None, log, stop_policy, tree };
     let state = request.state_directory.as_deref();
     let mut registration = state.map(|state| Registration::begin(state, Vec::new(), &launch.tree)).transpose()?;
     // Declared last, so dropped first: the registration lasts until all of its processes have ended.

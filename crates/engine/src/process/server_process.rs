@@ -36,7 +36,7 @@ pub(crate) struct Launch<'a> {
     pub aslr: Option<Aslr>,
     pub preload: Option<&'a Path>,
     pub log: &'a LogFile,
-    pub manners: StopPolicy,
+    pub stop_policy: StopPolicy,
     /// Holds it and all that it starts. Must be new, and registered if a kill of this process must not lose it.
     pub tree: ProcessTree,
 }
@@ -66,7 +66,7 @@ pub(crate) struct ServerProcess {
     log_start: u64,
     /// Ends the server when this program is interrupted or when its log grows too large; stops watching when dropped.
     guard: Guard,
-    manners: StopPolicy,
+    stop_policy: StopPolicy,
     /// None after all of its processes have ended.
     tree: Option<ProcessTree>,
     outlived: Vec<String>,
@@ -109,7 +109,7 @@ impl ServerProcess {
         if let Some(library) = launch.preload {
             command.env("LD_PRELOAD", library);
         }
-        let hide_root = launch.manners.refuses_root && geteuid().is_root();
+        let hide_root = launch.stop_policy.refuses_root && geteuid().is_root();
         let groups = launch.tree.begin(&mut command).map_err(|source| {
             launch.tree.end();
             EngineError::io("enter the group that limits", launch.program, source)
@@ -130,7 +130,7 @@ impl ServerProcess {
             log: launch.log.clone(),
             log_start,
             guard,
-            manners: launch.manners,
+            stop_policy: launch.stop_policy,
             tree: Some(launch.tree.clone()),
             outlived: Vec::new(),
         })
@@ -171,9 +171,9 @@ impl ServerProcess {
             return Ok(StopOutcome::AlreadyGone);
         }
         let sent = match &self.behind {
-            Some(behind) => behind.signal(self.manners.stop),
+            Some(behind) => behind.signal(self.stop_policy.stop),
             // The child has not been waited for, so its number cannot belong to another process.
-            None => kill_process(Pid::from_child(&self.child), self.manners.stop),
+            None => kill_process(Pid::from_child(&self.child), self.stop_policy.stop),
         };
         match sent {
             // It has ended already, which is the purpose of the signal.
@@ -305,8 +305,8 @@ pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError
     if maps.lines().any(|line| line.ends_with(&*real.to_string_lossy())) {
         return Ok(());
     }
-    let asked = library.display().to_string();
-    Err(EngineError::NotInEffect { setting: "allocator", asked, found: "the library is not mapped".to_owned() })
+    let requested = library.display().to_string();
+    Err(EngineError::NotInEffect { setting: "allocator", requested, found: "the library is not mapped".to_owned() })
 }
 
 #[cfg(test)]
@@ -329,7 +329,7 @@ mod tests {
             aslr: None,
             preload: None,
             log,
-            manners: StopPolicy::default(),
+            stop_policy: StopPolicy::default(),
             tree: ProcessTree::planned(),
         }
     }
@@ -412,12 +412,12 @@ mod tests {
     #[test]
     fn a_server_inherits_what_it_needs_and_no_secret() {
         let (_folder, log, _) = scratch();
-        let asked = BTreeMap::from([("ASKED".to_owned(), "for".to_owned())]);
+        let requested = BTreeMap::from([("ASKED".to_owned(), "for".to_owned())]);
         // The variables that cargo and its scripts set for a test represent all variables outside the list.
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let others: Vec<String> = names.filter(|name| !INHERITED.contains(&name.as_str())).collect();
         assert!(!others.is_empty(), "nothing here that a server must not inherit");
-        let mut process = ServerProcess::spawn(&launch("/usr/bin/env", "", &log, &asked)).unwrap();
+        let mut process = ServerProcess::spawn(&launch("/usr/bin/env", "", &log, &requested)).unwrap();
         assert!(process.wait(Duration::from_secs(30)).unwrap());
         let text = process.log_text();
         let has = |name: &str| text.lines().any(|line| line.starts_with(&format!("{name}=")));
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn randomisation_is_set_as_asked_and_read_back() {
+    fn randomisation_is_set_as_requested_and_read_back() {
         let (_folder, log, none) = scratch();
         let start_of_stack = |aslr| {
             let script = "grep stack /proc/self/maps";

@@ -72,26 +72,26 @@ fn key(question: &Question<'_>) -> Option<QuestionOf> {
 /// [`EngineError::BinaryUnusable`] when it cannot be run, takes too long or prints too much.
 pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     let known = || ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
-    let asked = key(question);
-    if let Some(answer) = asked.as_ref().and_then(|asked| known().get(asked).cloned()) {
+    let requested = key(question);
+    if let Some(answer) = requested.as_ref().and_then(|requested| known().get(requested).cloned()) {
         return Ok(answer);
     }
     // A plan may have thousands of questions: after an interruption the next program is not even started.
     let answer = EngineError::unless_interrupted().and_then(|()| ask_anew(question))?;
-    known().extend(asked.map(|asked| (asked, answer.clone())));
+    known().extend(requested.map(|requested| (requested, answer.clone())));
     Ok(answer)
 }
 
 fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
-    let asked = question.arguments.join(" ");
+    let requested = question.arguments.join(" ");
     let unusable = |reason: String| EngineError::BinaryUnusable { path: question.program.to_owned(), reason };
-    let unheard = |error: io::Error| unusable(format!("cannot be run: {error}"));
+    let cannot_run = |error: io::Error| unusable(format!("cannot be run: {error}"));
     // A name without a folder is searched in PATH alone.
     let here = question.program.file_name() == Some(question.program.as_os_str()) && question.program.is_file();
     let mut command = Command::new(question.program);
-    let (stdout, writer) = io::pipe().map_err(unheard)?;
+    let (stdout, writer) = io::pipe().map_err(cannot_run)?;
     let errors = match question.with_errors {
-        true => Stdio::from(writer.try_clone().map_err(unheard)?),
+        true => Stdio::from(writer.try_clone().map_err(cannot_run)?),
         false => Stdio::null(),
     };
     command.args(question.arguments).stdin(Stdio::null()).stdout(writer).stderr(errors).process_group(0);
@@ -100,41 +100,44 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let tree = ProcessTree::planned();
     // A user who only plans may have no state directory.
     let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &tree).ok());
-    let groups = tree.begin(&mut command).map_err(unheard)?;
+    let groups = tree.begin(&mut command).map_err(cannot_run)?;
     before_exec(&mut command, Before { groups, ..Before::default() });
     let (answer, answered) = channel();
     // The thread reads to the end of the pipe. If nothing is started, dropping `command` closes the other end.
     let reader = Builder::new().spawn(move || drop(answer.send(read(stdout)))).map_err(ThreadRefused::from);
-    let reader = reader.map_err(|refused| unheard(io::Error::other(refused)))?;
+    let reader = reader.map_err(|refused| cannot_run(io::Error::other(refused)))?;
     let mut child = command.spawn().map_err(|error| {
         tree.end();
         match error.kind() == io::ErrorKind::NotFound && here {
             true => unusable(format!("is in no directory of PATH; found ./{}", question.program.display())),
-            false => unheard(error),
+            false => cannot_run(error),
         }
     })?;
     // This closes the writing ends of the pipe, which would keep it open.
     drop(command);
     let group = Pid::from_child(&child);
-    let told = wait(&answered);
+    let outcome = wait(&answered);
     // Processes that it started are ended too: a program behind a script would keep the pipe open.
     if kill_process_group(group, Signal::KILL) != Err(Errno::PERM) {
         let _ = child.wait();
     }
     tree.end();
     drop(listed);
-    match told {
+    match outcome {
         Ok(Ok(bytes)) if bytes.len() > LIMIT => {
-            Err(unusable(format!("prints more than {} MiB with {asked}: check that it is a server", LIMIT >> 20)))
+            Err(unusable(format!("prints more than {} MiB with {requested}: check that it is a server", LIMIT >> 20)))
         }
         Ok(Ok(bytes)) => {
             let _ = reader.join();
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         }
-        Ok(Err(error)) => Err(unusable(format!("its answer to {asked} cannot be read: {error}"))),
+        Ok(Err(error)) => Err(unusable(format!("its answer to {requested} cannot be read: {error}"))),
         Err(_) => {
             EngineError::unless_interrupted()?;
-            Err(unusable(format!("does not answer {asked} within {} s: check that it is a server", DEADLINE.as_secs())))
+            Err(unusable(format!(
+                "does not answer {requested} within {} s: check that it is a server",
+                DEADLINE.as_secs()
+            )))
         }
     }
 }
@@ -145,7 +148,7 @@ fn wait<T>(answered: &Receiver<T>) -> Result<T, RecvTimeoutError> {
     loop {
         match answered.recv_timeout(LOOK_EVERY) {
             Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !interrupted() => {}
-            told => return told,
+            outcome => return outcome,
         }
     }
 }
@@ -164,7 +167,7 @@ impl Binary {
 }
 
 /// What a program reports about itself, and the library folders that it needs for that, if it needs any.
-pub(crate) fn self_told(
+pub(crate) fn self_reported(
     path: &Path,
     arguments: &[&str],
     candidates: &[PathBuf],
@@ -191,7 +194,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_program_is_asked_once_until_its_file_changes() {
+    fn a_program_runs_once_for_its_version_until_its_file_changes() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("server");
         let of = |version: u32| {
@@ -201,11 +204,11 @@ mod tests {
         };
         let answers =
             || ["--version", "--version", "--help"].map(|word| ask(&Question::new(&program, &[word])).unwrap());
-        let asked = || std::fs::read_to_string(folder.path().join("log")).unwrap().lines().count();
+        let requested = || std::fs::read_to_string(folder.path().join("log")).unwrap().lines().count();
         of(1);
-        assert_eq!((answers().concat().as_str(), asked()), ("1\n1\n1\n", 2));
+        assert_eq!((answers().concat().as_str(), requested()), ("1\n1\n1\n", 2));
         of(22);
-        assert_eq!((answers().concat().as_str(), asked()), ("22\n22\n22\n", 4));
+        assert_eq!((answers().concat().as_str(), requested()), ("22\n22\n22\n", 4));
     }
 
     #[test]

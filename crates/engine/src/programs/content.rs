@@ -86,12 +86,12 @@ mod tests {
     }
 
     /// The hash of a program while a process runs it.
-    fn said_of(program: &Path, cache: &Path) -> String {
+    fn sha1_of(program: &Path, cache: &Path) -> String {
         let mut process = Command::new(program).arg("60").spawn().unwrap();
-        let said = program_sha1(process.id(), cache);
+        let sha1 = program_sha1(process.id(), cache);
         process.kill().unwrap();
         process.wait().unwrap();
-        said.unwrap()
+        sha1.unwrap()
     }
 
     #[test]
@@ -110,14 +110,14 @@ mod tests {
         let (program, cache) = (folder.path().join("sleep"), folder.path().join("cache"));
         fs::copy("/bin/sleep", &program).unwrap();
         let first = digest(&program);
-        assert_eq!(said_of(&program, &cache), first);
+        assert_eq!(sha1_of(&program, &cache), first);
         assert!(
             !cache.exists() || fs::read_dir(&cache).unwrap().count() == 0,
             "a file that has just changed is not \
             stored"
         );
         std::thread::sleep(SETTLED + Duration::from_millis(100));
-        assert_eq!(said_of(&program, &cache), first);
+        assert_eq!(sha1_of(&program, &cache), first);
         let remembered = fs::read_dir(&cache).unwrap().next();
         let Some(remembered) = remembered.map(|entry| entry.unwrap().path()) else {
             assert!(!keeps_times(&File::open(&program).unwrap()), "the digest was not stored");
@@ -125,13 +125,13 @@ mod tests {
         };
         let text = fs::read_to_string(&remembered).unwrap();
         fs::write(&remembered, text.replace(&first, "remembered")).unwrap();
-        assert_eq!(said_of(&program, &cache), "remembered");
+        assert_eq!(sha1_of(&program, &cache), "remembered");
         // The same length as before, and the old modification time.
         let modified = fs::metadata(&program).unwrap().modified().unwrap();
         let mut content = fs::read(&program).unwrap();
         *content.last_mut().unwrap() ^= 1;
         fs::write(&program, content).unwrap();
         File::options().append(true).open(&program).unwrap().set_modified(modified).unwrap();
-        assert_eq!(said_of(&program, &cache), digest(&program));
+        assert_eq!(sha1_of(&program, &cache), digest(&program));
     }
 }

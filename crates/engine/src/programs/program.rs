@@ -59,9 +59,9 @@ impl Binary {
         Ok(Self { path, product, version, build_id, build: BTreeMap::new(), identity, libraries })
     }
 
-    pub(crate) fn environment(&self, asked: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    pub(crate) fn environment(&self, requested: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let own = self.libraries.as_ref().map(|libraries| (LIBRARY_PATH.to_owned(), libraries.clone()));
-        own.into_iter().chain(asked.clone()).collect()
+        own.into_iter().chain(requested.clone()).collect()
     }
 }
 

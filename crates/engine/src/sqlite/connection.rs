@@ -186,7 +186,7 @@ impl<'w> Answer<'w> {
             }
             Request::Text { sql } if database.is_autocommit() && sql.trim().eq_ignore_ascii_case("rollback") => Ok(0),
             Request::Text { sql } if sql == WAITS_REQUEST => Ok(self.wait_table()),
-            Request::Text { sql } => match self.waits.planted.asked(sql) {
+            Request::Text { sql } => match self.waits.planted.requested(sql) {
                 Some(us) => Ok(self.one_number(us)),
                 None => self.step(&mut database.prepare(sql)?, database),
             },
@@ -309,17 +309,17 @@ mod tests {
     const LOGIN: Duration = Duration::from_millis(300);
 
     /// The result of a connection on which a client sends these bytes, and then nothing.
-    fn said(bytes: &[u8]) -> io::Result<()> {
+    fn read(bytes: &[u8]) -> io::Result<()> {
         let (mut client, server) = UnixStream::pair().unwrap();
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
             let database = Connection::open_in_memory().unwrap();
             let mut stream = Stream::unix(server);
             stream.set_deadline(Some(Instant::now() + LOGIN));
-            tell.send(serve_who_logs_in(&mut stream, &database, "right", &Waits::default()))
+            sender.send(serve_who_logs_in(&mut stream, &database, "right", &Waits::default()))
         });
         client.write_all(bytes).unwrap();
-        told.recv_timeout(HANDSHAKE).unwrap()
+        receiver.recv_timeout(HANDSHAKE).unwrap()
     }
 
     #[test]
@@ -330,9 +330,9 @@ mod tests {
             out
         };
         let large = (protocol::LIMIT as u32).to_le_bytes();
-        assert!(said(&large).unwrap_err().to_string().contains("more than a greeting"));
-        assert!(said(&[hello("wrong"), hello("right")].concat()).unwrap_err().to_string().contains("another password"));
+        assert!(read(&large).unwrap_err().to_string().contains("more than a greeting"));
+        assert!(read(&[hello("wrong"), hello("right")].concat()).unwrap_err().to_string().contains("another password"));
         // An incomplete greeting.
-        assert_eq!(said(&large[..2]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(read(&large[..2]).unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -57,7 +57,7 @@ impl SqliteDiagnostics {
 fn wait(row: &[Option<String>]) -> Option<LockWait> {
     let [Some(name), Some(count), Some(wait_ns)] = row else { return None };
     let kind = if name == BUSY { WaitKind::Retried } else { WaitKind::Lock };
-    LockWait::told(kind, name, count.parse().ok()?, wait_ns.parse::<u64>().ok()? as f64 / 1e9)
+    LockWait::reported(kind, name, count.parse().ok()?, wait_ns.parse::<u64>().ok()? as f64 / 1e9)
 }
 
 impl Diagnostics for SqliteDiagnostics {

@@ -12,7 +12,7 @@ use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::socket_path;
 use crate::process::instance::{PrivateServer, ServerDirectories, random_password, single};
 use crate::process::server_process::StopPolicy;
-use crate::programs::ask::{Question, ask, start as said};
+use crate::programs::ask::{Question, ask, start as message};
 use crate::{
     Address, Binary, ConnectTarget, DataDirectory, Dialect, Engine, EngineError, Footprint, PrepareRequest, Server,
     Session, StartRequest, StopOutcome, Transport, own_program,
@@ -38,20 +38,20 @@ pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
 }
 
 /// The same, but checks that a given path is a build of this program: any other would only fail to start.
-pub(super) fn asked(explicit: Option<&Path>) -> Result<Binary, EngineError> {
+pub(super) fn checked_binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let Some(path) = explicit else { return binary(None) };
     let unusable = |reason| EngineError::BinaryUnusable { path: path.to_owned(), reason };
     if !path.is_file() {
         return Err(unusable("the file does not exist: expected the path of a server program".into()));
     }
-    let told = ask(&Question::new(path, &["--version"]))?;
-    if told.split_whitespace().next() == Some(PROGRAM) {
+    let reported = ask(&Question::new(path, &["--version"]))?;
+    if reported.split_whitespace().next() == Some(PROGRAM) {
         return binary(explicit);
     }
     Err(unusable(format!(
         "is not the server of a known engine: --version prints {:?}; name mariadbd, mysqld or postgres, or for SQLite \
          a build of {PROGRAM}",
-        said(&told)
+        message(&reported)
     )))
 }
 
@@ -181,7 +181,7 @@ impl Engine for Sqlite {
     }
 
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
-        asked(explicit)
+        checked_binary(explicit)
     }
 
     fn knows_option(&self, name: &str, _binary: Option<&Path>) -> Result<bool, EngineError> {

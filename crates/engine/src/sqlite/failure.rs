@@ -92,8 +92,8 @@ mod tests {
             let log = format!("ready\n{}\n{error}\n", failure.line());
             let read = Failure::in_log(&log).unwrap();
             assert_eq!(read, failure);
-            let said = read.into_error(Path::new("/data")).to_string();
-            assert!(said.contains(words), "{said}");
+            let message = read.into_error(Path::new("/data")).to_string();
+            assert!(message.contains(words), "{message}");
         }
         for code in [ffi::SQLITE_BUSY, ffi::SQLITE_IOERR] {
             assert_eq!(Failure::of(&sqlite(code), Path::new("/")), None);

@@ -83,7 +83,7 @@ impl Planted {
     }
 
     /// Microseconds of the option that this statement reads, if it was given.
-    pub(super) fn asked(&self, sql: &str) -> Option<u64> {
+    pub(super) fn requested(&self, sql: &str) -> Option<u64> {
         match sql.strip_prefix(REQUEST)? {
             OPTION => self.lock.as_ref().map(|lock| lock.hold.as_micros() as u64),
             other => self.causes.given(other),
@@ -111,7 +111,7 @@ impl Drop for Session<'_> {
 /// so that its own share of the samples grows with the waiting.
 #[inline(never)]
 fn tare_planted_lock(planted: &Lock, sessions: u32) {
-    let asked = Instant::now();
+    let requested = Instant::now();
     let mut turns: u32 = 0;
     while turns & (LOOK_EVERY - 1) != 0
         || planted.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err()
@@ -131,7 +131,7 @@ fn tare_planted_lock(planted: &Lock, sessions: u32) {
     }
     planted.taken.store(false, Ordering::Release);
     planted.count.fetch_add(1, Ordering::Relaxed);
-    planted.wait_ns.fetch_add(had.duration_since(asked).as_nanos() as u64, Ordering::Relaxed);
+    planted.wait_ns.fetch_add(had.duration_since(requested).as_nanos() as u64, Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
     fn without_the_option_there_is_no_lock_and_a_bad_value_is_refused() {
         let none = Planted::take(&mut BTreeMap::new()).unwrap();
         none.statement(&Connection::open_in_memory().unwrap());
-        assert_eq!((none.waits().count(), none.asked(&format!("{REQUEST}{OPTION}"))), (0, None));
+        assert_eq!((none.waits().count(), none.requested(&format!("{REQUEST}{OPTION}"))), (0, None));
         for bad in ["", "0", "-1", "1000001", "much"] {
             assert!(planted(bad).unwrap_err().reason.contains("1 to 1000000"), "{bad}");
         }

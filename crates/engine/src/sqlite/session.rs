@@ -38,8 +38,9 @@ impl SqliteSession {
         })?;
         for (place, request) in planted::CLIENT_REQUESTS.iter().enumerate() {
             let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-            let asked = session.query(request).map_err(failed)?;
-            session.slower_us[place] = asked.first().and_then(|row| row.first()?.as_ref()?.parse().ok()).unwrap_or(0);
+            let requested = session.query(request).map_err(failed)?;
+            session.slower_us[place] =
+                requested.first().and_then(|row| row.first()?.as_ref()?.parse().ok()).unwrap_or(0);
         }
         Ok(session)
     }

@@ -38,7 +38,7 @@ impl Planted {
         Session(PhantomData)
     }
 
-    pub(super) fn asked(&self, _: &str) -> Option<u64> {
+    pub(super) fn requested(&self, _: &str) -> Option<u64> {
         None
     }
 

@@ -23,24 +23,24 @@ impl Spinning {
 pub(super) struct Spin {
     all: Spinning,
     /// Time that is not in the total yet.
-    unsaid: Duration,
+    unreported: Duration,
 }
 
 impl Spin {
     pub fn of(all: Spinning) -> Self {
-        Self { all, unsaid: Duration::ZERO }
+        Self { all, unreported: Duration::ZERO }
     }
 
     pub fn add(&mut self, spun: Duration) {
-        self.unsaid += spun;
-        if self.unsaid >= SAY_AFTER {
+        self.unreported += spun;
+        if self.unreported >= SAY_AFTER {
             self.say();
         }
     }
 
     fn say(&mut self) {
-        let unsaid = std::mem::take(&mut self.unsaid);
-        self.all.0.fetch_add(u64::try_from(unsaid.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let unreported = std::mem::take(&mut self.unreported);
+        self.all.0.fetch_add(u64::try_from(unreported.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 

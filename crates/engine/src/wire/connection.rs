@@ -278,7 +278,7 @@ impl<S: Channel> Session for Connection<S> {
         }
         let tid = match (self.thread_number()?, self.packets.stream().server_pid()) {
             (None, Some(pid)) => serving::thread(pid, || self.query(serving::WORK).map(drop))?,
-            (said, _) => said,
+            (reported, _) => reported,
         };
         Ok(tid.and_then(|tid| ThreadRef::of_tid(tid).ok()))
     }

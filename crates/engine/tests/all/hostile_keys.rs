@@ -26,7 +26,7 @@ const WANT_PASSWORD: &[u8] = &[1, 4];
 /// A TCP server that requests the password, answers every packet with its own key, and records all packets.
 struct Thief {
     port: u16,
-    heard: Arc<Mutex<Vec<Vec<u8>>>>,
+    received: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
 /// MySQL's greeting, with caching_sha2_password.
@@ -52,8 +52,8 @@ impl Thief {
     fn new(first: &'static [u8]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let keeps = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let keeps = Arc::clone(&received);
         std::thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
                 let _ = stream.write_all(&greeting());
@@ -68,7 +68,7 @@ impl Thief {
                 }
             }
         });
-        Self { port, heard }
+        Self { port, received }
     }
 
     /// The error of a login, and what the server received after the login packet.
@@ -80,7 +80,7 @@ impl Thief {
         assert!(!error.contains("Zx9-secret"), "{error}");
         // By now, or soon, everything that was sent has arrived.
         std::thread::sleep(Duration::from_millis(20));
-        (error, std::mem::take(&mut *self.heard.lock().unwrap()))
+        (error, std::mem::take(&mut *self.received.lock().unwrap()))
     }
 }
 
@@ -93,34 +93,34 @@ const SEALED: usize = 256;
 fn a_password_is_never_sent_to_a_server_with_an_unknown_key() {
     let thief = Thief::new(WANT_PASSWORD);
     for engine in [&Mysql as &dyn Engine, &Mariadb] {
-        let (error, heard) = thief.robbed(engine, PasswordKey::None);
-        assert!(heard.is_empty(), "{error}");
+        let (error, received) = thief.robbed(engine, PasswordKey::None);
+        assert!(received.is_empty(), "{error}");
         for way in ["tls", "Unix socket", "server_public_key", "get_server_public_key"] {
             assert!(error.contains(way), "{way}: {error}");
         }
     }
     // A key that the server sends without a request.
-    let unasked: &'static [u8] = [&[1], KEY.as_bytes()].concat().leak();
-    let (error, heard) = Thief::new(unasked).robbed(&Mysql, PasswordKey::None);
-    assert!(heard.is_empty() && error.contains("not known"), "{error}");
+    let unrequested: &'static [u8] = [&[1], KEY.as_bytes()].concat().leak();
+    let (error, received) = Thief::new(unrequested).robbed(&Mysql, PasswordKey::None);
+    assert!(received.is_empty() && error.contains("not known"), "{error}");
 }
 
 #[test]
-fn a_password_is_sealed_with_the_key_that_was_named_or_asked_for() {
+fn a_password_is_encrypted_with_the_named_or_requested_key() {
     let thief = Thief::new(WANT_PASSWORD);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("public_key.pem");
     std::fs::write(&file, KEY).unwrap();
     for key in [PasswordKey::Pem(KEY.into()), PasswordKey::File(file)] {
-        let (error, heard) = thief.robbed(&Mysql, key);
-        assert!(heard.first().is_some_and(|first| first.len() == SEALED), "{error}");
+        let (error, received) = thief.robbed(&Mysql, key);
+        assert!(received.first().is_some_and(|first| first.len() == SEALED), "{error}");
     }
-    let (_, heard) = thief.robbed(&Mysql, PasswordKey::OfServer);
-    assert_eq!(heard[0], WANT_KEY);
-    assert_eq!(heard[1].len(), SEALED);
+    let (_, received) = thief.robbed(&Mysql, PasswordKey::OfServer);
+    assert_eq!(received[0], WANT_KEY);
+    assert_eq!(received[1].len(), SEALED);
     // A file without a key: nothing is sent, and the server's key is not requested instead.
     for file in ["/dev/zero", "/nonexistent/key.pem"] {
-        let (error, heard) = thief.robbed(&Mysql, PasswordKey::File(file.into()));
-        assert!(heard.is_empty() && error.contains(file), "{error}");
+        let (error, received) = thief.robbed(&Mysql, PasswordKey::File(file.into()));
+        assert!(received.is_empty() && error.contains(file), "{error}");
     }
 }

@@ -34,8 +34,8 @@ fn fake(engine: &str, answer: Arc<Answer>) -> ConnectTarget {
             return;
         }
         // The TLS request: 8 bytes for PostgreSQL, 4 + 32 otherwise.
-        let mut asked = vec![0; if postgres { 8 } else { 36 }];
-        if stream.read_exact(&mut asked).is_ok() && (!postgres || stream.write_all(b"S").is_ok()) {
+        let mut requested = vec![0; if postgres { 8 } else { 36 }];
+        if stream.read_exact(&mut requested).is_ok() && (!postgres || stream.write_all(b"S").is_ok()) {
             answer(stream);
         }
     });

@@ -59,9 +59,9 @@ fn lettered(names: &[&str], pairs: &[&Compared]) -> Option<Vec<InGroups>> {
         Better::Lower => a.total_cmp(b),
     });
     let place = |side: usize| sides.iter().position(|(own, _)| *own == side);
-    let told = |pair: &&&Compared| matches!(pair.metric.verdict, Verdict::Faster | Verdict::Slower);
+    let decided = |pair: &&&Compared| matches!(pair.metric.verdict, Verdict::Faster | Verdict::Slower);
     let apart: Vec<(usize, usize)> =
-        pairs.iter().filter(told).filter_map(|pair| Some((place(pair.a)?, place(pair.b)?))).collect();
+        pairs.iter().filter(decided).filter_map(|pair| Some((place(pair.a)?, place(pair.b)?))).collect();
     let found = groups(sides.len(), &apart).filter(|found| found.len() <= 26)?;
     let letters = |place: usize| {
         let own = found.iter().zip('a'..='z').filter(|(group, _)| group.contains(&place));

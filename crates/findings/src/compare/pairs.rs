@@ -230,14 +230,14 @@ const FEWEST_PROBED: usize = 4;
 
 impl Origin {
     pub fn of(a: (Side<'_>, &Run<'_>), b: (Side<'_>, &Run<'_>)) -> Self {
-        let said = |side: Side<'_>| probes::declared(side.results).adjusts();
+        let adjusts = |side: Side<'_>| probes::declared(side.results).adjusts();
         let together = std::ptr::eq(a.0.results, b.0.results);
         let known: Vec<&[f64]> = [a.1, b.1].iter().filter_map(|run| run.order.as_deref()).collect();
         Self {
             together,
             order: if together { None } else { serial::of_runs(&known, SEED) },
             trials: [a.1, b.1].map(|run| run.order.as_ref().map(Vec::len)),
-            probe: said(a.0).filter(|probe| said(b.0) == Some(*probe)),
+            probe: adjusts(a.0).filter(|probe| adjusts(b.0) == Some(*probe)),
         }
     }
 

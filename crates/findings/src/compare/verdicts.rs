@@ -6,12 +6,12 @@ use crate::confidence::CONFIDENCE;
 use tare_results::metric::{self, Better};
 use tare_stats::ratio::{self, Arms, Effect, Verdict};
 
-pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareError> {
+pub(super) fn judge(pairs: &mut [Pair], requested: &[String]) -> Result<(), CompareError> {
     let known: Vec<String> = pairs.iter().map(|pair| pair.comparison.name.clone()).collect();
     if known.is_empty() {
         return Err(CompareError::NoMetric);
     }
-    if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
+    if let Some(name) = requested.iter().find(|name| !known.contains(name)) {
         let mut known = known;
         known.sort_by_cached_key(|name| metric::sort_key(name));
         known.dedup();
@@ -20,10 +20,10 @@ pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareE
     let any_primary = known.iter().any(|name| metric::describe(name).is_primary());
     for pair in pairs {
         let comparison = &mut pair.comparison;
-        comparison.judged = if asked.is_empty() {
+        comparison.judged = if requested.is_empty() {
             !any_primary || metric::describe(&comparison.name).is_primary()
         } else {
-            asked.contains(&comparison.name)
+            requested.contains(&comparison.name)
         };
     }
     Ok(())

@@ -15,13 +15,13 @@ const SEED: u64 = 1;
 pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options: &Options) -> MetricHistory {
     let with: Vec<(&Run, f64)> = runs.iter().filter_map(|run| Some((run, run.value(condition, metric)?))).collect();
     let values: Vec<f64> = with.iter().map(|(_, value)| *value).collect();
-    let asked = change_points::Options {
+    let requested = change_points::Options {
         error_rate: rate,
         minimum_effect: options.minimum_effect,
         confidence: CONFIDENCE,
         seed: SEED,
     };
-    let found = change_points::find(&values, &asked);
+    let found = change_points::find(&values, &requested);
     let not_tested = match &found {
         Err(_) => Some(NotTested::NotPositive),
         Ok(_) if values.len() < FEWEST => Some(NotTested::TooFewRuns),

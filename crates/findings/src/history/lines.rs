@@ -43,12 +43,12 @@ fn chosen(runs: &[Run], options: &Options) -> Result<Vec<(String, String)>, Hist
     known("the metric", &options.metrics, all.iter().map(|(_, metric)| metric))?;
     known("the condition", &options.conditions, all.iter().map(|(condition, _)| condition))?;
     let primary = all.iter().any(|(_, metric)| metric::describe(metric).is_primary());
-    let asked = |metric: &String| match options.metrics.is_empty() {
+    let requested = |metric: &String| match options.metrics.is_empty() {
         true => metric::describe(metric).is_primary() || !primary,
         false => options.metrics.contains(metric),
     };
     all.retain(|(condition, metric)| {
-        asked(metric) && (options.conditions.is_empty() || options.conditions.contains(condition))
+        requested(metric) && (options.conditions.is_empty() || options.conditions.contains(condition))
     });
     match all.len() {
         0 => Err(HistoryError::Nothing),
@@ -59,11 +59,11 @@ fn chosen(runs: &[Run], options: &Options) -> Result<Vec<(String, String)>, Hist
 
 fn known<'a>(
     what: &'static str,
-    asked: &[String],
+    requested: &[String],
     there: impl Iterator<Item = &'a String>,
 ) -> Result<(), HistoryError> {
     let there: BTreeSet<&String> = there.collect();
-    match asked.iter().find(|name| !there.contains(name)) {
+    match requested.iter().find(|name| !there.contains(name)) {
         Some(name) => {
             Err(HistoryError::Unknown { what, name: name.clone(), known: there.into_iter().cloned().collect() })
         }

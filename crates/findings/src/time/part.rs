@@ -19,7 +19,7 @@ pub enum Part {
     /// Threads that serve a connection that were runnable without a CPU.
     ServerWaited,
     /// Runnable threads of either side while another program used their CPU: the machine's disturbance.
-    Strangers,
+    OtherPrograms,
     /// Threads of either side that were stopped by the CPU quota of a control group.
     Throttled,
     /// Waits until the log, or another file, is on storage.
@@ -54,7 +54,7 @@ impl Part {
             Self::ServerUser => "server_user",
             Self::ServerSystem => "server_system",
             Self::ServerWaited => "server_waited_for_cpu",
-            Self::Strangers => "other_programs",
+            Self::OtherPrograms => "other_programs",
             Self::Throttled => "throttled",
             Self::Flush => "flush",
             Self::Io => "io",

@@ -164,7 +164,7 @@ impl<'r> TrialTime<'r> {
             if side.threads > 0 && !side.without_schedule {
                 parts.insert(part, of_one(side.waited_s - strangers_s));
                 if strangers_s > 0.0 {
-                    *parts.entry(Part::Strangers).or_default() += of_one(strangers_s);
+                    *parts.entry(Part::OtherPrograms).or_default() += of_one(strangers_s);
                 }
             }
         }
@@ -205,7 +205,7 @@ impl<'r> TrialTime<'r> {
 
 /// Parts that may be counted twice if the parts exceed the whole: a runnable thread without a CPU delays nothing while
 /// its partner still runs, and a wait for a lock, as servers count it, ends only when the thread has a CPU again.
-const WAITS: [Part; 3] = [Part::ClientWaited, Part::ServerWaited, Part::Strangers];
+const WAITS: [Part; 3] = [Part::ClientWaited, Part::ServerWaited, Part::OtherPrograms];
 
 /// Removes the excess of all parts over the whole from `these`, proportionally, at most `most`. Returns the removed
 /// amount.

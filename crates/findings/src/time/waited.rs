@@ -29,13 +29,13 @@ pub(super) fn add(
     us: f64,
 ) {
     let locks = captures.and_then(|captures| captures.locks.as_ref());
-    let mut told = locks.map(told).unwrap_or_default();
+    let mut by_part = locks.map(by_part).unwrap_or_default();
     let seen = captures.and_then(|captures| captures.waits.as_ref()).map(|waits| &waits.connections);
     let seen = seen.filter(|seen| !seen.parts.is_empty());
     if locks.is_none() {
         missing.insert(Missing::Locks);
     }
-    let named = told.iter().filter(|(part, share)| matches!(part, Part::Lock(_)) && **share > 0.0);
+    let named = by_part.iter().filter(|(part, share)| matches!(part, Part::Lock(_)) && **share > 0.0);
     parts.extend(named.clone().map(|(part, share)| (part.clone(), us * share)));
     let in_locks: f64 = named.map(|(_, share)| share).sum();
     let callers = captures.and_then(Captures::callers).map(|(_, callers)| callers).unwrap_or_default();
@@ -46,20 +46,20 @@ pub(super) fn add(
         unnamed -= taken;
         taken
     };
-    if !locks.is_some_and(tells_pages) {
+    if !locks.is_some_and(reports_pages) {
         let of_pages = named_by(chains::for_pages(callers));
         parts.extend((of_pages > 0.0).then(|| (Part::Lock(PAGE_LOCKS.to_owned()), us * of_pages)));
     }
     let flushed = seen.map_or(0.0, |seen| share(seen, &[TimeUse::Flush]));
     // Includes the thread's own flushes.
-    let log = told.get(&Part::Flush).copied().unwrap_or(0.0).max(flushed);
+    let log = by_part.get(&Part::Flush).copied().unwrap_or(0.0).max(flushed);
     let for_others = named_by((log - flushed).max(chains::for_other_commits(callers)));
-    told.insert(Part::Flush, log.max(flushed + for_others));
+    by_part.insert(Part::Flush, log.max(flushed + for_others));
     // InnoDB counts a wait when it ends, including the part before the sample, so the count can exceed the time that
     // threads slept and then waited for a CPU. Sleeps that have a name are none of these.
     let waited_for_cpu = seen.map_or(0.0, |seen| share(seen, &[TimeUse::WaitedForCpu]));
     let counted = captures.and_then(|captures| innodb_rows(captures, version, clients));
-    match counted.or_else(|| told.get(&Part::RowLock).copied()) {
+    match counted.or_else(|| by_part.get(&Part::RowLock).copied()) {
         Some(rows) => {
             let rows = rows.min(unnamed + waited_for_cpu);
             parts.insert(Part::RowLock, us * rows);
@@ -68,11 +68,11 @@ pub(super) fn add(
         None => drop(missing.insert(Missing::RowLocks)),
     }
     match seen {
-        Some(seen) => told.extend(asleep(seen, unnamed)),
+        Some(seen) => by_part.extend(asleep(seen, unnamed)),
         None => drop(missing.insert(Missing::Sleeps)),
     }
     let others = [Part::Flush, Part::Io, Part::Pause, Part::Asleep].into_iter();
-    let others = others.filter_map(|part| Some((part.clone(), *told.get(&part)?)));
+    let others = others.filter_map(|part| Some((part.clone(), *by_part.get(&part)?)));
     parts.extend(others.filter(|(_, share)| *share > 0.0).map(|(part, share)| (part, us * share)));
 }
 
@@ -117,7 +117,7 @@ fn uncut_ms(counted_ms: f64, waits: f64) -> f64 {
 }
 
 /// The server's counts, as shares of its connections' time.
-fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
+fn by_part(locks: &LocksFile) -> BTreeMap<Part, f64> {
     let mut shares = BTreeMap::new();
     for wait in &locks.waits {
         let part = match wait.kind {
@@ -133,7 +133,7 @@ fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
 }
 
 /// Whether a server counts waits for its pages itself.
-fn tells_pages(locks: &LocksFile) -> bool {
+fn reports_pages(locks: &LocksFile) -> bool {
     locks.waits.iter().any(|wait| wait.kind == WaitKind::Page && wait.wait_fraction > 0.0)
 }
 

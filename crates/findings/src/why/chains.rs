@@ -51,14 +51,14 @@ fn of_condition(condition: &ConditionTrials<'_>, results: &Results) -> BTreeMap<
     largest.into_iter().collect()
 }
 
-/// Calls `tell` for every chain of the recordings, with its part of the recording's microseconds per transaction.
+/// Calls `report` for every chain of the recordings, with its part of the recording's microseconds per transaction.
 /// Returns the number of recordings. Only one recording is in memory at a time.
-pub(super) fn parts(recorded: impl Iterator<Item = (f64, String)>, mut tell: impl FnMut(&str, f64)) -> usize {
+pub(super) fn parts(recorded: impl Iterator<Item = (f64, String)>, mut report: impl FnMut(&str, f64)) -> usize {
     let mut recordings = 0;
     for (us, text) in recorded {
         recordings += 1;
         let whole: f64 = text.lines().filter_map(weighed).map(|(_, weight)| weight).sum();
-        text.lines().filter_map(weighed).for_each(|(chain, weight)| tell(chain, weight * us / whole));
+        text.lines().filter_map(weighed).for_each(|(chain, weight)| report(chain, weight * us / whole));
     }
     recordings
 }
@@ -85,13 +85,13 @@ mod tests {
     /// A recording may have 64 MiB, and there may be thousands: only one may be in memory at a time.
     #[test]
     fn recordings_are_read_one_at_a_time() {
-        let said = std::cell::RefCell::new(Vec::new());
+        let collected = std::cell::RefCell::new(Vec::new());
         let recorded = (1..=3).map(|number| {
-            said.borrow_mut().push(format!("read {number}"));
+            collected.borrow_mut().push(format!("read {number}"));
             (1.0, format!("chain-{number} 1"))
         });
-        assert_eq!(parts(recorded, |chain, _| said.borrow_mut().push(chain.to_owned())), 3);
-        assert_eq!(*said.borrow(), ["read 1", "chain-1", "read 2", "chain-2", "read 3", "chain-3"]);
+        assert_eq!(parts(recorded, |chain, _| collected.borrow_mut().push(chain.to_owned())), 3);
+        assert_eq!(*collected.borrow(), ["read 1", "chain-1", "read 2", "chain-2", "read 3", "chain-3"]);
     }
 
     #[test]

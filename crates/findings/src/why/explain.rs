@@ -48,9 +48,10 @@ pub fn of_conditions(
     let blocks = blocked.then(|| [blocks(&times_a), blocks(&times_b)]);
     let trials = Trials { a: &times_a, b: &times_b, blocks };
     let whole = trials.shift(&|time| time.us);
-    let disturbed =
-        sides.iter().any(|side| side.parts.iter().any(|part| part.part == Part::Strangers && part.share >= DISTURBED));
-    let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::Strangers)));
+    let disturbed = sides
+        .iter()
+        .any(|side| side.parts.iter().any(|part| part.part == Part::OtherPrograms && part.share >= DISTURBED));
+    let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::OtherPrograms)));
     let own = TimeChange::of(&undisturbed.unwrap_or(whole));
     let (parts, not_explained) = parts(&trials, &sides, own, disturbed);
     let slower = if own.us < 0.0 { (one, of_one) } else { (other, of_other) };
@@ -112,7 +113,7 @@ fn parts(
         b_us: us_of(&sides[1], part),
         us: shift.value,
         ci: shift.ci,
-        share: own.share(shift.value).filter(|_| !(disturbed && *part == Part::Strangers)),
+        share: own.share(shift.value).filter(|_| !(disturbed && *part == Part::OtherPrograms)),
         p_value,
         shown: p_value <= FALSE_DISCOVERIES,
         smallest_us: shift.smallest,

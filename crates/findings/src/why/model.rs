@@ -123,7 +123,8 @@ impl Why {
     /// The times of A and B per transaction whose difference is [`Why::own`], microseconds.
     pub fn own_us(&self) -> [f64; 2] {
         self.sides.each_ref().map(|side| {
-            let strangers = side.parts.iter().filter(|part| self.undisturbed.is_some() && part.part == Part::Strangers);
+            let strangers =
+                side.parts.iter().filter(|part| self.undisturbed.is_some() && part.part == Part::OtherPrograms);
             side.us_per_transaction - strangers.map(|part| part.us).sum::<f64>()
         })
     }

@@ -84,8 +84,8 @@ fn a_transaction_has_the_events_of_the_capture_sample_and_what_differs_is_named(
         "{:#?}",
         found.events
     );
-    let told = &times(Side { results: &results, condition: None }).unwrap().conditions[0].events;
-    let switches = told.iter().find(|mean| mean.event.side == EventSide::Client).unwrap();
+    let reported = &times(Side { results: &results, condition: None }).unwrap().conditions[0].events;
+    let switches = reported.iter().find(|mean| mean.event.side == EventSide::Client).unwrap();
     near(switches.value, 1.0);
 }
 

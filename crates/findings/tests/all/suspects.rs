@@ -27,12 +27,12 @@ fn a_thread_on_its_own_cpu_waits_only_for_other_programs() {
     record.samples[0].threads = threads.to_vec();
     record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.5);
     let time = TrialTime::of(&record, None).unwrap();
-    assert!((time.part(&Part::Strangers) - 100.0).abs() < 1e-9, "{time:?}");
+    assert!((time.part(&Part::OtherPrograms) - 100.0).abs() < 1e-9, "{time:?}");
     assert!(time.part(&Part::ClientWaited).abs() < 1e-9 && time.part(&Part::ServerWaited).abs() < 1e-9, "{time:?}");
     // At most as long as other programs ran there: 10 ms on each of the two CPUs.
     record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.02);
     let time = TrialTime::of(&record, None).unwrap();
-    assert!((time.part(&Part::Strangers) - 20.0).abs() < 1e-9, "{time:?}");
+    assert!((time.part(&Part::OtherPrograms) - 20.0).abs() < 1e-9, "{time:?}");
     assert!((time.part(&Part::ClientWaited) - 40.0).abs() < 1e-9, "{time:?}");
     // On the same CPU each thread also waits for the other.
     for thread in &mut record.samples[0].threads {

@@ -105,7 +105,7 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.5);
     let disturbed = TrialTime::of(&record, Some(&captures(100.0, &[("a/lock", 0.05)]))).unwrap();
     let strangers = 50.0 * (0.5 / 0.92 + 0.5 / 0.72);
-    assert!((disturbed.part(&Part::Strangers) - strangers).abs() < 1e-9, "{disturbed:?}");
+    assert!((disturbed.part(&Part::OtherPrograms) - strangers).abs() < 1e-9, "{disturbed:?}");
     let own = disturbed.part(&Part::ClientWaited) + disturbed.part(&Part::ServerWaited);
     assert!((own + strangers - 100.0).abs() < 1e-9, "{disturbed:?}");
     record.samples[0].covariates.clear();

@@ -182,7 +182,8 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         let end = start + Duration::from_secs_f64(length_s);
         let mut tps_each_second = Vec::new();
         let (mut read_at, mut read) = (start, self.clients.shared.completed());
-        let mut intervals = self.settings.intervals.map(|asked| IntervalClock::new(asked, self.clients.shared, start));
+        let mut intervals =
+            self.settings.intervals.map(|requested| IntervalClock::new(requested, self.clients.shared, start));
         loop {
             let second = tps_each_second.len() as u64 + 1;
             let due = start + Duration::from_secs(second);

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// The last reading, and the settings of the intervals.
 pub(super) struct IntervalClock<'a> {
-    asked: Intervals,
+    requested: Intervals,
     shared: &'a Shared,
     at: Instant,
     totals: Totals,
@@ -16,16 +16,16 @@ pub(super) struct IntervalClock<'a> {
 }
 
 impl<'a> IntervalClock<'a> {
-    pub(super) fn new(asked: Intervals, shared: &'a Shared, start: Instant) -> Self {
+    pub(super) fn new(requested: Intervals, shared: &'a Shared, start: Instant) -> Self {
         let mut latencies = Looked::new();
         // Excludes what happened before this stage.
-        latencies.percentile(shared.latencies(), asked.percentile);
-        Self { asked, shared, at: start, totals: shared.totals(), latencies }
+        latencies.percentile(shared.latencies(), requested.percentile);
+        Self { requested, shared, at: start, totals: shared.totals(), latencies }
     }
 
     /// The interval that ends with this second, if any.
     pub(super) fn look(&mut self, stage: RunPhase, second: u64, now: Instant) -> Option<Interval> {
-        if !second.is_multiple_of(self.asked.every_s) {
+        if !second.is_multiple_of(self.requested.every_s) {
             return None;
         }
         let before = std::mem::replace(&mut self.totals, self.shared.totals());
@@ -40,7 +40,7 @@ impl<'a> IntervalClock<'a> {
             reads_per_s: per_s(totals.queries.read, before.queries.read),
             writes_per_s: per_s(totals.queries.write, before.queries.write),
             others_per_s: per_s(totals.queries.other, before.queries.other),
-            latency_ms: self.latencies.percentile(self.shared.latencies(), self.asked.percentile),
+            latency_ms: self.latencies.percentile(self.shared.latencies(), self.requested.percentile),
             restarts_per_s: per_s(totals.restarts, before.restarts),
             reconnects_per_s: per_s(totals.reconnects, before.reconnects),
             counted_per_s: per_s(totals.counted, before.counted),

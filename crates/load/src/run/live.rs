@@ -30,7 +30,7 @@ pub(super) struct Totals {
 
 impl Slot {
     #[inline]
-    pub(super) fn tell(&self, totals: &Totals) {
+    pub(super) fn publish(&self, totals: &Totals) {
         self.completed.store(totals.completed, Ordering::Relaxed);
         self.reads.store(totals.queries.read, Ordering::Relaxed);
         self.writes.store(totals.queries.write, Ordering::Relaxed);
@@ -141,8 +141,8 @@ mod tests {
     fn totals_of_threads_add_up() {
         let (one, two) = (Slot::default(), Slot::default());
         let queries = Queries { read: 1, write: 2, other: 3 };
-        one.tell(&Totals { completed: 5, queries, restarts: 7, reconnects: 9, counted: 4 });
-        two.tell(&Totals { completed: 10, queries, restarts: 1, reconnects: 1, counted: 2 });
+        one.publish(&Totals { completed: 5, queries, restarts: 7, reconnects: 9, counted: 4 });
+        two.publish(&Totals { completed: 10, queries, restarts: 1, reconnects: 1, counted: 2 });
         let mut all = Totals::default();
         [&one, &two].into_iter().for_each(|slot| slot.add_to(&mut all));
         let queries = Queries { read: 2, write: 4, other: 6 };

@@ -135,12 +135,12 @@ impl Shared {
     }
 
     #[inline]
-    pub(super) fn tell(&self, thread: usize, totals: &Totals) {
-        self.slots[thread].tell(totals);
+    pub(super) fn publish(&self, thread: usize, totals: &Totals) {
+        self.slots[thread].publish(totals);
     }
 
     #[inline]
-    pub(super) fn tell_latency(&self, thread: usize, latency_ns: u64) {
+    pub(super) fn publish_latency(&self, thread: usize, latency_ns: u64) {
         if let Some(buckets) = self.latencies.get(thread) {
             buckets.add(latency_ns);
         }

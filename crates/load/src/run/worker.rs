@@ -31,37 +31,37 @@ pub(super) struct Common<'a> {
 
 /// The main function of thread number `index`: bind, connect, report, wait, send until the run stops.
 pub(super) fn live<K: Connect>(common: &Common<'_>, connect: &K, index: usize, controller: Sender<Message<K::Error>>) {
-    let _on_panic = TellOnPanic { thread: index, controller: &controller };
+    let _on_panic = ReportOnPanic { thread: index, controller: &controller };
     let thread = ClientThread { index, id: ThreadRef::of_this_thread() };
     let client = match connect.bind(thread).and_then(|()| connect.connect(thread)) {
         Ok(client) => client,
-        Err(source) => return tell(&controller, Message::ConnectFailed { thread: index, source }),
+        Err(source) => return publish(&controller, Message::ConnectFailed { thread: index, source }),
     };
-    tell(&controller, Message::Connected(thread));
+    publish(&controller, Message::Connected(thread));
     while common.shared.phase() == Phase::Hold {
         std::thread::park();
     }
     let Some(&started) = common.started.get() else { return };
     let mut worker = Worker::new(common, thread, client, started, &controller);
     if let Err(source) = worker.send_until_stopped() {
-        tell(&controller, Message::Failed { thread: index, source });
+        publish(&controller, Message::Failed { thread: index, source });
     }
 }
 
 /// Ignores a closed channel: the controller may have ended already after the failure of another thread.
-fn tell<E>(controller: &Sender<Message<E>>, message: Message<E>) {
+fn publish<E>(controller: &Sender<Message<E>>, message: Message<E>) {
     let _ = controller.send(message);
 }
 
-struct TellOnPanic<'a, E> {
+struct ReportOnPanic<'a, E> {
     thread: usize,
     controller: &'a Sender<Message<E>>,
 }
 
-impl<E> Drop for TellOnPanic<'_, E> {
+impl<E> Drop for ReportOnPanic<'_, E> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            tell(self.controller, Message::Panicked { thread: self.thread });
+            publish(self.controller, Message::Panicked { thread: self.thread });
         }
     }
 }
@@ -207,10 +207,10 @@ impl<'a, C: Client> Worker<'a, C> {
                     slice.done += 1;
                 }
                 if self.shared.events.as_ref().is_some_and(Events::is_last) {
-                    tell(self.controller, Message::Enough);
+                    publish(self.controller, Message::Enough);
                 }
             }
-            self.tell(latency_ns, &done);
+            self.publish(latency_ns, &done);
             start = next_start;
         }
     }
@@ -250,14 +250,14 @@ impl<'a, C: Client> Worker<'a, C> {
 
     /// Publishes the totals and the latency.
     #[inline]
-    fn tell(&mut self, latency_ns: u64, done: &Complete) {
+    fn publish(&mut self, latency_ns: u64, done: &Complete) {
         self.totals.completed += 1;
         self.totals.queries += done.queries;
         self.totals.restarts += done.restarts;
         self.totals.reconnects += done.reconnects;
         self.totals.counted = self.client.counted();
-        self.shared.tell(self.thread.index, &self.totals);
-        self.shared.tell_latency(self.thread.index, latency_ns);
+        self.shared.publish(self.thread.index, &self.totals);
+        self.shared.publish_latency(self.thread.index, latency_ns);
     }
 
     /// Runs one transaction to its end; `None` if the run stops between two attempts. `due` is the due time in open
@@ -400,9 +400,9 @@ impl<'a, C: Client> Worker<'a, C> {
                 let gaps = std::mem::take(&mut self.gaps);
                 let overran = self.overran.take();
                 let report = ThreadReport { thread: self.thread, recorder, cpu, backlog, gaps, overran };
-                tell(self.controller, Message::Report(Box::new(report)));
+                publish(self.controller, Message::Report(Box::new(report)));
             }
-            Phase::Rest => tell(self.controller, Message::Resting),
+            Phase::Rest => publish(self.controller, Message::Resting),
             Phase::Hold | Phase::Warmup => {}
         }
         true

@@ -27,9 +27,9 @@ impl Client for Known {
 }
 
 #[derive(Default)]
-struct Heard(Vec<Interval>);
+struct Received(Vec<Interval>);
 
-impl Observer for Heard {
+impl Observer for Received {
     type Error = Infallible;
 
     fn interval(&mut self, interval: Interval) -> Result<(), Infallible> {
@@ -45,11 +45,11 @@ fn settings(every_s: u64, percentile: f64) -> LoadSettings {
 
 #[test]
 fn intervals_report_rates_of_every_kind_and_a_percentile() {
-    let mut heard = Heard::default();
-    let samples = run(&settings(2, 50.0), &|_: ClientThread| Ok(Known(0)), &mut heard).unwrap();
-    let seconds: Vec<_> = heard.0.iter().map(|interval| (interval.stage, interval.second)).collect();
+    let mut received = Received::default();
+    let samples = run(&settings(2, 50.0), &|_: ClientThread| Ok(Known(0)), &mut received).unwrap();
+    let seconds: Vec<_> = received.0.iter().map(|interval| (interval.stage, interval.second)).collect();
     assert_eq!(seconds, [(RunPhase::Sample(0), 2), (RunPhase::Sample(0), 4)]);
-    for interval in &heard.0 {
+    for interval in &received.0 {
         let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.1;
         assert_eq!(interval.threads, 2);
         assert!(near(interval.tps, samples[0].tps()), "{interval:?} {}", samples[0].tps());

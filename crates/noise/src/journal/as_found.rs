@@ -53,18 +53,18 @@ pub fn verify_as_found(system: &System, state_dir: &Path) -> Result<()> {
 /// How the machine differs from the original value of an entry, as text.
 fn difference(system: &System, entry: &Entry) -> Option<String> {
     let path = entry.undo.path();
-    let told = |what: String| Some(format!("{} ({path}) {what}", entry.setting));
+    let reported = |what: String| Some(format!("{} ({path}) {what}", entry.setting));
     match &entry.undo {
         // The file has disappeared, for example with its device.
         _ if !system.exists(path) => None,
         Undo::File { format, original, .. } => {
             let (found, wanted) = (format.value(&system.read_optional(path)?), format.value(original));
-            if found == wanted { None } else { told(format!("is {found}, originally {wanted}")) }
+            if found == wanted { None } else { reported(format!("is {found}, originally {wanted}")) }
         }
-        Undo::Cgroup { .. } => told("is still there".to_owned()),
+        Undo::Cgroup { .. } => reported("is still there".to_owned()),
         Undo::Controller { name, .. } => {
             let on = system.read_optional(path)?.split_whitespace().any(|word| word == name);
-            if on { told(format!("still has {name}")) } else { None }
+            if on { reported(format!("still has {name}")) } else { None }
         }
     }
 }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_takes_about_what_was_asked_and_every_figure_is_a_time() {
+    fn a_reading_takes_about_the_requested_time_and_every_figure_is_a_time() {
         let seat = Some(here());
         let seats = Seats { workers: vec![seat.clone(), None], pair: [seat, None] };
         let mut probe = Probe::new(seats).unwrap();

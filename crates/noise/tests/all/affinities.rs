@@ -55,22 +55,22 @@ fn processes_that_a_bound_one_makes_get_back_what_it_had() {
     for killed in [false, true] {
         let mut affinities = ThreadAffinities::new(state.path(), &lock);
         affinities.bind(&[&server, &another].map(|of| (of.itself(), one.clone())), false).unwrap();
-        let unasked = server.makes_one();
-        assert_eq!(affinity_of(unasked).unwrap(), *one, "it inherits");
+        let unrequested = server.makes_one();
+        assert_eq!(affinity_of(unrequested).unwrap(), *one, "it inherits");
         let of_another = another.makes_one();
         // A process that has already inherited the CPUs and is then bound explicitly.
-        let asked = server.makes_one();
+        let requested = server.makes_one();
         // A process that its owner has bound elsewhere meanwhile.
         let moved = server.makes_one();
         bind_thread(moved, other).unwrap();
-        affinities.bind(&[asked, moved, owners].map(|thread| (thread, one.clone())), false).unwrap();
+        affinities.bind(&[requested, moved, owners].map(|thread| (thread, one.clone())), false).unwrap();
         if killed {
             std::mem::forget(affinities);
             recover(&System::real(), state.path(), &lock).unwrap();
         } else {
             affinities.put_back().unwrap().check().unwrap();
         }
-        for thread in [server.itself(), another.itself(), unasked, of_another, asked] {
+        for thread in [server.itself(), another.itself(), unrequested, of_another, requested] {
             assert_eq!(affinity_of(thread).unwrap(), all, "killed: {killed}");
         }
         for (thread, expected) in [(owners, one), (moved, other)] {

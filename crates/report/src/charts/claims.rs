@@ -86,6 +86,6 @@ fn draw_line(line: &ClaimLine, y: f64, axis: &RatioAxis<'_>, frame: &Frame) -> M
 }
 
 fn description(lines: &[ClaimLine]) -> String {
-    let said: Vec<String> = lines.iter().map(|line| format!("{} {}", line.name, line.verdict)).collect();
-    format!("{}.", said.join("; "))
+    let message: Vec<String> = lines.iter().map(|line| format!("{} {}", line.name, line.verdict)).collect();
+    format!("{}.", message.join("; "))
 }

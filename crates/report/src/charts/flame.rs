@@ -21,7 +21,7 @@ pub fn draw(title: &str, folded: &str, marked: &[&str], width: Width) -> Option<
     let share = |frame: &Frame<'_>| frame.to - frame.from;
     let look = Look {
         class: &|frame| class(frame, marked, width),
-        said: &|frame| format!("{}: {} of {}", frame.name, percent(share(frame)), width.words()),
+        description_of: &|frame| format!("{}: {} of {}", frame.name, percent(share(frame)), width.words()),
         matters: &share,
         of: "samples",
         width: &format!("share of {}", width.words()),

@@ -19,7 +19,7 @@ pub fn draw(title: &str, chains: &[ChainTime]) -> Option<Markup> {
     }));
     let look = Look {
         class: &|frame| class(frame.sides),
-        said: &said,
+        description_of: &description_of,
         matters: &|frame| frame.sides[0].abs_diff(frame.sides[1]) as f64,
         of: "chains",
         width: "the larger of A's and B's time",
@@ -44,7 +44,7 @@ fn class([a, b]: [u64; 2]) -> String {
     format!("{way} step{step}")
 }
 
-fn said(frame: &Frame<'_>) -> String {
+fn description_of(frame: &Frame<'_>) -> String {
     let [a, b] = frame.sides.map(|ns| ns as f64 / NS_PER_US);
     let sign = if b < a { "-" } else { "+" };
     format!("{}: A {}, B {}, {sign}{}", frame.name, figure(a, "us"), figure(b, "us"), figure((b - a).abs(), "us"))

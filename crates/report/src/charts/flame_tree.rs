@@ -37,7 +37,7 @@ pub struct Frame<'n> {
 
 pub struct Look<'l> {
     pub class: &'l dyn Fn(&Frame<'_>) -> String,
-    pub said: &'l dyn Fn(&Frame<'_>) -> String,
+    pub description_of: &'l dyn Fn(&Frame<'_>) -> String,
     /// The importance of a box: the most important are in the description.
     pub matters: &'l dyn Fn(&Frame<'_>) -> f64,
     /// What the chains consist of, for instance samples.
@@ -54,7 +54,7 @@ pub fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
     let height = rows as f64 * ROW + 22.0;
     let mut first: Vec<&Frame<'_>> = frames.iter().collect();
     first.sort_by(|a, b| (look.matters)(b).total_cmp(&(look.matters)(a)));
-    let description: Vec<String> = first.into_iter().take(DESCRIBED).map(look.said).collect();
+    let description: Vec<String> = first.into_iter().take(DESCRIBED).map(look.description_of).collect();
     Some(html! {
         svg.chart.flame viewBox=(format!("0 0 {WIDTH} {height}")) role="img" {
             title { (title) }
@@ -63,7 +63,7 @@ pub fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
                 @let (x, width) = (frame.from * WIDTH, (frame.to - frame.from) * WIDTH);
                 @let y = (rows - 1 - frame.row) as f64 * ROW;
                 g {
-                    title { ((look.said)(frame)) }
+                    title { ((look.description_of)(frame)) }
                     rect class=((look.class)(frame)) x=(px(x)) y=(px(y)) width=(px((width - 0.6).max(0.4))) height=(px(ROW - 1.0)) {}
                     @if let Some(label) = label(frame.name, width) { text x=(px(x + 3.0)) y=(px(y + 12.0)) { (label) } }
                 }

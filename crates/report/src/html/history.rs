@@ -27,7 +27,7 @@ pub fn history_page(found: &History, margin: Option<f64>) -> String {
             main {
                 section { figure { (either("Runs in the order of time", &wide, &slim)) } }
                 @for line in &found.lines { section { (of_line(line)) } }
-                section { @for said in words::history(found) { p.note { (said) } } }
+                section { @for message in words::history(found) { p.note { (message) } } }
             }
             footer { p { "Drawn by tare " (env!("CARGO_PKG_VERSION")) "." } }
         },
@@ -43,6 +43,6 @@ fn of_line(line: &MetricHistory) -> Markup {
     html! {
         h2 { (name) }
         (drawn(&format!("Table of {name}"), None, &tables::segments(line)))
-        @for said in words::line(line) { p { (said) } }
+        @for message in words::line(line) { p { (message) } }
     }
 }

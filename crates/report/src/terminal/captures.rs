@@ -154,7 +154,7 @@ pub(super) fn lines_of(with: &[(&str, &LinesSummary)], of: &str, style: Style) -
         with.iter().flat_map(|(name, found)| found.lines.iter().take(ROWS).map(|line| (*name, line))),
     );
     table.rows.iter_mut().flatten().filter_map(|cell| cell.0.as_mut()).for_each(|text| *text = plain(text));
-    let said: String = with
+    let message: String = with
         .iter()
         .map(|(name, found)| {
             let first = lines::first(found).map_or(String::new(), |first| format!(" {first}"));
@@ -163,5 +163,5 @@ pub(super) fn lines_of(with: &[(&str, &LinesSummary)], of: &str, style: Style) -
         .collect();
     let head = "cache lines that cores take from each other";
     let table = if table.rows.is_empty() { String::new() } else { drawn(style, &table) };
-    (!with.is_empty()).then(|| titled(style, head, &(said + &table)))
+    (!with.is_empty()).then(|| titled(style, head, &(message + &table)))
 }

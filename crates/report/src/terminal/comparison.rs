@@ -4,7 +4,7 @@ use super::rows;
 use super::style::Style;
 use super::text::{plain, warned, wrap};
 use crate::words;
-use crate::words::find::told;
+use crate::words::find::shown_interval;
 use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Note, Options, ProbeChange, Verdict};
 use tare_findings::differences::Difference;
 use tare_findings::figures::{Scale, count, decimal, percent};
@@ -70,7 +70,7 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
                 let (value, interval) = words::difference(&found, &metric.unit);
                 (Some(format!("B - A: {value}")), interval)
             }
-            None => (metric.ratio.map(|ratio| decimal(ratio, 3)), told(metric.ci).map(ends)),
+            None => (metric.ratio.map(|ratio| decimal(ratio, 3)), shown_interval(metric.ci).map(ends)),
         };
         let name = if metric.judged { format!("{} *", metric.name) } else { metric.name.clone() };
         let mut cells = vec![
@@ -82,7 +82,7 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
         ];
         if by.is_some() {
             let adjusted = metric.adjusted.as_ref();
-            cells.push(or_dash(told(adjusted.and_then(|found| found.ci)).map(ends)));
+            cells.push(or_dash(shown_interval(adjusted.and_then(|found| found.ci)).map(ends)));
             cells.push(probe_cell(adjusted.and_then(|found| found.probe)));
         }
         cells.push(words::verdict(metric));

@@ -4,7 +4,7 @@ use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::{heading, plain, wrap};
 use crate::words::between;
-use crate::words::find::{disturbed, fate, knob, sentence, stopped, told, trade};
+use crate::words::find::{disturbed, fate, knob, sentence, shown_interval, stopped, trade};
 use crate::words::paste::paste;
 use tare_findings::collect::Unrealizable;
 use tare_findings::figures::{Scale, times};
@@ -64,7 +64,7 @@ fn table(found: &Find, style: Style) -> String {
         cells.extend([
             candidate.value.map_or("-".to_owned(), |value| scale.figure(value)),
             times(ratio(candidate)),
-            between(told(candidate.ratio.and_then(|of| of.ci)), "-", times),
+            between(shown_interval(candidate.ratio.and_then(|of| of.ci)), "-", times),
         ]);
         cells.extend(tail.then(|| candidate.p99_ms.map_or("-".to_owned(), |p99| format!("{p99:.3}"))));
         cells.push(fate(candidate, found));

@@ -10,14 +10,14 @@ use tare_findings::history::{History, MetricHistory};
 pub fn history(found: &History, margin: Option<f64>, style: Style) -> String {
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::history_sentence(found))))];
     parts.extend(found.lines.iter().map(|line| of_line(line, style)));
-    parts.extend(words::history(found).iter().map(|said| wrap(style, "", "", &plain(said))));
+    parts.extend(words::history(found).iter().map(|message| wrap(style, "", "", &plain(message))));
     let gate = margin.and_then(|margin| words::history_gate(found, margin));
-    parts.extend(gate.map(|said| style.bold(&wrap(style, "", "", &plain(&said)))));
+    parts.extend(gate.map(|message| style.bold(&wrap(style, "", "", &plain(&message)))));
     parts.join("\n")
 }
 
 fn of_line(line: &MetricHistory, style: Style) -> String {
     let head = format!("{}, {}", plain(&line.condition), plain(&line.name));
-    let said: String = words::line(line).iter().map(|said| wrap(style, "  ", "    ", &plain(said))).collect();
-    titled(style, &head, &(fitted(style, &tables::segments(line)) + &said))
+    let message: String = words::line(line).iter().map(|message| wrap(style, "  ", "    ", &plain(message))).collect();
+    titled(style, &head, &(fitted(style, &tables::segments(line)) + &message))
 }

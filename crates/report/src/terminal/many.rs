@@ -5,7 +5,7 @@ use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::{plain, warned, wrap};
 use crate::words;
-use crate::words::find::told;
+use crate::words::find::shown_interval;
 use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, ManyComparison, MetricComparison, Options};
@@ -74,7 +74,7 @@ fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
     heads.push("verdict");
     let cells = |row: &AgainstFirst| {
         let metric = &row.metric;
-        let interval = |ci| told(ci).map_or("-".to_owned(), changes_of);
+        let interval = |ci| shown_interval(ci).map_or("-".to_owned(), changes_of);
         let mut cells = vec![
             plain(&row.against),
             plain(&metric.condition.to_string()),

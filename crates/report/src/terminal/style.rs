@@ -39,10 +39,10 @@ impl Style {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let (out, dumb) = (std::io::stdout(), std::env::var("TERM").is_ok_and(|term| term == "dumb"));
         let terminal = out.is_terminal();
-        let asked =
+        let requested =
             set("COLUMNS").and_then(|columns| columns.trim().parse::<u16>().ok()).filter(|columns| *columns > 0);
         let own = || rustix::termios::tcgetwinsize(&out).ok().map(|size| size.ws_col).filter(|columns| *columns > 0);
-        let width = asked.or_else(|| if terminal { own().or(Some(80)) } else { None });
+        let width = requested.or_else(|| if terminal { own().or(Some(80)) } else { None });
         let colour = coloured.unwrap_or(terminal && !dumb) && set("NO_COLOR").is_none();
         Self { colour, width, plain: terminal && dumb, all: false, statistic: None }
     }

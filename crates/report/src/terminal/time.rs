@@ -31,7 +31,7 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
     let natural = Style { width: None, ..style };
     let mut names = vec!["condition", "all", "client", "waits", "server", "waits", "locks", "rest"];
     let strangers =
-        |time: &ConditionTime| time.parts.iter().any(|part| part.part == Part::Strangers && part.share > SEEN);
+        |time: &ConditionTime| time.parts.iter().any(|part| part.part == Part::OtherPrograms && part.share > SEEN);
     let disturbed = times.iter().any(strangers);
     names.extend(disturbed.then_some("others"));
     let mut shown: Vec<&ConditionTime> = times.iter().collect();
@@ -63,7 +63,7 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
             }),
             scale.number(time.not_explained.us + on_the_way(time)),
         ];
-        cells.extend(disturbed.then(|| sum(&|part| *part == Part::Strangers)));
+        cells.extend(disturbed.then(|| sum(&|part| *part == Part::OtherPrograms)));
         cells
     };
     let more =

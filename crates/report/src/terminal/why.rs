@@ -35,7 +35,7 @@ pub fn why(found: &Why, style: Style) -> String {
     parts.extend(captures::lines_of(&lines.collect::<Vec<_>>(), "side", style));
     parts.extend(suspects(found, style));
     parts.extend(words::hardware(found).map(|text| wrap(style, "", "  ", &plain(&text))));
-    parts.extend(suspect_words::decides(found).map(|said| with_command(&said, style)));
+    parts.extend(suspect_words::decides(found).map(|message| with_command(&message, style)));
     let text = parts.join("\n");
     if style.plain { text.replace('µ', "u") } else { text }
 }

@@ -138,8 +138,8 @@ pub fn line(ab: &Ab) -> String {
         return format!("{head}: no ratio yet; it needs a pair in each order{first_look}");
     };
     // An interval wider than a hundredfold is not worth printing.
-    let told = ab.ci.filter(|ci| !ab.rule.certify && ci.low > 0.01 && ci.high < 100.0);
-    let Some(ci) = told else { return format!("{head}: B/A {ratio:.4} so far{first_look}") };
+    let shown = ab.ci.filter(|ci| !ab.rule.certify && ci.low > 0.01 && ci.high < 100.0);
+    let Some(ci) = shown else { return format!("{head}: B/A {ratio:.4} so far{first_look}") };
     let figures = format!("{head}: B/A {ratio:.4} ({:.4} to {:.4})", ci.low, ci.high);
     let e = ab.rule.minimum_effect;
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
@@ -197,7 +197,7 @@ impl Change {
     }
 
     /// `2.9% slower (1.8% to 4.1%)`; if both directions are possible, `between 0.90% faster and 1.1% slower`.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self.ratio.ci {
             Some(ci) if ci.low < 1.0 && ci.high > 1.0 => {
                 let (faster, slower) = if self.slower_above { (ci.low, ci.high) } else { (ci.high, ci.low) };
@@ -214,7 +214,7 @@ fn size(ratio: f64) -> String {
 
 /// How much slower or faster B is than A, from the ratio of their times.
 pub fn slower_by(slowdown: Estimate) -> String {
-    Change { ratio: slowdown, slower_above: true }.said()
+    Change { ratio: slowdown, slower_above: true }.text()
 }
 
 #[cfg(test)]
@@ -256,7 +256,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_verdict_is_a_sentence_of_at_most_25_words() {
-        let said = [
+        let text = [
             (
                 AbVerdict::Slower,
                 "B is 3.0% slower than A (2.2% to 3.8%) in this session, decided after 18 pairs in 9 min.",
@@ -271,7 +271,7 @@ pub(super) mod tests {
                  if B/A stays 0.9699.",
             ),
         ];
-        for (verdict, words) in said {
+        for (verdict, words) in text {
             let sentence = sentence(&ab(verdict, (1.031, 1.022, 1.040)));
             assert_eq!(sentence, words);
             assert!(sentence.split_whitespace().count() <= 25);
@@ -299,25 +299,25 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn too_few_pairs_and_those_that_nobody_waits_for_are_said_as_such() {
+    fn too_few_pairs_and_comparisons_beyond_a_day_are_reported_as_such() {
         let mut few = ab(AbVerdict::Undecided, (1.03, 0.1, 9.0));
         (few.pairs, few.ci, few.slowdown, few.smallest_detectable) = (3, None, None, None);
         few.to_go = ToGo::TooFew { first_look: 4 };
-        let said = "Undecided after 3 pairs in 9 min: too few for a verdict; the first look is after 4 (2 min).";
-        assert_eq!(sentence(&few), said);
+        let text = "Undecided after 3 pairs in 9 min: too few for a verdict; the first look is after 4 (2 min).";
+        assert_eq!(sentence(&few), text);
         assert_eq!(line(&few), "pair 3: B/A 0.9709 so far; the first look is after 4 (2 min)");
         let many = Ab { to_go: ToGo::TooMany, ..ab(AbVerdict::Undecided, (1.03, 0.7, 1.5)) };
-        let said = "Undecided after 18 pairs: a change of 3.4% would have been detected; deciding 2.0% takes more than \
+        let text = "Undecided after 18 pairs: a change of 3.4% would have been detected; deciding 2.0% takes more than \
                     1000 pairs or a day.";
-        assert_eq!(sentence(&many), said);
+        assert_eq!(sentence(&many), text);
     }
 
     #[test]
     fn a_side_that_alone_was_disturbed_is_reported_with_advice() {
         let mut found = ab(AbVerdict::Undecided, (1.031, 1.022, 1.040));
         (found.stop, found.disturbed_alone) = (Some(Stop::OneSided), [1, 7]);
-        let said = sentence(&found);
-        assert_eq!(said, "No verdict after 18 pairs: only B was disturbed in 7 of them, only A in 1.");
+        let text = sentence(&found);
+        assert_eq!(text, "No verdict after 18 pairs: only B was disturbed in 7 of them, only A in 1.");
         assert!(line(&found).contains("no verdict") && !line(&found).contains("to go"), "{}", line(&found));
     }
 
@@ -328,13 +328,13 @@ pub(super) mod tests {
         let ci = Some(Interval { low: 1.012, high: 1.034 });
         found.controls =
             vec![Control { name: "probe_chain_ns".into(), ratio: Some(Estimate { value: 1.023, ci }), moved: true }];
-        let said = sentence(&found);
+        let text = sentence(&found);
         assert_eq!(
-            said,
+            text,
             "No verdict after 18 pairs: probe_chain_ns, which the change cannot affect, moved by +2.3% (+1.2% to \
              +3.4%)."
         );
-        assert!(said.split_whitespace().count() <= 25);
+        assert!(text.split_whitespace().count() <= 25);
         assert!(line(&found).contains("no verdict"), "{}", line(&found));
     }
 
@@ -343,8 +343,8 @@ pub(super) mod tests {
         let mut found = ab(AbVerdict::Slower, (1.031, 1.022, 1.040));
         found.rule.rule = Rule::Sessions;
         (found.rule.sessions, found.sessions) = (5, 5);
-        let said = sentence(&found);
-        assert_eq!(said, "B is 3.0% slower than A (2.2% to 3.8%), decided over 5 sessions of 18 pairs in 9 min.");
+        let text = sentence(&found);
+        assert_eq!(text, "B is 3.0% slower than A (2.2% to 3.8%), decided over 5 sessions of 18 pairs in 9 min.");
         let mut open = Ab { verdict: AbVerdict::Undecided, sessions: 2, ..found };
         (open.ci, open.slowdown) = (None, None);
         open.rule.begun = vec![tare_results::schema::Session { first_block: 0, boot_id: None }; 2];

@@ -25,7 +25,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
                 // Without an interval it is not known which side is slower.
                 None => format!("{ratio:.4} (no interval yet)"),
                 Some(ci) => {
-                    let change = change_of(ab).map_or_else(String::new, |change| format!("; B is {}", change.said()));
+                    let change = change_of(ab).map_or_else(String::new, |change| format!("; B is {}", change.text()));
                     format!("{ratio:.4}{}, {share:.0}% over all looks{change}", self::interval(ci))
                 }
             }),
@@ -84,12 +84,12 @@ fn sessions(ab: &Ab) -> String {
         0 | 1 => String::new(),
         boots => format!(" on {boots} boots"),
     };
-    let asked = if ab.rule.sessions > 1 { format!(" of {}", ab.rule.sessions) } else { String::new() };
+    let requested = if ab.rule.sessions > 1 { format!(" of {}", ab.rule.sessions) } else { String::new() };
     match ab.sessions {
-        many if ab.is_over_sessions() => format!("{many}{asked}{boots}, one value each"),
-        one if ab.verdict == AbVerdict::Undecided => format!("{one}{asked}{boots}"),
-        0 | 1 => format!("{}{asked}: the verdict holds in this session", ab.sessions),
-        few => format!("{few}{asked}{boots}: the verdict holds in these sessions"),
+        many if ab.is_over_sessions() => format!("{many}{requested}{boots}, one value each"),
+        one if ab.verdict == AbVerdict::Undecided => format!("{one}{requested}{boots}"),
+        0 | 1 => format!("{}{requested}: the verdict holds in this session", ab.sessions),
+        few => format!("{few}{requested}{boots}: the verdict holds in these sessions"),
     }
 }
 
@@ -102,8 +102,8 @@ fn of_control(control: &Control) -> String {
         || "not known yet".to_owned(),
         |ratio| {
             // An interval wider than fourfold is not worth printing.
-            let told = ratio.ci.filter(|ci| ci.high < 4.0 * ci.low);
-            format!("{:.4}{}", ratio.value, told.map_or_else(|| " (no interval yet)".to_owned(), interval))
+            let shown = ratio.ci.filter(|ci| ci.high < 4.0 * ci.low);
+            format!("{:.4}{}", ratio.value, shown.map_or_else(|| " (no interval yet)".to_owned(), interval))
         },
     );
     format!("{} B/A {ratio}{moved}", control.name)
@@ -191,10 +191,10 @@ mod tests {
     #[test]
     fn an_interval_that_says_nothing_is_none() {
         let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
-        for (low, high, said) in [(0.99, 1.02, "(0.9900 to 1.0200)"), (0.2, 5.0, "(no interval yet)")] {
+        for (low, high, text) in [(0.99, 1.02, "(0.9900 to 1.0200)"), (0.2, 5.0, "(no interval yet)")] {
             let ratio = Some(Estimate { value: 1.0, ci: Some(Interval { low, high }) });
             found.controls = vec![Control { name: "probe_spin_ns".into(), ratio, moved: false }];
-            assert_eq!(row(&found, "control"), format!("probe_spin_ns B/A 1.0000 {said}"));
+            assert_eq!(row(&found, "control"), format!("probe_spin_ns B/A 1.0000 {text}"));
         }
         found.ci = None;
         assert_eq!(row(&found, "B/A"), "0.9990 (no interval yet)");

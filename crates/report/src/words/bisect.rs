@@ -87,7 +87,7 @@ pub fn line(found: &Bisection, a: usize, b: usize) -> String {
 
 pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     let last = found.line.len().saturating_sub(1);
-    let mut rows = vec![("good", told(found, 0)), ("bad", told(found, last))];
+    let mut rows = vec![("good", commit_line(found, 0)), ("bad", commit_line(found, last))];
     rows.extend(found.ends.as_ref().and_then(|ends| ends.slowdown).map(|ends| ("bad/good", slower_by(ends))));
     let places: Vec<usize> = match &found.cell {
         Some(cell) => cell.commits.clone().collect(),
@@ -98,7 +98,7 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
         let of = found.chances.get(place - 1).copied().unwrap_or_default();
         let cannot = if found.usable.get(*place) == Some(&false) { ", cannot be measured" } else { "" };
         let label = if found.cell.is_some() { "first slower" } else { "likely" };
-        rows.push((label, format!("{} ({}{cannot})", told(found, *place), probability(of))));
+        rows.push((label, format!("{} ({}{cannot})", commit_line(found, *place), probability(of))));
     }
     if chances && places.len() > NAMED {
         rows.push(("", format!("and {} more", places.len() - NAMED)));
@@ -125,7 +125,7 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn told(found: &Bisection, place: usize) -> String {
+fn commit_line(found: &Bisection, place: usize) -> String {
     let Some(commit) = found.line.get(place) else { return String::new() };
     let date = commit.author_date.as_ref().map_or_else(String::new, |date| format!(" {date}"));
     let subject = commit.subject.as_ref().map_or_else(String::new, |subject| format!(" {subject}"));
@@ -187,16 +187,17 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_of_several_commits_is_said_to_be_one() {
+    fn a_cell_of_several_commits_is_reported_as_a_cell() {
         let cell = Cell { commits: 2..=3, chance: 0.97 };
-        let said = first_slower(&bisection(&[0.01, 0.4, 0.57, 0.02], Some(cell.clone())), &cell, "62 pairs in 62 min");
+        let message =
+            first_slower(&bisection(&[0.01, 0.4, 0.57, 0.02], Some(cell.clone())), &cell, "62 pairs in 62 min");
         assert_eq!(
-            said,
+            message,
             "With 97% probability the first slower one is among 2 commits after 111111111111 up to 333333333333; 62 \
              pairs in 62 min."
         );
         let one = Cell { commits: 2..=2, chance: 0.9996 };
-        let said = first_slower(&bisection(&[0.5, 0.5], None), &one, "9 pairs in 9 s");
-        assert_eq!(said, "With over 99.9% probability 222222222222 is the first slower one; 9 pairs in 9 s.");
+        let message = first_slower(&bisection(&[0.5, 0.5], None), &one, "9 pairs in 9 s");
+        assert_eq!(message, "With over 99.9% probability 222222222222 is the first slower one; 9 pairs in 9 s.");
     }
 }

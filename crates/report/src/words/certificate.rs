@@ -88,14 +88,14 @@ fn against(own: &Against) -> String {
         return format!("not measured: {reason}");
     }
     let left_out = if own.left_out > 0 { format!(", {} left out", own.left_out) } else { String::new() };
-    let said = |alarms: Alarms| format!("{} of {}", alarms.false_alarms, alarms.comparisons);
+    let message = |alarms: Alarms| format!("{} of {}", alarms.false_alarms, alarms.comparisons);
     format!(
         "{}; {} in {}{left_out}; false alarms {}, any time {}",
         own.ratio.map_or_else(|| "no interval yet".to_owned(), |found| format!("B/A {}", ratio(found))),
         count(own.pairs, "pair"),
         duration(own.elapsed_s),
-        said(own.looks),
-        said(own.anytime)
+        message(own.looks),
+        message(own.anytime)
     )
 }
 
@@ -111,9 +111,9 @@ fn ratio(found: Ratio) -> String {
 }
 
 fn decides(all: &[Decides]) -> String {
-    let said = |one: &Decides| match one.change {
+    let message = |one: &Decides| match one.change {
         Some(change) => format!("{} in {} min", percent(change), one.minutes),
         None => format!("nothing in {} min", one.minutes),
     };
-    if all.is_empty() { "not known yet".to_owned() } else { all.iter().map(said).collect::<Vec<_>>().join(", ") }
+    if all.is_empty() { "not known yet".to_owned() } else { all.iter().map(message).collect::<Vec<_>>().join(", ") }
 }

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_told_with_its_place_and_whose_it_was() {
+    fn a_stall_is_reported_with_its_place_and_its_cause() {
         let words = |is_clients| stall_words(&LongestStall { from_s: 3.25, length_s: 1.5, is_clients });
         assert!(words(true).ends_with("the client itself stalled"), "{}", words(true));
         assert!(

@@ -1,6 +1,6 @@
 //! Sentences on a comparison.
 
-use super::find::told;
+use super::find::shown_interval;
 use super::terms::{interval_of_change, phrase};
 use tare_findings::compare::rows::word;
 use tare_findings::compare::{Change, Comparison, Losses, MetricComparison, Note, ProbeChange, Sessions, Verdict};
@@ -41,7 +41,7 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let one_condition = judged().all(|metric| metric.condition == first.condition);
     let at = if one_condition || largest.is_none() { String::new() } else { format!(" at {}", of.condition) };
     let figures = of.ratio.filter(|_| largest.is_some() || judged().count() == 1).map(|ratio| {
-        let interval = told(of.ci).map_or("no interval".to_owned(), interval_of_change);
+        let interval = shown_interval(of.ci).map_or("no interval".to_owned(), interval_of_change);
         format!(": {} {} ({interval})", phrase(&of.name), change(ratio - 1.0))
     });
     let why = if is_hidden(of) { ", because trials were disturbed" } else { "" };
@@ -209,7 +209,7 @@ pub fn verdict(metric: &MetricComparison) -> String {
 }
 
 fn probe_interval(found: &ProbeChange) -> String {
-    told(found.ci).map_or("no interval".to_owned(), interval_of_change)
+    shown_interval(found.ci).map_or("no interval".to_owned(), interval_of_change)
 }
 
 pub(super) fn refusal(why: &Refusal) -> String {

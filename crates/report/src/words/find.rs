@@ -160,12 +160,12 @@ pub fn knob(knob: &Knob) -> String {
 
 /// The interval, unless it is too wide to be useful: if it contains 1 and is wider than a hundredfold, as after two
 /// blocks.
-pub fn told(ci: Option<Interval>) -> Option<Interval> {
+pub fn shown_interval(ci: Option<Interval>) -> Option<Interval> {
     ci.filter(|ci| !ci.contains(1.0) || ci.high < 100.0 * ci.low)
 }
 
 fn ratio(of: Estimate) -> String {
-    match told(of.ci) {
+    match shown_interval(of.ci) {
         Some(Interval { low, high }) => format!("{} ({} to {})", times(of.value), times(low), times(high)),
         None => times(of.value),
     }
@@ -246,19 +246,19 @@ mod tests {
 
     #[test]
     fn an_interval_that_says_nothing_is_none() {
-        let said = |low, high| ratio(Estimate { value: 0.5, ci: Some(Interval { low, high }) });
-        assert_eq!(said(1e-17, 1.4e16), "0.50x");
-        assert_eq!(said(0.4, 1.2), "0.50x (0.40x to 1.20x)");
-        assert!(said(0.001, 0.9).contains("to 0.90x"), "{}", said(0.001, 0.9));
+        let message = |low, high| ratio(Estimate { value: 0.5, ci: Some(Interval { low, high }) });
+        assert_eq!(message(1e-17, 1.4e16), "0.50x");
+        assert_eq!(message(0.4, 1.2), "0.50x (0.40x to 1.20x)");
+        assert!(message(0.001, 0.9).contains("to 0.90x"), "{}", message(0.001, 0.9));
     }
 
     #[test]
     fn an_undecided_race_names_candidates_that_alone_were_disturbed() {
         let of = [("a", Fate::Left, 0), ("b", Fate::Left, 5), ("c", Fate::Left, 1), ("d", Fate::Worse, 4)];
         let find = made_up(&of, rule());
-        let said = disturbed(&find).unwrap();
-        assert!(said.starts_with("b (5 of 8 trials), more often than the leader"), "{said}");
-        assert!(ended(&find).last().is_some_and(|last| last.contains(&said)), "{:?}", ended(&find));
+        let message = disturbed(&find).unwrap();
+        assert!(message.starts_with("b (5 of 8 trials), more often than the leader"), "{message}");
+        assert!(ended(&find).last().is_some_and(|last| last.contains(&message)), "{:?}", ended(&find));
         // Another candidate remains that was not disturbed.
         let text = sentence(&Find { behind: Some(1.048), ..find.clone() });
         assert!(text.contains("3 of 4 remain, 1 was disturbed more often; a leads the others, at most 4.8%"), "{text}");

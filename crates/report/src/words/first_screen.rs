@@ -74,8 +74,8 @@ fn what_was_run(summary: &Summary, results: &Results) -> String {
 fn server(trial: &TrialRecord) -> Option<String> {
     let version = trial.server_version.as_deref()?;
     let product = trial.server.as_ref().map_or("", |server| server.product.as_str());
-    let is_said = product.is_empty() || version.starts_with(product);
-    Some(if is_said { version.to_owned() } else { format!("{product} {version}") })
+    let is_named = product.is_empty() || version.starts_with(product);
+    Some(if is_named { version.to_owned() } else { format!("{product} {version}") })
 }
 
 /// An RFC 3339 time without its fraction of a second.

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_near_1_is_said_in_percent_from_the_first_level_to_the_second() {
+    fn a_change_near_1_is_reported_in_percent_from_the_first_level_to_the_second() {
         let name = |name: &str| name.to_owned();
         let ranking = |ratio: f64, low: f64, high: f64| Ranked {
             second: Some(Second {
@@ -373,17 +373,20 @@ mod tests {
             differing: 1,
             p_value: 0.001,
         };
-        let said = |ranking| {
+        let message = |ranking| {
             let what = Measured { metric: name("tps"), metrics: 1 };
             let (factors, tested) = (vec![name("build")], tested(1, 1));
             let by = Some(name("build"));
             headline(&Verdict::Ranked { what, factors, by, ranking, range: None, fewest_trials: 9, tested })
         };
         assert_eq!(
-            said(ranking(0.971, 0.968, 0.974)),
+            message(ranking(0.971, 0.968, 0.974)),
             "build moved throughput by -2.9% (from build=17.6 to build=18.1, 95% interval -3.2% to -2.6%)."
         );
-        assert_eq!(said(ranking(0.5, 0.4, 0.6)), "build moved throughput 2.0x: build=17.6 is best, build=18.1 worst.");
+        assert_eq!(
+            message(ranking(0.5, 0.4, 0.6)),
+            "build moved throughput 2.0x: build=17.6 is best, build=18.1 worst."
+        );
     }
 
     #[test]

@@ -96,8 +96,8 @@ fn named(all: &[Difference]) -> String {
 
 /// The sentences about one metric, in addition to its table.
 pub fn line(line: &MetricHistory) -> Vec<String> {
-    let mut said: Vec<String> = line.changes.iter().map(|found| step(line, found)).collect();
-    said.extend(line.drift.map(|drift| {
+    let mut message: Vec<String> = line.changes.iter().map(|found| step(line, found)).collect();
+    message.extend(line.drift.map(|drift| {
         format!(
             "{} drifts, {} from the first run to the last: {}; no step explains it.",
             line.name,
@@ -105,25 +105,25 @@ pub fn line(line: &MetricHistory) -> Vec<String> {
             changed(drift.ratio)
         )
     }));
-    said.extend(line.not_tested.map(|why| match why {
+    message.extend(line.not_tested.map(|why| match why {
         NotTested::TooFewRuns => {
             format!("{}: fewer than 6 runs, too few to detect a change.", count(line.points.len(), "run"))
         }
         NotTested::NotPositive => format!("{} is 0 or below in a run, so it has no ratios.", line.name),
     }));
-    if said.is_empty() {
-        said.push("No change and no drift is shown; this does not prove that there is none.".to_owned());
+    if message.is_empty() {
+        message.push("No change and no drift is shown; this does not prove that there is none.".to_owned());
     }
     let outliers: Vec<String> =
         line.points.iter().filter(|point| point.outlier).map(|point| point.run.clone()).collect();
     if !outliers.is_empty() {
         let (are, left) = if outliers.len() == 1 { ("lies", "it is") } else { ("lie", "they are") };
-        said.push(format!(
+        message.push(format!(
             "{} {are} far from the neighbouring runs: {left} no change and not part of any ratio.",
             list(&outliers)
         ));
     }
-    said
+    message
 }
 
 /// The sentences about all metrics together.

@@ -4,15 +4,15 @@ use tare_findings::figures::percent;
 use tare_findings::hosts::{HostRow, Hosts};
 
 pub(super) fn sentences(hosts: &Hosts) -> Vec<String> {
-    let mut said: Vec<String> = hosts.rows.iter().filter(|row| row.odd_level).filter_map(level_sentence).collect();
-    said.extend(hosts.rows.iter().filter(|row| row.odd_spread).map(|row| {
+    let mut message: Vec<String> = hosts.rows.iter().filter(|row| row.odd_level).filter_map(level_sentence).collect();
+    message.extend(hosts.rows.iter().filter(|row| row.odd_spread).map(|row| {
         let spread = row.spread.map_or(String::new(), |spread| format!(" (spread within a block {})", percent(spread)));
         format!("{} varies more or less than the other machines{spread}.", row.name)
     }));
-    said.extend(hosts.rows.iter().filter(|row| !row.differs.is_empty()).map(|row| {
+    message.extend(hosts.rows.iter().filter(|row| !row.differs.is_empty()).map(|row| {
         format!("{} is set up differently from {}: {}.", row.name, hosts.rows[0].name, row.differs.join("; "))
     }));
-    said
+    message
 }
 
 fn level_sentence(row: &HostRow) -> Option<String> {

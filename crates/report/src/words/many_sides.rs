@@ -1,6 +1,6 @@
 //! The first sentence of a comparison of several sides with the first.
 
-use super::find::told;
+use super::find::shown_interval;
 use super::terms::{interval_of_change, phrase};
 use tare_findings::compare::rows::word;
 use tare_findings::compare::{AgainstFirst, ManyComparison, Verdict};
@@ -13,7 +13,7 @@ pub fn many_sentence(found: &ManyComparison) -> String {
     let size = |row: &AgainstFirst| row.metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let changed = judged.iter().filter(|row| matches!(row.metric.verdict, Verdict::Faster | Verdict::Slower));
     let figures = |row: &AgainstFirst| {
-        let interval = told(row.metric.ci).map_or("no interval".to_owned(), interval_of_change);
+        let interval = shown_interval(row.metric.ci).map_or("no interval".to_owned(), interval_of_change);
         let figures = |ratio| format!(": {} {} ({interval})", phrase(&row.metric.name), change(ratio - 1.0));
         row.metric.ratio.map_or_else(String::new, figures)
     };

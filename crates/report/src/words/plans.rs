@@ -84,15 +84,18 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_changed_between_trials_is_named_as_a_cause_and_one_between_conditions_is_said() {
+    fn a_plan_that_changed_between_trials_is_a_cause_and_one_between_conditions_is_reported() {
         let two = [found([("steady", 4, 0.1), ("other", 4, 0.2)], &[])];
         assert!(changed(&two).is_empty());
         assert!(between(&two).unwrap().contains("Q12 ran with different plans"));
         let jumpy = [found([("jumpy", 4, 0.1), ("jumpy", 2, 0.3)], &["jumpy"])];
-        let said = changed(&jumpy).join(" ");
-        assert!(said.starts_with("jumpy: the plan of Q12 changed between trials, which contributes"), "{said}");
-        assert!(said.contains("in 4 trials (100 ms on average)") && said.contains("in 2 trials (300 ms"), "{said}");
-        assert!(said.contains("`lineitem | ref` where the other has `lineitem | range`"), "{said}");
+        let message = changed(&jumpy).join(" ");
+        assert!(message.starts_with("jumpy: the plan of Q12 changed between trials, which contributes"), "{message}");
+        assert!(
+            message.contains("in 4 trials (100 ms on average)") && message.contains("in 2 trials (300 ms"),
+            "{message}"
+        );
+        assert!(message.contains("`lineitem | ref` where the other has `lineitem | range`"), "{message}");
         assert_eq!(between(&jumpy), None);
     }
 }

@@ -28,15 +28,15 @@ pub fn sentence<'r>(found: impl Iterator<Item = Option<&'r Reproduced>>) -> Stri
             Some(Reproduced::CannotBeTested(_)) => cannot += 1,
         }
     }
-    let said = |number: usize, one: &str, many: &str| match number {
+    let message = |number: usize, one: &str, many: &str| match number {
         0 => None,
         1 => Some(format!("1 {one}")),
         number => Some(format!("{number} {many}")),
     };
     let rest = [
-        said(not, "does not hold", "do not hold"),
-        said(open, "is not decided", "are not decided"),
-        said(cannot, "cannot be tested", "cannot be tested"),
+        message(not, "does not hold", "do not hold"),
+        message(open, "is not decided", "are not decided"),
+        message(cannot, "cannot be tested", "cannot be tested"),
     ];
     let all = hold + not + open + cannot;
     let holds = if hold == 1 || all == 1 { "holds" } else { "hold" };
@@ -184,19 +184,19 @@ mod tests {
     fn every_verdict_is_one_line_with_both_figures() {
         let ci = Some(Interval { low: 0.77, high: 0.81 });
         let figure = Figure { value: 0.79, ci, again: None, trials: 6, disturbed: 0, compiled: None };
-        let said = |found: Reproduced| line(&claim(), &found);
-        assert_eq!(said(Reproduced::Holds(figure)), "holds: published 0.83x, here 0.79x (0.77x to 0.81x)");
+        let message = |found: Reproduced| line(&claim(), &found);
+        assert_eq!(message(Reproduced::Holds(figure)), "holds: published 0.83x, here 0.79x (0.77x to 0.81x)");
         assert_eq!(
-            said(Reproduced::NotDecided(Open { figure: Some(figure), why: Why::Crosses, needs_s: Some(200.0) })),
+            message(Reproduced::NotDecided(Open { figure: Some(figure), why: Why::Crosses, needs_s: Some(200.0) })),
             "not decided: needs about 4 min; published 0.83x, here 0.79x (0.77x to 0.81x)"
         );
         assert_eq!(
-            said(Reproduced::CannotBeTested(Cannot::Nodes { needs: 2, has: 1 })),
+            message(Reproduced::CannotBeTested(Cannot::Nodes { needs: 2, has: 1 })),
             "cannot be tested here: needs 2 NUMA nodes, has 1"
         );
         let near = Figure { value: 0.971, ci: Some(Interval { low: 0.9678, high: 0.974 }), ..figure };
         assert_eq!(
-            said(Reproduced::DoesNotHold(near)),
+            message(Reproduced::DoesNotHold(near)),
             "does not hold: published 0.83x, here 0.971x (0.968x to 0.974x)"
         );
     }

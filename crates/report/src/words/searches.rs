@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_few_transactions_and_searches_without_an_end_are_told() {
+    fn rates_of_few_transactions_and_searches_without_an_end_are_reported() {
         let notes = SearchNotes {
             condition: "base".into(),
             searches: 5,

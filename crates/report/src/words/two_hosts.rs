@@ -46,7 +46,7 @@ fn of_host(name: &str, all: &[&ClientHost]) -> Option<String> {
     let ahead = if offset_ms < 0.0 { "behind" } else { "ahead of" };
     Some(format!(
         "The clients ran on {name} ({}), its clock {:.2} ms {ahead} the server's host's (±{known_ms:.2} ms).",
-        best.asked,
+        best.requested,
         offset_ms.abs()
     ))
 }

@@ -116,8 +116,8 @@ mod tests {
     fn a_query_that_is_still_getting_faster_causes_a_warning() {
         let (steady, slow) = (warm(&[6.2, 1.3, 1.01, 0.99]), warm(&[2.0, 1.5, 1.2]));
         assert_eq!((steady.warm_from, slow.warm_from), (Some(2), None));
-        let said = sentence(std::slice::from_ref(&steady)).unwrap();
-        assert!(said.contains("6.2x as long as those (Q9 under a); all were warm after 2 executions"), "{said}");
+        let message = sentence(std::slice::from_ref(&steady)).unwrap();
+        assert!(message.contains("6.2x as long as those (Q9 under a); all were warm after 2 executions"), "{message}");
         assert!(cold(std::slice::from_ref(&steady)).is_empty());
         let odd = cold(&[steady, slow]).join(" ");
         assert!(odd.contains("Q9") && odd.contains("20% longer"), "{odd}");

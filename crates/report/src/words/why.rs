@@ -35,7 +35,7 @@ pub fn part(part: &Part) -> String {
         Part::ServerUser => "server user time".to_owned(),
         Part::ServerSystem => "server kernel time".to_owned(),
         Part::ServerWaited => "server waiting for CPU".to_owned(),
-        Part::Strangers => "CPUs used by others".to_owned(),
+        Part::OtherPrograms => "CPUs used by others".to_owned(),
         Part::Throttled => "stopped by a CPU quota".to_owned(),
         Part::Flush => "writing the log".to_owned(),
         Part::Io => "reading and writing files".to_owned(),
@@ -112,7 +112,7 @@ fn largest(found: &Why) -> String {
 }
 
 fn is_own(change: &PartChange) -> bool {
-    change.part != Part::Strangers
+    change.part != Part::OtherPrograms
 }
 
 /// The part's share of the difference between A and B themselves; other programs have none.
@@ -146,7 +146,7 @@ pub fn cautions(found: &Why) -> Vec<String> {
     let mut cautions: Vec<String> = lost.into_iter().chain(times_cautions(&[("A", a), ("B", b)])).collect();
     if found.undisturbed.is_some() {
         let us = |time: &ConditionTime| {
-            let strangers = time.parts.iter().filter(|part| part.part == Part::Strangers);
+            let strangers = time.parts.iter().filter(|part| part.part == Part::OtherPrograms);
             about(strangers.map(|part| part.us).sum())
         };
         let own = found.own();
@@ -198,14 +198,15 @@ fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     let lacks = |time: &ConditionTime| {
         list(&time.missing.iter().map(|missing| missing_words(*missing).to_owned()).collect::<Vec<_>>())
     };
-    let said = |label: &str, lacks: &str| format!("{label}not recorded, and so part of what is not explained: {lacks}");
+    let message =
+        |label: &str, lacks: &str| format!("{label}not recorded, and so part of what is not explained: {lacks}");
     let first = times.first().map(|(_, time)| lacks(time)).unwrap_or_default();
     let mut cautions = Vec::new();
     if times.iter().all(|(_, time)| lacks(time) == first) {
-        cautions.extend((!first.is_empty()).then(|| said("", &first)));
+        cautions.extend((!first.is_empty()).then(|| message("", &first)));
     } else {
         let lacking = times.iter().filter(|(_, time)| !time.missing.is_empty());
-        cautions.extend(lacking.map(|(label, time)| said(&format!("{label}: "), &lacks(time))));
+        cautions.extend(lacking.map(|(label, time)| message(&format!("{label}: "), &lacks(time))));
     }
     cautions.extend(disturbed(times));
     cautions.extend(overlaps(times));
@@ -237,7 +238,7 @@ fn not_captured(missing: &BTreeMap<String, String>) -> Vec<String> {
 
 /// Time that is counted in two parts, one sentence per kind of overlap.
 fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
-    let said = |what: &str, us: fn(&ConditionTime) -> f64| {
+    let message = |what: &str, us: fn(&ConditionTime) -> f64| {
         let worth = times.iter().filter(|(_, time)| us(time) > TWICE * time.us_per_transaction);
         let mut each: Vec<(f64, &str)> = worth.map(|(label, time)| (us(time), *label)).collect();
         let all = each.len();
@@ -250,17 +251,17 @@ fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
         (all > 0).then(|| format!("{what}: {}{more}", list(&each)))
     };
     let kinds = [
-        said(
+        message(
             "waiting for a CPU is counted in no part while the other side worked, or during a wait for a lock",
             |time| time.overlap_us,
         ),
-        said("CPU time of retries for a lock is counted in the wait for the lock, and in no other part", |time| {
+        message("CPU time of retries for a lock is counted in the wait for the lock, and in no other part", |time| {
             time.retries_us
         }),
-        said("clients spin until the server answers; this CPU time is counted in no part", |time| {
+        message("clients spin until the server answers; this CPU time is counted in no part", |time| {
             time.spun_us.unwrap_or(0.0)
         }),
-        said("parts overlap: both sides worked at the same time, or spun while they waited for a lock", |time| {
+        message("parts overlap: both sides worked at the same time, or spun while they waited for a lock", |time| {
             -time.not_explained.us
         }),
     ];

@@ -58,7 +58,7 @@ fn race(ground: &Ground, rng: &mut StdRng) -> Ran {
             let even = ground.planted.iter().zip(&standing.disturbed_alone).filter(|(_, alone)| !**alone);
             let most = even.map(|(planted, _)| *planted).fold(f64::NEG_INFINITY, f64::max);
             let leader = standing.leader.map(|leader| most - ground.planted[leader]);
-            let further = standing.behind.zip(leader).map(|(said, is)| is > said.ln());
+            let further = standing.behind.zip(leader).map(|(reported, is)| is > reported.ln());
             return Ran { lost: named.map(|named| best - ground.planted[named]), trials, further };
         }
         let mut order = standing.left();
@@ -162,7 +162,7 @@ fn just_ahead(next_to: NextTo) -> Ground {
 }
 
 #[test]
-fn the_one_ahead_is_no_further_behind_the_best_than_is_said() {
+fn the_leader_is_no_further_behind_the_best_than_reported() {
     let next_to = [
         NextTo::Nothing,
         NextTo::Anything(0.67),
@@ -172,10 +172,10 @@ fn the_one_ahead_is_no_further_behind_the_best_than_is_said() {
     ];
     for (seed, next_to) in (20_261_140..).zip(next_to) {
         let mut rng = StdRng::seed_from_u64(seed);
-        let said: Vec<bool> = (0..60).filter_map(|_| race(&just_ahead(next_to), &mut rng).further).collect();
-        let wrong = said.iter().filter(|further| **further).count();
-        println!("seed {seed}: {wrong} of {}", said.len());
-        assert!(wrong <= 5 && said.len() >= 50, "{seed}: {wrong} of {}", said.len());
+        let reported: Vec<bool> = (0..60).filter_map(|_| race(&just_ahead(next_to), &mut rng).further).collect();
+        let wrong = reported.iter().filter(|further| **further).count();
+        println!("seed {seed}: {wrong} of {}", reported.len());
+        assert!(wrong <= 5 && reported.len() >= 50, "{seed}: {wrong} of {}", reported.len());
     }
 }
 

@@ -134,9 +134,9 @@ mod tests {
 
     #[test]
     fn an_invalid_minimum_effect_or_error_rate_is_refused() {
-        let asked =
+        let requested =
             |minimum_effect, alpha| decide(&[], &Question { minimum_effect, alpha, rule: Rule::Anytime }, false);
-        assert!(asked(0.0, 0.05).is_err() && asked(0.02, 1.0).is_err());
-        assert_eq!(asked(0.02, 0.05).unwrap().verdict, Verdict::Undecided);
+        assert!(requested(0.0, 0.05).is_err() && requested(0.02, 1.0).is_err());
+        assert_eq!(requested(0.02, 0.05).unwrap().verdict, Verdict::Undecided);
     }
 }

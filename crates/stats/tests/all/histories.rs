@@ -58,7 +58,7 @@ fn sessions_that_resemble_the_ones_before_are_seldom_changes() {
 #[test]
 fn a_step_of_two_percent_is_found_near_its_place() {
     let mut rng = generator(9013);
-    for (cov, least, said) in [(1.0, 0.75, 0.92), (2.0, 0.18, 0.35)] {
+    for (cov, least, reported) in [(1.0, 0.75, 0.92), (2.0, 0.18, 0.35)] {
         let mut covered = (0, 0);
         let mut seen = 0;
         let right = share(100, || {
@@ -75,7 +75,7 @@ fn a_step_of_two_percent_is_found_near_its_place() {
             "-2% at CoV {cov}%: something said in {seen} of 100, one step near its place in {right:.2}, interval holds in {} of {}",
             covered.0, covered.1
         );
-        assert!(right >= least && seen as f64 >= 100.0 * said, "CoV {cov}: {right}, {seen}");
+        assert!(right >= least && seen as f64 >= 100.0 * reported, "CoV {cov}: {right}, {seen}");
         assert!(covered.0 * 100 >= covered.1 * 80, "{covered:?}");
     }
 }
@@ -139,7 +139,7 @@ fn a_drift_that_stays_under_every_step_is_a_drift() {
 #[test]
 fn what_is_shown_to_change_is_called_a_step_or_a_drift_as_it_was_planted() {
     let mut rng = generator(9017);
-    let mut said = |runs: usize, planted: &dyn Fn(f64) -> f64| {
+    let mut reported = |runs: usize, planted: &dyn Fn(f64) -> f64| {
         let (mut steps, mut drifts) = (0, 0);
         for _ in 0..200 {
             let mut value =
@@ -151,8 +151,8 @@ fn what_is_shown_to_change_is_called_a_step_or_a_drift_as_it_was_planted() {
         (steps, drifts)
     };
     for (runs, size) in [(40, 0.03), (8, 0.1)] {
-        let step = said(runs, &|at| if at < 0.5 { 1.0 } else { 1.0 - size });
-        let drift = said(runs, &|at| 1.0 - 2.0 * size * at);
+        let step = reported(runs, &|at| if at < 0.5 { 1.0 } else { 1.0 - size });
+        let drift = reported(runs, &|at| 1.0 - 2.0 * size * at);
         println!("{runs} runs at CoV 2%, of 200 (steps, drifts): -{size} {step:?}, drift of twice as much {drift:?}");
         assert!(step.0 >= 3 * step.1 && drift.1 >= 3 * drift.0, "{runs}: {step:?} {drift:?}");
     }

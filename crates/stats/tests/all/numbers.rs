@@ -17,12 +17,12 @@ use tare_stats::{multiple, order, simultaneous};
 
 /// The results of a function: figures in the unit of the values, and figures without a unit.
 #[derive(Default)]
-struct Told {
+struct Figures {
     in_unit: Vec<f64>,
     free: Vec<f64>,
 }
 
-impl Told {
+impl Figures {
     fn in_unit(mut self, values: impl IntoIterator<Item = f64>) -> Self {
         self.in_unit.extend(values);
         self
@@ -43,10 +43,10 @@ fn of(estimate: Estimate) -> Vec<f64> {
 }
 
 /// A function: takes two arms, returns all its figures; `None` when it rejects the input.
-type Entry = fn(&[f64], &[f64]) -> Option<Told>;
+type Entry = fn(&[f64], &[f64]) -> Option<Figures>;
 
-fn told() -> Told {
-    Told::default()
+fn figures() -> Figures {
+    Figures::default()
 }
 
 fn nested(values: &[f64]) -> Vec<Vec<f64>> {
@@ -83,10 +83,10 @@ fn rungs(a: &[f64], b: &[f64]) -> Vec<Rung> {
     a.chunks(part).take(2).chain(b.chunks(part).take(2)).enumerate().map(rung).collect()
 }
 
-fn compared(a: &[f64], b: &[f64], design: Design<'_>) -> Option<Told> {
+fn compared(a: &[f64], b: &[f64], design: Design<'_>) -> Option<Figures> {
     let arms = Arms { a, b, better: Better::Lower, design };
     let found = ratio::compare(&[arms], 0.01, 0.95).ok()?;
-    Some(found.iter().fold(told(), |all, c| match c.effect {
+    Some(found.iter().fold(figures(), |all, c| match c.effect {
         Effect::Ratio(found) => all.free(of(found)).free([c.p_value]),
         Effect::Difference(found) => all.in_unit(of(found)).free([c.p_value]),
     }))
@@ -99,42 +99,42 @@ const ENTRIES: &[(&str, Entry)] = &[
         let ends = descriptive::min_max(a).into_iter().flat_map(|(low, high)| [low, high]);
         let free = [descriptive::cov(a), descriptive::lag1_autocorrelation(a)];
         Some(
-            told()
+            figures()
                 .in_unit(in_unit.into_iter().flatten().chain(ends))
                 .in_unit(descriptive::batch_means(a, 2))
                 .free(free.into_iter().flatten()),
         )
     }),
     ("variance", |a, _| {
-        Some(told().free([descriptive::variance(a)?.sqrt() / descriptive::mean(a).filter(|m| *m != 0.0)?]))
+        Some(figures().free([descriptive::variance(a)?.sqrt() / descriptive::mean(a).filter(|m| *m != 0.0)?]))
     }),
     ("trials", |a, _| {
         let found = trials::summarize(Trials::new(&nested(a)).ok()?, 0.95)?;
         let in_unit = [found.mean, found.min, found.max, found.sample_min, found.sample_max];
         let free = [found.within_cov, found.between_cov];
         Some(
-            told()
+            figures()
                 .in_unit(in_unit)
                 .in_unit(ends(found.ci))
                 .free(free.into_iter().flatten())
                 .free(ends(found.between_cov_ci)),
         )
     }),
-    ("mean_interval", |a, _| Some(told().in_unit(ends(trials::mean_interval(a, 0.95))))),
-    ("cov_interval", |a, _| Some(told().free(ends(trials::cov_interval(descriptive::cov(a)?, a.len(), 0.95))))),
+    ("mean_interval", |a, _| Some(figures().in_unit(ends(trials::mean_interval(a, 0.95))))),
+    ("cov_interval", |a, _| Some(figures().free(ends(trials::cov_interval(descriptive::cov(a)?, a.len(), 0.95))))),
     ("cov_interval of the values", |a, _| {
         // Its value has no meaning here; it must be absent or a number.
         let ends: Vec<f64> = a.iter().flat_map(|k| ends(trials::cov_interval(*k, 5, 0.95))).collect();
         assert!(ends.iter().all(|end| end.is_finite()));
         None
     }),
-    ("average_and_largest", |a, _| trials::average_and_largest(a).map(|(mean, most)| told().in_unit([mean, most]))),
+    ("average_and_largest", |a, _| trials::average_and_largest(a).map(|(mean, most)| figures().in_unit([mean, most]))),
     ("components", |a, _| {
         let samples = nested(a);
         let samples = Trials::new(&samples).ok()?;
         let found = components(&Nested::from_trials(samples)).ok()?;
         assert_eq!(of_trials(samples).as_ref(), Ok(&found));
-        Some(told().in_unit([found.mean]).free(found.covs()?))
+        Some(figures().in_unit([found.mean]).free(found.covs()?))
     }),
     ("plan", |a, _| {
         let samples = nested(a);
@@ -143,23 +143,23 @@ const ENTRIES: &[(&str, Entry)] = &[
         let target = Target { relative_half_width: 0.01, confidence: 0.95, budget_s: 3600.0, max_samples: 50 };
         let found = plan::recommend(&pilot, &costs, &target).ok()?;
         let counts = [found.samples as f64, found.trials as f64];
-        Some(told().free([found.warmup_s, found.relative_half_width, found.total_s]).free(counts))
+        Some(figures().free([found.warmup_s, found.relative_half_width, found.total_s]).free(counts))
     }),
-    ("plan::warmup_readings", |a, _| plan::warmup_readings(a).map(|n| told().free([n as f64]))),
+    ("plan::warmup_readings", |a, _| plan::warmup_readings(a).map(|n| figures().free([n as f64]))),
     ("ratio, independent", |a, b| compared(a, b, Design::Independent)),
     ("ratio, blocks", |a, b| compared(a, b, Design::Blocks)),
     ("ratio, apart", |a, b| compared(a, b, Design::Apart([1.5, 2.0]))),
     ("ratio, probed", |a, b| compared(a, b, Design::Probed { probes: [b, a], trials: &Design::Independent })),
     ("ratio, probed in blocks", |a, b| compared(a, b, Design::Probed { probes: [b, a], trials: &Design::Blocks })),
-    ("fieller", |a, b| ratio::fieller(a, b, 0.95).ok().map(|found| told().free(of(found)))),
-    ("paired", |a, b| ratio::paired(a, b, 0.95).ok().map(|found| told().free(of(found)))),
+    ("fieller", |a, b| ratio::fieller(a, b, 0.95).ok().map(|found| figures().free(of(found)))),
+    ("paired", |a, b| ratio::paired(a, b, 0.95).ok().map(|found| figures().free(of(found)))),
     ("control", |a, b| {
         let probe: Vec<f64> = (0..a.len()).map(|i| 1.0 + (i * i % 5) as f64).collect();
         let (one, other) =
             (Arm { metric: a, probe: &probe }, Arm { metric: b, probe: &probe[..b.len().min(probe.len())] });
         let free = [control::adjusted(&one, &other, 0.95)];
         let at = control::mean_at(&one, 2.0, 0.95).ok()?;
-        Some(told().free(free.into_iter().flatten().flat_map(of)).free(control::left(&one).ok()).in_unit(of(at)))
+        Some(figures().free(free.into_iter().flatten().flat_map(of)).free(control::left(&one).ok()).in_unit(of(at)))
     }),
     ("covariates", |a, b| {
         let alone = vec![0; a.len()];
@@ -171,13 +171,13 @@ const ENTRIES: &[(&str, Entry)] = &[
         ];
         let by = |shape| explain(a, &alone, &alone, &covariates, shape, 99, 1).unwrap();
         let all = by(Shape::Linear).into_iter().chain(by(Shape::Threshold));
-        Some(told().free(all.flat_map(|found| [found.share, found.p_value, found.p_adjusted])))
+        Some(figures().free(all.flat_map(|found| [found.share, found.p_value, found.p_adjusted])))
     }),
     ("modes", |a, _| {
         let found = modes::detect(a)?;
         let centres = found.modes.iter().map(|mode| mode.centre).chain(modes::means(&found, a));
         Some(
-            told()
+            figures()
                 .in_unit(centres.collect::<Vec<_>>())
                 .free(found.modes.iter().map(|mode| mode.weight))
                 .free([found.excess]),
@@ -187,26 +187,26 @@ const ENTRIES: &[(&str, Entry)] = &[
         let found = effects::effects(2, &cells(a, b), &[], 2, 0.95).ok()?;
         let spreads = found.iter().flat_map(|effect| effect.spread_ratio.map(of).unwrap_or_default());
         let means = found.iter().flat_map(|effect| of(effect.mean_ratio).into_iter().chain(effect.mean_p));
-        Some(told().free(means).free(spreads).free(found.iter().filter_map(|effect| effect.spread_p)))
+        Some(figures().free(means).free(spreads).free(found.iter().filter_map(|effect| effect.spread_p)))
     }),
-    ("effects::residuals", |a, b| effects::residuals(&cells(a, b)).ok().map(|(left, _)| told().free(left))),
+    ("effects::residuals", |a, b| effects::residuals(&cells(a, b)).ok().map(|(left, _)| figures().free(left))),
     ("effects::sources", |a, b| {
         let mut found = effects::sources(&["a".into(), "b".into()], &[cells(a, b)], 0.95).ok()?;
         // Two factors of equal strength may swap places through rounding.
         found.ranking.sort_by(|a, b| a.factor.cmp(&b.factor));
         let each =
             found.ranking.iter().flat_map(|one| of(one.spread_ratio).into_iter().chain([one.p_value, one.share]));
-        Some(told().free(each).free([found.unexplained]))
+        Some(figures().free(each).free([found.unexplained]))
     }),
     ("scaling", |a, b| {
         let points = scaling::rung_points(&rungs(a, b));
         let law = scaling::fit(&points, 0.95).ok()?;
         let free = [law.sigma, law.kappa].into_iter().flat_map(of).chain(law.peak).chain(law.residual_cov);
-        Some(told().in_unit(of(law.lambda)).in_unit([law.at(16.0)]).in_unit(of(law.predict(16.0, 0.95))).free(free))
+        Some(figures().in_unit(of(law.lambda)).in_unit([law.at(16.0)]).in_unit(of(law.predict(16.0, 0.95))).free(free))
     }),
     ("ladder", |a, b| {
         let found = steps(&rungs(a, b), 0.95).ok()?;
-        Some(told().free(found.iter().flat_map(|step| of(step.ratio))))
+        Some(figures().free(found.iter().flat_map(|step| of(step.ratio))))
     }),
     ("growth", |a, b| {
         let profile = |n: f64, values: &[f64]| growth::Profile {
@@ -214,17 +214,20 @@ const ENTRIES: &[(&str, Entry)] = &[
             shares: values.iter().enumerate().map(|(i, v)| (format!("s{i}"), *v)).collect::<BTreeMap<_, _>>(),
         };
         let found = growth::rank(&[profile(1.0, a), profile(2.0, b), profile(4.0, a)], 0.95).ok()?;
-        Some(told().in_unit(found.iter().flat_map(|one| [one.first, one.last].into_iter().chain(of(one.per_doubling)))))
+        Some(
+            figures()
+                .in_unit(found.iter().flat_map(|one| [one.first, one.last].into_iter().chain(of(one.per_doubling)))),
+        )
     }),
     ("serial", |a, _| {
         let order = serial::run_order(a, 1).map(|found| [found.correlation, found.p_value, found.inflation(a.len())]);
-        Some(told().free(order.into_iter().flatten()).free(serial::drift(a)))
+        Some(figures().free(order.into_iter().flatten()).free(serial::drift(a)))
     }),
     ("serial, two runs", |a, b| {
         let order = serial::of_runs(&[a, b], 1)?;
-        Some(told().free([order.correlation, order.p_value, order.inflation_apart(a.len(), 2.5)]))
+        Some(figures().free([order.correlation, order.p_value, order.inflation_apart(a.len(), 2.5)]))
     }),
-    ("outliers", |a, _| outliers::farthest(a).map(|found| told().free([found.index as f64, found.p_value]))),
+    ("outliers", |a, _| outliers::farthest(a).map(|found| figures().free([found.index as f64, found.p_value]))),
     ("machines", |a, b| {
         let all = [a.to_vec(), b.to_vec(), third(a)];
         let all = Groups::new(&all).ok()?;
@@ -232,7 +235,7 @@ const ENTRIES: &[(&str, Entry)] = &[
         // Machines with too few blocks have no interval.
         let differences = found.differences.into_iter().filter(|one| one.ci.is_some()).flat_map(of);
         Some(
-            told()
+            figures()
                 .in_unit(differences.collect::<Vec<_>>())
                 .in_unit([found.between, found.within])
                 .free(machines::odd(all, 0.05).into_iter().map(|i| i as f64)),
@@ -241,7 +244,7 @@ const ENTRIES: &[(&str, Entry)] = &[
     ("simultaneous", |a, b| {
         let both = [false, true]
             .map(|blocks| simultaneous::rank(&[numbered(a), numbered(b), numbered(&third(a))], 0.05, blocks));
-        Some(both.into_iter().flatten().fold(told(), |all, found| {
+        Some(both.into_iter().flatten().fold(figures(), |all, found| {
             let all = all.free([found.p_value, found.lowest.len() as f64]);
             found
                 .widest
@@ -318,7 +321,7 @@ fn every_figure_is_a_number_and_the_same_in_every_unit() {
 }
 
 #[test]
-fn arms_of_very_different_units_are_told_in_numbers_or_refused() {
+fn arms_of_very_different_units_yield_figures_or_are_refused() {
     for (entry, run) in ENTRIES {
         for (kind, a, b) in arms() {
             for (of_a, of_b) in

@@ -88,9 +88,9 @@ fn four_by_six_by_two(condition: usize) -> Vec<bool> {
 }
 
 /// A layout, the number of blocks, and the minimum power for a gain of one of its levels.
-type Asked = (usize, usize, &'static [(f64, f64)]);
+type Case = (usize, usize, &'static [(f64, f64)]);
 
-const ASKED: [Asked; 5] = [
+const CASES: [Case; 5] = [
     (0, 5, &[(0.03, 0.25), (0.05, 0.65), (0.10, 0.99)]),
     (0, 10, &[(0.03, 0.60), (0.05, 0.98)]),
     (1, 5, &[(0.05, 0.37), (0.10, 0.97)]),
@@ -104,19 +104,20 @@ fn one_level_is_found_and_nothing_is_not() {
     let mut rng = generator(77_103);
     let each = studies(300);
     println!("| conditions, blocks | of nothing | found |\n| --- | --- | --- |");
-    for (layout, n, asked) in ASKED {
+    for (layout, n, requested) in CASES {
         let (name, k, claims) = LAYOUTS[layout];
         let mut found = |gain: f64| {
             let of = |c: usize| (if k == 7 { last(c, gain).0 } else { (c & 1) as f64 * gain }, 1.0);
             share(each, || claims(&mut rng, &Study { k, n, draw: SHAPES[0].1, drift: 2.0, of: &of }))
         };
         let wrong = found(0.0);
-        let powers: Vec<f64> = asked.iter().map(|(gain, _)| found(*gain)).collect();
-        let of_gain = |(asked, found): (&(f64, f64), &f64)| format!("+{:.0}% {:.1}%", 100.0 * asked.0, 100.0 * found);
-        let said = asked.iter().zip(&powers).map(of_gain).collect::<Vec<_>>().join(", ");
-        println!("| {name}, {n} | {:.2}% | {said} |", 100.0 * wrong);
+        let powers: Vec<f64> = requested.iter().map(|(gain, _)| found(*gain)).collect();
+        let of_gain =
+            |(requested, found): (&(f64, f64), &f64)| format!("+{:.0}% {:.1}%", 100.0 * requested.0, 100.0 * found);
+        let message = requested.iter().zip(&powers).map(of_gain).collect::<Vec<_>>().join(", ");
+        println!("| {name}, {n} | {:.2}% | {message} |", 100.0 * wrong);
         assert!(wrong <= 0.02 + 3.0 * (0.02 * 0.98 / each as f64).sqrt(), "{name} {n}: {wrong}");
-        let enough = asked.iter().zip(&powers).all(|((_, asked), found)| *found >= least(*asked, each));
+        let enough = requested.iter().zip(&powers).all(|((_, requested), found)| *found >= least(*requested, each));
         assert!(enough, "{name} {n}: {powers:?}");
     }
 }

@@ -75,7 +75,7 @@ impl TunnelWriter {
 }
 
 pub struct Link<I> {
-    heard: Receiver<Result<I, LinkEnd>>,
+    received: Receiver<Result<I, LinkEnd>>,
     last: Arc<Mutex<Instant>>,
     writer: TunnelWriter,
     /// Disconnects when everything has been written, or cannot be.
@@ -86,15 +86,15 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
     /// Reads from one pipe and writes keep-alives to the other, until they end.
     pub fn open(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Self> {
         // One message at a time: the next one is read after this one was taken.
-        let (sender, heard) = sync_channel(0);
+        let (sender, received) = sync_channel(0);
         let last = Arc::new(Mutex::new(Instant::now()));
-        let last_heard = Arc::clone(&last);
-        Builder::new().name("link reader".into()).spawn(move || listen(input, &sender, &last_heard))?;
-        let (out, said) = sync_channel(UNSENT);
+        let last_received = Arc::clone(&last);
+        Builder::new().name("link reader".into()).spawn(move || listen(input, &sender, &last_received))?;
+        let (out, outgoing) = sync_channel(UNSENT);
         let (writing, written) = channel();
-        Builder::new().name("link writer".into()).spawn(move || speak(output, &said, writing))?;
+        Builder::new().name("link writer".into()).spawn(move || speak(output, &outgoing, writing))?;
         let writer = TunnelWriter { open: Arc::new(Mutex::new(Some(out))), is_not_reading: Arc::default() };
-        Ok(Self { heard, last, writer, written })
+        Ok(Self { received, last, writer, written })
     }
 
     /// The next message, if one arrives in time.
@@ -102,8 +102,8 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
         if self.writer.is_not_reading.load(Ordering::Relaxed) {
             return Err(LinkEnd::NotReading);
         }
-        match self.heard.recv_timeout(patience) {
-            Ok(heard) => heard.map(Some),
+        match self.received.recv_timeout(patience) {
+            Ok(received) => received.map(Some),
             Err(RecvTimeoutError::Disconnected) => Err(LinkEnd::Closed),
             Err(RecvTimeoutError::Timeout) => {
                 let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,9 +124,9 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
 }
 
 /// Writes the queued messages, with keep-alives in between. `_writing` is dropped at the end.
-fn speak(mut out: impl Write, said: &Receiver<Vec<u8>>, _writing: Sender<Infallible>) {
+fn speak(mut out: impl Write, outgoing: &Receiver<Vec<u8>>, _writing: Sender<Infallible>) {
     loop {
-        let line = match said.recv_timeout(SIGN_EVERY) {
+        let line = match outgoing.recv_timeout(SIGN_EVERY) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => b"\n".to_vec(),
             Err(RecvTimeoutError::Disconnected) => return,
@@ -137,7 +137,7 @@ fn speak(mut out: impl Write, said: &Receiver<Vec<u8>>, _writing: Sender<Infalli
     }
 }
 
-fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, LinkEnd>>, last: &Mutex<Instant>) {
+fn listen<I: DeserializeOwned>(input: impl Read, received: &SyncSender<Result<I, LinkEnd>>, last: &Mutex<Instant>) {
     let now = || *last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     let mut input = BufReader::new(input);
     let (mut greeting, mut greeting_bytes) = (0..GREETING, 0);
@@ -146,11 +146,11 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, Li
         let read = input.by_ref().take(LONGEST).read_until(b'\n', &mut line);
         now();
         if !matches!(read, Ok(bytes) if bytes > 0) {
-            let _ = heard.send(Err(LinkEnd::Closed));
+            let _ = received.send(Err(LinkEnd::Closed));
             return;
         }
         if (line.len() as u64 == LONGEST && line.last() != Some(&b'\n')) || numbers(&line) > NUMBERS {
-            let _ = heard.send(Err(LinkEnd::TooLong));
+            let _ = received.send(Err(LinkEnd::TooLong));
             return;
         }
         let text = line.trim_ascii();
@@ -161,7 +161,7 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, Li
             Ok(message) => {
                 greeting = 0..0;
                 drop(line);
-                if heard.send(Ok(message)).is_err() {
+                if received.send(Ok(message)).is_err() {
                     return;
                 }
                 // The message may have waited for long.
@@ -173,7 +173,7 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, Li
             }
             Err(error) => {
                 let text = shown_name(&String::from_utf8_lossy(&text[..text.len().min(SHOWN)])).into_owned();
-                let _ = heard.send(Err(LinkEnd::Garbled(format!("{text} ({error})"))));
+                let _ = received.send(Err(LinkEnd::Garbled(format!("{text} ({error})"))));
                 return;
             }
         }
@@ -293,7 +293,7 @@ mod tests {
             let link: Link<Vec<String>> = Link::open(reader, io::sink()).unwrap();
             let text = serde_json::to_string(&vec!["0-65535"; sets]).unwrap();
             writer.write_all(format!("{text}\n").as_bytes()).unwrap();
-            link.hear(Duration::from_secs(5)).map(|heard| heard.unwrap().len())
+            link.hear(Duration::from_secs(5)).map(|received| received.unwrap().len())
         };
         assert_eq!((of(10), of(100)), (Ok(10), Err(LinkEnd::TooLong)));
         assert_eq!(numbers(b"{\"0-7,9\": \"2026-11-22\", \"x\": -4, \"y\": \"3-1\"} "), 7 + 11);

@@ -117,7 +117,7 @@ impl Remote {
         let mut best = ClockOffset { offset_s: 0.0, uncertainty_s: f64::INFINITY };
         let deadline = Instant::now() + GREETING;
         for _ in 0..READINGS {
-            let (asked, clock) = (unix_ns(), Instant::now());
+            let (requested, clock) = (unix_ns(), Instant::now());
             self.say(&Ask::Time);
             let there = loop {
                 if let Some(FromClient::Time(ns)) = self.hear()? {
@@ -133,8 +133,10 @@ impl Remote {
             };
             let half_s = clock.elapsed().as_secs_f64() / 2.0;
             if half_s < best.uncertainty_s {
-                best =
-                    ClockOffset { offset_s: there.saturating_sub(asked) as f64 / 1e9 - half_s, uncertainty_s: half_s };
+                best = ClockOffset {
+                    offset_s: there.saturating_sub(requested) as f64 / 1e9 - half_s,
+                    uncertainty_s: half_s,
+                };
             }
         }
         Ok(best)
@@ -260,10 +262,10 @@ fn listen_to(mut errors: ChildStderr, complaint: Arc<Mutex<String>>) {
 fn why(how: Option<&str>, status: Option<ExitStatus>, complaint: &Mutex<String>) -> String {
     // Its last output may still be in transit after it has ended.
     std::thread::sleep(LOOK_EVERY);
-    let said = shown_name(complaint.lock().unwrap_or_else(PoisonError::into_inner).trim()).into_owned();
+    let printed = shown_name(complaint.lock().unwrap_or_else(PoisonError::into_inner).trim()).into_owned();
     let status = status.map(|status| status.to_string());
-    let said = (!said.is_empty()).then(|| format!("its output: {said}"));
-    [how.map(str::to_owned), status, said].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let printed = (!printed.is_empty()).then(|| format!("its output: {printed}"));
+    [how.map(str::to_owned), status, printed].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// Printable text from another host: at most `most` characters, one line, no terminal control sequences.

@@ -76,47 +76,47 @@ const RUNNING: &[Key<Settings>] = &[
     Key::<Settings>::path(
         "socket",
         "Unix socket of a server that runs already",
-        |s| s.engine.running.asked.socket.as_ref(),
-        |s, v| s.engine.running.asked.socket = Some(v),
+        |s| s.engine.running.requested.socket.as_ref(),
+        |s, v| s.engine.running.requested.socket = Some(v),
     )
     .in_study(
         ": it is measured as it is and never stopped; only thread affinities are changed, as the placement requires; \
          as a factor: compares servers",
     ),
-    key!(text "host" in engine.running.asked.host,
+    key!(text "host" in engine.running.requested.host,
         "host of a server that runs already, for TCP; its threads can be placed on this machine only"),
-    key!(optional whole "port" in engine.running.asked.port, (1, 65_535),
+    key!(optional whole "port" in engine.running.requested.port, (1, 65_535),
         "port of a server that runs already; absent: the engine's usual one"),
-    key!(text "user" in engine.running.asked.user,
+    key!(text "user" in engine.running.requested.user,
         "account on a server that runs already; absent: that of your option file, or the engine's usual one"),
-    key!(text "database" in engine.running.asked.database,
+    key!(text "database" in engine.running.requested.database,
         "database that holds the tables on a server that runs already; absent: sbtest"),
-    key!(path "option_file" in engine.running.asked.option_file,
+    key!(path "option_file" in engine.running.requested.option_file,
         "option file with [client] user, password, host, port, socket, ssl-mode and ssl-ca (mariadb, mysql); absent: \
          ~/.my.cnf"),
-    key!(text "service" in engine.running.asked.service,
+    key!(text "service" in engine.running.requested.service,
         "service of ~/.pg_service.conf (postgresql); absent: PGSERVICE, if the study measures a server that runs \
          already"),
     Key::<Settings>::words(
         "tls",
         "TLS to a server that runs already: off, preferred, required, verify-ca or verify-full, or a value of MySQL's \
          ssl-mode or PostgreSQL's sslmode; absent: as set in the option file, service or PGSSLMODE, else off",
-        |s| s.engine.running.asked.tls.map(|mode| mode.to_string().into()),
+        |s| s.engine.running.requested.tls.map(|mode| mode.to_string().into()),
         |s, v| s.engine.running.set_tls(v),
     )
     .in_study("; as a factor: the cost of encryption"),
-    key!(path "tls_ca" in engine.running.asked.tls_ca,
+    key!(path "tls_ca" in engine.running.requested.tls_ca,
         "PEM file with the certificates of the trusted authorities; absent: those of the option file or \
          service, else the system's"),
-    key!(path "tls_cert" in engine.running.asked.tls_cert,
+    key!(path "tls_cert" in engine.running.requested.tls_cert,
         "PEM file with the client's certificate, if the server requires one"),
-    key!(path "tls_key" in engine.running.asked.tls_key,
+    key!(path "tls_key" in engine.running.requested.tls_key,
         "PEM file with the private key of tls_cert, which other users must not be able to read; absent: it is in \
          tls_cert's file"),
-    key!(path "server_public_key" in engine.running.asked.server_public_key,
+    key!(path "server_public_key" in engine.running.requested.server_public_key,
         "PEM file with the public RSA key of a MySQL server that runs already: encrypts the password if the connection \
          is not encrypted; absent: that of the option file, else the password is not sent over such a connection"),
-    key!(optional switch "get_server_public_key" in engine.running.asked.get_server_public_key,
+    key!(optional switch "get_server_public_key" in engine.running.requested.get_server_public_key,
         "whether to accept any public key that the server sends (MySQL's option of this name): only on a network where \
          no one can intercept the connection; absent: as set in the option file, else false"),
     Key::words(

@@ -54,8 +54,8 @@ impl Field {
         match self.common {
             Some(key) => key.set(&mut Settings::default(), value),
             None => {
-                let said = self.loads().map(|mut load| load.load_mut().set(self.key, value));
-                said.reduce(|one, other| if one.is_ok() { one } else { other }).unwrap_or(Ok(()))
+                let outcomes = self.loads().map(|mut load| load.load_mut().set(self.key, value));
+                outcomes.reduce(|one, other| if one.is_ok() { one } else { other }).unwrap_or(Ok(()))
             }
         }
     }

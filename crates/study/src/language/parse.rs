@@ -3,7 +3,7 @@
 use super::document::{Place, Places, Source, StudyError};
 use super::key::{Field, WORKLOAD};
 use super::settings::{Sampling, Settings};
-use super::spec::{Asked, Design, Factor, Study};
+use super::spec::{CommandLineKey, Design, Factor, Study};
 use super::target::Target;
 use super::{check, decide, fields, machine, refused};
 use std::ops::Range;
@@ -407,7 +407,7 @@ impl<'a> Parser<'a> {
             && let Some((section, key)) = path.split_once('.')
         {
             let (section, key, value) = (section.to_owned(), key.to_owned(), value.to_owned());
-            self.study.asked.push(Asked { section, key, value, option });
+            self.study.requested.push(CommandLineKey { section, key, value, option });
         }
         Ok(())
     }
@@ -430,11 +430,11 @@ impl<'a> Parser<'a> {
         match (section, key.split_once('.')) {
             ("engine", Some(("options", option))) => {
                 self.study.base.engine.options.insert(option.to_owned(), value.to_owned());
-                self.study.asked_options.insert(option.to_owned());
+                self.study.requested_options.insert(option.to_owned());
                 Ok(())
             }
             ("factors", _) => {
-                self.study.asked_options.extend(key.strip_prefix("option.").map(str::to_owned));
+                self.study.requested_options.extend(key.strip_prefix("option.").map(str::to_owned));
                 self.set_factor(key, value.split(',').map(Value::of_word).collect(), &format!("--set factors.{key}"));
                 Ok(())
             }

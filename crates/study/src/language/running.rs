@@ -8,25 +8,25 @@ use tare_text::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunningSettings {
     /// Its address and the account; never with a password.
-    pub asked: Login,
+    pub requested: Login,
     /// The command that restarts it before every trial, as a list of arguments; empty: it is not restarted.
     pub restart: Vec<String>,
 }
 
 impl RunningSettings {
     /// Whether the study uses a server that is already running.
-    pub fn is_asked(&self) -> bool {
-        let Login { socket, host, option_file, service, .. } = &self.asked;
+    pub fn is_requested(&self) -> bool {
+        let Login { socket, host, option_file, service, .. } = &self.requested;
         socket.is_some() || host.is_some() || option_file.is_some() || service.is_some()
     }
 
     /// The login parameters of the study, with a password from elsewhere.
     pub fn login(&self, password: Option<String>) -> Login {
-        Login { password, ..self.asked.clone() }
+        Login { password, ..self.requested.clone() }
     }
 
     pub fn set_tls(&mut self, value: &Value) -> Result<(), String> {
-        value.parsed().map(|mode: TlsMode| self.asked.tls = Some(mode))
+        value.parsed().map(|mode: TlsMode| self.requested.tls = Some(mode))
     }
 
     /// Reads a list of arguments from its JSON text, or from words separated by blanks.

@@ -27,7 +27,7 @@ pub struct Settings {
 
 impl Settings {
     pub fn check(&self) -> Result<(), String> {
-        if self.engine.running.is_asked() && (self.engine.binary.is_some() || self.engine.data.is_some()) {
+        if self.engine.running.is_requested() && (self.engine.binary.is_some() || self.engine.data.is_some()) {
             return Err(
                 "either a server to start (binary, data) or one that runs already (socket, host), not both".into()
             );

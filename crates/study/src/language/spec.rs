@@ -36,9 +36,9 @@ pub struct Study {
     /// Settings that were left out for that reason, after the study was adapted to its machine.
     pub left_out: Vec<LeftOut>,
     /// Engine options that the command line names: they are never left out.
-    pub asked_options: BTreeSet<String>,
+    pub requested_options: BTreeSet<String>,
     /// Keys of the base that the command line sets.
-    pub asked: Vec<Asked>,
+    pub requested: Vec<CommandLineKey>,
     /// Named placements: name -> keys of `[placement]`.
     pub placements: BTreeMap<String, Vec<(String, Value)>>,
     /// Named builds: name -> keys of `[engine]`, and `options.NAME`.
@@ -60,7 +60,7 @@ pub struct Study {
 
 /// A key of the base that the command line sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct CommandLineKey {
     pub section: String,
     /// For an option of the engine `options.NAME`, which is not in the table of keys.
     pub key: String,

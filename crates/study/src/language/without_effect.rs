@@ -1,7 +1,7 @@
 //! Refuses command line settings that have no effect because every condition sets the same key itself.
 
 use super::document::{Place, Source, StudyError};
-use super::spec::{Asked, BUILD, Factor, PLACEMENT, SIDE, Study};
+use super::spec::{BUILD, CommandLineKey, Factor, PLACEMENT, SIDE, Study};
 use super::target::Target;
 use std::collections::BTreeSet;
 
@@ -11,24 +11,24 @@ const COUNTS: [&str; 4] = ["trials", "target_half_width", "budget_s", "within_s"
 /// Refuses them. Must run after the sides of a comparison are known, because they determine the conditions.
 pub fn without_effect(study: &Study) -> Result<(), StudyError> {
     let varied: BTreeSet<String> = study.entries().into_iter().flatten().map(|factor| factor.name).collect();
-    let refused = |asked: &Asked, why: &str, instead: String| {
-        let what = format!("`{}.{}` would change nothing: {why}", asked.section, asked.key);
-        Err(Source { origin: "", text: "" }.wrong(&Place::Option(asked.option.clone()), what, instead))
+    let refused = |requested: &CommandLineKey, why: &str, instead: String| {
+        let what = format!("`{}.{}` would change nothing: {why}", requested.section, requested.key);
+        Err(Source { origin: "", text: "" }.wrong(&Place::Option(requested.option.clone()), what, instead))
     };
-    for asked in &study.asked {
-        let is_varied = asked.section == "factors" && (study.by_rule || !varied.contains(&asked.key));
-        if is_varied || (study.by_rule && asked.section == "design") {
+    for requested in &study.requested {
+        let is_varied = requested.section == "factors" && (study.by_rule || !varied.contains(&requested.key));
+        if is_varied || (study.by_rule && requested.section == "design") {
             let instead = "sides or levels of this command, or a study with tare run".to_owned();
-            return refused(asked, "this command sets what is compared", instead);
+            return refused(requested, "this command sets what is compared", instead);
         }
-        if study.by_rule && asked.section == "sampling" && COUNTS.contains(&asked.key.as_str()) {
+        if study.by_rule && requested.section == "sampling" && COUNTS.contains(&requested.key.as_str()) {
             let instead =
                 "a time for all trials (--budget, of tare find --within), or a study with tare run".to_owned();
-            return refused(asked, "this command adds trials until it is decided", instead);
+            return refused(requested, "this command adds trials until it is decided", instead);
         }
-        let target = Target::of_key(&asked.section, &asked.key);
+        let target = Target::of_key(&requested.section, &requested.key);
         if let Some(by) = target.and_then(|target| by_all(study, &target)) {
-            return refused(asked, &by.says(), by.instead(asked, study));
+            return refused(requested, &by.says(), by.instead(requested, study));
         }
     }
     Ok(())
@@ -69,7 +69,7 @@ impl By {
     }
 
     /// The suggestion for the error message.
-    fn instead(&self, Asked { key, value, .. }: &Asked, study: &Study) -> String {
+    fn instead(&self, CommandLineKey { key, value, .. }: &CommandLineKey, study: &Study) -> String {
         let factor = match self {
             Self::FirstOf(names) => return format!("placements.NAME.{key}={value}, NAME one of {}", names.join(", ")),
             Self::Factor(factor) => factor,

@@ -99,7 +99,7 @@ fn sampling_unit(study: &Study) -> Option<String> {
     let running = &study.base.engine.running;
     let by_factor = study.factors.iter().chain(study.conditions.iter().flatten());
     let mut names = by_factor.map(|factor| factor.name.as_str());
-    if !running.is_asked() && !names.any(|name| ["socket", "host", "option_file", "service"].contains(&name)) {
+    if !running.is_requested() && !names.any(|name| ["socket", "host", "option_file", "service"].contains(&name)) {
         return None;
     }
     let unit = match running.restart.as_slice() {
@@ -147,11 +147,11 @@ fn leave_out_options(study: &mut Study, why: &str) -> Result<Vec<String>, String
     if engine.binary(binary.as_deref()).is_err() {
         return Ok(vec![format!("{} is not installed here: its options were not checked", base.name)]);
     }
-    let asked = study.asked_options.clone();
+    let requested = study.requested_options.clone();
     let mut notes = Vec::new();
     let mut unknown = |option: &str, what: &str| -> Result<bool, String> {
         let known = knows(engine, option, binary.as_ref())?;
-        if !known && asked.contains(option) {
+        if !known && requested.contains(option) {
             return Err(unknown_option(engine, option, binary.as_deref()));
         }
         if !known {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_placement_that_the_machine_has_is_the_base_and_said() {
+    fn the_first_placement_that_the_machine_has_is_the_base_and_is_reported() {
         let (study, notes) = adapted(None, "package:2 core:2 pu:1");
         assert_eq!(study.base.placement.server.to_string(), "package:0");
         assert_eq!(study.base.placement.memory.to_string(), "local");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_option_is_said_before_the_run_and_one_asked_for_is_never_left_out() {
+    fn an_unknown_option_is_reported_before_the_run_and_a_requested_one_is_never_left_out() {
         let unknown = refused(&["engine.options.cache_sice=1"], Some("sqlite"));
         assert_eq!(unknown, "sqlite has no option cache_sice: did you mean cache_size?");
         let mut study = parse(

@@ -31,24 +31,24 @@ pub fn available(settings: &Settings, programs: Option<&Programs>) -> Result<(),
 }
 
 pub fn starts_a_server(settings: &Settings) -> bool {
-    settings.workload.load.load().needs_server() && !settings.engine.running.is_asked()
+    settings.workload.load.load().needs_server() && !settings.engine.running.is_requested()
 }
 
 /// Each client needs a thread and a connection, and each connection a server thread or process, here or elsewhere.
 fn threads(settings: &Settings) -> Result<(), String> {
     /// The limits are read once for all conditions, because a plan can have thousands.
     static NOW: OnceLock<Limits> = OnceLock::new();
-    let (asked, running) = (settings.workload.threads as u64, &settings.engine.running);
-    let elsewhere = running.asked.host.as_ref().is_some_and(|host| !Address::Tcp(host.clone(), 0).is_here());
+    let (requested, running) = (settings.workload.threads as u64, &settings.engine.running);
+    let elsewhere = running.requested.host.as_ref().is_some_and(|host| !Address::Tcp(host.clone(), 0).is_here());
     let has_server = settings.workload.load.load().needs_server();
-    let clients = if settings.client.on.host.is_some() { 0 } else { asked };
+    let clients = if settings.client.on.host.is_some() { 0 } else { requested };
     let wanted = Wanted {
         threads: clients,
-        of_others: if has_server && !elsewhere { asked } else { 0 },
+        of_others: if has_server && !elsewhere { requested } else { 0 },
         descriptors: if has_server { clients } else { 0 },
     };
     let room = NOW.get_or_init(Limits::now).check(wanted);
-    room.map_err(|low| format!("workload.threads = {asked}: {low}"))
+    room.map_err(|low| format!("workload.threads = {requested}: {low}"))
 }
 
 fn machine(settings: &Settings) -> Result<(), String> {
@@ -66,7 +66,7 @@ fn process(settings: &Settings) -> Result<(), String> {
     if !load.needs_server() && *process != ProcessSettings::default() {
         return Err(format!("the workload {} has no server process, so [process] has no effect", load.name()));
     }
-    if settings.engine.running.is_asked() && *process != ProcessSettings::default() {
+    if settings.engine.running.is_requested() && *process != ProcessSettings::default() {
         return Err("[process] sets how a server is started, but the study measures a server that runs already".into());
     }
     if let Some(aslr) = process.aslr {
@@ -108,9 +108,9 @@ fn running(settings: &Settings) -> Result<(), String> {
                 .into(),
         );
     }
-    if !running.is_asked() {
-        let only_there = [("restart", !running.restart.is_empty()), ("tls", running.asked.tls.is_some())];
-        return match only_there.into_iter().find(|(_, asked)| *asked) {
+    if !running.is_requested() {
+        let only_there = [("restart", !running.restart.is_empty()), ("tls", running.requested.tls.is_some())];
+        return match only_there.into_iter().find(|(_, requested)| *requested) {
             None => Ok(()),
             Some((key, _)) => Err(format!("{key} is for a server that runs already: name it with socket or host")),
         };
@@ -126,7 +126,7 @@ fn running(settings: &Settings) -> Result<(), String> {
             placement.memory
         ));
     }
-    let elsewhere = running.asked.host.as_ref().filter(|host| !Address::Tcp((*host).clone(), 0).is_here());
+    let elsewhere = running.requested.host.as_ref().filter(|host| !Address::Tcp((*host).clone(), 0).is_here());
     match elsewhere.filter(|_| placement.server != Side::Float || placement.background != Side::Float) {
         Some(host) => Err(format!("{host} is another machine: its threads can only be placed by a run there")),
         None => Ok(()),
@@ -136,7 +136,7 @@ fn running(settings: &Settings) -> Result<(), String> {
 /// Clients without pauses leave the server no time to settle.
 fn settle(settings: &Settings) -> Result<(), String> {
     let (settle, load) = (&settings.workload.settle, settings.workload.load.load());
-    match settle.is_asked() {
+    match settle.is_requested() {
         true => load.settles().map_err(|reason| format!("settle_s and settle: {reason}")),
         false => Ok(()),
     }
@@ -176,13 +176,16 @@ fn init_options(settings: &Settings) -> Result<(), String> {
     if engine.init_options.is_empty() {
         return Ok(());
     }
-    let asked = engine.init_options.join(" ");
+    let requested = engine.init_options.join(" ");
     let found = engine_by_name(&engine.name).map_err(|e| e.to_string())?;
     if found.programs().is_empty() {
-        return Err(format!("init_options = {asked}: {} has no program that creates its data directory", found.name()));
+        return Err(format!(
+            "init_options = {requested}: {} has no program that creates its data directory",
+            found.name()
+        ));
     }
-    match engine.data.is_some() || engine.running.is_asked() {
-        true => Err(format!("init_options = {asked}: the data directory exists already")),
+    match engine.data.is_some() || engine.running.is_requested() {
+        true => Err(format!("init_options = {requested}: the data directory exists already")),
         false => Ok(()),
     }
 }

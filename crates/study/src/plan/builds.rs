@@ -22,13 +22,13 @@ pub fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> 
             found.clone_into(&mut engine.name);
         }
     }
-    let asked = |condition: &Condition| {
+    let binary_of = |condition: &Condition| {
         let engine = &condition.settings.engine;
         programs.of(&engine.name, engine.binary.as_deref()).ok()
     };
-    let names = rename(conditions, &asked);
-    let mut notes = notes(conditions, &names, &asked);
-    notes.extend(checksums(conditions, &asked));
+    let names = rename(conditions, &binary_of);
+    let mut notes = notes(conditions, &names, &binary_of);
+    notes.extend(checksums(conditions, &binary_of));
     notes.extend(given_data(conditions));
     notes
 }
@@ -38,19 +38,20 @@ pub fn name(conditions: &mut [Condition]) {
     rename(conditions, &|_| None);
 }
 
-fn rename(conditions: &mut [Condition], asked: &dyn Fn(&Condition) -> Option<Binary>) -> BTreeMap<String, String> {
+fn rename(conditions: &mut [Condition], binary_of: &dyn Fn(&Condition) -> Option<Binary>) -> BTreeMap<String, String> {
     let mut builds: Vec<Build> = Vec::new();
     let mut known = BTreeSet::new();
     for condition in conditions.iter() {
         if let Some(path) = condition.levels.get(BINARY).filter(|level| level.contains('/'))
             && known.insert(path)
         {
-            let told = asked(condition).map(|binary| (product(&binary), short(&binary.version), binary.build_id));
-            builds.push(Build { path: path.clone(), told });
+            let identity =
+                binary_of(condition).map(|binary| (product(&binary), short(&binary.version), binary.build_id));
+            builds.push(Build { path: path.clone(), identity });
         }
     }
     let names: BTreeMap<String, String> =
-        builds.iter().map(|build| build.path.clone()).zip(tell_apart(&builds)).collect();
+        builds.iter().map(|build| build.path.clone()).zip(distinct_names(&builds)).collect();
     for condition in conditions {
         let Some(level) = condition.levels.get_mut(BINARY) else { continue };
         if let Some(name) = names.get(level) {
@@ -65,12 +66,12 @@ fn rename(conditions: &mut [Condition], asked: &dyn Fn(&Condition) -> Option<Bin
 fn notes(
     conditions: &[Condition],
     names: &BTreeMap<String, String>,
-    asked: &dyn Fn(&Condition) -> Option<Binary>,
+    binary_of: &dyn Fn(&Condition) -> Option<Binary>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
     for condition in conditions {
         let level = ["build", BINARY].iter().find_map(|factor| condition.levels.get(*factor));
-        let (Some(level), Some(binary)) = (level, asked(condition)) else { continue };
+        let (Some(level), Some(binary)) = (level, binary_of(condition)) else { continue };
         let id = binary.build_id.map(|id| format!(", build id {}", cut(&id))).unwrap_or_default();
         let note = format!("{level} is {} {} at {}{id}", binary.product, binary.version, binary.path.display());
         if !notes.contains(&note) && (condition.levels.contains_key("build") || names.values().any(|n| n == level)) {
@@ -81,16 +82,17 @@ fn notes(
 }
 
 /// A note about builds whose data, each created by its own program, differ in page checksums too.
-fn checksums(conditions: &[Condition], asked: &dyn Fn(&Condition) -> Option<Binary>) -> Option<String> {
+fn checksums(conditions: &[Condition], binary_of: &dyn Fn(&Condition) -> Option<Binary>) -> Option<String> {
     let mut made: [BTreeSet<String>; 2] = Default::default();
     // As a factor it is part of the study's question.
     if conditions.iter().any(|condition| condition.levels.contains_key("init_options")) {
         return None;
     }
-    let own = conditions.iter().filter(|c| c.settings.engine.data.is_none() && !c.settings.engine.running.is_asked());
+    let own =
+        conditions.iter().filter(|c| c.settings.engine.data.is_none() && !c.settings.engine.running.is_requested());
     for condition in own {
         let engine = engine_by_name(&condition.settings.engine.name).ok()?;
-        if let Some(binary) = asked(condition)
+        if let Some(binary) = binary_of(condition)
             && let Some(on) = engine.data_checksums(&binary, &condition.settings.engine.init_options)
         {
             made[usize::from(on)].insert(format!("{} {}", binary.product, binary.version));
@@ -129,14 +131,14 @@ fn given_data(conditions: &[Condition]) -> Vec<String> {
 struct Build {
     path: String,
     /// Its product, version and build id, if the program could be queried.
-    told: Option<(String, String, Option<String>)>,
+    identity: Option<(String, String, Option<String>)>,
 }
 
 /// Names by version; among equal versions also by the shortest unique part of the path, or by build id.
-fn tell_apart(builds: &[Build]) -> Vec<String> {
-    let products: BTreeSet<&str> = builds.iter().filter_map(|b| Some(b.told.as_ref()?.0.as_str())).collect();
+fn distinct_names(builds: &[Build]) -> Vec<String> {
+    let products: BTreeSet<&str> = builds.iter().filter_map(|b| Some(b.identity.as_ref()?.0.as_str())).collect();
     let version = |build: &Build| {
-        let (product, version, _) = build.told.as_ref()?;
+        let (product, version, _) = build.identity.as_ref()?;
         Some(if products.len() > 1 { format!("{product}-{version}") } else { version.clone() })
     };
     let versions: Vec<Option<String>> = builds.iter().map(version).collect();
@@ -145,7 +147,7 @@ fn tell_apart(builds: &[Build]) -> Vec<String> {
     let parts = counted(parts);
     let name = |(at, build): (usize, &Build)| {
         let part = || own_part(build, &parts);
-        let id = || build.told.as_ref()?.2.as_deref().map(|id| cut(id).to_owned());
+        let id = || build.identity.as_ref()?.2.as_deref().map(|id| cut(id).to_owned());
         match &versions[at] {
             Some(version) if of_versions[version] == 1 => version.clone(),
             Some(version) => match part().or_else(id) {
@@ -198,20 +200,20 @@ type ProgramOf = (String, Option<PathBuf>);
 
 #[derive(Debug, Default)]
 pub struct Programs {
-    asked: RefCell<BTreeMap<ProgramOf, Result<Binary, String>>>,
+    binary_of: RefCell<BTreeMap<ProgramOf, Result<Binary, String>>>,
 }
 
 impl Programs {
     /// The program of an engine, at a path or in the usual places.
     pub fn of(&self, engine: &str, path: Option<&Path>) -> Result<Binary, String> {
         let key = (engine.to_owned(), path.map(Path::to_owned));
-        if let Some(known) = self.asked.borrow().get(&key) {
+        if let Some(known) = self.binary_of.borrow().get(&key) {
             return known.clone();
         }
         let engine = engine_by_name(engine).map_err(|e| e.to_string())?;
-        let told = engine.binary(path).map_err(|e| e.to_string());
-        self.asked.borrow_mut().insert(key, told.clone());
-        told
+        let identity = engine.binary(path).map_err(|e| e.to_string());
+        self.binary_of.borrow_mut().insert(key, identity.clone());
+        identity
     }
 
     /// The engine of a program: `expected` if it matches, otherwise the one that the program reports.
@@ -227,14 +229,15 @@ impl Programs {
 mod tests {
     use super::*;
 
-    fn build(path: &str, told: Option<(&str, &str, &str)>) -> Build {
-        let told = told.map(|(product, version, id)| (product.to_owned(), version.to_owned(), Some(id.to_owned())));
-        Build { path: path.to_owned(), told }
+    fn build(path: &str, identity: Option<(&str, &str, &str)>) -> Build {
+        let identity =
+            identity.map(|(product, version, id)| (product.to_owned(), version.to_owned(), Some(id.to_owned())));
+        Build { path: path.to_owned(), identity }
     }
 
     #[test]
     fn builds_are_named_by_what_distinguishes_them() {
-        let names = |builds: &[Build]| tell_apart(builds).join(" ");
+        let names = |builds: &[Build]| distinct_names(builds).join(" ");
         let of = |path, product, version| build(path, Some((product, version, "0123456789")));
         let (old, new) = ("/opt/a/bin/mysqld", "/opt/b/bin/mariadbd");
         assert_eq!(names(&[of(old, "mariadb", "10.2.11"), of(new, "mariadb", "11.4.5")]), "10.2.11 11.4.5");

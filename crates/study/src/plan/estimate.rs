@@ -90,7 +90,7 @@ pub fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, stu
 
 /// Time to create a data directory before it is filled, seconds; 0 if none is created.
 fn fresh_s(settings: &Settings) -> f64 {
-    if !settings.workload.load.load().needs_server() || settings.engine.running.is_asked() {
+    if !settings.workload.load.load().needs_server() || settings.engine.running.is_requested() {
         return 0.0;
     }
     engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.fresh_cost_s())
@@ -128,7 +128,7 @@ fn around_s(settings: &Settings) -> f64 {
         return 0.0;
     }
     let running = &settings.engine.running;
-    if running.is_asked() && running.restart.is_empty() {
+    if running.is_requested() && running.restart.is_empty() {
         return 0.1;
     }
     engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.start_cost_s())

@@ -36,7 +36,7 @@ fn alone(condition: &Condition) -> Option<String> {
         () if !load.needs_server() => {
             Some(format!("the workload {} has no server that the levels could share", load.name()))
         }
-        () if condition.settings.engine.running.is_asked() => {
+        () if condition.settings.engine.running.is_requested() => {
             Some("the study starts no server, so all trials share one in any case".to_owned())
         }
         () if condition.settings.client.on.host.is_some() => {

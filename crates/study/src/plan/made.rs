@@ -32,7 +32,7 @@ fn condition(planned: &PlannedCondition) -> Option<Condition> {
 
 fn is_made(condition: &Condition, study: &Study, cache: &Path, programs: &Programs) -> bool {
     let (settings, load) = (&condition.settings.engine, condition.settings.workload.load.load());
-    if !load.needs_server() || settings.data.is_some() || settings.running.is_asked() {
+    if !load.needs_server() || settings.data.is_some() || settings.running.is_requested() {
         return false;
     }
     let (Ok(engine), Ok(program)) =

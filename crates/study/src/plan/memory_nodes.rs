@@ -17,7 +17,7 @@ pub fn to_hold(settings: &Settings, memory: &MemoryPolicy, version: &str) -> Opt
         return None;
     };
     let load = settings.workload.load.load();
-    if !load.needs_server() || settings.engine.running.is_asked() {
+    if !load.needs_server() || settings.engine.running.is_requested() {
         return None;
     }
     let option = engine_by_name(&settings.engine.name).ok()?.spreads_memory(&settings.engine.options, version)?;

@@ -28,7 +28,7 @@ pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Nee
         let settings = &condition.settings;
         memory_bytes = memory_bytes.max(memory(settings));
         let load = settings.workload.load.load();
-        if load.needs_server() && settings.engine.data.is_none() && !settings.engine.running.is_asked() {
+        if load.needs_server() && settings.engine.data.is_none() && !settings.engine.running.is_requested() {
             sets.insert(named(settings, seed), (load.data_bytes(), files(settings)));
         }
     }
@@ -62,7 +62,7 @@ fn memory(settings: &Settings) -> u64 {
     let load = settings.workload.load.load();
     let own = load.memory_bytes(settings.workload.threads);
     // The memory of a running server is already in use, and that of a measured program is unknown.
-    if !load.needs_server() || settings.engine.running.is_asked() {
+    if !load.needs_server() || settings.engine.running.is_requested() {
         return if own == 0 { 0 } else { own + BESIDE_BYTES };
     }
     own + pool_bytes(settings) + BESIDE_BYTES
@@ -108,12 +108,12 @@ pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<()
     if is_more(needed, has) {
         return Err(format!("it needs about {} of memory, and there are {}", gigabytes(needed), gigabytes(has)));
     }
-    let is_started = settings.workload.load.load().needs_server() && !engine.running.is_asked();
+    let is_started = settings.workload.load.load().needs_server() && !engine.running.is_requested();
     let known = engine_by_name(&engine.name).ok().filter(|_| is_started);
     match known.and_then(|known| oversized(known, &engine.options, has)) {
         Some((name, pool)) => {
-            let (asked, has) = (gigabytes(pool), gigabytes(has));
-            Err(format!("option {name} asks for {asked} of memory, and this machine has {has}"))
+            let (requested, has) = (gigabytes(pool), gigabytes(has));
+            Err(format!("option {name} asks for {requested} of memory, and this machine has {has}"))
         }
         None => Ok(()),
     }
@@ -122,7 +122,7 @@ pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<()
 /// Whether the server's pool can hold the data, if all of them must be in it.
 pub fn fits_pool(settings: &Settings) -> Result<(), String> {
     let (load, engine) = (settings.workload.load.load(), &settings.engine);
-    let is_made_here = load.needs_server() && engine.data.is_none() && !engine.running.is_asked();
+    let is_made_here = load.needs_server() && engine.data.is_none() && !engine.running.is_requested();
     let data = load.data_bytes();
     if !is_made_here || !load.is_to_be_resident() || data <= LOOKED_AT {
         return Ok(());
@@ -152,8 +152,8 @@ pub fn memory_here() -> Option<u64> {
 
 /// Memory of a described machine, bytes; none if its description does not give it: hwloc then assumes 1 GiB per node.
 pub fn memory_of(machine: &Machine) -> Option<u64> {
-    let told = machine.nodes.iter().any(|node| node.memory_bytes > 0 && node.memory_bytes != 1 << 30);
-    told.then(|| machine.nodes.iter().map(|node| node.memory_bytes).sum())
+    let reported = machine.nodes.iter().any(|node| node.memory_bytes > 0 && node.memory_bytes != 1 << 30);
+    reported.then(|| machine.nodes.iter().map(|node| node.memory_bytes).sum())
 }
 
 /// Size of the page, the plan and the logs of a small study, bytes.

@@ -23,9 +23,9 @@ pub struct Folded {
 /// Adds the options of its file to every condition; options of the study take precedence.
 pub fn fold(conditions: &mut [Condition], programs: &Programs) -> Folded {
     let mut folded = Folded::default();
-    let mut asked = UnknownOptions::new();
+    let mut requested = UnknownOptions::new();
     for condition in conditions {
-        let read = read(&mut condition.settings, programs, &mut asked).map(|(notes, left_out)| {
+        let read = read(&mut condition.settings, programs, &mut requested).map(|(notes, left_out)| {
             add_new(&mut folded.notes, notes);
             add_new(&mut folded.left_out, left_out);
         });
@@ -47,13 +47,13 @@ type UnknownOptions = BTreeMap<(PathBuf, PathBuf), Vec<String>>;
 
 type Read = (Vec<String>, Vec<LeftOut>);
 
-fn read(settings: &mut Settings, programs: &Programs, asked: &mut UnknownOptions) -> Result<Read, String> {
+fn read(settings: &mut Settings, programs: &Programs, requested: &mut UnknownOptions) -> Result<Read, String> {
     let engine = &mut settings.engine;
     let Some(path) = &engine.defaults_file else { return Ok(Read::default()) };
     let binary = programs.of(&engine.name, engine.binary.as_deref())?;
     let known = engine_by_name(&engine.name).map_err(|e| e.to_string())?;
     let mut file = known.read_options(path, &binary).map_err(|e| e.to_string())?;
-    let unknown = match asked.entry((path.clone(), binary.path.clone())) {
+    let unknown = match requested.entry((path.clone(), binary.path.clone())) {
         Entry::Occupied(known) => known.get().clone(),
         Entry::Vacant(place) => {
             let names: Vec<&str> = file.options.keys().map(String::as_str).collect();

@@ -34,7 +34,7 @@ pub(super) fn available(
         return Ok(());
     }
     let load = settings.workload.load.load();
-    if !load.needs_server() || settings.engine.running.is_asked() {
+    if !load.needs_server() || settings.engine.running.is_requested() {
         return Err(format!("pool_memory = {pool} is set when a server is started, but this study starts none"));
     }
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
@@ -82,7 +82,7 @@ fn interleaved(
 mod tests {
     use super::*;
 
-    fn asked(engine: &str, memory: &str, pool: &str) -> Result<(), String> {
+    fn checked(engine: &str, memory: &str, pool: &str) -> Result<(), String> {
         let mut settings = Settings::default();
         settings.engine.name = engine.to_owned();
         settings.placement.pool_memory = pool.parse().unwrap();
@@ -102,7 +102,7 @@ mod tests {
             ("postgresql", "bind:0", "interleave:0-3"),
             ("sqlite", "local", "default"),
         ] {
-            assert_eq!(asked(engine, memory, pool), Ok(()), "{engine} {memory} {pool}");
+            assert_eq!(checked(engine, memory, pool), Ok(()), "{engine} {memory} {pool}");
         }
         for (engine, memory, pool, why) in [
             ("mariadb", "local", "interleave:0-1", "here interleave:0-3"),
@@ -110,7 +110,7 @@ mod tests {
             ("mysql", "local", "bind:0", "can only interleave"),
             ("sqlite", "local", "bind:0", "ordinary memory"),
         ] {
-            let reason = asked(engine, memory, pool).unwrap_err();
+            let reason = checked(engine, memory, pool).unwrap_err();
             assert!(reason.contains(why), "{engine} {memory} {pool}: {reason}");
         }
     }

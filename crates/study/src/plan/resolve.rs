@@ -179,7 +179,7 @@ fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> 
 }
 
 /// The placement of a planned condition as it was resolved; nothing is looked up on the machine again.
-pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<ResolvedPlacement, String> {
+pub fn planned(condition: &PlannedCondition, requested: &Placement) -> Result<ResolvedPlacement, String> {
     let planned = condition.placement.clone().unwrap_or_default();
     let sets = |lists: Vec<Vec<usize>>| lists.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());
     let policy = |text: Option<String>| -> Result<MemoryPolicy, String> {
@@ -191,8 +191,8 @@ pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<Resolv
         client: sets(planned.client).collect(),
         server: sets(planned.server).collect(),
         background: planned.background.map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect()),
-        bind: asked.bind,
-        pairing: asked.pairing,
+        bind: requested.bind,
+        pairing: requested.pairing,
         memory: policy(planned.memory)?,
         pool_memory: policy(planned.pool_memory)?,
     })
@@ -254,7 +254,7 @@ type Known = (Machine, Fingerprint);
 
 #[derive(Debug, Default)]
 pub struct ClientHosts {
-    asked: RefCell<BTreeMap<String, Result<Known, String>>>,
+    requested: RefCell<BTreeMap<String, Result<Known, String>>>,
 }
 
 impl ClientHosts {
@@ -268,14 +268,14 @@ impl ClientHosts {
             remote.close();
             Ok(known)
         };
-        let mut asked = self.asked.borrow_mut();
-        let known = asked.entry(host.clone()).or_insert_with(|| ask().map_err(|e| e.to_string()));
+        let mut requested = self.requested.borrow_mut();
+        let known = requested.entry(host.clone()).or_insert_with(|| ask().map_err(|e| e.to_string()));
         known.as_ref().map(|(machine, _)| Some(machine.clone())).map_err(String::clone)
     }
 
     pub fn machines(&self) -> BTreeMap<String, Fingerprint> {
-        let asked = self.asked.borrow();
-        let known = asked.iter().filter_map(|(host, known)| Some((host.clone(), known.as_ref().ok()?.1.clone())));
+        let requested = self.requested.borrow();
+        let known = requested.iter().filter_map(|(host, known)| Some((host.clone(), known.as_ref().ok()?.1.clone())));
         known.collect()
     }
 }
@@ -283,17 +283,17 @@ impl ClientHosts {
 /// The CPUs of every thread of a condition: those of clients on another host are resolved there if `hosts` may query
 /// it, otherwise left open.
 pub fn placement(settings: &Settings, on: &Machine, hosts: Option<&ClientHosts>) -> Result<ResolvedPlacement, String> {
-    let (asked, threads) = (&settings.placement, settings.workload.threads);
-    let Some(host) = &settings.client.on.host else { return asked.resolve(on, threads).map_err(|e| e.to_string()) };
+    let (requested, threads) = (&settings.placement, settings.workload.threads);
+    let Some(host) = &settings.client.on.host else { return requested.resolve(on, threads).map_err(|e| e.to_string()) };
     check(settings)?;
     // `nodes` is resolved for both sides at once; only one half of the result is used.
-    let floats = |side: &Side| if asked.nodes.is_some() { side.clone() } else { Side::Float };
-    let of_server = Placement { client: floats(&asked.client), ..asked.clone() };
+    let floats = |side: &Side| if requested.nodes.is_some() { side.clone() } else { Side::Float };
+    let of_server = Placement { client: floats(&requested.client), ..requested.clone() };
     let of_client = Placement {
-        server: floats(&asked.server),
+        server: floats(&requested.server),
         background: Side::Float,
         memory: MemoryPolicy::Default,
-        ..asked.clone()
+        ..requested.clone()
     };
     let server = of_server.resolve(on, threads).map_err(|e| e.to_string())?;
     let there = hosts.map_or(Ok(None), |hosts| hosts.of(settings))?;
@@ -305,7 +305,7 @@ pub fn placement(settings: &Settings, on: &Machine, hosts: Option<&ClientHosts>)
 /// Settings that are not available with clients on another host.
 fn check(settings: &Settings) -> Result<(), String> {
     settings.workload.load.load().clients_elsewhere()?;
-    if settings.engine.running.is_asked() {
+    if settings.engine.running.is_requested() {
         return Err("clients on another host need a server that tare starts here: leave out socket and host, or \
             client.host"
             .into());

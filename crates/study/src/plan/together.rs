@@ -15,7 +15,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Apart {
     #[error("as requested")]
-    Asked,
+    Requested,
     #[error("the load is a fixed amount of work, not a fixed time")]
     FixedWork,
     #[error("clients that keep to a rate cannot rest while the other side is measured")]
@@ -47,7 +47,7 @@ pub fn at_once(settings: &Settings) -> Result<(), Apart> {
     if !settings.machine.is_empty() {
         return Err(Apart::Machine);
     }
-    if settings.engine.running.is_asked() || settings.client.on.host.is_some() {
+    if settings.engine.running.is_requested() || settings.client.on.host.is_some() {
         return Err(Apart::NotOurs);
     }
     let capture = &settings.capture;
@@ -63,18 +63,18 @@ pub fn by_turns(settings: &Settings) -> Result<(), Apart> {
     if pace(settings) == Some(Pace::Closed) { Ok(()) } else { Err(Apart::Rate) }
 }
 
-/// Whether the samples of a plan's sides alternate: as `asked`; by default if it is possible, both sides only read,
+/// Whether the samples of a plan's sides alternate: as `requested`; by default if it is possible, both sides only read,
 /// and every thread has a PU of its own. A plan with one condition counts as two equal sides.
 ///
 /// # Errors
 /// When the plan does not contain the settings of its trials.
 pub fn of_plan(
-    asked: Option<bool>,
+    requested: Option<bool>,
     plan: &Plan,
     (machine, place): (&Machine, Where),
 ) -> Result<Result<(), Apart>, TaskError> {
-    if asked == Some(false) {
-        return Ok(Err(Apart::Asked));
+    if requested == Some(false) {
+        return Ok(Err(Apart::Requested));
     }
     let mut sides = Vec::new();
     for condition in plan.conditions.iter().filter(|condition| condition.realizable) {
@@ -84,10 +84,10 @@ pub fn of_plan(
     }
     let each = sides.iter().try_for_each(|(settings, _)| {
         by_turns(settings)?;
-        let reads = asked.is_some() || !settings.workload.load.load().writes();
+        let reads = requested.is_some() || !settings.workload.load.load().writes();
         if reads { Ok(()) } else { Err(Apart::Writes) }
     });
-    let all = each.and_then(|()| placed(&sides, asked.is_some()));
+    let all = each.and_then(|()| placed(&sides, requested.is_some()));
     Ok(all.and_then(|()| fits(&sides, machine, place)))
 }
 
@@ -154,14 +154,14 @@ mod tests {
     use crate::plan::resolve::resolve;
 
     /// The answer for a study with these lines on a described machine; by default its threads are bound.
-    fn apart(asked: Option<bool>, lines: &str, on: &str) -> Result<(), Apart> {
+    fn apart(requested: Option<bool>, lines: &str, on: &str) -> Result<(), Apart> {
         let placed = if lines.contains("placement") { "" } else { BOUND };
         let text = format!("name = \"s\"\n{lines}\n{placed}");
         let study = parse(Source { origin: "s.toml", text: &text }, &Overrides::default()).unwrap();
         let machine = Machine::synthetic(on).unwrap();
         let plan = resolve(&study, &machine, Where::Described).unwrap();
         assert!(plan.conditions.iter().all(|condition| condition.realizable), "{plan:?}");
-        of_plan(asked, &plan, (&machine, Where::Described)).unwrap()
+        of_plan(requested, &plan, (&machine, Where::Described)).unwrap()
     }
 
     const SMALL: &str = "core:4 pu:1";
@@ -171,7 +171,7 @@ mod tests {
     fn samples_take_turns_by_themselves_where_both_sides_read_and_nothing_is_lost() {
         let load = |load: &str| format!("[workload]\nname = \"{load}\"\n");
         assert_eq!(apart(None, &load("read_only"), SMALL), Ok(()));
-        assert_eq!(apart(Some(false), &load("read_only"), SMALL), Err(Apart::Asked));
+        assert_eq!(apart(Some(false), &load("read_only"), SMALL), Err(Apart::Requested));
         for (name, why) in [
             ("read_write", Apart::Writes),
             ("tpcc", Apart::Writes),
@@ -191,8 +191,8 @@ mod tests {
             ("[engine]\nname = \"mariadb\"\nsocket = \"/run/s\"", Apart::NotOurs),
             ("[capture]\nprofile = \"on\"", Apart::Recorded),
         ] {
-            for asked in [None, Some(true)] {
-                assert_eq!(apart(asked, lines, SMALL), Err(why), "{lines}");
+            for requested in [None, Some(true)] {
+                assert_eq!(apart(requested, lines, SMALL), Err(why), "{lines}");
             }
         }
         // Also as a level of one side only.
@@ -213,8 +213,8 @@ mod tests {
             "{load}[factors]\nplacement = [\"float\", \"same-pu\"]\n[placements.float]\n[placements.same-pu]\n"
         );
         let bound = BOUND.strip_prefix("[placement]\n").unwrap();
-        for asked in [None, Some(true)] {
-            assert_eq!(apart(asked, &format!("{two}{bound}"), SMALL), Err(Apart::LeftToTheOs));
+        for requested in [None, Some(true)] {
+            assert_eq!(apart(requested, &format!("{two}{bound}"), SMALL), Err(Apart::LeftToTheOs));
         }
     }
 

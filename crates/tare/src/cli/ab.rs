@@ -8,7 +8,7 @@ use super::measured::MeasuredArgs;
 use super::output::note;
 use super::plan_view::View;
 use super::rounds::{self, Locked, RoundListener};
-use super::run::{Teller, execute, unless_interrupted};
+use super::run::{RunOptions, execute, unless_interrupted};
 use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, plan_view, read_topology};
 use crate::run::RunEnd;
 use clap::Args;
@@ -132,14 +132,14 @@ impl AbArgs {
             metric: self.on.metric.clone(),
             minimum_effect: self.minimum_effect.unwrap_or(MINIMUM_EFFECT),
             budget_s: self.budget,
-            interleave: self.turns.asked(),
+            interleave: self.turns.requested(),
             seed: self.on.seed,
             trusted: self.trust,
         }
     }
 
-    fn teller(&self) -> Teller {
-        Teller { wait: self.wait, ..Teller::of(self.json, self.trust) }
+    fn options(&self) -> RunOptions {
+        RunOptions { wait: self.wait, ..RunOptions::of(self.json, self.trust) }
     }
 
     /// Options of the command line take precedence over the study's `[decide]`.
@@ -153,7 +153,7 @@ impl AbArgs {
             budget_s: self.budget.or(decide.budget_s),
             sessions: self.sessions.or(decide.sessions),
             duet: self.duet || decide.duet,
-            interleave: self.turns.asked().or(decide.interleave),
+            interleave: self.turns.requested().or(decide.interleave),
             controls: if self.controls.is_empty() { decide.controls } else { self.controls.clone() },
             seed: self.on.seed.or(decide.seed),
         }
@@ -161,7 +161,7 @@ impl AbArgs {
 }
 
 fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
-    let Some(mut run) = rounds::gone_on(path, &args.teller())? else { return Ok(Exit::Interrupted) };
+    let Some(mut run) = rounds::gone_on(path, &args.options())? else { return Ok(Exit::Interrupted) };
     let no_comparison =
         |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
     match &run.plan.settle {
@@ -182,7 +182,7 @@ fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
         note(&format!("session {}, on boot {}", rule.begun.len(), rule.boots()));
         write_plan(run.directory.folder(), &run.plan)?;
     }
-    compare(&run, &args.teller())
+    compare(&run, &args.options())
 }
 
 fn begin(args: &AbArgs) -> Result<Exit, Problem> {
@@ -192,7 +192,7 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
     ab_sides::record_probes(&mut study, &args.on.set);
     if !args.dry_run {
-        return decide(study, args.out.as_deref(), &args.teller());
+        return decide(study, args.out.as_deref(), &args.options());
     }
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let planned = unless_interrupted(planned(study, &machine, place, true))?;
@@ -201,25 +201,25 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
 }
 
 /// Compares the two sides of a study with `[decide]`.
-pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
+pub fn decide(study: Study, out: Option<&Path>, options: &RunOptions) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     let planned = unless_interrupted(planned(study, &machine, Where::Here, true))?;
     let Some(planned) = planned else { return Ok(Exit::Interrupted) };
-    let begun = rounds::begun(planned, &machine, out, teller)?;
-    begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, teller))
+    let begun = rounds::begun(planned, &machine, out, options)?;
+    begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, options))
 }
 
 /// Adds pairs until it is decided; prints the result so far, however the comparison ends.
-fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
+fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
-    let end = execute(study, plan, directory, teller, &mut RoundListener::new(pair_line));
+    let end = execute(study, plan, directory, options, &mut RoundListener::new(pair_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
     let path = directory.path().display();
     match Ab::of(&plan, &records).filter(|ab| ab.pairs + ab.lost > 0) {
         Some(ab) => {
             let certified = ab_certificates::of(study, &plan);
-            ab_output::print(&ab, certified.as_ref(), teller.json)?;
+            ab_output::print(&ab, certified.as_ref(), options.json)?;
             let drawn = ab_output::draw(&ab, &plan, &records, directory);
             note(&format!("results: {path}{drawn}"));
             match end? {

@@ -4,7 +4,7 @@ use super::ab_plan::{MeasuredOn, pair_line, settle_of};
 use super::ab_sides::{self, Side};
 use super::output::{self, note};
 use super::rounds::RoundListener;
-use super::run::{Teller, begun_in, default_out, execute, room_for_data, unless_interrupted};
+use super::run::{RunOptions, begun_in, default_out, execute, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, plan_view, study_file, trust};
 use serde::Serialize;
 use std::path::Path;
@@ -28,19 +28,19 @@ enum Measured {
 
 /// Compares a side with itself and its twins, keeps the certificate and prints it.
 pub fn run(
-    asked: &MeasuredOn<'_>,
+    requested: &MeasuredOn<'_>,
     (side, relinked): (Option<&Side>, Option<&Side>),
     out: Option<&Path>,
     json: bool,
 ) -> Result<Exit, Problem> {
     let sides: Vec<&Side> = side.into_iter().chain(relinked).collect();
-    let base = ab_sides::measured_on(asked.study, &sides, &asked.overrides, asked.trusted)?;
+    let base = ab_sides::measured_on(requested.study, &sides, &requested.overrides, requested.trusted)?;
     let own: Vec<Side> = side.cloned().into_iter().collect();
     let machine = Machine::this()?;
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = out.map_or_else(|| default_out("ab-certify", &tare_results::now()), Path::to_owned);
-    let twins = ab_twins::twins(&base, &own, relinked, &out, trust::whose(asked.trusted))?;
-    let measured = against_all(asked, &twins, (&base, &own), (&machine, &out), json);
+    let twins = ab_twins::twins(&base, &own, relinked, &out, trust::whose(requested.trusted))?;
+    let measured = against_all(requested, &twins, (&base, &own), (&machine, &out), json);
     ab_twins::remove(&out);
     let (found, interrupted) = measured?;
     let Some(metric) = found.iter().find_map(|found| found.metric.clone()) else {
@@ -60,7 +60,7 @@ pub fn run(
         metric,
         by_turns: found.iter().any(|own| own.by_turns),
         side: own.iter().map(Side::to_string).collect(),
-        minimum_effect: asked.minimum_effect,
+        minimum_effect: requested.minimum_effect,
         decides: Certificate::decides(&found),
         against: found.into_iter().map(|found| found.against).collect(),
     };
@@ -72,15 +72,15 @@ pub fn run(
 
 /// The findings of the side and each of its twins, and whether a signal interrupted the measurement.
 fn against_all(
-    asked: &MeasuredOn<'_>,
+    requested: &MeasuredOn<'_>,
     twins: &[ab_twins::Made],
     (base, own): (&Study, &[Side]),
     (machine, out): (&Machine, &Path),
     json: bool,
 ) -> Result<(Vec<Found>, bool), Problem> {
     let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
-    let budget_s = asked.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
-    let run = Run { asked, budget_s, machine, teller: Teller::of(json, asked.trusted) };
+    let budget_s = requested.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
+    let run = Run { requested, budget_s, machine, options: RunOptions::of(json, requested.trusted) };
     let (mut found, mut interrupted) = (Vec::new(), false);
     for (twin, other) in twins {
         let measured = match other {
@@ -102,10 +102,10 @@ fn against_all(
 }
 
 struct Run<'a> {
-    asked: &'a MeasuredOn<'a>,
+    requested: &'a MeasuredOn<'a>,
     budget_s: f64,
     machine: &'a Machine,
-    teller: Teller,
+    options: RunOptions,
 }
 
 impl Run<'_> {
@@ -121,26 +121,26 @@ impl Run<'_> {
         let planned = unless_interrupted(study_file::planned(study, self.machine, Where::Here, true))?;
         let Some((study, plan)) = planned else { return Ok(Measured::Interrupted(None)) };
         let decide = Decide {
-            metric: self.asked.metric.clone(),
-            minimum_effect: Some(self.asked.minimum_effect),
+            metric: self.requested.metric.clone(),
+            minimum_effect: Some(self.requested.minimum_effect),
             budget_s: Some(self.budget_s),
-            interleave: self.asked.interleave,
-            seed: self.asked.seed,
+            interleave: self.requested.interleave,
+            seed: self.requested.seed,
             ..Decide::default()
         };
         let (study, mut plan) = match settle_of(decide, (study, plan), (self.machine, Where::Here)) {
             Err(problem) if twin != Twin::Same => return Ok(Measured::Without(reason(&problem))),
             planned => planned?,
         };
-        if twin == Twin::Same && !self.teller.json {
+        if twin == Twin::Same && !self.options.json {
             plan_view::print_notes(&plan);
         }
         if let Some(rule) = &mut plan.settle {
             rule.certify = true;
         }
         room_for_data(&plan)?;
-        let directory = begun_in(&out.join(name), &study, &plan, self.machine, self.teller.trusted)?;
-        let end = execute(&study, &plan, &directory, &self.teller, &mut RoundListener::new(pair_line));
+        let directory = begun_in(&out.join(name), &study, &plan, self.machine, self.options.trusted)?;
+        let end = execute(&study, &plan, &directory, &self.options, &mut RoundListener::new(pair_line));
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         let found = Found::of(twin, &plan, &records).map(Box::new);
         match (end, found) {

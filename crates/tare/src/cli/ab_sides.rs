@@ -113,7 +113,7 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     study.decide = None;
     study.compare("ab", title, vec![condition("a", a), condition("b", b)]);
     for (name, side) in a.iter().map(|side| ("--a", side)).chain(b.iter().map(|side| ("--b", side))) {
-        study.asked_options.extend(side.factor.strip_prefix("option.").map(str::to_owned));
+        study.requested_options.extend(side.factor.strip_prefix("option.").map(str::to_owned));
         study.apply(&mut study.base.clone(), &side.factor, &side.value()).map_err(|expected| {
             Problem::new(Exit::Usage, format!("{side} is not a side")).at(name).expected(expected)
         })?;
@@ -154,10 +154,10 @@ pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Pro
 /// Records the probes alongside the samples of a study with `[decide]` if that is cheap and no side can affect them:
 /// they are known work that the change cannot affect. `sampling.probe` on the command line takes precedence.
 pub fn record_probes(study: &mut Study, sets: &[String]) {
-    let is_said = sets.iter().any(|set| set.starts_with("sampling.probe="));
+    let is_set = sets.iter().any(|set| set.starts_with("sampling.probe="));
     let sides = study.decide.iter().flat_map(|decide| [&decide.a, &decide.b]).flatten();
     let is_moved = sides.filter_map(|text| side(text).ok()).any(|side| can_move(&side.factor));
-    if study.sampling.probe == ProbeUse::Off && idles(study) && !is_said && !is_moved {
+    if study.sampling.probe == ProbeUse::Off && idles(study) && !is_set && !is_moved {
         study.sampling.probe = ProbeUse::Record;
     }
 }

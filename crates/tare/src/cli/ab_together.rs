@@ -32,7 +32,7 @@ pub struct TurnsArgs {
 
 impl TurnsArgs {
     /// Whether they are to take turns; `None` if no option says so.
-    pub fn asked(&self) -> Option<bool> {
+    pub fn requested(&self) -> Option<bool> {
         (self.interleave || self.no_interleave).then_some(self.interleave)
     }
 }
@@ -50,22 +50,22 @@ pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
 /// Makes the samples of a planned pair take turns if possible, and says so in the plan's notes.
 ///
 /// # Errors
-/// When they cannot, although `asked` requires it.
+/// When they cannot, although `requested` requires it.
 pub fn settle_turns(
-    asked: Option<bool>,
+    requested: Option<bool>,
     study: &mut Study,
     plan: &mut Plan,
     on: (&Machine, Where),
 ) -> Result<bool, Problem> {
-    match together::of_plan(asked, plan, on)? {
+    match together::of_plan(requested, plan, on)? {
         Ok(()) => {
             study.sampling.attempts = 1;
             plan.needs = together::needs_of_both(plan);
             plan.notes.push("by turns: both servers run, and short samples of them alternate".to_owned());
             Ok(true)
         }
-        Err(why) if asked == Some(true) => Err(refused(INTERLEAVE, why)),
-        Err(Apart::Asked) => Ok(false),
+        Err(why) if requested == Some(true) => Err(refused(INTERLEAVE, why)),
+        Err(Apart::Requested) => Ok(false),
         Err(why) => {
             plan.notes.push(format!("one trial after the other, not by turns: {why}"));
             Ok(false)
@@ -115,7 +115,7 @@ fn refused(option: &str, why: Apart) -> Problem {
         Apart::Recorded => "remove its captures",
         Apart::LeftToTheOs => "bind each thread on both sides",
         Apart::Memory { .. } => "give the servers less",
-        Apart::Asked | Apart::Writes => "name a load that reads",
+        Apart::Requested | Apart::Writes => "name a load that reads",
     };
     refused_as(option, &why.to_string(), advice)
 }

@@ -43,26 +43,26 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     let named =
         args.results.iter().map(|path| Directory::resume(path, Trust::Anyone)).collect::<Result<Vec<_>, _>>()?;
     let cache = state::cache_directory()?;
-    let mut told = CleanJson { cache: Vec::new(), results: Vec::new() };
+    let mut listed = CleanJson { cache: Vec::new(), results: Vec::new() };
     for path in entries(&cache).into_iter().filter(|path| is_ours(path)) {
-        told.cache.push(used(&path, !args.dry_run)?);
+        listed.cache.push(used(&path, !args.dry_run)?);
     }
     for directory in &named {
-        told.results.push(Used { removed: !args.dry_run, ..used(directory.path(), false)? });
+        listed.results.push(Used { removed: !args.dry_run, ..used(directory.path(), false)? });
         if !args.dry_run {
             remove(directory)?;
         }
     }
     let same = |one: &Path, other: &Path| std::fs::canonicalize(one).ok() == std::fs::canonicalize(other).ok();
     for path in state::results() {
-        if !told.results.iter().any(|used| same(&used.path, &path)) {
-            told.results.push(used(&path, false)?);
+        if !listed.results.iter().any(|used| same(&used.path, &path)) {
+            listed.results.push(used(&path, false)?);
         }
     }
     if args.json {
-        output::document("tare-clean", &told)?
+        output::document("tare-clean", &listed)?
     } else {
-        output::text(&text(&told, &cache))?
+        output::text(&text(&listed, &cache))?
     }
     Ok(Exit::Done)
 }
@@ -125,17 +125,17 @@ fn used(path: &Path, remove: bool) -> Result<Used, Problem> {
     Ok(Used { path: path.to_owned(), bytes, removed: remove })
 }
 
-fn text(told: &CleanJson, cache: &Path) -> String {
+fn text(listed: &CleanJson, cache: &Path) -> String {
     let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     let mut text = String::new();
-    let all: u64 = told.cache.iter().map(|used| used.bytes).sum();
-    let verb = if told.cache.iter().any(|used| used.removed) { "removed" } else { "there" };
+    let all: u64 = listed.cache.iter().map(|used| used.bytes).sum();
+    let verb = if listed.cache.iter().any(|used| used.removed) { "removed" } else { "there" };
     text.push_str(&format!("prepared data: {} {verb}, in {}\n", mib(all), cache.display()));
-    for used in &told.results {
+    for used in &listed.results {
         let verb = if used.removed { "removed" } else { "kept" };
         text.push_str(&format!("results: {:>11} {verb}  {}\n", mib(used.bytes), used.path.display()));
     }
-    if told.results.iter().any(|used| !used.removed) {
+    if listed.results.iter().any(|used| !used.removed) {
         text.push_str("results are removed only if named: tare clean RESULTS\n");
     }
     text

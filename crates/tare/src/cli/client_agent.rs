@@ -20,7 +20,7 @@ pub struct ClientAgentArgs {}
 /// # Errors
 /// When this machine cannot be read; later errors are sent to the trial.
 pub fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
-    let asked = interrupt::flag()?;
+    let requested = interrupt::flag()?;
     let Some(_place) = state::place_for_agent()? else {
         return Err(Problem::new(Exit::Machine, "the most clients for trials of other hosts run here already")
             .advice("wait until they end, or stop the `tare client-agent` of a run that no longer exists"));
@@ -28,8 +28,8 @@ pub fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
     let failed = |e: std::io::Error| Problem::new(Exit::Machine, format!("cannot listen to the trial: {e}"));
     let link = Link::open(std::io::stdin(), std::io::stdout()).map_err(failed)?;
     let take = || host::take().map_err(|problem| problem.to_string());
-    let served = agent::serve(&link, &take, asked);
+    let served = agent::serve(&link, &take, requested);
     link.finish(FAREWELL);
     served?;
-    Ok(if asked.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Done })
+    Ok(if requested.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Done })
 }

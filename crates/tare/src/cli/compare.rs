@@ -54,17 +54,19 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
     let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();
     let sessions: Vec<Vec<String>> = names.iter().map(|name| sessions_of(name)).collect();
     let style = Style::of_stdout(config::get().colour);
-    let tell = |judged: Vec<Judged<'_>>, losses: &[Losses], gate: Option<Gate>, notes: &[Note], audience: Audience| {
-        let told = GithubSummary { base: &names[0], judged, losses, gate, notes: &words::notes(notes), audience };
-        github::tell(&told, args.markdown.as_deref()).map(|()| exit_of(gate))
-    };
+    let report =
+        |judged: Vec<Judged<'_>>, losses: &[Losses], gate: Option<Gate>, notes: &[Note], audience: Audience| {
+            let summary =
+                GithubSummary { base: &names[0], judged, losses, gate, notes: &words::notes(notes), audience };
+            github::report(&summary, args.markdown.as_deref()).map(|()| exit_of(gate))
+        };
     let of_two = |found: &Comparison, audience: Audience| {
         match args.json {
             true => super::output::document("tare-compare", &ComparisonJson::of(found))?,
             false => super::output::as_is(&terminal::comparison(found, &options, style))?,
         }
         let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
-        tell(judged, &found.losses, found.gate, &found.notes, audience)
+        report(judged, &found.losses, found.gate, &found.notes, audience)
     };
     if sessions.iter().any(|side| side.len() > 1) {
         let (found, audience) = of_sessions(&sessions, &options, args.html.as_ref().or(args.csv.as_ref()))?;
@@ -87,7 +89,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             }
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
-            tell(judged, &found.losses, found.gate, &found.notes, opened.audience())
+            report(judged, &found.losses, found.gate, &found.notes, opened.audience())
         }
     }
 }

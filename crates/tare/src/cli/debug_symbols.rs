@@ -58,24 +58,24 @@ fn fetch(program: &Path, release: &str) -> Option<Fetch> {
     let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
     match family(release)? {
         Distribution::Fedora => {
-            let package = said("rpm", &["-qf", "--qf", "%{NAME}", program.to_str()?])?;
+            let package = output_of("rpm", &["-qf", "--qf", "%{NAME}", program.to_str()?])?;
             let words = ["dnf", "debuginfo-install", "-y", &package].map(str::to_owned);
             Some(Fetch::Run { words: words.to_vec(), as_root: true })
         }
         family => {
-            let package = owner(&said("dpkg", &["-S", program.to_str()?])?)?;
-            let version = said("dpkg-query", &["-W", "-f", "${Version}", &package])?;
-            let known = said("apt-cache", &["madison", &format!("{package}-dbgsym")]).unwrap_or_default();
+            let package = owner(&output_of("dpkg", &["-S", program.to_str()?])?)?;
+            let version = output_of("dpkg-query", &["-W", "-f", "${Version}", &package])?;
+            let known = output_of("apt-cache", &["madison", &format!("{package}-dbgsym")]).unwrap_or_default();
             let of_packages = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"];
-            let archives = said("apt-get", &of_packages).unwrap_or_default();
+            let archives = output_of("apt-get", &of_packages).unwrap_or_default();
             Some(by_apt(family, release, &package, &version, &Apt { known: &known, archives: &archives }))
         }
     }
 }
 
 /// The package that owns a file, from a line such as `mariadb-server-core: /usr/sbin/mariadbd`.
-fn owner(told: &str) -> Option<String> {
-    let (packages, _) = told.lines().find(|line| !line.starts_with("diversion "))?.split_once(": ")?;
+fn owner(printed: &str) -> Option<String> {
+    let (packages, _) = printed.lines().find(|line| !line.starts_with("diversion "))?.split_once(": ")?;
     // If several architectures or packages own the file, any of them will do.
     let first = packages.split([',', ':']).next()?.trim();
     (!first.is_empty()).then(|| first.to_owned())
@@ -126,7 +126,7 @@ fn by_apt(family: Distribution, release: &str, package: &str, version: &str, apt
 }
 
 /// The standard output of a program; `None` if it is missing or fails.
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
+fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).env("LC_ALL", "C");
     let output = interrupt::output(command).ok()?;

@@ -79,7 +79,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     } else {
         let style = Style::of_stdout(config::get().colour);
         let weighed = weight.as_ref().map_or_else(String::new, |found| weighed(found, style));
-        let rest = told(&diagnosis, style);
+        let rest = rendered(&diagnosis, style);
         output::lines(&format!("{}{}\n{rest}{weighed}", missing(&programs), Configuration::read().line()))?
     }
     Ok(Exit::Done)
@@ -201,7 +201,7 @@ fn missing(programs: &[Found]) -> String {
     text
 }
 
-fn told(diagnosis: &Diagnosis, style: Style) -> String {
+fn rendered(diagnosis: &Diagnosis, style: Style) -> String {
     let mut findings: Vec<&Finding> = diagnosis.findings.iter().collect();
     findings.sort_by_key(|f| std::cmp::Reverse(f.severity));
     let mut text = String::from("noise on this machine, worst first\n\n");

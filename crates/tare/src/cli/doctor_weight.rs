@@ -2,7 +2,7 @@
 
 use super::output::note;
 use super::rounds::RoundListener;
-use super::run::{Teller, begun_in, execute, room_for_data, unless_interrupted};
+use super::run::{RunOptions, begun_in, execute, room_for_data, unless_interrupted};
 use super::study_file::{StudyText, planned};
 use super::{Exit, Problem, interrupt, results_problem, trust};
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Resu
     interrupt::stop()?;
     let study = file.parse(&Overrides { engine: engine.map(str::to_owned), ..Overrides::default() })?;
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(None) };
-    let Some(found) = of_samples(&study, &machine, samples, &Teller::of(true, false))? else { return Ok(None) };
+    let Some(found) = of_samples(&study, &machine, samples, &RunOptions::of(true, false))? else { return Ok(None) };
     let text = found.as_ref().map(words::advice);
     let line =
         found.as_ref().and_then(|found| found.probe).map(|probe| format!("sampling.probe = \"{}\"", probe.word()));
@@ -49,7 +49,7 @@ pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Resu
 }
 
 /// Resolves `sampling.probe = "auto"` on the machine, which is locked, and gives the reason; `None` when interrupted.
-pub fn choose(study: &Study, machine: &Machine, teller: &Teller) -> Result<Option<(ProbeUse, String)>, Problem> {
+pub fn choose(study: &Study, machine: &Machine, options: &RunOptions) -> Result<Option<(ProbeUse, String)>, Problem> {
     let movers: Vec<&str> =
         study.factors.iter().map(|factor| factor.name.as_str()).filter(|name| can_move(name)).collect();
     if let [first, ..] = movers.as_slice()
@@ -61,7 +61,7 @@ pub fn choose(study: &Study, machine: &Machine, teller: &Teller) -> Result<Optio
         )));
     }
     note("measuring for about a minute whether a probe helps here");
-    let Some(found) = of_samples(study, machine, None, teller)? else { return Ok(None) };
+    let Some(found) = of_samples(study, machine, None, options)? else { return Ok(None) };
     let used = found.as_ref().and_then(|found| found.probe).map_or(ProbeUse::Off, ProbeUse::AdjustBy);
     Ok(Some((used, words::chosen(found.as_ref()))))
 }
@@ -71,7 +71,7 @@ fn of_samples(
     study: &Study,
     machine: &Machine,
     samples: Option<usize>,
-    teller: &Teller,
+    options: &RunOptions,
 ) -> Result<Option<Option<Weight>>, Problem> {
     let of = |samples: usize| planned(short(study.clone(), samples), machine, Where::Here, true);
     let samples = match samples {
@@ -86,7 +86,7 @@ fn of_samples(
     room_for_data(&plan)?;
     let scratch = scratch()?;
     let directory = begun_in(&scratch.0.join("results"), &short, &plan, machine, false)?;
-    let end = execute(&short, &plan, &directory, teller, &mut RoundListener::new(|_, _| None))?;
+    let end = execute(&short, &plan, &directory, options, &mut RoundListener::new(|_, _| None))?;
     if end.left > 0 {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use super::measured::{MeasuredArgs, check_metrics};
 use super::output::{self, note, time};
 use super::plan_view::View;
 use super::rounds::{self, Locked, RoundListener};
-use super::run::{Teller, execute, unless_interrupted};
+use super::run::{RunOptions, execute, unless_interrupted};
 use super::{Exit, Problem, interrupt, plan_view, read_topology, study_file};
 use crate::config;
 use crate::run::RunEnd;
@@ -94,8 +94,8 @@ Examples:
       --minimum-effect 5%";
 
 impl FindArgs {
-    fn teller(&self) -> Teller {
-        Teller { wait: self.wait, ..Teller::of(self.json, self.trust) }
+    fn options(&self) -> RunOptions {
+        RunOptions { wait: self.wait, ..RunOptions::of(self.json, self.trust) }
     }
 }
 
@@ -103,7 +103,7 @@ impl FindArgs {
 pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
-    let Some(mut run) = rounds::gone_on(path, &args.teller())? else { return Ok(Exit::Interrupted) };
+    let Some(mut run) = rounds::gone_on(path, &args.options())? else { return Ok(Exit::Interrupted) };
     let Some(rule) = &mut run.plan.race else {
         return Err(Problem::new(Exit::Usage, "this is not a race")
             .at(path.display().to_string())
@@ -116,15 +116,15 @@ pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
 }
 
 fn begin(args: &FindArgs) -> Result<Exit, Problem> {
-    let asked: Vec<What> = [&args.what, &args.option, &args.binary].into_iter().flatten().cloned().collect();
-    if asked.is_empty() {
+    let requested: Vec<What> = [&args.what, &args.option, &args.binary].into_iter().flatten().cloned().collect();
+    if requested.is_empty() {
         return Err(Problem::new(Exit::Usage, "no candidates are named")
             .expected("placements, memory, FACTOR=LEVEL,LEVEL, --option NAME=VALUE,VALUE or --binary PATH")
             .advice("try: tare find placements --dry-run"));
     }
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     interrupt::stop()?;
-    let study = find_what::study(args.study.as_deref(), &asked, &machine, &args.on.overrides(), args.trust)?;
+    let study = find_what::study(args.study.as_deref(), &requested, &machine, &args.on.overrides(), args.trust)?;
     check_metrics(&study, &args.on.metric)?;
     let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
     let Some((study, mut plan)) = planned else { return Ok(Exit::Interrupted) };
@@ -139,7 +139,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
         }
         return Ok(Exit::Done);
     }
-    let began = rounds::begun((study, plan), &machine, args.out.as_deref(), &args.teller())?;
+    let began = rounds::begun((study, plan), &machine, args.out.as_deref(), &args.options())?;
     let Some(run) = began else { return Ok(Exit::Interrupted) };
     note(first_blocks(&run.plan).trim());
     on_the_track(&run, args)
@@ -190,8 +190,8 @@ fn first_blocks(plan: &Plan) -> String {
 /// Adds blocks until it is decided; prints the result so far, however the race ends.
 fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
-    let teller = args.teller();
-    let end = execute(study, plan, directory, &teller, &mut RoundListener::new(block_line));
+    let options = args.options();
+    let end = execute(study, plan, directory, &options, &mut RoundListener::new(block_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
     let path = directory.path().display();

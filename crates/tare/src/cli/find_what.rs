@@ -61,13 +61,13 @@ pub fn binary(text: &str) -> Result<What, String> {
 /// The study with every combination as a condition, based on the study `named` or on a fitting built-in one.
 pub fn study(
     named: Option<&str>,
-    asked: &[What],
+    requested: &[What],
     machine: &Machine,
     overrides: &Overrides,
     trusted: bool,
 ) -> Result<Study, Problem> {
     let mut factors: Vec<Factor> = Vec::new();
-    for what in asked {
+    for what in requested {
         let value =
             |level: &String| if what.factor == COMMAND { Value::Text(level.clone()) } else { Value::of_word(level) };
         let levels = what.levels.iter().map(value);
@@ -101,7 +101,7 @@ pub fn study(
                 .expected("each candidate once")
                 .advice("compare a candidate with itself with: tare ab"));
         }
-        study.asked_options.extend(factor.name.strip_prefix("option.").map(str::to_owned));
+        study.requested_options.extend(factor.name.strip_prefix("option.").map(str::to_owned));
         for level in &factor.levels {
             study.apply(&mut study.base.clone(), &factor.name, level).map_err(|expected| {
                 Problem::new(Exit::Usage, format!("{}={level} cannot be a candidate", factor.name)).expected(expected)

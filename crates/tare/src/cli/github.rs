@@ -25,17 +25,17 @@ pub struct GithubSummary<'a> {
 ///
 /// # Errors
 /// [`Problem`] when the file cannot be written. A summary that cannot be written only prints a note.
-pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem> {
+pub fn report(summary: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem> {
     let in_step = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
-    let text = markdown(told.base, &told.judged, told.losses, told.gate, told.notes);
+    let text = markdown(summary.base, &summary.judged, summary.losses, summary.gate, summary.notes);
     if let Some(path) = file {
-        tare_files::append_named(told.audience, path, text.as_bytes()).map_err(|error| {
+        tare_files::append_named(summary.audience, path, text.as_bytes()).map_err(|error| {
             Problem::new(Exit::Machine, error.to_string())
                 .expected("a file that can be written, in a directory that exists")
         })?;
     }
     if in_step {
-        annotations(&told.judged, told.losses, told.gate).iter().for_each(|line| output::command(line));
+        annotations(&summary.judged, summary.losses, summary.gate).iter().for_each(|line| output::command(line));
         if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from)
             && let Err(error) = append(&path, &text)
         {

@@ -8,36 +8,36 @@ use tare_noise::NoiseError;
 
 /// Locks the machine. Prints on standard error what a killed run had left, and which other user runs on the machine.
 pub fn take() -> Result<Host, Problem> {
-    Ok(told(state::take_host(&tell)?))
+    Ok(reported(state::take_host(&report)?))
 }
 
 /// Locks the machine for a task of a scheduler; waits if another task has it.
 ///
 /// # Errors
-/// As [`take`]; when `asked` is set while waiting, that another run has the machine.
-pub fn take_in_turn(asked: &AtomicBool) -> Result<Host, Problem> {
-    let mut said = false;
+/// As [`take`]; when `requested` is set while waiting, that another run has the machine.
+pub fn take_in_turn(requested: &AtomicBool) -> Result<Host, Problem> {
+    let mut noted = false;
     loop {
-        match state::take_host(&tell) {
-            Err(StateError::Noise(error @ NoiseError::Locked { .. })) if !asked.load(Ordering::Relaxed) => {
-                if !said {
+        match state::take_host(&report) {
+            Err(StateError::Noise(error @ NoiseError::Locked { .. })) if !requested.load(Ordering::Relaxed) => {
+                if !noted {
                     output::note(&format!("note: {error}; waiting until it ends"));
                 }
-                said = true;
+                noted = true;
                 std::thread::sleep(Duration::from_millis(200));
             }
-            taken => return Ok(told(taken?)),
+            taken => return Ok(reported(taken?)),
         }
     }
 }
 
-fn tell(who: &str) {
+fn report(who: &str) {
     output::note(&format!(
         "waiting for the last trial of an earlier run, for a minute at most: {who} still holds its lock"
     ));
 }
 
-fn told(host: Host) -> Host {
+fn reported(host: Host) -> Host {
     if let Some(other) = host.other() {
         output::note(&format!(
             "note: another user's run uses this machine too and may disturb this one: {other}; root does not wait for \

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 use std::time::Duration;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 static LISTENER: OnceLock<()> = OnceLock::new();
 
@@ -30,7 +30,7 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
         let listen = move || {
             for _ in signals.forever() {
-                if ASKED.swap(true, Ordering::Relaxed) {
+                if REQUESTED.swap(true, Ordering::Relaxed) {
                     AT_ONCE.store(true, Ordering::Relaxed);
                 }
             }
@@ -38,11 +38,11 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
         Builder::new().name("signals".into()).spawn(listen).map_err(failed)?;
         let _ = LISTENER.set(());
         // From the first signal on, servers are stopped, and waits for them and for their answers end.
-        tare_engine::interrupted_by(&ASKED);
+        tare_engine::interrupted_by(&REQUESTED);
         // Without a directory for the list, nothing that needs the list is started.
         let _ = crate::state::directory().map(|state| tare_engine::list_questions_in(&state));
     }
-    Ok(Stop { asked: &ASKED, at_once: &AT_ONCE })
+    Ok(Stop { requested: &REQUESTED, at_once: &AT_ONCE })
 }
 
 /// Runs `wait`, which does not check the flags, for instance a read of a line from the user. A signal returns the error
@@ -72,5 +72,5 @@ pub fn problem(while_doing: &str) -> Problem {
 }
 
 pub fn flag() -> Result<&'static AtomicBool, Problem> {
-    stop().map(|stop| stop.asked)
+    stop().map(|stop| stop.requested)
 }

@@ -124,7 +124,7 @@ struct ErrorJson<'a> {
 
 /// Prints an error as JSON too, if the command line requests JSON and no document was printed yet.
 pub fn error(problem: &Problem) {
-    if !asked(std::env::args_os().skip(1)) || PRINTED.load(Ordering::Relaxed) {
+    if !json_is_requested(std::env::args_os().skip(1)) || PRINTED.load(Ordering::Relaxed) {
         return;
     }
     // A reader that has gone does not need the error either.
@@ -141,7 +141,7 @@ pub fn error(problem: &Problem) {
 }
 
 /// Whether these arguments of a command line request JSON.
-fn asked(words: impl Iterator<Item = OsString>) -> bool {
+fn json_is_requested(words: impl Iterator<Item = OsString>) -> bool {
     words.take_while(|word| word != "--").any(|word| word == "--json")
 }
 

@@ -172,7 +172,7 @@ impl<'p> Names<'p> {
     }
 
     /// A reason in which this view's names replace those of the conditions.
-    fn said(&self, plan: &Plan, why: &str) -> String {
+    fn message(&self, plan: &Plan, why: &str) -> String {
         let pairs = plan.conditions.iter().zip(&self.names).filter(|_| self.by_changes);
         pairs.fold(why.to_owned(), |why, (condition, name)| why.replace(&condition.name, name))
     }
@@ -273,12 +273,12 @@ pub fn print_unrealizable(plan: &Plan) {
 }
 
 fn unrealizable(plan: &Plan, names: &Names<'_>) -> String {
-    let said = |(condition, name): (&PlannedCondition, &String)| {
-        let why = names.said(plan, condition.reason.as_deref().filter(|_| !condition.realizable)?);
+    let message = |(condition, name): (&PlannedCondition, &String)| {
+        let why = names.message(plan, condition.reason.as_deref().filter(|_| !condition.realizable)?);
         // The reason of a setting begins with its name; without the name, levels with the same reason are grouped.
         Some(why.strip_prefix(&format!("{name}: ")).map_or_else(|| why.clone(), str::to_owned))
     };
-    let reasons: Vec<Option<String>> = plan.conditions.iter().zip(&names.names).map(said).collect();
+    let reasons: Vec<Option<String>> = plan.conditions.iter().zip(&names.names).map(message).collect();
     let groups = words::grouped(reasons.iter().map(Option::as_deref)).into_iter();
     let lines: String = groups.map(|(places, why)| format!("  {}: {why}\n", names.which(&places))).collect();
     if lines.is_empty() { lines } else { format!("\nleft out on this machine:\n{lines}") }

@@ -21,7 +21,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     if args.json {
         output::document("tare-restore", &host.restored)?;
     } else {
-        output::text(&told(&host.restored, host.reaped.len(), &host.half_made))?;
+        output::text(&rendered(&host.restored, host.reaped.len(), &host.half_made))?;
     }
     match host.restored.failed().count() {
         0 => Ok(Exit::Done),
@@ -30,7 +30,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     }
 }
 
-fn told(report: &RestoreReport, servers: usize, half_made: &[PathBuf]) -> String {
+fn rendered(report: &RestoreReport, servers: usize, half_made: &[PathBuf]) -> String {
     let mut text = String::new();
     if servers > 0 {
         text.push_str(&format!("removed files and processes of {servers} killed servers or programs\n"));

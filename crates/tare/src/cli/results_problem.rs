@@ -10,15 +10,15 @@ use tare_results::{ReadError, Results};
 
 /// Reads results and prints their damaged lines on standard error; all other lines are used.
 pub fn open(path: &Path) -> Result<Results, Problem> {
-    damage_said(tare_results::open(path)?)
+    with_damage_reported(tare_results::open(path)?)
 }
 
 /// As [`open`], for the results directory of an open handle.
 pub fn open_folder(folder: &Folder) -> Result<Results, Problem> {
-    damage_said(tare_results::open_folder(folder)?)
+    with_damage_reported(tare_results::open_folder(folder)?)
 }
 
-fn damage_said(results: Results) -> Result<Results, Problem> {
+fn with_damage_reported(results: Results) -> Result<Results, Problem> {
     for line in &results.damaged {
         output::note(&format!("note: {line}"));
     }

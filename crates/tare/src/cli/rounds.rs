@@ -1,7 +1,7 @@
 //! Shared by `tare ab` and `tare find`: a run that is extended round by round, with a line after each round.
 
 use super::output::note;
-use super::run::{Teller, begun_before, begun_in, default_out, host, room_for_data, unless_interrupted};
+use super::run::{RunOptions, begun_before, begun_in, default_out, host, room_for_data, unless_interrupted};
 use super::run_listener::{disturbed, repeats_in_vain};
 use super::{Problem, plan_view, trust};
 use crate::run::Listener;
@@ -21,9 +21,9 @@ pub struct Locked {
 }
 
 /// The directory of an earlier run; `None` when interrupted.
-pub fn gone_on(path: &Path, teller: &Teller) -> Result<Option<Locked>, Problem> {
-    let begun = Directory::begun(path, trust::whose(teller.trusted))?;
-    let Some(host) = unless_interrupted(host(teller.wait))? else { return Ok(None) };
+pub fn gone_on(path: &Path, options: &RunOptions) -> Result<Option<Locked>, Problem> {
+    let begun = Directory::begun(path, trust::whose(options.trusted))?;
+    let Some(host) = unless_interrupted(host(options.wait))? else { return Ok(None) };
     let directory = Directory::lock(begun)?;
     let (study, plan) = begun_before(&directory)?;
     Ok(Some(Locked { study, plan, directory, _host: host }))
@@ -34,15 +34,15 @@ pub fn begun(
     (study, plan): (Study, Plan),
     machine: &Machine,
     out: Option<&Path>,
-    teller: &Teller,
+    options: &RunOptions,
 ) -> Result<Option<Locked>, Problem> {
     room_for_data(&plan)?;
-    if !teller.json {
+    if !options.json {
         plan_view::print_notes(&plan);
     }
-    let Some(host) = unless_interrupted(host(teller.wait))? else { return Ok(None) };
+    let Some(host) = unless_interrupted(host(options.wait))? else { return Ok(None) };
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
-    let directory = begun_in(&out, &study, &plan, machine, teller.trusted)?;
+    let directory = begun_in(&out, &study, &plan, machine, options.trusted)?;
     Ok(Some(Locked { study, plan, directory, _host: host }))
 }
 

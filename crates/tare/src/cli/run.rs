@@ -73,10 +73,10 @@ pub struct RunArgs {
 }
 
 /// Compares the two sides of a study with `[decide]`, with an output directory.
-pub type Decides = fn(Study, Option<&Path>, &Teller) -> Result<Exit, Problem>;
+pub type Decides = fn(Study, Option<&Path>, &RunOptions) -> Result<Exit, Problem>;
 
 /// Resolves `sampling.probe = "auto"` on a locked machine and gives the reason; `None` when interrupted.
-pub type Chooses = fn(&Study, &Machine, &Teller) -> Result<Option<(ProbeUse, String)>, Problem>;
+pub type Chooses = fn(&Study, &Machine, &RunOptions) -> Result<Option<(ProbeUse, String)>, Problem>;
 
 /// Runs a study, or with `--dry-run` prints what it would do. `decide` runs studies with `[decide]`; `choose` chooses a
 /// probe.
@@ -103,14 +103,14 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
         None => (Machine::this()?, Where::HereUntrusted),
     };
     interrupt::stop()?;
-    let mut study = asked_for(args, file.as_ref())?;
+    let mut study = requested_study(args, file.as_ref())?;
     if place == Where::Here {
         args.changes.are_servers(&study)?;
     }
     if study.decide.is_some() {
         super::ab_sides::record_probes(&mut study, &args.changes.overrides().sets);
         if !args.dry_run {
-            return decide(study, args.out.as_deref(), &args.teller()?);
+            return decide(study, args.out.as_deref(), &args.options()?);
         }
     }
     let planned = match study.decide {
@@ -137,7 +137,7 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
         note("nothing was started");
         return Ok(Exit::Interrupted);
     }
-    begin((study, plan), &machine, args.out.as_deref(), &args.teller()?, Some(choose))
+    begin((study, plan), &machine, args.out.as_deref(), &args.options()?, Some(choose))
 }
 
 /// The rehearsal of a study with its duration, if it has one.
@@ -156,7 +156,7 @@ fn rehearsal(
 }
 
 /// Output and waiting of a run, and what only the command line knows.
-pub struct Teller {
+pub struct RunOptions {
     /// For a server that runs already.
     pub password: Option<String>,
     pub json: bool,
@@ -165,7 +165,7 @@ pub struct Teller {
     pub trusted: bool,
 }
 
-impl Teller {
+impl RunOptions {
     /// Without a password and without waiting.
     pub fn of(json: bool, trusted: bool) -> Self {
         Self { password: None, json, wait: false, trusted }
@@ -177,9 +177,9 @@ impl RunArgs {
         self.study.as_deref().unwrap_or_else(|| self.changes.default_study())
     }
 
-    fn teller(&self) -> Result<Teller, Problem> {
+    fn options(&self) -> Result<RunOptions, Problem> {
         let password = secret::password(self.ask_password)?;
-        Ok(Teller { password, json: self.json, wait: self.wait, trusted: self.trust })
+        Ok(RunOptions { password, json: self.json, wait: self.wait, trusted: self.trust })
     }
 }
 
@@ -190,7 +190,7 @@ pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool)
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
     has_place(&plan, Some(out), false)?;
-    begin((study, plan), &machine, Some(out), &Teller { password, ..Teller::of(json, false) }, None)
+    begin((study, plan), &machine, Some(out), &RunOptions { password, ..RunOptions::of(json, false) }, None)
 }
 
 /// Creates the results directory of a planned study and runs the study.
@@ -198,24 +198,24 @@ fn begin(
     (mut study, mut plan): (Study, Plan),
     machine: &Machine,
     out: Option<&Path>,
-    teller: &Teller,
+    options: &RunOptions,
     choose: Option<Chooses>,
 ) -> Result<Exit, Problem> {
     plan_view::something_left(&plan)?;
-    if !teller.json {
+    if !options.json {
         plan_view::print_notes(&plan);
     }
-    let Some(_host) = unless_interrupted(host(teller.wait))? else { return Ok(Exit::Interrupted) };
+    let Some(_host) = unless_interrupted(host(options.wait))? else { return Ok(Exit::Interrupted) };
     if let Some(choose) = choose.filter(|_| study.sampling.probe == ProbeUse::Auto) {
-        let Some((used, why)) = choose(&study, machine, teller)? else { return Ok(Exit::Interrupted) };
+        let Some((used, why)) = choose(&study, machine, options)? else { return Ok(Exit::Interrupted) };
         note(&why);
         study.sampling.probe = used;
         plan.notes.push(why);
     }
     // An automatic name is chosen under the lock, because other runs choose theirs under it.
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
-    let directory = begun_in(&out, &study, &plan, machine, teller.trusted)?;
-    finish(&study, &plan, &directory, teller)
+    let directory = begun_in(&out, &study, &plan, machine, options.trusted)?;
+    finish(&study, &plan, &directory, options)
 }
 
 /// Creates a results directory with study, plan and environment in it.
@@ -263,7 +263,7 @@ pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
 }
 
 /// The requested study: from a file, or else from the command line.
-fn asked_for(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem> {
+fn requested_study(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem> {
     let overrides = args.changes.overrides();
     match (args.program.study(&overrides), file) {
         (None, Some(file)) => file.parse(&overrides),
@@ -297,7 +297,7 @@ fn began_here(directory: &Folder) -> Result<(), Problem> {
 
 /// Locks the machine, immediately or as soon as it is free.
 pub fn host(wait: bool) -> Result<Host, Problem> {
-    if wait { super::host::take_in_turn(interrupt::stop()?.asked) } else { super::host::take() }
+    if wait { super::host::take_in_turn(interrupt::stop()?.requested) } else { super::host::take() }
 }
 
 fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
@@ -307,7 +307,7 @@ fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
     let directory = Directory::lock(begun)?;
     let (study, plan) = begun_before(&directory)?;
     // The stored order of the trials is used, even if this version would draw another one.
-    finish(&study, &plan, &directory, &args.teller()?)
+    finish(&study, &plan, &directory, &args.options()?)
 }
 
 /// Study and plan of a run that was started on this machine.
@@ -342,21 +342,21 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
         Problem::new(Exit::Usage, format!("{index:?} is not the number of a shard"))
             .expected("its number: tare run --shard DIR INDEX")
     })?;
-    let asked = interrupt::stop()?.asked;
-    let Some(_host) = unless_interrupted(super::host::take_in_turn(asked))? else { return Ok(Exit::Interrupted) };
+    let requested = interrupt::stop()?.requested;
+    let Some(_host) = unless_interrupted(super::host::take_in_turn(requested))? else { return Ok(Exit::Interrupted) };
     let Some(piece) = unless_interrupted(shard_piece::take(&sharded, index))? else { return Ok(Exit::Interrupted) };
-    finish(&piece.study, &piece.plan, &piece.directory, &args.teller()?)
+    finish(&piece.study, &piece.plan, &piece.directory, &args.options()?)
 }
 
 /// Runs what is left, writes the report and prints the tables.
-fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) -> Result<Exit, Problem> {
+fn finish(study: &Study, plan: &Plan, directory: &Directory, options: &RunOptions) -> Result<Exit, Problem> {
     let mut listener = TerminalListener::new(plan, study.sampling.attempts);
-    let end = execute(study, plan, directory, teller, &mut listener);
+    let end = execute(study, plan, directory, options, &mut listener);
     listener.finish();
     let end = end?;
     if end.done > 0 {
         let results = super::results_problem::open_folder(directory.folder())?;
-        super::show::print(&results, teller.json, false, None)?;
+        super::show::print(&results, options.json, false, None)?;
         let report = write_report_in(directory.folder(), &results)?;
         note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));
     }
@@ -367,11 +367,11 @@ pub fn execute(
     study: &Study,
     plan: &Plan,
     directory: &Directory,
-    teller: &Teller,
+    options: &RunOptions,
     listener: &mut dyn Listener,
 ) -> Result<RunEnd, Problem> {
     let stop = interrupt::stop()?;
-    let runner = Children::new(directory.folder(), stop, teller.password.clone(), teller.trusted);
+    let runner = Children::new(directory.folder(), stop, options.password.clone(), options.trusted);
     let mut run = Run { study, plan, runner, book: directory };
     let end = run.execute(listener);
     // A later resumption of the run can then use the working copy of the data.

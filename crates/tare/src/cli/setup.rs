@@ -43,7 +43,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
     let named = |tool: &&Tool| args.what.is_empty() || args.what.iter().any(|name| name == tool.name);
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     interrupt::stop()?;
-    let mut told = Vec::new();
+    let mut programs = Vec::new();
     for tool in TOOLS.iter().filter(named) {
         let Some(mut found) = unless_interrupted(Ok(tool.find()))? else { return Ok(Exit::Interrupted) };
         let command = tool.install(&release).map(as_root).filter(|_| found.path.is_none());
@@ -52,7 +52,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
             found = tool.find();
         }
         let install = command.map(|words| words.join(" ")).filter(|_| found.path.is_none());
-        told.push(SetupJson { install, by_hand: false, found });
+        programs.push(SetupJson { install, by_hand: false, found });
     }
     if args.what.is_empty() || args.what.iter().any(|name| name == debug_symbols::NAME) {
         let all = unless_interrupted(Ok(debug_symbols::all(&release)))?;
@@ -67,15 +67,15 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
             }
             let by_hand = matches!(symbols.fetch, Some(Fetch::Type(_)));
             let install = symbols.fetch.filter(|_| symbols.found.path.is_none()).map(|fetch| line(&fetch));
-            told.push(SetupJson { found: symbols.found, install, by_hand });
+            programs.push(SetupJson { found: symbols.found, install, by_hand });
         }
     }
     if args.json {
-        output::document("tare-setup", &serde_json::json!({ "programs": told }))?
+        output::document("tare-setup", &serde_json::json!({ "programs": programs }))?
     } else {
-        output::text(&text(&told))?
+        output::text(&text(&programs))?
     }
-    let missing = args.install && told.iter().any(|tool| tool.found.path.is_none());
+    let missing = args.install && programs.iter().any(|tool| tool.found.path.is_none());
     Ok(if missing { Exit::Machine } else { Exit::Done })
 }
 
@@ -167,9 +167,9 @@ fn run_command(
     }
 }
 
-fn text(told: &[SetupJson]) -> String {
+fn text(programs: &[SetupJson]) -> String {
     let mut text = String::new();
-    for SetupJson { found, install, by_hand } in told {
+    for SetupJson { found, install, by_hand } in programs {
         let place = match (&found.path, install) {
             (Some(path), _) => format!("here: {}", path.display()),
             (None, Some(command)) if *by_hand => format!("missing; as root, type: {command}"),

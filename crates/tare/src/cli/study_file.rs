@@ -141,11 +141,11 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
     without_effect(&study)?;
     // From here on, programs that are asked for their version end with this process, together with their children.
     interrupt::stop()?;
-    let asked = if trusted { place } else { Where::HereUntrusted };
-    let notes = adapt(&mut study, machine, asked).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let requested = if trusted { place } else { Where::HereUntrusted };
+    let notes = adapt(&mut study, machine, requested).map_err(|e| Problem::new(Exit::Usage, e))?;
     let plan_of = |study: &Study| {
         let mut plan = resolve(study, machine, place)?;
-        if asked == Where::Here
+        if requested == Where::Here
             && let Ok(cache) = state::cache_directory()
         {
             made::leave_out(study, &mut plan, &cache);

@@ -98,7 +98,7 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     let (directory, Handed { study, plan, password, .. }) = handed(args)?;
     let study = parse_written(&study, &args.directory)?;
     let task = Task::find(&study, &plan, args.trial).map_err(TrialError::from)?;
-    let tell = |step: Progress| {
+    let report = |step: Progress| {
         let is_border = matches!(step, Progress::Sample { .. } | Progress::Turn | Progress::Stopping);
         Message::Step(step).send();
         if is_border && args.paired {
@@ -114,7 +114,7 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
         task,
         attempt: args.attempt,
         interrupted,
-        tell: &tell,
+        report: &report,
     };
     if args.attempt == 0 {
         return match trial.prepare() {

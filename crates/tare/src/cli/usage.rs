@@ -64,9 +64,9 @@ fn near(error: &Error) -> Option<String> {
         (ContextKind::InvalidArg, ContextKind::SuggestedArg),
         (ContextKind::InvalidValue, ContextKind::SuggestedValue),
     ];
-    pairs.into_iter().find_map(|(said, meant)| {
-        let (said, meant) = (one(said)?, one(meant)?);
-        tare_text::nearest(&said, [meant.as_str()]).map(str::to_owned)
+    pairs.into_iter().find_map(|(given, meant)| {
+        let (given, meant) = (one(given)?, one(meant)?);
+        tare_text::nearest(&given, [meant.as_str()]).map(str::to_owned)
     })
 }
 

@@ -56,7 +56,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
             let found = why::why(*a, *b)?;
             if args.prove {
                 let of = if found.own().us < 0.0 { a.results } else { b.results };
-                let asked = ProofRequest {
+                let requested = ProofRequest {
                     found: &found,
                     results: &of.path,
                     within_s: args.within,
@@ -64,7 +64,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
                     trusted: args.trust,
                     json: args.json,
                 };
-                return if args.dry_run { asked.told() } else { asked.prove() };
+                return if args.dry_run { requested.print_plan() } else { requested.prove() };
             }
             if let Some(path) = &args.folded {
                 write_folded(&why::chains(*a, *b)?, path, a.results.audience.max(b.results.audience))?;

@@ -2,7 +2,7 @@
 
 use super::ab_plan::{fresh_seed, pair_line};
 use super::rounds::RoundListener;
-use super::run::{Teller, begun_in, default_out, execute, room_for_data, unless_interrupted};
+use super::run::{RunOptions, begun_in, default_out, execute, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_sides, interrupt, output, study_file, trust};
 use crate::config;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ struct Ready {
 }
 
 impl ProofRequest<'_> {
-    pub fn told(&self) -> Result<Exit, Problem> {
+    pub fn print_plan(&self) -> Result<Exit, Problem> {
         let ready = self.ready(&Machine::this()?)?;
         let each_s = self.each_s(ready.len());
         let trials: Vec<Trial> = ready.into_iter().map(|one| one.trial).collect();
@@ -135,8 +135,8 @@ impl ProofRequest<'_> {
         let plan = settle::begun(plan.clone(), rule(&plan, trial.effect, each_s)?);
         room_for_data(&plan)?;
         let directory = begun_in(&out, &study, &plan, machine, self.trusted)?;
-        let teller = Teller::of(self.json, self.trusted);
-        execute(&study, &plan, &directory, &teller, &mut RoundListener::new(pair_line))?;
+        let options = RunOptions::of(self.json, self.trusted);
+        execute(&study, &plan, &directory, &options, &mut RoundListener::new(pair_line))?;
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         Ok(Ab::of(&plan, &records).map(|ab| Proof::of(trial, &ab)))
     }

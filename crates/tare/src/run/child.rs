@@ -47,7 +47,7 @@ impl Message {
 #[derive(Debug, Clone, Copy)]
 pub struct Stop<'a> {
     /// An orderly stop: trials restore settings themselves.
-    pub asked: &'a AtomicBool,
+    pub requested: &'a AtomicBool,
     /// An immediate stop: the run restores settings for its trials.
     pub at_once: &'a AtomicBool,
 }
@@ -109,7 +109,7 @@ pub fn run_child(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return child.wait().map(Exit::By),
         }
-        if interrupt.asked.load(Ordering::Relaxed) {
+        if interrupt.requested.load(Ordering::Relaxed) {
             guest.inspect(|guest| guest.open());
             stop(&mut child, INTERRUPT_GRACE, interrupt.at_once)?;
             return Ok(Exit::Interrupted);

@@ -71,7 +71,7 @@ impl<'a> Children<'a> {
         let padding = self.plan.as_ref().and_then(|plan| stack::padding(plan, attempt.trial));
         let exit = run_child(self.directory, attempt, self.stop, handed, padding, |message| match message {
             Message::Step(progress) => hear(progress),
-            Message::Failed(said) => failure = Some(said),
+            Message::Failed(cause) => failure = Some(cause),
         })
         .map_err(RunError::Spawn)?;
         Ok((exit, failure))
@@ -92,7 +92,7 @@ impl<'a> Children<'a> {
     }
 
     /// Why a child ended without a record: the failure that it reported, or else the last lines of its log.
-    fn said(&self, attempt: &Attempt, failure: Option<Failure>) -> String {
+    fn cause(&self, attempt: &Attempt, failure: Option<Failure>) -> String {
         if let Some(failure) = failure {
             return failure.what;
         }
@@ -144,7 +144,7 @@ impl Runner for Children<'_> {
             Exit::TimedOut => Prepared::Failed(plain("it took longer than a day".into())),
             Exit::By(status) => {
                 Prepared::Failed(failure.unwrap_or_else(|| {
-                    plain(format!("its process ended with {status}: {}", self.said(&attempt, None)))
+                    plain(format!("its process ended with {status}: {}", self.cause(&attempt, None)))
                 }))
             }
         })
@@ -222,7 +222,7 @@ impl Children<'_> {
                 if let Some(record) = self.record(attempt, before)? {
                     return Ok(Ended::Recorded(Box::new(record)));
                 }
-                format!("its process ended with {status}: {}", self.said(attempt, failure))
+                format!("its process ended with {status}: {}", self.cause(attempt, failure))
             }
         };
         // The next trial must not find a server or settings of this one.

@@ -163,7 +163,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         let task = Task::find(self.study, self.plan, trial);
         let makes = |task: Task| {
             let settings = &task.condition.settings;
-            settings.workload.load.load().needs_server() && !settings.engine.running.is_asked()
+            settings.workload.load.load().needs_server() && !settings.engine.running.is_requested()
         };
         task.map_or(true, makes)
     }

@@ -104,10 +104,10 @@ fn a_study_of_effects_ends_when_every_factor_is_shown_or_too_small_to_matter() {
             trials += records.len();
             let Some(look) = answer.ended_early else { continue };
             early += 1;
-            let said = format!("after {} of 12 blocks (look {} of 4)", look.blocks, look.number);
+            let message = format!("after {} of 12 blocks (look {} of 4)", look.blocks, look.number);
             let details = AnswerJson::of(&answer).details;
             assert!(
-                records.len() == 4 * look.blocks && details.iter().any(|words| words.contains(&said)),
+                records.len() == 4 * look.blocks && details.iter().any(|words| words.contains(&message)),
                 "{details:?}"
             );
         }

@@ -166,7 +166,7 @@ fn two_cores() -> Machine {
 struct EventCounts {
     begun: usize,
     ended: usize,
-    heard: usize,
+    received: usize,
 }
 
 impl Listener for EventCounts {
@@ -175,7 +175,7 @@ impl Listener for EventCounts {
     }
 
     fn hear(&mut self, _progress: Progress) {
-        self.heard += 1;
+        self.received += 1;
     }
 
     fn end(&mut self, _record: &TrialRecord) {
@@ -216,7 +216,7 @@ fn play(seed: u64) -> (usize, BTreeSet<String>) {
         };
         let mut events = EventCounts::default();
         let ended = Run { study: &study, plan: &plan, runner: script, book: &shelf }.execute(&mut events);
-        assert_eq!(events.heard, events.begun);
+        assert_eq!(events.received, events.begun);
         assert!(events.ended <= events.begun && events.begun <= events.ended + 1);
         assert!(shelf.records.borrow().len() >= before + events.ended, "what was told is on record");
         match ended {
@@ -340,9 +340,9 @@ fn at_the_time_limit_a_disturbed_trial_counts_and_only_one_without_a_measurement
     let shelf = Shelf { plan: RefCell::new(plan.clone()), records: RefCell::new(records) };
     let begun = RefCell::default();
     let script = Script { seed: 1, run: 0, shelf: &shelf, begun: &begun, prepared: BTreeSet::new(), may_stop: false };
-    let (mut told, all) = (Left(None), plan.trials.len());
-    let ended = Run { study: &study, plan: &plan, runner: script, book: &shelf }.execute(&mut told).unwrap();
-    assert_eq!((told.0, ended.done), (Some([all - 1, all, 1]), 1));
+    let (mut reported, all) = (Left(None), plan.trials.len());
+    let ended = Run { study: &study, plan: &plan, runner: script, book: &shelf }.execute(&mut reported).unwrap();
+    assert_eq!((reported.0, ended.done), (Some([all - 1, all, 1]), 1));
     assert_eq!(shelf.plan.borrow().within.as_ref().map(|within| within.stopped), Some(all - 1));
     let last = shelf.records.borrow().last().cloned().unwrap();
     assert_eq!((last.trial, last.attempt, last.outcome), (plan.trials[0].trial, 2, Outcome::Ok));

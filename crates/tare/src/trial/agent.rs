@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, chan
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_drive::capture::environment::environment;
-use tare_drive::sut::{Partner, SideThreads, SubjectWatch, Surroundings, SutError, SystemUnderTest, WatchSettings};
+use tare_drive::sut::{Partner, SideThreads, Surroundings, SutError, SutWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Host, LoadContext, LoadError, Progress, ServerAt, TrialSize};
 use tare_engine::{ConnectTarget, Engine, Spinning, engine_by_name};
 use tare_noise::MemoryConfines;
@@ -28,14 +28,14 @@ const FILE: &str = "workload.file";
 
 pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
 
-/// Introduces this host, then follows the requests of the trial on the other side of `link`. A signal sets `asked`.
-pub fn serve(link: &Link<Ask>, take: &Take<'_>, asked: &AtomicBool) -> Result<(), MachineError> {
+/// Introduces this host, then follows the requests of the trial on the other side of `link`. A signal sets `requested`.
+pub fn serve(link: &Link<Ask>, take: &Take<'_>, requested: &AtomicBool) -> Result<(), MachineError> {
     link.writer().say(&FromClient::Hello(Box::new(hello()?)));
-    while !asked.load(Ordering::Relaxed) {
+    while !requested.load(Ordering::Relaxed) {
         match link.hear(LOOK_EVERY) {
             Ok(Some(Ask::Time)) => link.writer().say(&FromClient::Time(unix_ns())),
             Ok(Some(Ask::Begin(begin))) => {
-                let ended = work(link, *begin, take, asked);
+                let ended = work(link, *begin, take, requested);
                 link.writer().say(&FromClient::Ended(Box::new(ended)));
                 return Ok(());
             }
@@ -65,12 +65,12 @@ fn failed(error: impl std::fmt::Display) -> Failed {
 }
 
 /// Locks the host, applies settings, runs the clients, and restores everything.
-fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, asked: &AtomicBool) -> Result<Driven, Failed> {
+fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, requested: &AtomicBool) -> Result<Driven, Failed> {
     let _host = take().map_err(failed)?;
     let clients = Clients::read(begin)?;
     let mut held = machine::apply(&clients.settings, &MemoryConfines::default()).map_err(failed)?;
     link.writer().say(&FromClient::Holds(std::mem::take(&mut held.applied)));
-    let driven = supervise(link, clients, asked);
+    let driven = supervise(link, clients, requested);
     held.restore().map_err(failed)?;
     driven
 }
@@ -151,7 +151,7 @@ impl Clients {
             turns: None,
             settled: None,
             placement: &self.watch,
-            watch: SubjectWatch::new(SystemUnderTest::own_process(), self.watch.clone()).with_partner(partner),
+            watch: SutWatch::new(SystemUnderTest::own_process(), self.watch.clone()).with_partner(partner),
             host: trial.as_ref(),
             cache: state::cache_directory().map_err(LoadError::own)?,
         })
@@ -160,7 +160,7 @@ impl Clients {
 
 /// Runs the clients in a thread of their own, so that this thread can always end in an orderly way: it passes answers
 /// on, and stops when the trial requests it, the connection is lost, or a signal arrives here.
-fn supervise(link: &Link<Ask>, clients: Clients, asked: &AtomicBool) -> Result<Driven, Failed> {
+fn supervise(link: &Link<Ask>, clients: Clients, requested: &AtomicBool) -> Result<Driven, Failed> {
     let (answers, answered) = sync_channel(1);
     let (done, ended) = channel();
     let trial = Arc::new(Trial {
@@ -186,7 +186,7 @@ fn supervise(link: &Link<Ask>, clients: Clients, asked: &AtomicBool) -> Result<D
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
             return Err(Failed { what: "the clients did not end".into(), interrupted: true });
         }
-        let goes_on = pass(link.hear(LOOK_EVERY), &answers) && !asked.load(Ordering::Relaxed);
+        let goes_on = pass(link.hear(LOOK_EVERY), &answers) && !requested.load(Ordering::Relaxed);
         if !goes_on && !trial.stopped.swap(true, Ordering::Relaxed) {
             deadline = Some(Instant::now() + GRACE);
         }
@@ -194,8 +194,8 @@ fn supervise(link: &Link<Ask>, clients: Clients, asked: &AtomicBool) -> Result<D
 }
 
 /// Passes an answer on to the load; returns whether to go on.
-fn pass(heard: Result<Option<Ask>, LinkEnd>, answers: &SyncSender<Ask>) -> bool {
-    match heard {
+fn pass(received: Result<Option<Ask>, LinkEnd>, answers: &SyncSender<Ask>) -> bool {
+    match received {
         Ok(None) => true,
         Ok(Some(Ask::Stop)) => false,
         Ok(Some(answer)) => {

@@ -37,7 +37,7 @@ impl<'a> TrialHost<'a> {
 
 impl Host for TrialHost<'_> {
     fn progress(&self, step: Progress) {
-        (self.trial.tell)(step);
+        (self.trial.report)(step);
     }
 
     fn interrupted(&self) -> bool {
@@ -55,8 +55,8 @@ impl Host for TrialHost<'_> {
         let threads = settings.workload.threads;
         let (trial, attempt) = (task.planned.trial, self.trial.attempt);
         let place = Place::make(self.trial.directory, trial, attempt, threads, task.sampling.sample_s);
-        let asked = if server.is_ours() { settings.capture } else { settings.capture.that_read() };
-        let begun = place.map(|place| CaptureSample::begin(&asked, place, server, seen));
+        let requested = if server.is_ours() { settings.capture } else { settings.capture.that_read() };
+        let begun = place.map(|place| CaptureSample::begin(&requested, place, server, seen));
         *self.captures.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
@@ -87,17 +87,17 @@ pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut
 }
 
 /// Records why these captures are missing.
-pub fn note_no_captures(asked: CaptureSettings, reason: &str, record: &mut TrialRecord) {
+pub fn note_no_captures(requested: CaptureSettings, reason: &str, record: &mut TrialRecord) {
     let all = [
-        (asked.profile, captures::PROFILE),
-        (asked.waits, captures::WAITS),
-        (asked.wakes, captures::WAKES),
-        (asked.locks, captures::LOCKS),
-        (asked.events, EVENTS),
-        (asked.lines, LINES),
-        (asked.status, captures::STATUS),
+        (requested.profile, captures::PROFILE),
+        (requested.waits, captures::WAITS),
+        (requested.wakes, captures::WAKES),
+        (requested.locks, captures::LOCKS),
+        (requested.events, EVENTS),
+        (requested.lines, LINES),
+        (requested.status, captures::STATUS),
     ];
-    for (_, name) in all.into_iter().filter(|(asked, _)| *asked) {
+    for (_, name) in all.into_iter().filter(|(requested, _)| *requested) {
         record.captures_missing.insert(name.to_owned(), reason.to_owned());
     }
 }

@@ -21,7 +21,7 @@ pub struct Trial<'a> {
     /// Set when the trial must stop.
     pub interrupted: &'a AtomicBool,
     /// Called at the start of every step.
-    pub tell: &'a (dyn Fn(Progress) + Sync),
+    pub report: &'a (dyn Fn(Progress) + Sync),
 }
 
 impl Trial<'_> {

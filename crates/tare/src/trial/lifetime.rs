@@ -62,7 +62,7 @@ impl Trial<'_> {
                 break;
             }
         }
-        (self.tell)(Progress::Stopping);
+        (self.report)(Progress::Stopping);
         let Begun { machine, mut started, _data } = begun;
         started.server.stop(super::measure::STOP_TIMEOUT)?;
         machine.restore().map_err(StateError::from)?;

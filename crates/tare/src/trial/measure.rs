@@ -4,7 +4,7 @@ use super::dataset::TrialData;
 use super::host::{Begun, TrialHost, note_captures, note_no_captures};
 use super::two_hosts::{Clients, Job};
 use super::{
-    Trial, TrialError, asked, dataset, disturbance, figures, machine, memory_nodes, process, running, server_start,
+    Trial, TrialError, dataset, disturbance, figures, machine, memory_nodes, options, process, running, server_start,
 };
 use crate::state::{self, StateError};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tare_drive::capture;
 use tare_drive::capture::interference::OthersSeen;
 use tare_drive::capture::settings::CaptureSettings;
-use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
+use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
 use tare_engine::{Server, Spinning, engine_by_name, program_sha1};
 use tare_files::check_room;
@@ -41,7 +41,7 @@ impl Trial<'_> {
         if !settings.workload.load.load().needs_server() {
             return Ok(());
         }
-        if settings.engine.running.is_asked() {
+        if settings.engine.running.is_requested() {
             return running::check_data(self);
         }
         // Making the first copy is not part of a trial. If it fails, the first trial reports the error and stops.
@@ -101,7 +101,7 @@ impl Trial<'_> {
 
     /// Checks that the machine is that of the plan, then pauses as the study requests before each trial.
     pub(super) fn same_machine(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
-        (self.tell)(Progress::Starting);
+        (self.report)(Progress::Starting);
         let machine = Fingerprint::of(&Machine::this()?);
         same_machine(self.plan, &machine)?;
         record.ran_on = Some(ran_on(machine));
@@ -131,7 +131,7 @@ impl Trial<'_> {
         self.same_machine(record)?;
         let settings = &self.task.condition.settings;
         let load = settings.workload.load.load();
-        let is_started = load.needs_server() && !settings.engine.running.is_asked();
+        let is_started = load.needs_server() && !settings.engine.running.is_requested();
         let data = match is_started {
             true => Some(TrialData::take(dataset::prepared(self)?)?),
             false => None,
@@ -165,7 +165,7 @@ impl Trial<'_> {
         (record.warm_up, record.plans) = (driven.warm_up, driven.plans);
         record.searches = driven.searches;
         if let Some(settled) = &driven.settled {
-            record.settings.push(asked::settled(&self.task.condition.settings.workload.settle, settled));
+            record.settings.push(options::settled(&self.task.condition.settings.workload.settle, settled));
         }
         record.settled = driven.settled;
         record.pool = driven.pool.map(|(before, after)| PoolRecord {
@@ -217,7 +217,7 @@ impl Trial<'_> {
             Some(clients) => self.drive_from_there(server.as_ref(), clients),
             None => self.drive(load, Some(server.as_ref()), None),
         };
-        (self.tell)(Progress::Stopping);
+        (self.report)(Progress::Stopping);
         let (mut driven, captures) = match driven {
             Ok(driven) => driven,
             Err(error) => return Err(server_error(error, server.as_mut())),
@@ -236,8 +236,8 @@ impl Trial<'_> {
     /// Measures on a server that runs already. Its affinities are restored on every return.
     fn measure_running(&self, load: &dyn Load, record: &mut TrialRecord) -> Result<Driven, TrialError> {
         let server = running::begin(self, record)?;
-        let asked = self.task.condition.settings.capture;
-        let others = CaptureSettings { waits: false, locks: false, status: false, ..asked };
+        let requested = self.task.condition.settings.capture;
+        let others = CaptureSettings { waits: false, locks: false, status: false, ..requested };
         note_no_captures(
             others,
             "for a server that runs already, only waits, locks and status can be captured",
@@ -284,7 +284,7 @@ impl Trial<'_> {
             turns: self.plan.turns.map(|_| Turns::in_sample(task.sampling.sample_s)),
             settled: None,
             placement: &placement,
-            watch: SubjectWatch::new(sut, placement.clone()).journalled(affinities),
+            watch: SutWatch::new(sut, placement.clone()).journalled(affinities),
             host: &host,
             cache: state::cache_directory().map_err(LoadError::own)?,
         };
@@ -310,7 +310,7 @@ impl Trial<'_> {
             cpus: &cpus,
             counts: counts(settings, &self.task.sampling),
             seed: self.seed(),
-            watch: SubjectWatch::new(SystemUnderTest::started(server), watch)
+            watch: SutWatch::new(SystemUnderTest::started(server), watch)
                 .without_clients(settings.workload.threads)
                 .journalled(affinities.clone()),
             host: &host,
@@ -375,9 +375,9 @@ impl Trial<'_> {
         let settings = &self.task.condition.settings;
         let mut applied = Vec::new();
         for (option, level) in &settings.engine.options {
-            applied.push(asked::option(server, option, level)?);
+            applied.push(options::option(server, option, level)?);
         }
-        applied.extend(asked::charset(&settings.engine, server)?);
+        applied.extend(options::charset(&settings.engine, server)?);
         if settings.capture.locks
             && let Some(setting) = server.lock_wait_setting()
             && let Some(value) = server.setting(setting)?

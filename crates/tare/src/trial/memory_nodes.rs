@@ -61,8 +61,8 @@ pub(super) fn verify(
     let status = proc_text(&format!("/proc/{pid}/status")).unwrap_or_default();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Mems_allowed_list:")).unwrap_or_default().trim();
     if allowed.parse::<NodeSet>().ok().as_ref() != Some(nodes) {
-        let (asked, found) = (nodes.to_string(), allowed.to_owned());
-        return Err(EngineError::NotInEffect { setting: "cpuset.mems", asked, found }.into());
+        let (requested, found) = (nodes.to_string(), allowed.to_owned());
+        return Err(EngineError::NotInEffect { setting: "cpuset.mems", requested, found }.into());
     }
     // InnoDB returns to the kernel's default policy after it has allocated its buffer pool.
     let own = read_memory_policy(pid.cast_signed())?;

@@ -12,14 +12,13 @@
 //! | `machine`, `process` | settings of the machine and of the server process: applied, verified |
 //! | `memory_nodes` | a control group that keeps the server's memory on its nodes |
 //! | `pool_memory` | the memory policy of a server's buffer pool |
-//! | `asked` | options and the character set, as the server reports them |
+//! | `options` | options and the character set, as the server reports them |
 //! | `two_hosts`, `agent` | a trial whose clients are on another host: the server's half and the clients' half |
 //! | `figures` | which figures of a sample are valid |
 //! | `disturbance` | which samples were disturbed |
 //! | `error` | why a trial has no result |
 
 pub mod agent;
-mod asked;
 mod dataset;
 pub mod disturbance;
 mod error;
@@ -30,6 +29,7 @@ mod lifetime;
 pub mod machine;
 mod measure;
 mod memory_nodes;
+mod options;
 mod parts;
 mod pool_memory;
 mod process;

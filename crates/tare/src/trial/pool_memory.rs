@@ -32,7 +32,7 @@ pub(super) fn apply(trial: &Trial<'_>, server: &dyn Server) -> Result<Option<App
     let found = pages_by_policy(pid, policy).map_err(LoadError::own)?;
     if found.under_bytes < pool_bytes {
         let found = format!("{} bytes of memory under it, of a pool of {pool_bytes}", found.under_bytes);
-        return Err(EngineError::NotInEffect { setting: "pool_memory", asked: policy.to_string(), found }.into());
+        return Err(EngineError::NotInEffect { setting: "pool_memory", requested: policy.to_string(), found }.into());
     }
     let verified =
         format!("{method}; numa_maps shows {policy} on {} bytes of the server's addresses", found.under_bytes);

@@ -20,8 +20,8 @@ pub fn request(settings: &ProcessSettings, drawn: Option<String>, request: &mut 
 }
 
 fn longer_by(settings: &ProcessSettings, drawn: Option<String>) -> Option<String> {
-    let asked = settings.environment_bytes.checked_sub(PADDING_OVERHEAD).map(|bytes| "x".repeat(bytes));
-    asked.or(drawn)
+    let requested = settings.environment_bytes.checked_sub(PADDING_OVERHEAD).map(|bytes| "x".repeat(bytes));
+    requested.or(drawn)
 }
 
 /// Reads all properties back from process `pid`.
@@ -33,23 +33,23 @@ pub fn verify(settings: &ProcessSettings, pid: u32) -> Result<Vec<AppliedSetting
     if let Some(allocator) = &settings.allocator {
         applied.push(AppliedSetting::new("allocator", allocator, allocator.verify(pid)?));
     }
-    if let Some(asked) = settings.memory_limit_bytes {
-        applied.push(AppliedSetting::new("memory_limit_bytes", asked, memory_limit(pid, asked)?));
+    if let Some(requested) = settings.memory_limit_bytes {
+        applied.push(AppliedSetting::new("memory_limit_bytes", requested, memory_limit(pid, requested)?));
     }
-    if let asked @ 1.. = settings.environment_bytes {
-        applied.push(AppliedSetting::new("environment_bytes", asked, padding(pid, asked)?));
+    if let requested @ 1.. = settings.environment_bytes {
+        applied.push(AppliedSetting::new("environment_bytes", requested, padding(pid, requested)?));
     }
     Ok(applied)
 }
 
 /// The kernel rounds the limit down to whole pages.
-fn memory_limit(pid: u32, asked: u64) -> Result<String, EngineError> {
+fn memory_limit(pid: u32, requested: u64) -> Result<String, EngineError> {
     let found = tare_noise::memory_limit_bytes(pid);
-    match found.filter(|found| (asked.saturating_sub(LARGEST_PAGE)..=asked).contains(found)) {
+    match found.filter(|found| (requested.saturating_sub(LARGEST_PAGE)..=requested).contains(found)) {
         Some(found) => Ok(format!("the limit of the server's control group reads back {found} bytes")),
         None => Err(EngineError::NotInEffect {
             setting: "memory_limit_bytes",
-            asked: asked.to_string(),
+            requested: requested.to_string(),
             found: found.map_or("no limit".to_owned(), |found| format!("{found} bytes")),
         }),
     }
@@ -58,17 +58,17 @@ fn memory_limit(pid: u32, asked: u64) -> Result<String, EngineError> {
 /// The largest page size of any processor that this program supports, bytes.
 const LARGEST_PAGE: u64 = 64 << 10;
 
-fn padding(pid: u32, asked: usize) -> Result<String, EngineError> {
+fn padding(pid: u32, requested: usize) -> Result<String, EngineError> {
     let text = observe::environment(pid.cast_signed()).unwrap_or_default();
     let total = text.len();
     let found = text.split(|byte| *byte == 0).find(|entry| entry.starts_with(PADDING.as_bytes()));
     match found.map(|entry| entry.len() + 1) {
-        Some(bytes) if bytes == asked => {
+        Some(bytes) if bytes == requested => {
             Ok(format!("{bytes} bytes of {total} in the environment of the server process"))
         }
         found => Err(EngineError::NotInEffect {
             setting: "environment_bytes",
-            asked: asked.to_string(),
+            requested: requested.to_string(),
             found: format!("{} bytes of {PADDING}", found.unwrap_or(0)),
         }),
     }

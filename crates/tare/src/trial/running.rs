@@ -2,7 +2,7 @@
 //! that the study requests, which are restored, and a restart command of the study.
 
 use super::restart::{attach, restarted};
-use super::{Trial, TrialError, asked};
+use super::{Trial, TrialError, options};
 use crate::state;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,9 +28,9 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
     };
     record.server_version = Some(server.version().to_owned());
     record.settings.extend(encryption(&server));
-    record.settings.extend(asked::charset(&settings.engine, &server)?);
+    record.settings.extend(options::charset(&settings.engine, &server)?);
     for (option, level) in &settings.engine.options {
-        record.settings.push(as_asked(&settings.engine.name, &server, option, level)?);
+        record.settings.push(as_requested(&settings.engine.name, &server, option, level)?);
     }
     record.uncontrolled = uncontrolled(settings, &trial.task.placement);
     Ok(server)
@@ -58,7 +58,7 @@ fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
 }
 
 /// An option is only read, not set: a value other than the study's is a different condition.
-fn as_asked(engine: &str, server: &RunningServer, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
+fn as_requested(engine: &str, server: &RunningServer, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
     let Some(found) = server.setting(option)? else {
         let reason = format!(
             "the study says {level}, and the running server has no variable of this name to verify it by: \

@@ -44,10 +44,10 @@ pub fn start(
     process::request(&settings.process, std::env::var(PADDING).ok(), &mut request).map_err(TrialError::Process)?;
     let all: CpuSet = trial.task.placement.server.iter().flat_map(CpuSet::iter).collect();
     request.memory = memory_nodes::confines(trial)?;
-    let asked = &trial.task.placement.memory;
+    let requested = &trial.task.placement.memory;
     let inherited = match &request.memory.nodes {
-        Some(_) => memory_nodes::inherited(asked)?,
-        None => asked.clone(),
+        Some(_) => memory_nodes::inherited(requested)?,
+        None => requested.clone(),
     };
     let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &inherited)?;
     let limits = CacheGroup::make(&System::of_environment(), settings.process.cache).map_err(StateError::from)?;
@@ -55,7 +55,7 @@ pub fn start(
     let server = engine.start(&request)?;
     here.restore()?;
     if let Some(nodes) = &request.memory.nodes {
-        record.settings.push(memory_nodes::verify(nodes, asked, server.as_ref())?);
+        record.settings.push(memory_nodes::verify(nodes, requested, server.as_ref())?);
     }
     record.settings.extend(pool_memory::apply(trial, server.as_ref())?);
     if let Some(limits) = &limits {

@@ -5,7 +5,7 @@ use super::{Trial, TrialError};
 use std::net::{IpAddr, TcpListener};
 use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
-use tare_drive::sut::{SubjectWatch, SutError};
+use tare_drive::sut::{SutError, SutWatch};
 use tare_drive::workload::{Driven, Host, LoadError, Progress, TrialSize};
 use tare_engine::Server;
 use tare_files::Folder;
@@ -24,7 +24,7 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 /// Most steps that are shown per second: clients report one or two.
 const STEPS: u32 = 20;
 /// Most characters of an error or a setting from the other host.
-const SAID: usize = 4000;
+const LONGEST_MESSAGE: usize = 4000;
 /// Most settings that the other host may report: a machine has some dozens.
 const SETTINGS: usize = 1000;
 
@@ -47,7 +47,7 @@ impl Clients {
         }
         let ClockOffset { offset_s, uncertainty_s } = remote.clock()?;
         record.client_host = Some(ClientHost {
-            asked: host.clone(),
+            requested: host.clone(),
             ran_on: RanOn { host: remote.hello.name.clone(), boot_id: remote.hello.fingerprint.boot_id.clone() },
             clock_offset_s: offset_s,
             clock_uncertainty_s: uncertainty_s,
@@ -77,23 +77,24 @@ impl Clients {
         self.remote.say(&Ask::Begin(Box::new(begin)));
         let (watch, host) = (job.watch, job.host);
         let mut half = Half { watch, host, failed: None, captures: Captures::ToCome, steps: (Instant::now(), 0) };
-        let mut told_to_end = None::<Instant>;
+        let mut end_requested = None::<Instant>;
         loop {
-            if half.wants_an_end() && told_to_end.is_none() {
-                told_to_end = Some(Instant::now());
+            if half.wants_an_end() && end_requested.is_none() {
+                end_requested = Some(Instant::now());
                 self.remote.say(&Ask::Stop);
             }
             let grace = if half.host.interrupted() { AT_ONCE } else { GRACE };
-            if told_to_end.is_some_and(|told| told.elapsed() > grace) {
+            if end_requested.is_some_and(|received| received.elapsed() > grace) {
                 // The connection is cut on return, and the other side then ends by itself.
                 return Err(half.failed.unwrap_or(LoadError::Interrupted));
             }
-            let Some(told) = self.remote.hear().map_err(|e| half.error(LoadError::own(e)))? else { continue };
-            match told {
+            let Some(received) = self.remote.hear().map_err(|e| half.error(LoadError::own(e)))? else { continue };
+            match received {
                 FromClient::Holds(applied) => self.applied = applied.into_iter().take(SETTINGS).map(shown).collect(),
                 FromClient::Ended(ended) => {
                     let host = self.remote.host();
-                    let of_host = |what: &str| LoadError::Generator(format!("on {host}: {}", cut(what, SAID)));
+                    let of_host =
+                        |what: &str| LoadError::Generator(format!("on {host}: {}", cut(what, LONGEST_MESSAGE)));
                     return match *ended {
                         Ok(driven) if driven.samples.len() > job.counts.samples => {
                             Err(half.error(of_host("the other host sent more samples than the trial has")))
@@ -103,8 +104,8 @@ impl Clients {
                         Err(failed) => Err(half.error(of_host(&failed.what))),
                     };
                 }
-                told => {
-                    if let Some(answer) = half.answer(told) {
+                received => {
+                    if let Some(answer) = half.answer(received) {
                         self.remote.say(&answer);
                     }
                 }
@@ -127,8 +128,8 @@ impl Clients {
 
 fn shown(setting: AppliedSetting) -> AppliedSetting {
     let AppliedSetting { factor, level, found, verified } = setting;
-    let [factor, level, verified] = [factor, level, verified].map(|text| cut(&text, SAID));
-    AppliedSetting { factor, level, found: found.map(|text| cut(&text, SAID)), verified }
+    let [factor, level, verified] = [factor, level, verified].map(|text| cut(&text, LONGEST_MESSAGE));
+    AppliedSetting { factor, level, found: found.map(|text| cut(&text, LONGEST_MESSAGE)), verified }
 }
 
 /// The task of clients on another host.
@@ -138,12 +139,12 @@ pub struct Job<'a> {
     pub cpus: &'a [CpuSet],
     pub counts: TrialSize,
     pub seed: u64,
-    pub watch: SubjectWatch,
+    pub watch: SutWatch,
     pub host: &'a dyn Host,
 }
 
 struct Half<'a> {
-    watch: SubjectWatch,
+    watch: SutWatch,
     host: &'a dyn Host,
     /// The error on this host because of which the clients were told to end.
     failed: Option<LoadError>,
@@ -180,8 +181,8 @@ impl Half<'_> {
     }
 
     /// Performs a request of the clients' half; `None` if there is nothing to answer, or on an error.
-    fn answer(&mut self, told: FromClient) -> Option<Ask> {
-        let done = match told {
+    fn answer(&mut self, received: FromClient) -> Option<Ask> {
+        let done = match received {
             FromClient::Step(step) => {
                 self.step(step);
                 return None;

@@ -35,10 +35,10 @@ fn uses(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.rust() {
         let count = file.text.parse().map_or(0, count);
-        let said = rows.iter().find(|row| row.1 == file.path).map_or(0, |row| row.2);
-        if count != said {
+        let stated = rows.iter().find(|row| row.1 == file.path).map_or(0, |row| row.2);
+        if count != stated {
             let message = format!(
-                "`unsafe` occurs here {count} times, and {PAGE} says {said}: state there why it is needed, and which \
+                "`unsafe` occurs here {count} times, and {PAGE} says {stated}: state there why it is needed, and which \
                  test fails when it is wrong"
             );
             found.push(Finding::new(&file.path, 1, message));

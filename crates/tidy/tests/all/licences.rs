@@ -85,8 +85,8 @@ fn judge(packages: &BTreeSet<Package>, allowed: &Allowed) -> Vec<String> {
 fn every_dependency_may_be_here() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // Only what is built, without entries of Cargo.lock for disabled features.
-    let asked = ["tree", "--workspace", "--locked", "--edges=normal,build", "--prefix=none", "--format={p}|{l}"];
-    let Ok(output) = Command::new(env!("CARGO")).args(asked).current_dir(&top).output() else {
+    let requested = ["tree", "--workspace", "--locked", "--edges=normal,build", "--prefix=none", "--format={p}|{l}"];
+    let Ok(output) = Command::new(env!("CARGO")).args(requested).current_dir(&top).output() else {
         println!("cargo cannot be run by this user: licences are not checked here");
         return;
     };

@@ -143,8 +143,8 @@ fn farthest(machine: &Machine) -> Result<usize, NotRealizable> {
     let (near, others) = (nodes[0], &nodes[1..]);
     let distance = |node: usize| machine.distances.as_ref().and_then(|all| all.get(near)?.get(node).copied());
     // Of equally far nodes the first, if distances are known.
-    let told = others.iter().rev().max_by_key(|node| distance(**node)).filter(|node| distance(**node).is_some());
-    told.or(others.last()).copied().ok_or_else(|| {
+    let reported = others.iter().rev().max_by_key(|node| distance(**node)).filter(|node| distance(**node).is_some());
+    reported.or(others.last()).copied().ok_or_else(|| {
         NotRealizable::new("node:far needs two NUMA nodes with CPUs and memory, and this machine has one")
     })
 }

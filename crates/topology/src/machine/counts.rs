@@ -69,8 +69,8 @@ impl Machine {
 
     /// OS numbers of nodes that have memory; of all nodes if no memory sizes are known.
     pub fn memory_nodes(&self) -> NodeSet {
-        let told = self.nodes.iter().any(|node| node.memory_bytes > 0);
-        self.nodes.iter().filter(|node| !told || node.memory_bytes > 0).map(|node| node.os_index).collect()
+        let reported = self.nodes.iter().any(|node| node.memory_bytes > 0);
+        self.nodes.iter().filter(|node| !reported || node.memory_bytes > 0).map(|node| node.os_index).collect()
     }
 
     /// The logical index of the PU with this OS number.

@@ -96,20 +96,20 @@ impl TopologyReader {
 
     /// The answer of the child, or why there is none.
     fn ask(&self, input: Stdio, description: Option<&str>) -> Result<Answer, String> {
-        let told = |e: io::Error| format!("cannot start {}: {e}", self.program.display());
-        let mut answer = File::from(memfd_create("machine", MemfdFlags::CLOEXEC).map_err(|e| told(e.into()))?);
+        let reported = |e: io::Error| format!("cannot start {}: {e}", self.program.display());
+        let mut answer = File::from(memfd_create("machine", MemfdFlags::CLOEXEC).map_err(|e| reported(e.into()))?);
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
         // After "--", a description is never parsed as an option.
         command.args(description.map(|text| ["--", text]).into_iter().flatten());
-        command.stdin(input).stdout(answer.try_clone().map_err(told)?).stderr(Stdio::null());
-        let status = self.ended(command.spawn().map_err(told)?)?;
+        command.stdin(input).stdout(answer.try_clone().map_err(reported)?).stderr(Stdio::null());
+        let status = self.ended(command.spawn().map_err(reported)?)?;
         if !status.success() {
             return Err(ending(status));
         }
         let mut text = String::new();
-        answer.rewind().map_err(told)?;
-        answer.take(ANSWER_BYTES).read_to_string(&mut text).map_err(told)?;
+        answer.rewind().map_err(reported)?;
+        answer.take(ANSWER_BYTES).read_to_string(&mut text).map_err(reported)?;
         serde_json::from_str(&text).map_err(|e| format!("the process that reads it returned no machine: {e}"))
     }
 

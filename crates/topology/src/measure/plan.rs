@@ -160,8 +160,8 @@ fn sample<T>(all: Vec<T>, what: &str, left_out: &mut Vec<String>) -> Vec<T> {
 fn working_set_bytes(machine: &Machine, to: &[u32]) -> usize {
     const MIB: u64 = 1 << 20;
     let cache = machine.caches.iter().filter_map(|cache| cache.size_bytes).max().unwrap_or(64 * MIB);
-    let told = machine.nodes.iter().filter(|node| to.contains(&node.os_index) && node.memory_bytes > 0);
-    let memory = told.map(|node| node.memory_bytes).min().unwrap_or(8 * 1024 * MIB);
+    let reported = machine.nodes.iter().filter(|node| to.contains(&node.os_index) && node.memory_bytes > 0);
+    let memory = reported.map(|node| node.memory_bytes).min().unwrap_or(8 * 1024 * MIB);
     let bytes = (2 * cache).max(64 * MIB).min(memory / 8).clamp(MIB, 512 * MIB);
     usize::try_from(bytes).unwrap_or(64 << 20)
 }

@@ -73,10 +73,10 @@ fn another_kernel_or_processor_is_reported_and_another_boot_is_not() {
     let other =
         Fingerprint { kernel: Some("9.9".to_owned()), processors: ["Abacus 2".to_owned()].into(), ..here.clone() };
     let was = Fingerprint { processors: ["Abacus 1".to_owned()].into(), ..here.clone() };
-    let told: Vec<String> = was.changes(&other).iter().map(ToString::to_string).collect();
+    let reported: Vec<String> = was.changes(&other).iter().map(ToString::to_string).collect();
     let kernel = here.kernel.as_deref().unwrap();
     assert_eq!(
-        told,
+        reported,
         [format!("the kernel was {kernel} and is 9.9"), "the processor was Abacus 1 and is Abacus 2".to_owned()]
     );
     let described = Fingerprint::of(&synthetic(ARTICLE_A));
@@ -93,8 +93,8 @@ fn a_narrowed_affinity_of_this_thread_is_reported() {
     bind_thread(here, &last.into()).unwrap();
     let narrow = Machine::this().unwrap();
     bind_thread(here, &cpus).unwrap();
-    let told = changes(&was, &narrow);
-    assert_eq!(told.first().unwrap(), &format!("allowed CPUs were {cpus} and are {last}"));
-    assert!(!told.iter().any(|change| change.starts_with("SMT") || change.starts_with("CPU")), "{told:?}");
+    let reported = changes(&was, &narrow);
+    assert_eq!(reported.first().unwrap(), &format!("allowed CPUs were {cpus} and are {last}"));
+    assert!(!reported.iter().any(|change| change.starts_with("SMT") || change.starts_with("CPU")), "{reported:?}");
     assert_eq!(narrow.cpus(), set(&last.to_string()));
 }

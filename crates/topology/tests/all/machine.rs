@@ -165,7 +165,7 @@ fn shell(command: &str) -> TopologyReader {
 #[test]
 fn a_reader_that_hangs_crashes_or_prints_garbage_is_reported_and_ended() {
     let began = Instant::now();
-    for (command, told) in [
+    for (command, reported) in [
         ("exec sleep 60", "longer than 300ms"),
         ("while :; do :; done", "longer than 300ms"),
         ("kill -SEGV $$", "signal 11"),
@@ -174,7 +174,7 @@ fn a_reader_that_hangs_crashes_or_prints_garbage_is_reported_and_ended() {
         ("exit 0", "returned no machine"),
     ] {
         let e = shell(command).synthetic("pu:1").unwrap_err();
-        assert!(matches!(e, MachineError::Reader { .. }) && e.to_string().contains(told), "{command}: {e}");
+        assert!(matches!(e, MachineError::Reader { .. }) && e.to_string().contains(reported), "{command}: {e}");
     }
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     let e = TopologyReader::new("/no/such/program", [""; 0]).synthetic("pu:1").unwrap_err();

@@ -14,9 +14,9 @@ fn small_plan() -> MeasurePlan {
 fn every_pair_and_every_node_has_a_figure() {
     let machine = Machine::this().unwrap();
     let plan = small_plan();
-    let mut heard = Vec::new();
-    let measured = measure(&plan, &mut |done| heard.push(done)).unwrap();
-    assert!(heard.iter().all(|done| (0.0..=1.0).contains(done)) && heard.is_sorted(), "{heard:?}");
+    let mut received = Vec::new();
+    let measured = measure(&plan, &mut |done| received.push(done)).unwrap();
+    assert!(received.iter().all(|done| (0.0..=1.0).contains(done)) && received.is_sorted(), "{received:?}");
     assert_eq!(measured.cpus, plan.cpus);
     for (i, row) in measured.line_ns.iter().enumerate() {
         for (j, ns) in row.iter().enumerate() {

@@ -288,17 +288,18 @@ proptest! {
             .filter(|(c, s)| paired(&machine, pairing, *c, *s))
             .collect();
         let side = |cpus: &CpuSet| Side::At(Location::cpus(cpus.clone()).unwrap());
-        let asked = Placement {
+        let requested = Placement {
             client: side(&client),
             server: side(&server),
             bind: Bind::Thread,
             pairing,
             ..Placement::default()
         };
-        match asked.resolve(&machine, threads) {
+        match requested.resolve(&machine, threads) {
             Err(e) => prop_assert!(edges.is_empty(), "{e}, but {edges:?}"),
             Ok(_) => {
-                let found = pairs(&machine, &asked.client.to_string(), &asked.server.to_string(), pairing, threads);
+                let [client, server] = [&requested.client, &requested.server].map(ToString::to_string);
+                let found = pairs(&machine, &client, &server, pairing, threads);
                 for pair in &found {
                     prop_assert!(edges.contains(pair), "{pair:?}");
                 }
@@ -310,9 +311,9 @@ proptest! {
 
 /// `nodes` on a machine: client, server and memory of the explicit placement, and the CPUs of both sides.
 fn nodes(machine: &Machine, nodes: u32, clients: Option<u32>) -> Result<[String; 5], String> {
-    let asked = Placement { nodes: Some(nodes), client_pus_per_node: clients, ..Placement::default() };
-    let explicit = asked.explicit(machine).map_err(|e| e.reason)?;
-    let resolved = asked.resolve(machine, 64).map_err(|e| e.reason)?;
+    let requested = Placement { nodes: Some(nodes), client_pus_per_node: clients, ..Placement::default() };
+    let explicit = requested.explicit(machine).map_err(|e| e.reason)?;
+    let resolved = requested.resolve(machine, 64).map_err(|e| e.reason)?;
     assert_eq!(explicit.resolve(machine, 64).unwrap(), resolved);
     let (client, server) = (explicit.client.to_string(), explicit.server.to_string());
     Ok([client, server, explicit.memory.to_string(), resolved.client[0].to_string(), resolved.server[0].to_string()])
@@ -368,9 +369,9 @@ fn nodes_that_cannot_be_shared_have_their_reason() {
 
 /// `caches` on a machine: client, server and memory of the explicit placement, and the CPUs of both sides.
 fn caches(machine: &Machine, caches: u32, clients: Option<u32>) -> Result<[String; 5], String> {
-    let asked = Placement { caches: Some(caches), client_pus_per_node: clients, ..Placement::default() };
-    let spelt = asked.explicit(machine).map_err(|e| e.reason)?;
-    let resolved = asked.resolve(machine, 2).map_err(|e| e.reason)?;
+    let requested = Placement { caches: Some(caches), client_pus_per_node: clients, ..Placement::default() };
+    let spelt = requested.explicit(machine).map_err(|e| e.reason)?;
+    let resolved = requested.resolve(machine, 2).map_err(|e| e.reason)?;
     let cpus = [&resolved.client, &resolved.server].map(|sets| sets.first().map(ToString::to_string));
     let [client, server] = cpus.map(Option::unwrap_or_default);
     Ok([spelt.client.to_string(), spelt.server.to_string(), spelt.memory.to_string(), client, server])
@@ -481,7 +482,7 @@ proptest! {
 
 #[test]
 fn every_part_of_a_stored_placement_is_a_text_that_a_study_may_hold() {
-    let asked = Placement {
+    let requested = Placement {
         client: "node:0".parse().unwrap(),
         server: "node:1".parse().unwrap(),
         bind: Bind::Thread,
@@ -489,7 +490,7 @@ fn every_part_of_a_stored_placement_is_a_text_that_a_study_may_hold() {
         memory: "interleave:all".parse().unwrap(),
         ..Placement::default()
     };
-    let resolved = asked.resolve(&synthetic("node:2 core:2 pu:1"), 3).unwrap();
+    let resolved = requested.resolve(&synthetic("node:2 core:2 pu:1"), 3).unwrap();
     assert_eq!(
         serde_json::to_string(&resolved).unwrap(),
         r#"{"client":["0","1","0"],"server":["2","3","2"],"bind":"thread","pairing":"other-node","memory":"interleave:0-1"}"#
@@ -500,8 +501,8 @@ fn every_part_of_a_stored_placement_is_a_text_that_a_study_may_hold() {
 fn a_ladder_climbs_chosen_nodes_in_a_chosen_order() {
     let machine = synthetic("node:4 core:2 pu:1");
     let on = |nodes, order: &[u32]| {
-        let asked = Placement { nodes: Some(nodes), node_order: order.to_vec(), ..Placement::default() };
-        let resolved = asked.resolve(&machine, 2).map_err(|e| e.reason)?;
+        let requested = Placement { nodes: Some(nodes), node_order: order.to_vec(), ..Placement::default() };
+        let resolved = requested.resolve(&machine, 2).map_err(|e| e.reason)?;
         Ok((resolved.server[0].to_string(), resolved.memory.to_string()))
     };
     let found = |cpus: &str, memory: &str| Ok((cpus.to_owned(), memory.to_owned()));

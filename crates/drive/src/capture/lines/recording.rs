@@ -133,8 +133,8 @@ fn nodes(machine: &Machine) -> BTreeMap<u32, u32> {
 
 /// The machine's cache line size, bytes.
 fn line_bytes(system: &Path) -> u64 {
-    let said = fs::read_to_string(system.join("cpu/cpu0/cache/index0/coherency_line_size")).ok();
-    let bytes = said.and_then(|text| text.trim().parse().ok());
+    let line_size = fs::read_to_string(system.join("cpu/cpu0/cache/index0/coherency_line_size")).ok();
+    let bytes = line_size.and_then(|text| text.trim().parse().ok());
     bytes.filter(|bytes: &u64| bytes.is_power_of_two()).unwrap_or(USUAL_LINE_BYTES)
 }
 

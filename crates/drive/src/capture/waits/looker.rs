@@ -208,11 +208,11 @@ mod tests {
         let (lock, stop) = (Mutex::new(()), AtomicBool::new(false));
         let held = lock.lock().unwrap();
         let file = std::thread::scope(|scope| {
-            let (tell, told) = std::sync::mpsc::channel();
+            let (sender, receiver) = std::sync::mpsc::channel();
             for runs in [false, false, true] {
-                let (tell, lock, stop) = (tell.clone(), &lock, &stop);
+                let (sender, lock, stop) = (sender.clone(), &lock, &stop);
                 scope.spawn(move || {
-                    tell.send(ThreadRef::of_this_thread()).unwrap();
+                    sender.send(ThreadRef::of_this_thread()).unwrap();
                     if !runs {
                         drop(lock.lock());
                     }
@@ -221,7 +221,7 @@ mod tests {
                     }
                 });
             }
-            let threads: Vec<ThreadRef> = (0..3).map(|_| told.recv().unwrap()).collect();
+            let threads: Vec<ThreadRef> = (0..3).map(|_| receiver.recv().unwrap()).collect();
             std::thread::sleep(Duration::from_millis(50));
             let waits = Waits::begin(std::process::id(), &threads, true).unwrap();
             std::thread::sleep(Duration::from_millis(800));

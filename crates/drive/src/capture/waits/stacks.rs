@@ -259,12 +259,12 @@ mod tests {
     /// Calls `look` with a thread of this process that sleeps in [`planted_sleep`].
     fn of_a_sleeping_thread(look: impl FnOnce(&Followed, Call)) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
-            tell.send(ThreadRef::of_this_thread()).unwrap();
+            sender.send(ThreadRef::of_this_thread()).unwrap();
             planted_sleep(&mut theirs)
         });
-        let followed = Followed::new(told.recv().unwrap(), true).unwrap();
+        let followed = Followed::new(receiver.recv().unwrap(), true).unwrap();
         let call = loop {
             match followed.file.read().unwrap() {
                 InCall::Call(call) if call.number != libc::SYS_futex => break call,
@@ -324,7 +324,7 @@ mod tests {
     /// Length of a thread's chain in a program whose return address is computed by this expression.
     #[cfg(target_arch = "x86_64")]
     fn length_of_chain(expression: &[u8]) -> usize {
-        let (say, said) = std::sync::mpsc::channel();
+        let (say, reply) = std::sync::mpsc::channel();
         // DW_CFA_val_expression.
         let rule = [&[0x16, 16, expression.len() as u8][..], expression].concat();
         std::thread::spawn(move || {
@@ -334,7 +334,7 @@ mod tests {
             let stack = Stack { memory: &process.memory, from: call.stack, bytes: &mut piece, filled: 0 };
             say.send(unwound(&process, &programs, &call, stack, &mut Known::default()).0.len())
         });
-        said.recv_timeout(Duration::from_secs(20)).expect("a chain that ends")
+        reply.recv_timeout(Duration::from_secs(20)).expect("a chain that ends")
     }
 
     #[test]

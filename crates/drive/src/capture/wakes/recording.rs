@@ -121,14 +121,14 @@ mod tests {
         let results = tare_files::Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
         let place = Place::make(&results, 0, 1, 1, 0.1).unwrap();
         let (mut asks, mut answers) = UnixStream::pair().unwrap();
-        let (says, heard) = std::sync::mpsc::channel();
+        let (says, receiver) = std::sync::mpsc::channel();
         let server = std::thread::spawn(move || {
             use std::io::Write;
             says.send(ThreadRef::of_this_thread()).unwrap();
             let mut byte = [0];
             while planted_wait(&mut answers, &mut byte) && answers.write_all(&byte).is_ok() {}
         });
-        let connection = heard.recv().unwrap();
+        let connection = receiver.recv().unwrap();
         let begun = Wakes::begin(&place, CallGraph::Dwarf, 0, &[connection]);
         let until = Instant::now() + Duration::from_millis(100);
         while Instant::now() < until {

@@ -1,6 +1,6 @@
 //! The location of a run's memory: recorded, and compared with the requested policy.
 
-use crate::sut::{SubjectWatch, Surroundings, SutError, Watched, stray_memory};
+use crate::sut::{Surroundings, SutError, SutWatch, Watched, misplaced_memory};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tare_counters_study::workload::{MemoryScope, Outcome};
@@ -30,7 +30,7 @@ pub(super) fn covariates(outcome: &Outcome) -> BTreeMap<String, f64> {
 /// policy of the whole process, that a counting thread read back; and the nodes that hold the pages of the data.
 ///
 /// # Errors
-/// [`SutError::Stray`] when more than a hundredth of the data is outside the nodes, or a thread has another policy.
+/// [`SutError::Misplaced`] when more than a hundredth of the data is outside the nodes, or a thread has another policy.
 pub(super) fn memory(
     scope: MemoryScope,
     policy: &MemoryPolicy,
@@ -41,26 +41,26 @@ pub(super) fn memory(
         let bytes = pages.saturating_mul(rustix::param::page_size() as u64);
         (*node, NodePages { pages: *pages, bytes, file_bytes: 0 })
     });
-    if let Some(stray) = stray_memory("the data", policy, &by_node.collect()) {
-        return Err(SutError::Stray(stray));
+    if let Some(misplaced) = misplaced_memory("the data", policy, &by_node.collect()) {
+        return Err(SutError::Misplaced(misplaced));
     }
     let of_thread = of_a_thread.map_or_else(|| "unknown".to_owned(), ToString::to_string);
     if scope == MemoryScope::Process
         && *policy != MemoryPolicy::Default
         && of_a_thread.is_some_and(|found| found != policy)
     {
-        return Err(SutError::Stray(format!(
+        return Err(SutError::Misplaced(format!(
             "the memory policy of the whole process should be {policy}, but that of a counting thread is {of_thread}"
         )));
     }
-    let asked = match (policy, &outcome.not_interleaved) {
+    let requested = match (policy, &outcome.not_interleaved) {
         (MemoryPolicy::Default, Some(reason)) => format!("not interleaved: {reason}"),
         (MemoryPolicy::Default, None) => "as in the article: interleaved over all nodes".to_owned(),
         (policy, _) => format!("{policy}, as read back where it was set"),
     };
     let whose = match scope {
-        MemoryScope::Payload => format!("counters and data: {asked}"),
-        MemoryScope::Process => format!("the whole process: {asked}; a counting thread has {of_thread}"),
+        MemoryScope::Payload => format!("counters and data: {requested}"),
+        MemoryScope::Process => format!("the whole process: {requested}; a counting thread has {of_thread}"),
     };
     let nodes: NodeSet = outcome.data_pages.keys().copied().collect();
     let lies = if nodes.is_empty() { String::new() } else { format!("; pages of data on nodes {nodes}") };
@@ -74,7 +74,7 @@ pub(super) struct Eyes<'a> {
 }
 
 struct WatchState<'a> {
-    watch: &'a mut SubjectWatch,
+    watch: &'a mut SutWatch,
     failed: Option<SutError>,
     surroundings: Option<Surroundings>,
     policy: Option<MemoryPolicy>,
@@ -87,7 +87,7 @@ pub(super) struct Sight {
 }
 
 impl<'a> Eyes<'a> {
-    pub(super) fn new(watch: &'a mut SubjectWatch, placement: &'a ResolvedPlacement) -> Self {
+    pub(super) fn new(watch: &'a mut SutWatch, placement: &'a ResolvedPlacement) -> Self {
         watch.clear();
         Self { placement, seen: Mutex::new(WatchState { watch, failed: None, surroundings: None, policy: None }) }
     }
@@ -99,15 +99,15 @@ impl<'a> Eyes<'a> {
     /// Called by each thread: binds it by the placement and starts watching it.
     pub(super) fn bind(&self, number: usize) {
         let thread = ThreadRef::of_this_thread();
-        let asked = self.placement.client_cpus(number).cloned();
-        let bound = asked.as_ref().map_or(Ok(()), |cpus| bind_thread(thread, cpus));
+        let requested = self.placement.client_cpus(number).cloned();
+        let bound = requested.as_ref().map_or(Ok(()), |cpus| bind_thread(thread, cpus));
         let policy = (number == 0).then(bind::this_thread_memory_policy);
         let mut seen = self.seen();
         seen.note(bound);
         if let Some(policy) = policy {
             seen.policy = policy.ok();
         }
-        seen.watch.also(Watched { class: ThreadClass::Client, pair: Some(number), thread, asked });
+        seen.watch.also(Watched { class: ThreadClass::Client, pair: Some(number), thread, requested });
     }
 
     /// Sets the requested policy on the allocating thread.

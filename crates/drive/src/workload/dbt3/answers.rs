@@ -208,8 +208,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (scale, answers) = ("2".parse().unwrap(), directory.path().join("answers"));
         let check = |rows: &[AnswerRow], who| check(&query(14, scale), scale, rows, &answers, who);
-        let said = check(&rows(&["16.5"]), "sqlite 3").unwrap();
-        assert!(said.starts_with("the first answer on this machine: sqlite 3, 2"), "{said}");
+        let message = check(&rows(&["16.5"]), "sqlite 3").unwrap();
+        assert!(message.starts_with("the first answer on this machine: sqlite 3, 2"), "{message}");
         assert!(check(&rows(&["16.500000"]), "mariadb 10").unwrap().contains("sqlite 3"));
         let error = check(&rows(&["16.6"]), "mariadb 10").unwrap_err().to_string();
         assert!(error.contains("row 1: expected 16.5, got 16.6") && error.contains("sqlite 3"), "{error}");

@@ -125,7 +125,7 @@ impl Client<'_> {
     }
 
     /// Sends a task without waiting for its result.
-    pub fn tell(&self, task: Task) -> Result<(), LoadError> {
+    pub fn send(&self, task: Task) -> Result<(), LoadError> {
         self.tasks.send(task).map_err(|_| Self::out_of_step())
     }
 
@@ -136,7 +136,7 @@ impl Client<'_> {
 
     /// Sends a task for a query and waits for its result, at most for the time limit of a query.
     pub fn ask(&self, task: Task, query: u8) -> Result<Done, LoadError> {
-        self.tell(task)?;
+        self.send(task)?;
         self.reply(Some(query)).map_err(|error| match error {
             LoadError::Own(source) => LoadError::own(Dbt3Error::Query { query, source }),
             other => other,

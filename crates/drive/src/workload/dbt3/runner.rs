@@ -159,7 +159,7 @@ impl Runner<'_> {
 
     fn preload(&self) -> Result<AppliedSetting, LoadError> {
         let on = self.settings.preload;
-        self.client.tell(Task::Preload(on.then_some(self.settings.indexes)))?;
+        self.client.send(Task::Preload(on.then_some(self.settings.indexes)))?;
         let Done::Preloaded(read) = self.client.reply(None)? else { return Err(Client::out_of_step()) };
         let mut verified = match on {
             true => format!("{read} read; {}", all_read(self.held)?),

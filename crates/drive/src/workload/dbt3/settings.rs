@@ -105,8 +105,8 @@ mod tests {
         for (queries, scale, took) in
             [("all", 0.01, 0.22), ("1,6,12", 0.01, 0.042), ("21", 0.01, 0.0013), ("all", 10.0, 1620.0)]
         {
-            let said = of(queries, scale);
-            assert!(said / took < 2.0 && took / said < 2.0, "{queries} at {scale}: {said} and {took}");
+            let message = of(queries, scale);
+            assert!(message / took < 2.0 && took / message < 2.0, "{queries} at {scale}: {message} and {took}");
         }
         assert!((of("all", 0.01) / 22.0 / 0.0095 - 1.0).abs() < 0.05, "the times of all queries add up to the mean");
         assert_eq!(of("21", 10.0), of("1", 10.0));

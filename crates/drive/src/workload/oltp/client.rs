@@ -30,7 +30,7 @@ impl OltpClient {
 
     /// One of several clients; in some workloads each draws from a range of its own.
     pub fn at(
-        seat: ClientSlot,
+        slot: ClientSlot,
         mut session: Box<dyn Session>,
         settings: &OltpSettings,
         dialect: &'static dyn Dialect,
@@ -39,9 +39,9 @@ impl OltpClient {
         let open = session.as_mut();
         let work: Box<dyn Work> = match settings.workload {
             Workload::Insert => Box::new(Insert::new(settings, dialect)),
-            Workload::BulkInsert => Box::new(Bulk::new(open, seat)?),
+            Workload::BulkInsert => Box::new(Bulk::new(open, slot)?),
             Workload::SelectRandomPoints | Workload::SelectRandomRanges => {
-                Box::new(RandomSelect::new(open, settings, dialect, seat)?)
+                Box::new(RandomSelect::new(open, settings, dialect, slot)?)
             }
             _ => Box::new(Grouped::new(open, settings, dialect)?),
         };

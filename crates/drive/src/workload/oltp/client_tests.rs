@@ -157,8 +157,8 @@ fn clients_of_random_selects_draw_from_parts_of_their_own() {
     let keys = |index| {
         let fake = Fake::default();
         let settings = settings(Workload::SelectRandomPoints, 1);
-        let seat = ClientSlot { index, clients: 4 };
-        let mut client = OltpClient::at(seat, fake.session(), &settings, Mariadb.dialect()).unwrap();
+        let slot = ClientSlot { index, clients: 4 };
+        let mut client = OltpClient::at(slot, fake.session(), &settings, Mariadb.dialect()).unwrap();
         let mut random = random(index as u64);
         for _ in 0..50 {
             client.transaction(&mut random).unwrap();
@@ -177,8 +177,8 @@ fn clients_of_random_selects_draw_from_parts_of_their_own() {
 fn bulk_rows_go_out_when_half_a_megabyte_is_full_and_what_is_left_at_the_end() {
     let fake = Fake::default().answering(vec![Some("41".into())]);
     let settings = settings(Workload::BulkInsert, 1);
-    let seat = ClientSlot { index: 2, clients: 3 };
-    let mut client = OltpClient::at(seat, fake.session(), &settings, Mariadb.dialect()).unwrap();
+    let slot = ClientSlot { index: 2, clients: 3 };
+    let mut client = OltpClient::at(slot, fake.session(), &settings, Mariadb.dialect()).unwrap();
     assert_eq!(fake.sent(), [Sent::Query("SELECT MAX(id) FROM sbtest3".into())]);
     let mut random = random(1);
     let mut rows = 0;

@@ -119,14 +119,14 @@ impl Session for FakeSession {
                 Param::Text(text) => Value::Text((*text).into()),
             })
             .collect();
-        let heard = self.fake.hear(Sent::Execute(sql.clone(), values), &sql)?;
+        let received = self.fake.hear(Sent::Execute(sql.clone(), values), &sql)?;
         Ok(self.fake.state().changed.unwrap_or(match params {
-            _ if heard == 0 => 0,
+            _ if received == 0 => 0,
             // A table of 1000 rows.
             [Param::Int(first), Param::Int(last)] if !sql.contains("SUM") => {
                 (last.min(&1000) - first + 1).unsigned_abs()
             }
-            _ => heard,
+            _ => received,
         }))
     }
 

@@ -177,7 +177,7 @@ fn progress_counts_rows_and_can_stop_the_work() {
 }
 
 #[test]
-fn a_failing_connection_is_said_to_be_one() {
+fn a_failing_connection_is_reported_as_one() {
     let connect = || Err::<Box<dyn Session>, _>("no such socket");
     let error = prepare(&fill(1, 1, Mariadb.dialect()), &connect, &|_| ControlFlow::Continue(())).unwrap_err();
     assert_eq!(error.to_string(), "cannot connect: no such socket");

@@ -78,8 +78,8 @@ pub(super) struct Bulk {
 
 impl Bulk {
     /// Continues after the last row of the client's table.
-    pub(super) fn new(session: &mut dyn Session, seat: ClientSlot) -> Result<Self, OltpError> {
-        let table = seat.index + 1;
+    pub(super) fn new(session: &mut dyn Session, slot: ClientSlot) -> Result<Self, OltpError> {
+        let table = slot.index + 1;
         let last = format!("SELECT MAX(id) FROM sbtest{table}");
         let found = session.query(&last).map_err(|source| OltpError::BulkTable { table, source })?;
         let last = found.first().and_then(|row| row.first()?.as_deref()?.parse::<i64>().ok()).unwrap_or(0);

@@ -24,7 +24,7 @@ impl RandomSelect {
         session: &mut dyn Session,
         settings: &OltpSettings,
         dialect: &'static dyn Dialect,
-        seat: ClientSlot,
+        slot: ClientSlot,
     ) -> Result<Self, OltpError> {
         let counts = &settings.counts;
         let is_ranges = settings.workload == Workload::SelectRandomRanges;
@@ -39,8 +39,8 @@ impl RandomSelect {
             format!("SELECT id, k, c, pad FROM sbtest1 WHERE k IN ({})", points.join(", "))
         };
         let values = if is_ranges { 2 * counts.number_of_ranges } else { counts.random_points } as usize;
-        let part = settings.tables.rows as f64 / seat.clients as f64;
-        let first = part * seat.index as f64;
+        let part = settings.tables.rows as f64 / slot.clients as f64;
+        let first = part * slot.index as f64;
         Ok(Self {
             ready: Ready::new(session, &sql, values, settings.send_mode(), dialect)?,
             sql,

@@ -44,8 +44,8 @@ impl<'a> Sessions<'a> {
 
     /// A client for a session that has been adopted for it.
     pub fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {
-        let seat = ClientSlot { index, clients: self.connections.clients() };
-        OltpClient::at(seat, session, self.settings, self.dialect)
+        let slot = ClientSlot { index, clients: self.connections.clients() };
+        OltpClient::at(slot, session, self.settings, self.dialect)
     }
 }
 

@@ -123,7 +123,7 @@ mod tests {
         let tls = Tls { mode: TlsMode::VerifyCa, ca: Some("/ca".into()), identity: None, ..Tls::default() };
         let target = ConnectTarget { password: "a:b\\".into(), tls, ..target };
         assert_eq!(password_line(&target).as_deref(), Some("*:*:*:*:a\\:b\\\\\n"));
-        let told = [("PGSSLMODE".to_owned(), "verify-ca".into()), ("PGSSLROOTCERT".to_owned(), "/ca".into())];
-        assert_eq!(encryption(&target), told);
+        let reported = [("PGSSLMODE".to_owned(), "verify-ca".into()), ("PGSSLROOTCERT".to_owned(), "/ca".into())];
+        assert_eq!(encryption(&target), reported);
     }
 }

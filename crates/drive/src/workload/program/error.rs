@@ -23,13 +23,13 @@ pub enum ProgramError {
     /// A command line of the study has a placeholder without a value for this server.
     #[error("{{{placeholder}}} has no value here: {reason}")]
     Placeholder { placeholder: &'static str, reason: String },
-    #[error("{program} ended with {status}{}", said(.tail))]
+    #[error("{program} ended with {status}{}", last_output(.tail))]
     Failed { program: String, status: ExitStatus, tail: Vec<String> },
-    #[error("{program} had not ended after {limit_s:.0} s and was killed{}", said(.tail))]
+    #[error("{program} had not ended after {limit_s:.0} s and was killed{}", last_output(.tail))]
     TimedOut { program: String, limit_s: f64, tail: Vec<String> },
     #[error(
         "{program} wrote more than {} MiB and was killed; output = \"discard\" discards standard output{}",
-        limit >> 20, said(.tail)
+        limit >> 20, last_output(.tail)
     )]
     Flood { program: String, limit: u64, tail: Vec<String> },
     /// The program ended, but processes that it had started did not.
@@ -38,7 +38,7 @@ pub enum ProgramError {
          its cleanup", .left.join(", ")
     )]
     LeftRunning { program: String, left: Vec<String> },
-    #[error("the output of {program} has no result: {expected}{}", said(.tail))]
+    #[error("the output of {program} has no result: {expected}{}", last_output(.tail))]
     NoMetric { program: String, expected: String, tail: Vec<String> },
     #[error(
         "{program} began to measure before its threads had been bound: give it a longer warm-up (sampling.warmup_s)"
@@ -57,7 +57,7 @@ pub enum ProgramError {
     Interrupted,
 }
 
-fn said(tail: &[String]) -> String {
+fn last_output(tail: &[String]) -> String {
     match tail {
         [] => "; it wrote nothing".to_owned(),
         lines => format!("; it wrote last:\n{}", lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")),

@@ -251,8 +251,8 @@ impl Run<'_, '_, '_> {
     fn watch_apart(&mut self, connections: &Connections) {
         let (clients, servers) = connections.threads();
         let of_server = union(&self.stage.placement.placement.server);
-        let mut add = |class, thread, asked: &Option<CpuSet>| {
-            self.stage.watch.also(Watched { class, pair: None, thread, asked: asked.clone() });
+        let mut add = |class, thread, requested: &Option<CpuSet>| {
+            self.stage.watch.also(Watched { class, pair: None, thread, requested: requested.clone() });
         };
         for thread in clients {
             add(ThreadClass::Client, thread, &self.all);
@@ -269,19 +269,19 @@ impl Run<'_, '_, '_> {
                 continue;
             }
             let placement = &self.stage.placement.placement;
-            let mut asked = self.all.clone();
+            let mut requested = self.all.clone();
             // Without a server, threads are bound individually in the order in which they start.
             if self.client.connections.is_none() && placement.bind == Bind::Thread && !placement.client.is_empty() {
                 let number = (self.known.len() - 1) % placement.client.len();
-                asked = placement.client_cpus(number).cloned();
-                match asked.as_ref().map(|cpus| bind_thread(thread, cpus)) {
+                requested = placement.client_cpus(number).cloned();
+                match requested.as_ref().map(|cpus| bind_thread(thread, cpus)) {
                     // The thread has ended already.
                     Some(Err(AffinityError::NoThread { .. })) => continue,
                     Some(Err(e)) => return Err(SutError::from(e).into()),
                     _ => {}
                 }
             }
-            self.stage.watch.also(Watched { class: ThreadClass::Client, pair: None, thread, asked });
+            self.stage.watch.also(Watched { class: ThreadClass::Client, pair: None, thread, requested });
         }
         Ok(())
     }

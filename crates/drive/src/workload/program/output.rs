@@ -46,14 +46,14 @@ impl Output {
             text: Mutex::default(),
             tail: Mutex::default(),
         });
-        let (tell, lines) = channel();
+        let (sender, lines) = channel();
         let mut readers = Vec::new();
         if let Some(out) = out {
-            let (shared, tell) = (Arc::clone(&shared), tell.clone());
-            readers.push(Builder::new().spawn(move || shared.read(out, true, &tell))?);
+            let (shared, sender) = (Arc::clone(&shared), sender.clone());
+            readers.push(Builder::new().spawn(move || shared.read(out, true, &sender))?);
         }
         let also = Arc::clone(&shared);
-        readers.push(Builder::new().spawn(move || also.read(err, false, &tell))?);
+        readers.push(Builder::new().spawn(move || also.read(err, false, &sender))?);
         Ok(Self { shared, lines, readers })
     }
 
@@ -83,7 +83,7 @@ impl Output {
 }
 
 impl Shared {
-    fn read(&self, mut from: impl Read, is_result: bool, tell: &Sender<String>) {
+    fn read(&self, mut from: impl Read, is_result: bool, sender: &Sender<String>) {
         let mut chunk = vec![0; CHUNK];
         // The start of an incomplete line.
         let mut begun = Vec::new();
@@ -98,11 +98,11 @@ impl Shared {
             if before <= LIMIT {
                 self.keep(&chunk[..read], is_result);
                 begun.extend_from_slice(&chunk[..read]);
-                self.tell(&mut begun, tell);
+                self.sender(&mut begun, sender);
             }
         }
         begun.push(b'\n');
-        self.tell(&mut begun, tell);
+        self.sender(&mut begun, sender);
     }
 
     fn keep(&self, bytes: &[u8], is_result: bool) {
@@ -119,7 +119,7 @@ impl Shared {
     }
 
     /// Passes on complete lines; of very many at once, only the last.
-    fn tell(&self, begun: &mut Vec<u8>, tell: &Sender<String>) {
+    fn sender(&self, begun: &mut Vec<u8>, sender: &Sender<String>) {
         let Some(end) = begun.iter().rposition(|byte| *byte == b'\n') else {
             begun.truncate(CHUNK);
             return;
@@ -135,7 +135,7 @@ impl Shared {
                 tail.pop_front();
             }
             // The receiver may be gone.
-            let _ = tell.send(line);
+            let _ = sender.send(line);
         }
     }
 }

@@ -21,7 +21,7 @@ mod steps;
 mod watcher;
 
 pub use connector::{Border, Connections, Connector, roll_back};
-pub use pace::{NotAsked, OBJECTIVE_HELP, Pace, Paced, Slo, judge};
+pub use pace::{InvalidSample, OBJECTIVE_HELP, Pace, Paced, Slo, judge};
 pub use reconnect::{Outage, Reconnect};
 pub use run::{Merge, Ran, Tallies, failure, run};
 pub use steps::{at_pace, expected_s};

@@ -68,7 +68,7 @@ const RATE_MET: f64 = 0.9;
 
 /// Why a sample or a request is not a valid measurement.
 #[derive(Debug, thiserror::Error)]
-pub enum NotAsked {
+pub enum InvalidSample {
     #[error("no transaction was finished in {elapsed_s:.1} s of a sample")]
     Nothing { elapsed_s: f64 },
     /// A probe needs an idle server around each sample, and transactions that become due meanwhile would queue up.
@@ -79,11 +79,11 @@ pub enum NotAsked {
     ProbeUnderRate { rate: Curve },
     /// An open loop did not reach the requested rate: its latencies are those of a growing queue.
     #[error(
-        "the rate was not met: {done:.0} of {asked:.0} requested transactions per second, {backlog} due and not \
+        "the rate was not met: {done:.0} of {requested:.0} requested transactions per second, {backlog} due and not \
          started at the end"
     )]
     RateNotMet {
-        asked: f64,
+        requested: f64,
         done: f64,
         /// Transactions that were due but not begun when the sample ended.
         backlog: u64,
@@ -92,13 +92,13 @@ pub enum NotAsked {
 
 /// Checks a sample against the requested rate, if any. For a rate that changes, each slice records the requested and
 /// the reached rate instead: it may exceed what the server can do.
-pub fn judge(pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
+pub fn judge(pace: Pace, sample: &Sample) -> Result<(), InvalidSample> {
     if sample.transactions == 0 {
-        return Err(NotAsked::Nothing { elapsed_s: sample.elapsed_s });
+        return Err(InvalidSample::Nothing { elapsed_s: sample.elapsed_s });
     }
     match (pace.rate(), sample.backlog) {
-        (Some(Curve::Constant(asked)), Some(backlog)) if backlog > 0 && sample.tps() < RATE_MET * asked => {
-            Err(NotAsked::RateNotMet { asked, done: sample.tps(), backlog })
+        (Some(Curve::Constant(requested)), Some(backlog)) if backlog > 0 && sample.tps() < RATE_MET * requested => {
+            Err(InvalidSample::RateNotMet { requested, done: sample.tps(), backlog })
         }
         _ => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! Warm-up and samples of clients with one connection each, and the additional sample for captures.
 
 use super::connector::{Connections, Connector};
-use super::pace::NotAsked;
+use super::pace::InvalidSample;
 use super::watcher::Watcher;
 use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadContext, LoadError};
@@ -37,10 +37,10 @@ where
     if stage.watch.probes()
         && let Some(rate) = rate
     {
-        return Err(NotAsked::ProbeUnderRate { rate }.into());
+        return Err(InvalidSample::ProbeUnderRate { rate }.into());
     }
     let counts = stage.counts;
-    let rest = match (stage.watch.probes() || stage.turns.is_some(), stage.settle.is_asked()) {
+    let rest = match (stage.watch.probes() || stage.turns.is_some(), stage.settle.is_requested()) {
         (true, _) => Rest::AroundEach,
         (false, true) => Rest::BeforeFirst,
         (false, false) => Rest::Never,
@@ -73,7 +73,7 @@ pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
     match error {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         RunError::Limit { threads, source } => LoadError::Limit { threads, source },
-        asked @ RunError::Setting { .. } => LoadError::Generator(asked.to_string()),
+        requested @ RunError::Setting { .. } => LoadError::Generator(requested.to_string()),
         // Mostly a server that does not answer: not an error of the settings.
         other => LoadError::own(other),
     }

@@ -30,18 +30,18 @@ struct SettleError {
 /// # Errors
 /// The server's refusal. A timeout is not an error: it is noted in the record.
 pub(super) fn settle(stage: &LoadContext<'_>) -> Result<SettledRecord, LoadError> {
-    let asked = stage.settle;
+    let requested = stage.settle;
     in_one_session(stage, |session, go_on| {
         let clock = Instant::now();
-        let statements = asked.statements.iter().map(String::as_str);
-        let begun = if asked.limit_s > 0.0 { stage.dialect.begin_settling() } else { &[] };
+        let statements = requested.statements.iter().map(String::as_str);
+        let begun = if requested.limit_s > 0.0 { stage.dialect.begin_settling() } else { &[] };
         for sql in statements.chain(begun.iter().copied()) {
             let failed = |source| LoadError::own(SettleError { statement: shown(sql), source });
             session.run(sql).map_err(failed)?;
             go_on()?;
         }
         let statements_s = clock.elapsed().as_secs_f64();
-        Ok(SettledRecord { statements_s, ..wait(asked.limit_s, session, stage.dialect, go_on)? })
+        Ok(SettledRecord { statements_s, ..wait(requested.limit_s, session, stage.dialect, go_on)? })
     })
 }
 

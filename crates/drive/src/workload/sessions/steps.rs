@@ -27,12 +27,12 @@ enum SearchError {
     #[error("no transaction was finished in {0:.1} s of load before the search for a rate")]
     Nothing(f64),
     #[error(
-        "no rate meets {objective}: at {asked:.2} transactions per second it was {value}{client}: set a higher limit, \
-         or longer samples (sample_s; on the command line --time)"
+        "no rate meets {objective}: at {requested:.2} transactions per second it was {value}{client}: set a higher \
+         limit, or longer samples (sample_s; on the command line --time)"
     )]
-    NoRate { objective: Slo, asked: f64, value: String, client: String },
-    #[error("every rate meets {objective}, up to {asked:.0} transactions per second: set a lower limit")]
-    NoLimit { objective: Slo, asked: f64 },
+    NoRate { objective: Slo, requested: f64, value: String, client: String },
+    #[error("every rate meets {objective}, up to {requested:.0} transactions per second: set a lower limit")]
+    NoLimit { objective: Slo, requested: f64 },
     #[error(
         "a probe needs an idle server around each sample, and an objective keeps it loaded: set sampling.probe = \
          \"off\""
@@ -92,11 +92,11 @@ fn under_objective<T: Merge>(
     if stage.watch.probes() {
         return Err(LoadError::own(SearchError::Probe));
     }
-    let asked = stage.counts;
-    let mut steps = Steps { objective, asked, stage: &mut stage, run, runs: 0 };
-    let closed = steps.run(None, TrialSize { warmup_s: 0.0, sample_s: closed_s(&asked), ..ONE })?.sample;
+    let requested = stage.counts;
+    let mut steps = Steps { objective, requested, stage: &mut stage, run, runs: 0 };
+    let closed = steps.run(None, TrialSize { warmup_s: 0.0, sample_s: closed_s(&requested), ..ONE })?.sample;
     let mut driven = Driven::default();
-    for search in 0..asked.samples {
+    for search in 0..requested.samples {
         let (best, mut record, whole) = steps.search(closed.tps(), closed.elapsed_s)?;
         record.search = search;
         let rate = best.sample.tps();
@@ -115,7 +115,7 @@ fn under_objective<T: Merge>(
         sample.metrics.insert(0, (metric::MAX_TPS_UNDER_OBJECTIVE, found));
         driven.samples.push(sample);
         driven.searches.push(record);
-        if asked.extra && search + 1 == asked.samples {
+        if requested.extra && search + 1 == requested.samples {
             let extra = steps.run(Some(found), TrialSize { samples: 0, extra: true, ..steps.counts() })?;
             driven.extra = Some(further(&extra, rate));
         }
@@ -128,7 +128,7 @@ const ONE: TrialSize = TrialSize { samples: 1, warmup_s: 0.0, sample_s: 0.0, ext
 
 struct Steps<'s, 'a, R> {
     objective: Slo,
-    asked: TrialSize,
+    requested: TrialSize,
     stage: &'s mut LoadContext<'a>,
     run: R,
     runs: u64,
@@ -143,20 +143,20 @@ struct Whole {
 
 impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadError>> Steps<'_, '_, R> {
     fn counts(&self) -> TrialSize {
-        let sample_s = self.asked.sample_s;
-        TrialSize { samples: 1, warmup_s: SETTLE * sample_s, sample_s, extra: false, ..self.asked }
+        let sample_s = self.requested.sample_s;
+        TrialSize { samples: 1, warmup_s: SETTLE * sample_s, sample_s, extra: false, ..self.requested }
     }
 
     /// Runs once, with new connections, so that no transaction of the rate before is left in a queue.
     fn run(&mut self, rate: Option<f64>, counts: TrialSize) -> Result<Ran<T>, LoadError> {
-        let (seed, asked) = (self.stage.seed, self.stage.counts);
+        let (seed, requested) = (self.stage.seed, self.stage.counts);
         self.stage.watch.clear();
-        self.stage.counts = TrialSize { threads: asked.threads, cpus: asked.cpus, ..counts };
+        self.stage.counts = TrialSize { threads: requested.threads, cpus: requested.cpus, ..counts };
         // Each run draws different keys and times; the factor is odd, so that the runs of different trials differ too.
         self.stage.seed = seed.wrapping_add(self.runs.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         self.runs += 1;
         let ran = (self.run)(rate.map(Curve::Constant), self.stage);
-        (self.stage.seed, self.stage.counts) = (seed, asked);
+        (self.stage.seed, self.stage.counts) = (seed, requested);
         let nothing = || LoadError::own(SearchError::Nothing(counts.sample_s));
         ran?.into_iter().next().ok_or_else(nothing)
     }
@@ -176,7 +176,7 @@ impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadEr
             limit: None,
             steps: Vec::new(),
         };
-        let mut search = Search::new(closed_tps / 2.0, LEAST_TRANSACTIONS / self.asked.sample_s);
+        let mut search = Search::new(closed_tps / 2.0, LEAST_TRANSACTIONS / self.requested.sample_s);
         let found = loop {
             let rate = match search.next() {
                 Next::Measure(rate) => rate,
@@ -190,8 +190,8 @@ impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadEr
                     break bracket.found;
                 }
                 Next::NoLimit => {
-                    let asked = record.steps.last().map_or(0.0, |step| step.asked_tps);
-                    return Err(LoadError::own(SearchError::NoLimit { objective, asked }));
+                    let requested = record.steps.last().map_or(0.0, |step| step.asked_tps);
+                    return Err(LoadError::own(SearchError::NoLimit { objective, requested }));
                 }
                 Next::NoRate => return Err(LoadError::own(no_rate(objective, &record.steps))),
             };
@@ -277,8 +277,8 @@ fn say_as_judged(metrics: &mut [(metric::Named, f64)], objective: Slo, judged: O
 /// Whether a queue grows: more than a tenth of the transactions that should have been due is missing, and waits. In a
 /// step that is short relative to the limit, latencies do not show this yet. A rate that was low by chance is no
 /// reason.
-fn falls_behind(asked: f64, done: f64, backlog: f64) -> bool {
-    done < 0.9 * asked && backlog > 0.1 * asked
+fn falls_behind(requested: f64, done: f64, backlog: f64) -> bool {
+    done < 0.9 * requested && backlog > 0.1 * requested
 }
 
 /// What limited a rate that did not meet the objective.
@@ -293,7 +293,7 @@ fn no_rate(objective: Slo, steps: &[StepRecord]) -> SearchError {
         Some(Limit::Client(why)) => format!(", and the client was the limit ({why})"),
         _ => String::new(),
     };
-    SearchError::NoRate { objective, asked: last.map_or(0.0, |step| step.asked_tps), value, client }
+    SearchError::NoRate { objective, requested: last.map_or(0.0, |step| step.asked_tps), value, client }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ impl Watcher<'_, '_> {
     }
 
     fn settle(&mut self) -> Result<(), LoadError> {
-        if !self.stage.settle.is_asked() {
+        if !self.stage.settle.is_requested() {
             return Ok(());
         }
         let settled = settle(self.stage)?;

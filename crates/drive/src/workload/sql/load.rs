@@ -56,7 +56,7 @@ impl Load for SqlSettings {
 
     fn check(&self, threads: usize) -> Result<(), String> {
         // The keys tables and rows are checked individually; their combination is checked against the file.
-        let mix = self.text().map(|text| Mix::read(text, self.asked())).transpose()?;
+        let mix = self.text().map(|text| Mix::read(text, self.requested())).transpose()?;
         match mix.filter(|mix| !mix.steps.is_empty()) {
             Some(mix) => steps::check(&mix.steps, threads, self.pace),
             None => Ok(()),

@@ -57,14 +57,16 @@ impl Transaction {
 }
 
 impl Mix {
-    pub fn read(text: &str, asked: &FileChanges) -> Result<Self, String> {
+    pub fn read(text: &str, requested: &FileChanges) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|e| format!("a file of statements: {e}"))?;
         if file.transactions.is_empty() {
             return Err("at least one [[transaction]]".to_owned());
         }
         file.check_counts()?;
-        let sizes =
-            Sizes { tables: asked.tables.unwrap_or(file.sizes.tables), rows: asked.rows.unwrap_or(file.sizes.rows) };
+        let sizes = Sizes {
+            tables: requested.tables.unwrap_or(file.sizes.tables),
+            rows: requested.rows.unwrap_or(file.sizes.rows),
+        };
         let counters: Vec<String> = file.counters.keys().cloned().collect();
         let starts = file.counters.values().map(|start| start.value(sizes)).collect::<Result<_, _>>()?;
         let parameters = parameter::read(file.parameters, sizes, &counters)?;
@@ -84,12 +86,12 @@ impl Mix {
             steps: Vec::new(),
         };
         // Transactions that are requested by name run at once, without steps.
-        if asked.transaction.is_none() {
+        if requested.transaction.is_none() {
             let runs = mix.transactions.iter();
             let runs = runs.map(|one| step::Known { name: &one.name, weight: one.weight, writes: one.writes });
             mix.steps = step::read(file.steps, &runs.collect::<Vec<_>>(), sizes)?;
         }
-        mix.choose(asked.transaction.as_deref())?;
+        mix.choose(requested.transaction.as_deref())?;
         Ok(mix)
     }
 

@@ -24,7 +24,7 @@ pub fn read_statements(path: &Path, limit: u64) -> io::Result<String> {
 pub struct SqlSettings {
     /// The file's text and its parsed form; None before a file is named.
     mix: Option<(String, Arc<Mix>)>,
-    asked: FileChanges,
+    requested: FileChanges,
     pub directory: PathBuf,
     pub pace: Pace,
     /// Whether every table and every index is read before the first sample.
@@ -33,8 +33,8 @@ pub struct SqlSettings {
 
 impl PartialEq for SqlSettings {
     fn eq(&self, other: &Self) -> bool {
-        (self.text(), &self.asked, &self.directory, self.pace, self.preload)
-            == (other.text(), &other.asked, &other.directory, other.pace, other.preload)
+        (self.text(), &self.requested, &self.directory, self.pace, self.preload)
+            == (other.text(), &other.requested, &other.directory, other.pace, other.preload)
     }
 }
 
@@ -49,7 +49,7 @@ impl SqlSettings {
     }
 
     pub fn set_text(&mut self, text: &str) -> Result<(), String> {
-        self.mix = Some((text.to_owned(), Arc::new(Mix::read(text, &self.asked)?)));
+        self.mix = Some((text.to_owned(), Arc::new(Mix::read(text, &self.requested)?)));
         Ok(())
     }
 
@@ -60,7 +60,7 @@ impl SqlSettings {
 
     /// Changes values of the file, now or once the file is known.
     fn ask(&mut self, change: impl FnOnce(&mut FileChanges)) -> Result<(), String> {
-        change(&mut self.asked);
+        change(&mut self.requested);
         match self.text().map(str::to_owned) {
             Some(text) => self.set_text(&text),
             None => Ok(()),
@@ -72,8 +72,8 @@ impl SqlSettings {
         self.mix.as_ref().map(|(text, _)| text.as_str())
     }
 
-    pub(super) fn asked(&self) -> &FileChanges {
-        &self.asked
+    pub(super) fn requested(&self) -> &FileChanges {
+        &self.requested
     }
 
     pub(super) fn mix(&self) -> Option<&Arc<Mix>> {
@@ -108,11 +108,11 @@ impl Keyed for SqlSettings {
             "transaction",
             "sql: names of the file's transactions to run, separated by commas; absent: all, according to their \
              weights",
-            |s| s.asked.transaction.as_deref().map(Into::into),
-            |s, v| s.ask(|asked| asked.transaction = Some(v.to_string())),
+            |s| s.requested.transaction.as_deref().map(Into::into),
+            |s, v| s.ask(|requested| requested.transaction = Some(v.to_string())),
         ),
-        keys::tables(|s| s.asked.tables, |s, n| drop(s.ask(|asked| asked.tables = Some(n)))),
-        keys::rows(|s| s.asked.rows, |s, n| drop(s.ask(|asked| asked.rows = Some(n)))),
+        keys::tables(|s| s.requested.tables, |s, n| drop(s.ask(|requested| requested.tables = Some(n)))),
+        keys::rows(|s| s.requested.rows, |s, n| drop(s.ask(|requested| requested.rows = Some(n)))),
         Key::path(
             "data_directory",
             "sql: the directory that paths of its data are relative to; absent: that of the file",

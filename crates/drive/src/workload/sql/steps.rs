@@ -55,7 +55,7 @@ pub(super) fn drive(mix: &Arc<Mix>, mut stage: LoadContext<'_>) -> Result<Driven
     if stage.watch.probes() {
         return refused("set sampling.probe = \"off\", because the server is busy from the first step to the last");
     }
-    let asked = stage.counts;
+    let requested = stage.counts;
     let counters = Arc::new(mix.counters());
     let mut all = Measured::default();
     for (number, step) in mix.steps.iter().enumerate() {
@@ -64,8 +64,8 @@ pub(super) fn drive(mix: &Arc<Mix>, mut stage: LoadContext<'_>) -> Result<Driven
         stage.counts = TrialSize {
             warmup_s: 0.0,
             extra: false,
-            sample_s: step.count.map_or(asked.sample_s, |_| LONGEST_S),
-            ..asked
+            sample_s: step.count.map_or(requested.sample_s, |_| LONGEST_S),
+            ..requested
         };
         let parts = Parts::of(step, threads_of_client(&mix.steps));
         let events = step.count.map(|count| count * step.roles.len() as u64);

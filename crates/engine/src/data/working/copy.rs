@@ -1,7 +1,7 @@
 //! The working copy: locked by one process at a time, restored before each use, removed at the end of its run.
 
 use super::put_back::put_back;
-use super::tree::{Note, Stamp, Tree, tells_changes};
+use super::tree::{Note, Stamp, Tree, detects_changes};
 use crate::EngineError;
 use crate::data::directories::not_private;
 use crate::data::room::{Room, held};
@@ -118,7 +118,7 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<Restored, Engin
     let had_copy = data.is_dir();
     make_folder(&data)?;
     let (original, found) = (Tree::read(prepared)?, Tree::read(&data)?);
-    let note = Note::read(folder, prepared).filter(|_| tells_changes(&data, &found));
+    let note = Note::read(folder, prepared).filter(|_| detects_changes(&data, &found));
     remove_strangers(&data, &original, &found)?;
     let mut restored = Restored {
         way: if had_copy { CopyMethod::PutBack } else { CopyMethod::Copied },

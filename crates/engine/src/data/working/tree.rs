@@ -146,7 +146,7 @@ pub(crate) fn keeps_times(on: &File) -> bool {
 }
 
 /// Whether the file system of a folder reveals every change of a file; otherwise all files are compared.
-pub(super) fn tells_changes(folder: &Path, tree: &Tree) -> bool {
+pub(super) fn detects_changes(folder: &Path, tree: &Tree) -> bool {
     let known = File::open(folder).is_ok_and(|folder| keeps_times(&folder));
     // Inodes of old file systems keep whole seconds.
     known && tree.files.values().any(|stamp| stamp.changed.1 != 0)

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_takes_the_cpu_time_that_was_asked_for() {
+    fn work_takes_the_requested_cpu_time() {
         tare_planted_work(1);
         let began = cpu_us();
         (0..50).for_each(|_| tare_planted_work(200));

@@ -2,7 +2,7 @@
 //! are a selection.
 
 use super::made::Shape;
-use super::{Rate, asked};
+use super::{Rate, requested};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use tare_findings::answered;
@@ -61,9 +61,10 @@ fn study(draws: &mut Draws, names: &[&str], n: usize, shape: Shape, meets: Meets
 fn clean_trials_that_are_the_fast_ones_claim_no_more_than_is_promised() {
     let layouts: [(&str, &[&str]); 2] =
         [("effect", &["ahi=off", "ahi=on"]), ("best", &["placement=a", "placement=b", "placement=c"])];
-    let shapes = if asked().is_some() { &[Shape::Normal, Shape::T3, Shape::LogNormal][..] } else { &[Shape::Normal] };
-    let kinds = if asked().is_some() { &Meets::ALL[..] } else { &[Meets::Any, Meets::SlowHalf] };
-    let sizes = if asked().is_some() { &[4, 5, 10, 16][..] } else { &[16] };
+    let shapes =
+        if requested().is_some() { &[Shape::Normal, Shape::T3, Shape::LogNormal][..] } else { &[Shape::Normal] };
+    let kinds = if requested().is_some() { &Meets::ALL[..] } else { &[Meets::Any, Meets::SlowHalf] };
+    let sizes = if requested().is_some() { &[4, 5, 10, 16][..] } else { &[16] };
     for (number, (question, names)) in layouts.into_iter().enumerate() {
         for (shape, n) in shapes.iter().flat_map(|shape| sizes.iter().map(move |n| (*shape, *n))) {
             for meets in kinds.iter().copied() {
@@ -73,7 +74,7 @@ fn clean_trials_that_are_the_fast_ones_claim_no_more_than_is_promised() {
                     let answer = answered(&results(question, trials));
                     answer.decides().is_some_and(|verdict| verdict.is_claim())
                 };
-                let rate = Rate::count(asked().unwrap_or(40), claims);
+                let rate = Rate::count(requested().unwrap_or(40), claims);
                 rate.hold(&format!("disturbed: {question}, {n} trials, {shape:?}, {meets:?}"), 2.0);
             }
         }

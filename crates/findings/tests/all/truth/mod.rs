@@ -2,16 +2,16 @@
 //! claims and the measured one with its interval. `TARE_NULL_STUDIES` sets the number of studies of each kind;
 //! `benches/truth` runs all of them.
 
+mod claims;
 mod disturbed;
 mod made;
 mod modes;
 mod pairs;
-mod said;
 mod sentences;
 mod studies;
 
 /// Number of studies of each kind, if set.
-fn asked() -> Option<usize> {
+fn requested() -> Option<usize> {
     std::env::var("TARE_NULL_STUDIES").ok().and_then(|text| text.parse().ok())
 }
 

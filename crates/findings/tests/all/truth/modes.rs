@@ -1,6 +1,6 @@
 //! How often modes are found in trials that have none, and in trials that have two.
 
-use super::{Rate, asked};
+use super::{Rate, requested};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
@@ -68,9 +68,9 @@ fn one_mode_is_hardly_ever_taken_for_several() {
         ("rounded, sd 1.5 of the last digit", rounded(1.5), 1),
     ];
     for (number, (name, study, part)) in studies.iter().enumerate() {
-        for (shape, own) in SHAPES.into_iter().take(asked().map_or(1, |_| SHAPES.len())) {
+        for (shape, own) in SHAPES.into_iter().take(requested().map_or(1, |_| SHAPES.len())) {
             let mut draws = Draws::new(20_261_200 + number as u64);
-            let rate = Rate::count(asked().unwrap_or(3).div_ceil(*part), |_| study.sees(&mut draws, own));
+            let rate = Rate::count(requested().unwrap_or(3).div_ceil(*part), |_| study.sees(&mut draws, own));
             rate.hold(&format!("modes: {name}, {shape}"), PROMISED);
         }
     }
@@ -86,11 +86,11 @@ fn two_modes_far_apart_are_seen() {
     println!("| --- | --- | --- | --- |");
     for conditions in [1, 8] {
         // `benches/truth` prints the rates for smaller distances.
-        for (sd, own) in distances.into_iter().filter(|(sd, _)| *sd == 10 || asked().is_some()) {
+        for (sd, own) in distances.into_iter().filter(|(sd, _)| *sd == 10 || requested().is_some()) {
             let seen = [12, 20, 40].map(|n| {
                 let study = Study { conditions, n, queries: 1, rounded_sd: None };
                 let mut draws = Draws::new(20_261_300 + n as u64);
-                Rate::count(asked().map_or(5, |asked| asked / 4), |_| study.sees(&mut draws, own)).percent()
+                Rate::count(requested().map_or(5, |requested| requested / 4), |_| study.sees(&mut draws, own)).percent()
             });
             println!("| {sd} sd, {conditions} | {} |", seen.map(|share| format!("{share:.0}%")).join(" | "));
             // 24K and 37K are a dozen standard deviations apart.

@@ -1,10 +1,10 @@
 //! The first claims of commands that measure until something is settled, and how often they are wrong. The list is
 //! built from the findings' own types: a new verdict does not compile here until it has a row, and each is measured.
 
+use super::claims::{cause_of_modes_by_chance, claim_at_its_end, cost_of_distance_by_chance, race, unchanged};
 use super::made::{SHAPES, Shape};
 use super::pairs::{Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved};
-use super::said::{cause_of_modes_by_chance, claim_at_its_end, cost_of_distance_by_chance, race, unchanged};
-use super::{Rate, asked};
+use super::{Rate, requested};
 use crate::draws::Draws;
 use crate::suspects::{alike, found};
 use tare_findings::ab::AbVerdict;
@@ -129,21 +129,21 @@ impl Sentence {
 
     /// Kinds of studies in which the claim would be wrong, by name, and whether such a study makes it.
     fn wrong(self) -> Vec<(String, Says)> {
-        let one = |name: &str, said: Says| vec![(name.to_owned(), said)];
-        let is = move |said: Option<Self>| said == Some(self);
+        let one = |name: &str, says: Says| vec![(name.to_owned(), says)];
+        let is = move |says: Option<Self>| says == Some(self);
         match self {
             Self::AbDiffers => [Rule::Looks, Rule::Anytime]
                 .into_iter()
                 .flat_map(|rule| Times::ALL.map(|times| (rule, times)))
                 .map(|(rule, times)| {
-                    let said: Says = Box::new(move |draws| is(of_ab(of_itself(draws, times, rule))));
-                    (format!("{rule:?}, {times:?}"), said)
+                    let says: Says = Box::new(move |draws| is(of_ab(of_itself(draws, times, rule))));
+                    (format!("{rule:?}, {times:?}"), says)
                 })
                 .collect(),
             Self::AbEquivalent => [Rule::Looks, Rule::Anytime]
                 .map(|rule| {
-                    let said: Says = Box::new(move |draws| is(of_ab(at_the_minimum_effect(draws, rule))));
-                    (format!("{rule:?}, a change of just the minimum effect"), said)
+                    let says: Says = Box::new(move |draws| is(of_ab(at_the_minimum_effect(draws, rule))));
+                    (format!("{rule:?}, a change of just the minimum effect"), says)
                 })
                 .into(),
             Self::ProofStands => one("nothing changes", Box::new(move |draws| is(of_proof(proved(draws, 1.0))))),
@@ -152,9 +152,9 @@ impl Sentence {
             }
             Self::BisectFound => [0.03, 0.0]
                 .map(|step| {
-                    let said: Says =
+                    let says: Says =
                         Box::new(move |draws| bisects_wrongly(draws, step) && is(of_bisection(Outcome::Found)));
-                    (format!("a step of {step}"), said)
+                    (format!("a step of {step}"), says)
                 })
                 .into(),
             Self::FindNamed | Self::FindWorse => one(
@@ -167,8 +167,8 @@ impl Sentence {
             ),
             Self::Holds | Self::DoesNotHold => [4, 10]
                 .map(|blocks| {
-                    let said: Says = Box::new(move |draws| is(of_claim(&claim_at_its_end(draws, blocks))));
-                    (format!("the ratio at the end of the band, {blocks} blocks"), said)
+                    let says: Says = Box::new(move |draws| is(of_claim(&claim_at_its_end(draws, blocks))));
+                    (format!("the ratio at the end of the band, {blocks} blocks"), says)
                 })
                 .into(),
             Self::HistoryStep | Self::HistoryDrift => SHAPES
@@ -176,10 +176,10 @@ impl Sentence {
                 .filter(|shape| !matches!(shape, Shape::Bimodal | Shape::FarModes))
                 .flat_map(|shape| [0.0, 0.5].map(|alike| (shape, alike)))
                 .map(|(shape, alike)| {
-                    let said: Says = Box::new(move |draws| {
+                    let says: Says = Box::new(move |draws| {
                         unchanged(draws, shape, alike).lines.iter().any(|line| of_line(line).contains(&self))
                     });
-                    (format!("24 runs, {shape:?}, neighbours {alike}"), said)
+                    (format!("24 runs, {shape:?}, neighbours {alike}"), says)
                 })
                 .collect(),
             Self::CauseOfDifference => {
@@ -188,8 +188,8 @@ impl Sentence {
             Self::CauseOfModes => one("seats by chance", Box::new(cause_of_modes_by_chance)),
             Self::CostOfDistance => [(1, 1), (2, 1), (4, 1), (1, 4)]
                 .map(|(memories, loads)| {
-                    let said: Says = Box::new(move |draws| cost_of_distance_by_chance(draws, memories, loads));
-                    (format!("places differ, not by distance, memories: {memories}, loads: {loads}"), said)
+                    let says: Says = Box::new(move |draws| cost_of_distance_by_chance(draws, memories, loads));
+                    (format!("places differ, not by distance, memories: {memories}, loads: {loads}"), says)
                 })
                 .into(),
         }
@@ -204,7 +204,7 @@ impl Sentence {
             Self::FindNamed | Self::FindWorse | Self::BisectFound => (6, 2),
             _ => (20, 1),
         };
-        asked().map_or(few, |asked| asked / part)
+        requested().map_or(few, |requested| requested / part)
     }
 }
 
@@ -213,11 +213,11 @@ fn first_sentences_are_wrong_no_more_often_than_stated() {
     println!("| sentence, of what | limit % | wrong % (95% interval) | studies |");
     println!("| --- | --- | --- | --- |");
     let only = std::env::var("TARE_SENTENCE").ok();
-    let is_asked = |sentence: &&Sentence| only.as_ref().is_none_or(|only| *only == format!("{sentence:?}"));
-    for sentence in Sentence::ALL.iter().filter(is_asked) {
-        for (number, (name, mut said)) in sentence.wrong().into_iter().enumerate() {
+    let is_requested = |sentence: &&Sentence| only.as_ref().is_none_or(|only| *only == format!("{sentence:?}"));
+    for sentence in Sentence::ALL.iter().filter(is_requested) {
+        for (number, (name, mut says)) in sentence.wrong().into_iter().enumerate() {
             let mut draws = Draws::new(20_261_124 + 100 * *sentence as u64 + number as u64);
-            let rate = Rate::count(sentence.studies(), |_| said(&mut draws));
+            let rate = Rate::count(sentence.studies(), |_| says(&mut draws));
             rate.hold(&format!("{sentence:?}: {name}"), sentence.promised());
         }
     }

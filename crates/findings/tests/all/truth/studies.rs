@@ -2,7 +2,7 @@
 //! with a true effect, to measure the power.
 
 use super::made::{DRIFTS, Drift, Kind, LAYOUTS, Layout, SHAPES, Shape, Truth, names, study};
-use super::{Rate, asked};
+use super::{Rate, requested};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ impl First {
     /// measured.
     fn of(verdict: &Verdict) -> Option<Self> {
         match verdict {
-            // A race is measured with its own rule, in `said`.
+            // A race is measured with its own rule, in `claims`.
             Verdict::Untested(_) | Verdict::NotRankedLevels { .. } | Verdict::Raced(_) => None,
             Verdict::Moved { .. } => Some(Self::Moved),
             Verdict::NotMoved { alone, .. } => (!alone.is_empty()).then_some(Self::MovedAlone),
@@ -59,7 +59,7 @@ impl First {
     }
 
     /// A study that may make the claim: question and layout.
-    fn asked_by(self) -> (&'static str, Layout) {
+    fn question_and_layout(self) -> (&'static str, Layout) {
         match self {
             Self::Moved => ("effect", Layout::Factors),
             Self::MovedAlone => ("effect", Layout::Queries),
@@ -129,9 +129,9 @@ impl Tally {
         for i in 0..studies {
             let kind = Kind { layout: layout_of(kind, i), ..kind };
             let (results, other) = (study(&mut rng, kind, None), study(&mut rng, kind, None));
-            let said = claims(&results, &other, &names(kind.layout));
-            said.iter().zip(&mut tally.claimed).for_each(|(said, count)| *count += usize::from(*said));
-            tally.any += usize::from(said[..8].contains(&true));
+            let message = claims(&results, &other, &names(kind.layout));
+            message.iter().zip(&mut tally.claimed).for_each(|(message, count)| *count += usize::from(*message));
+            tally.any += usize::from(message[..8].contains(&true));
             tally.studies += 1;
         }
         tally
@@ -194,7 +194,7 @@ fn head(what: &str) {
 
 #[test]
 fn nothing_is_claimed_of_studies_without_differences() {
-    let each = asked().unwrap_or(FEW);
+    let each = requested().unwrap_or(FEW);
     let mut kinds = Vec::new();
     for n in [3, 5, 10] {
         for shape in SHAPES {
@@ -220,14 +220,14 @@ fn nothing_is_claimed_of_studies_without_differences() {
 /// was found in 42%.
 #[test]
 fn three_percent_of_one_level_of_48_conditions_are_found_in_five_blocks() {
-    let each = asked().map_or(4, |asked| asked / 20);
+    let each = requested().map_or(4, |requested| requested / 20);
     let is_judged = |kind: &(&str, f64)| *kind == ("aslr=on", 0.03);
     let kinds = [("aslr=on", 0.0), ("aslr=on", 0.02), ("aslr=on", 0.03), ("p3", 0.03), ("m5", 0.03)];
     let names: Vec<String> = (0..48)
         .map(|i| format!("placement=p{} allocator=m{} aslr={}", i % 4, i / 4 % 6, ["off", "on"][i / 24]))
         .collect();
     let mut draws = Draws::new(20_261_400);
-    for (level, gain) in kinds.into_iter().filter(|kind| asked().is_some() || is_judged(kind)) {
+    for (level, gain) in kinds.into_iter().filter(|kind| requested().is_some() || is_judged(kind)) {
         let found = Rate::count(each, |_| {
             let mut trials = Vec::new();
             let mut state = draws.normal();
@@ -250,7 +250,7 @@ fn three_percent_of_one_level_of_48_conditions_are_found_in_five_blocks() {
 
 #[test]
 fn planted_differences_are_found() {
-    let each = asked().map_or(20, |asked| (asked / 4).max(20));
+    let each = requested().map_or(20, |requested| (requested / 4).max(20));
     let mut kinds = Vec::new();
     for n in [3, 5, 10] {
         for truth in [Truth::Mean, Truth::Spread, Truth::Cause, Truth::Less] {
@@ -266,7 +266,7 @@ fn planted_differences_are_found() {
     }
     // Three standard deviations in ten trials must be found. `benches/truth` prints how often the others are found.
     let is_judged = |kind: &Kind| kind.n == 10 && kind.shape == Shape::Normal && kind.drift == Drift::None;
-    if asked().is_none() {
+    if requested().is_none() {
         kinds.retain(is_judged);
     }
     head("truth");
@@ -291,7 +291,7 @@ fn planted_differences_are_found() {
 
 /// How often null studies make each first claim, by their question.
 fn first_claims(first: First, each: usize) -> (usize, usize) {
-    let (question, layout) = first.asked_by();
+    let (question, layout) = first.question_and_layout();
     let mut rng = Draws::new(20_261_123 + first as u64);
     let mut found: BTreeMap<Option<First>, usize> = BTreeMap::new();
     for n in [3, 5, 10] {
@@ -311,10 +311,10 @@ fn first_claims(first: First, each: usize) -> (usize, usize) {
 
 #[test]
 fn each_first_sentence_claims_no_more_of_nothing_than_is_promised() {
-    let each = asked().unwrap_or(FEW / 2);
+    let each = requested().unwrap_or(FEW / 2);
     for first in First::ALL {
         let (hits, of) = first_claims(first, each);
-        let what = format!("first, asked for {}: {first:?}", first.asked_by().0);
+        let what = format!("first, asked for {}: {first:?}", first.question_and_layout().0);
         Rate { hits, of }.hold(&what, first.promised());
     }
 }

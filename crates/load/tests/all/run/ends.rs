@@ -7,7 +7,7 @@ use super::*;
 #[derive(Default)]
 struct Impatient {
     threads: Vec<ClientThread>,
-    heard: Vec<RunPhase>,
+    received: Vec<RunPhase>,
     impatient: bool,
 }
 
@@ -22,7 +22,7 @@ impl Observer for Impatient {
 
     fn reading(&mut self, reading: Reading) -> Result<(), Self::Error> {
         assert!(reading.tps > 0.0);
-        self.heard.push(reading.stage);
+        self.received.push(reading.stage);
         self.impatient = reading.stage == RunPhase::Sample(0);
         Ok(())
     }
@@ -88,7 +88,7 @@ fn an_aborted_run_leaves_no_thread() {
     let error =
         run(&LoadSettings { pace, ..long }, &|_: ClientThread| scripted(done_after_a_nap), &mut observer).unwrap_err();
     assert!(matches!(error, RunError::Observer("interrupted")), "{error:?}");
-    assert_eq!(observer.heard, [RunPhase::Warmup, RunPhase::Sample(0)]);
+    assert_eq!(observer.received, [RunPhase::Warmup, RunPhase::Sample(0)]);
     assert_eq!(observer.threads.len(), 8);
     assert_all_end(&observer.threads);
 }

@@ -402,10 +402,10 @@ fn a_sample_in_short_parts_has_the_throughput_of_a_long_one() {
     };
     let settings = LoadSettings { sample_s: 1.0, rest: Rest::AroundEach, ..short(2) };
     let whole = run(&settings, &connect, &mut InParts { parts: 1, began: 0 }).unwrap().remove(0);
-    let mut asked = InParts { parts: 50, began: 0 };
+    let mut requested = InParts { parts: 50, began: 0 };
     let clock = Instant::now();
-    let parts = run(&settings, &connect, &mut asked).unwrap().remove(0);
-    assert_eq!(asked.began, 49);
+    let parts = run(&settings, &connect, &mut requested).unwrap().remove(0);
+    assert_eq!(requested.began, 49);
     assert!(clock.elapsed().as_secs_f64() > parts.elapsed_s + 0.49 && parts.elapsed_s >= 1.0, "{parts:?}");
     let ratio = parts.tps() / whole.tps();
     // Without the transaction that is running at the end, it would be a third less: one of at most two in each part.
@@ -423,9 +423,9 @@ fn a_sample_in_short_parts_has_the_throughput_of_a_long_one() {
 fn clients_that_sleep_through_parts_of_a_sample_report_each_of_them() {
     let connect = |_: ClientThread| scripted(|_, _| Ok(Attempt::Done(READ)));
     let settings = LoadSettings { sample_s: 1e-6, rest: Rest::AroundEach, patience_s: 5.0, ..short(2) };
-    let mut asked = InParts { parts: 20, began: 0 };
-    run(&settings, &connect, &mut asked).unwrap();
-    assert_eq!(asked.began, 19);
+    let mut requested = InParts { parts: 20, began: 0 };
+    run(&settings, &connect, &mut requested).unwrap();
+    assert_eq!(requested.began, 19);
 }
 
 #[test]
@@ -435,8 +435,8 @@ fn settings_out_of_range_are_refused_by_name() {
     };
     let open = |rate: f64| Pace::Open { rate: rate.into(), arrivals: Arrivals::Poisson };
     for threads in [0, 65_537, usize::MAX] {
-        let said = refused(LoadSettings { threads, ..short(1) });
-        assert_eq!(said, format!("threads is {threads}: expected a number from 1 to 65536"));
+        let message = refused(LoadSettings { threads, ..short(1) });
+        assert_eq!(message, format!("threads is {threads}: expected a number from 1 to 65536"));
     }
     assert_eq!(refused(LoadSettings { samples: 0, ..short(1) }), "samples is 0: expected at least 1");
     for sample_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {

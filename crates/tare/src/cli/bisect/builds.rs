@@ -2,8 +2,8 @@
 
 use super::super::output::{self, note};
 use super::super::{Exit, Problem, interrupt};
-use super::asked::BisectRequest;
 use super::git;
+use super::request::BisectRequest;
 use crate::state::whole_path;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
@@ -42,14 +42,14 @@ pub enum Built {
 }
 
 pub struct Builds<'a> {
-    asked: &'a BisectRequest,
+    request: &'a BisectRequest,
     folder: Folder,
 }
 
 impl<'a> Builds<'a> {
     /// The builds in a bisection's directory.
-    pub fn of(asked: &'a BisectRequest, folder: &Folder) -> Result<Self, Problem> {
-        Ok(Self { asked, folder: folder.make_sub(BUILDS)? })
+    pub fn of(request: &'a BisectRequest, folder: &Folder) -> Result<Self, Problem> {
+        Ok(Self { request, folder: folder.make_sub(BUILDS)? })
     }
 
     /// The stored outcome of the build at a place of the line; `None` if it is not made yet.
@@ -94,13 +94,13 @@ impl<'a> Builds<'a> {
 
     /// A build that existed before the bisection.
     fn given(&self, place: usize) -> Option<Built> {
-        let path = || PathBuf::from(&self.asked.line[place].id);
-        self.asked.build.is_none().then(|| Built::Binary { path: path(), sha1: None, elapsed_s: 0.0 })
+        let path = || PathBuf::from(&self.request.line[place].id);
+        self.request.build.is_none().then(|| Built::Binary { path: path(), sha1: None, elapsed_s: 0.0 })
     }
 
     fn name(&self, place: usize) -> String {
-        match self.asked.build {
-            Some(_) => self.asked.line[place].id.clone(),
+        match self.request.build {
+            Some(_) => self.request.line[place].id.clone(),
             None => format!("{place:04}"),
         }
     }
@@ -110,8 +110,8 @@ impl<'a> Builds<'a> {
     }
 
     fn make(&self, place: usize) -> Result<Option<Built>, Problem> {
-        let Some(by) = &self.asked.build else { return Ok(self.given(place)) };
-        let commit = &self.asked.line[place];
+        let Some(by) = &self.request.build else { return Ok(self.given(place)) };
+        let commit = &self.request.line[place];
         let name = self.name(place);
         // Removes the remains of an interrupted build.
         self.folder.remove_all(&name)?;
@@ -133,7 +133,7 @@ impl<'a> Builds<'a> {
         };
         let began = Instant::now();
         // No build may take longer than the budget of the whole bisection.
-        let limit_s = self.asked.budget_s.unwrap_or(f64::INFINITY);
+        let limit_s = self.request.budget_s.unwrap_or(f64::INFINITY);
         let ended = match to_its_end(&job, limit_s, &|| !tare_engine::interrupted()) {
             Ok(ended) => ended,
             Err(ProgramError::Interrupted) => return Ok(None),
@@ -175,8 +175,8 @@ fn content(path: &Path) -> Result<String, Problem> {
 
 fn program(ended: &Ended, named: Option<&Path>, source: &Path, log: &Path) -> Result<PathBuf, Problem> {
     let last = || ended.text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(PathBuf::from);
-    let said = named.map(Path::to_path_buf).or_else(last);
-    let place = said.as_ref().map(|said| source.join(said));
+    let chosen = named.map(Path::to_path_buf).or_else(last);
+    let place = chosen.as_ref().map(|chosen| source.join(chosen));
     match place {
         Some(place) if place.is_file() => Ok(place),
         place => Err(Problem::new(Exit::Usage, "the build made no program")

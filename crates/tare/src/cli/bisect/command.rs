@@ -6,11 +6,11 @@ use super::super::ab_together::TurnsArgs;
 use super::super::measured::MeasuredArgs;
 use super::super::output::note;
 use super::super::output::time;
-use super::super::run::{Teller, default_out, unless_interrupted};
+use super::super::run::{RunOptions, default_out, unless_interrupted};
 use super::super::{Exit, Problem, host, interrupt, trust};
-use super::asked::{BisectRequest, BuildBy, MOST, PLACE};
 use super::builds::Builds;
 use super::measure::Bench;
+use super::request::{BisectRequest, BuildBy, MOST, PLACE};
 use super::search::{End, Search};
 use super::{git, outlook, view};
 use crate::state::whole_path;
@@ -106,9 +106,9 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
         let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(missing)?;
         return search(&BisectRequest::read(&folder)?, &folder, args);
     }
-    let asked = asked(args)?;
+    let request = request(args)?;
     if args.dry_run {
-        outlook::print(&asked, args.json, args.trust)?;
+        outlook::print(&request, args.json, args.trust)?;
         return Ok(Exit::Done);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out("bisect", &tare_results::now()));
@@ -118,11 +118,11 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
             .at(out.display().to_string())
             .advice("name another folder with --out, or resume the bisection in it: tare bisect --resume DIR"));
     }
-    asked.write(&folder)?;
-    search(&asked, &folder, args)
+    request.write(&folder)?;
+    search(&request, &folder, args)
 }
 
-fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
+fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
     if args.command.as_ref().is_some_and(|command| !command.contains(PLACE)) {
         return Err(Problem::new(Exit::Usage, format!("--command does not contain {PLACE}"))
             .expected(format!("for example --command '{PLACE} --quick'")));
@@ -159,7 +159,7 @@ fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
         confidence: args.confidence,
         budget_s: args.budget,
         seed: args.on.seed.unwrap_or_else(fresh_seed),
-        interleave: args.turns.asked(),
+        interleave: args.turns.requested(),
     };
     // With `--dry-run` nothing of the study is run, so trust is not needed.
     request.check(args.trust || args.dry_run)?;
@@ -199,13 +199,13 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
     }
 }
 
-fn search(asked: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
+fn search(request: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(host::take())? else { return Ok(Exit::Interrupted) };
     let machine = Machine::this()?;
-    let teller = Teller::of(args.json, args.trust);
+    let options = RunOptions::of(args.json, args.trust);
     let path = folder.path();
-    let bench = Bench { asked, folder, machine: &machine, teller: &teller };
-    let search = Search { bench, builds: Builds::of(asked, folder)? };
+    let bench = Bench { request, folder, machine: &machine, options: &options };
+    let search = Search { bench, builds: Builds::of(request, folder)? };
     let end = search.run();
     let found = search.state()?.found;
     let resume = format!("resume with: tare bisect --resume {}", path.display());

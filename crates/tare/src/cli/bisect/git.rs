@@ -1,7 +1,7 @@
 //! The commits between two commits, and source trees, without changes to the user's checkout or repository.
 
 use super::super::{Exit, Problem, interrupt};
-use super::asked::MOST;
+use super::request::MOST;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const SUBJECT: usize = 200;
 
 /// The git directory of the current working directory.
 pub fn repository() -> Result<PathBuf, Problem> {
-    let out = asked(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).map_err(|problem| {
+    let out = git_output(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).map_err(|problem| {
         problem.advice("start it inside the repository; or name builds that are there with --builds")
     })?;
     Ok(PathBuf::from(out.trim_end()))
@@ -38,10 +38,10 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     }
     let format = format!("--format=%H{BETWEEN}%aI{BETWEEN}%P{BETWEEN}%<({SUBJECT},trunc)%s");
     let show = ["-c", "log.showSignature=false", "log", "--first-parent", format.as_str()];
-    let mut line = commits(&asked(&[&show[..], &["-1", from.as_str()]].concat())?);
+    let mut line = commits(&git_output(&[&show[..], &["-1", from.as_str()]].concat())?);
     let range = format!("{from}..{to}");
     let most = format!("--max-count={MOST}");
-    line.extend(commits(&asked(&[&show[..], &[most.as_str(), "--reverse", range.as_str()]].concat())?));
+    line.extend(commits(&git_output(&[&show[..], &[most.as_str(), "--reverse", range.as_str()]].concat())?));
     match line.len() {
         0 | 1 => Err(Problem::new(Exit::Usage, format!("there is no commit between {good} and {bad}"))
             .expected("an older commit GOOD and a newer one BAD")),
@@ -65,8 +65,8 @@ pub fn sources(repository: &Path, commit: &str, into: &Path) -> Result<(), Probl
 }
 
 fn commit(name: &str) -> Result<String, Problem> {
-    let asked = format!("{name}^{{commit}}");
-    let out = git(["rev-parse", "--verify", "--quiet", "--end-of-options", asked.as_str()])?;
+    let git_output = format!("{name}^{{commit}}");
+    let out = git(["rev-parse", "--verify", "--quiet", "--end-of-options", git_output.as_str()])?;
     let id = String::from_utf8_lossy(&out.stdout).trim_end().to_owned();
     match out.status.success() && !id.is_empty() {
         true => Ok(id),
@@ -90,7 +90,7 @@ fn commits(text: &str) -> Vec<Commit> {
     text.lines().filter_map(one).collect()
 }
 
-fn asked(words: &[&str]) -> Result<String, Problem> {
+fn git_output(words: &[&str]) -> Result<String, Problem> {
     done(git(words)?)
 }
 

@@ -3,9 +3,9 @@
 use super::super::ab_plan::pair_line;
 use super::super::ab_sides;
 use super::super::rounds::RoundListener;
-use super::super::run::{Teller, begun_before, begun_in, execute, room_for_data, unless_interrupted};
+use super::super::run::{RunOptions, begun_before, begun_in, execute, room_for_data, unless_interrupted};
 use super::super::{Exit, Problem, ab_together, plan_view, study_file, trust};
-use super::asked::BisectRequest;
+use super::request::BisectRequest;
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
 use tare_findings::ab::Ab;
@@ -83,13 +83,13 @@ impl Measured {
 /// Everything that is needed to plan and run pairs of two builds.
 pub struct Bench<'a> {
     /// Provides study, sides and rule.
-    pub asked: &'a BisectRequest,
+    pub request: &'a BisectRequest,
     /// The directory that holds the results directories.
     pub folder: &'a Folder,
     /// The machine that every plan is made for.
     pub machine: &'a Machine,
     /// Prints notes, and says whether directories of other users are trusted.
-    pub teller: &'a Teller,
+    pub options: &'a RunOptions,
 }
 
 impl Bench<'_> {
@@ -109,7 +109,7 @@ impl Bench<'_> {
         if !path.join("plan.json").exists() {
             return Ok(None);
         }
-        let begun = Directory::begun(&path, trust::whose(self.teller.trusted))?;
+        let begun = Directory::begun(&path, trust::whose(self.options.trusted))?;
         let (plan, records) = (read_plan(&begun)?, read_trials(&begun)?);
         let rule = self.rule(&plan, two, Until::More(0))?;
         Ok(Some(Measured { two, path, plan, records, rule }))
@@ -118,11 +118,12 @@ impl Bench<'_> {
     /// Adds pairs of two built programs. Returns false when interrupted.
     pub fn measure(&self, two: Two, programs: [&Path; 2], until: Until) -> Result<bool, Problem> {
         let Some((study, plan, directory)) = self.begin_or_go_on(two, programs, until)? else { return Ok(false) };
-        let end =
-            execute(&study, &plan, &directory, self.teller, &mut RoundListener::new(pair_line)).map_err(|problem| {
+        let end = execute(&study, &plan, &directory, self.options, &mut RoundListener::new(pair_line)).map_err(
+            |problem| {
                 let resume = format!("then resume with: tare bisect --resume {}", self.folder.path().display());
                 problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
-            })?;
+            },
+        )?;
         Ok(end.left == 0)
     }
 
@@ -134,7 +135,7 @@ impl Bench<'_> {
     ) -> Result<Option<(Study, Plan, Directory)>, Problem> {
         let path = two.folder(self.folder.path());
         if path.join("plan.json").exists() {
-            let directory = Directory::resume(&path, trust::whose(self.teller.trusted))?;
+            let directory = Directory::resume(&path, trust::whose(self.options.trusted))?;
             let (study, mut plan) = begun_before(&directory)?;
             if let Until::More(more) = until {
                 let rule = self.rule(&plan, two, until)?;
@@ -144,17 +145,17 @@ impl Bench<'_> {
             }
             return Ok(Some((study, plan, directory)));
         }
-        let study = self.asked.study_of(programs[0], programs[1], self.teller.trusted)?;
+        let study = self.request.study_of(programs[0], programs[1], self.options.trusted)?;
         let planned = unless_interrupted(study_file::planned(study, self.machine, Where::Here, true))?;
         let Some((mut study, mut plan)) = planned else { return Ok(None) };
         let rule = self.rule(&plan, two, until)?;
         // Later pairs run in the same way as the first ones.
-        let asked = self.all()?.first().map(|before| before.plan.turns.is_some());
+        let request = self.all()?.first().map(|before| before.plan.turns.is_some());
         let on = (self.machine, Where::Here);
-        let take_turns = ab_together::settle_turns(asked.or(self.asked.interleave), &mut study, &mut plan, on)?;
+        let take_turns = ab_together::settle_turns(request.or(self.request.interleave), &mut study, &mut plan, on)?;
         plan.turns = take_turns.then_some(Turns { seed: rule.seed });
         room_for_data(&plan)?;
-        if asked.is_none() && !self.teller.json {
+        if request.is_none() && !self.options.json {
             plan_view::print_notes(&plan);
         }
         plan = match until {
@@ -166,7 +167,7 @@ impl Bench<'_> {
         };
         // A run that was killed before it wrote its plan leaves a directory without usable content.
         let _ = self.folder.make_sub(PAIRS)?.remove_all(&two.name());
-        let directory = begun_in(&path, &study, &plan, self.machine, self.teller.trusted)?;
+        let directory = begun_in(&path, &study, &plan, self.machine, self.options.trusted)?;
         Ok(Some((study, plan, directory)))
     }
 
@@ -177,10 +178,10 @@ impl Bench<'_> {
             Until::More(_) => (Rule::Anytime, None),
         };
         // The order within pairs has a seed of its own for every two builds.
-        let seed = self.asked.seed ^ ((two.a as u64) << 32 | (two.b as u64) << 1 | u64::from(two.step));
+        let seed = self.request.seed ^ ((two.a as u64) << 32 | (two.b as u64) << 1 | u64::from(two.step));
         Ok(Settle {
-            metric: self.asked.metric.clone(),
-            minimum_effect: self.asked.minimum_effect,
+            metric: self.request.metric.clone(),
+            minimum_effect: self.request.minimum_effect,
             alpha: ALPHA,
             budget_s,
             ..Settle::between(sides, rule, seed)

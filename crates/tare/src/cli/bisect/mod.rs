@@ -1,11 +1,11 @@
 //! `tare bisect`: finds the first slower commit of a line of commits.
 
-mod asked;
 mod builds;
 mod command;
 mod git;
 mod measure;
 mod outlook;
+mod request;
 mod search;
 mod view;
 

@@ -3,7 +3,7 @@
 use super::super::output;
 use super::super::study_file::{self, StudyText};
 use super::super::{Exit, Problem, ab_together, plan_view, trust};
-use super::asked::BisectRequest;
+use super::request::BisectRequest;
 use serde::Serialize;
 use tare_findings::bisect::{self, Expected, Range};
 use tare_study::plan::resolve::Where;
@@ -22,15 +22,15 @@ struct Outlook<'a> {
     estimated_s: Option<f64>,
 }
 
-pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Problem> {
-    let last = asked.last();
-    let expected = bisect::expected(last, asked.minimum_effect, asked.confidence);
+pub fn print(request: &BisectRequest, json: bool, trusted: bool) -> Result<(), Problem> {
+    let last = request.last();
+    let expected = bisect::expected(last, request.minimum_effect, request.confidence);
     let Expected { pairs, builds } = expected.map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
-    let (pair_s, notes) = pair(asked, trusted)?;
+    let (pair_s, notes) = pair(request, trusted)?;
     let estimated_s = pair_s.map(|pair_s| pair_s * pairs.median as f64);
-    let effect = percent(asked.minimum_effect);
-    let (good, bad) = (&asked.line[0].id, &asked.line[last].id);
-    let time = match (estimated_s, asked.build.is_some()) {
+    let effect = percent(request.minimum_effect);
+    let (good, bad) = (&request.line[0].id, &request.line[last].id);
+    let time = match (estimated_s, request.build.is_some()) {
         (Some(s), true) => format!("; {} of trials, plus the time of builds", duration(s)),
         (Some(s), false) => format!("; {} of trials", duration(s)),
         (None, _) => String::new(),
@@ -41,7 +41,7 @@ pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Pro
     };
     let text = format!(
         "{} to bisect: {} and {} in 8 of 10 bisections, if the step is {effect} and pairs spread as much{time}.",
-        count(last, if asked.build.is_some() { "commit" } else { "build" }),
+        count(last, if request.build.is_some() { "commit" } else { "build" }),
         range(&pairs, "pair"),
         range(&builds, "build"),
     );
@@ -54,12 +54,12 @@ pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Pro
 
 /// The estimated seconds per pair and the notes of the plan. The seconds are `None` if only a trial can tell, or if
 /// this machine has no private server of this kind.
-fn pair(asked: &BisectRequest, trusted: bool) -> Result<(Option<f64>, String), Problem> {
-    if asked.command.is_some() {
+fn pair(request: &BisectRequest, trusted: bool) -> Result<(Option<f64>, String), Problem> {
+    if request.command.is_some() {
         return Ok((None, String::new()));
     }
-    let name = asked.study.as_deref().unwrap_or("side-by-side");
-    let mut study = StudyText::read(name, trust::whose(trusted), true)?.parse(&asked.overrides())?;
+    let name = request.study.as_deref().unwrap_or("side-by-side");
+    let mut study = StudyText::read(name, trust::whose(trusted), true)?.parse(&request.overrides())?;
     (study.factors, study.conditions) = (Vec::new(), Vec::new());
     study.sampling.trials = 1;
     study.sampling.target_half_width = None;
@@ -67,6 +67,6 @@ fn pair(asked: &BisectRequest, trusted: bool) -> Result<(Option<f64>, String), P
     let planned = study_file::planned(study, &machine, Where::Here, trusted);
     let realizable = planned.ok().filter(|(_, plan)| plan.conditions.iter().any(|condition| condition.realizable));
     let Some((mut study, mut plan)) = realizable else { return Ok((None, String::new())) };
-    ab_together::settle_turns(asked.interleave, &mut study, &mut plan, (&machine, Where::Here))?;
+    ab_together::settle_turns(request.interleave, &mut study, &mut plan, (&machine, Where::Here))?;
     Ok((Some(2.0 * plan.estimated_s), format!("\n{}", plan_view::notes(&plan))))
 }

@@ -33,7 +33,7 @@ pub struct Search<'a> {
 impl Search<'_> {
     /// Runs until one commit has the requested probability, nothing differs, or no time is left.
     pub fn run(&self) -> Result<End, Problem> {
-        let last = self.bench.asked.last();
+        let last = self.bench.request.last();
         let ends = Two { a: 0, b: last, step: false };
         // Without both ends there is nothing to compare with.
         for place in [0, last] {
@@ -43,7 +43,7 @@ impl Search<'_> {
                 Some(Built::Binary { .. }) => {}
             }
         }
-        if !self.measure(ends, Until::Settled(Rule::Anytime, self.bench.asked.budget_s))? {
+        if !self.measure(ends, Until::Settled(Rule::Anytime, self.bench.request.budget_s))? {
             return Ok(End::Interrupted);
         }
         let mut in_vain = 0;
@@ -52,7 +52,7 @@ impl Search<'_> {
             let Some(of_ends) = self.bench.read(ends)? else { return Ok(End::Done) };
             with_result(&of_ends)?;
             let differ = of_ends.ab().is_some_and(|ab| ab.verdict == AbVerdict::Slower);
-            let out_of_time = self.bench.asked.budget_s.is_some_and(|budget_s| state.next_s() > budget_s);
+            let out_of_time = self.bench.request.budget_s.is_some_and(|budget_s| state.next_s() > budget_s);
             if !differ || out_of_time || in_vain >= MOST_IN_VAIN {
                 return Ok(End::Done);
             }
@@ -60,7 +60,7 @@ impl Search<'_> {
                 Next::Pairs { a, b } => (Two { a: *a, b: *b, step: false }, Until::More(BATCH)),
                 Next::Found(cell) => {
                     let two = step_of(cell);
-                    let rest = self.bench.asked.budget_s.map(|budget_s| budget_s - state.found.elapsed_s);
+                    let rest = self.bench.request.budget_s.map(|budget_s| budget_s - state.found.elapsed_s);
                     match self.bench.read(two)? {
                         // The confirming pairs are part of all pairs by now, and the answer has not changed.
                         Some(measured) if measured.ab().is_some_and(|ab| ab.stop.is_some()) => return Ok(End::Done),
@@ -98,7 +98,7 @@ impl Search<'_> {
             return Ok(false);
         }
         // The ends cannot be skipped: without them there is nothing to bisect.
-        let last = self.bench.asked.last();
+        let last = self.bench.request.last();
         match measured.failing().filter(|failing| *failing > 0 && *failing < last && pairs.lost > 0) {
             Some(failing) => {
                 self.builds
@@ -129,7 +129,7 @@ impl Search<'_> {
     }
 
     fn no_end(&self, place: usize, reason: &str) -> Problem {
-        let commit = &self.bench.asked.line[place];
+        let commit = &self.bench.request.line[place];
         Problem::new(Exit::TrialFailed, format!("{} cannot be measured: {reason}", commit.id))
             .expected("a first and a last commit that can be built")
             .advice("name a commit next to it instead")
@@ -137,8 +137,8 @@ impl Search<'_> {
 
     /// The state of the bisection, derived from the content of the directory.
     pub fn state(&self) -> Result<State, Problem> {
-        let asked = self.bench.asked;
-        let (last, all) = (asked.last(), self.bench.all()?);
+        let request = self.bench.request;
+        let (last, all) = (request.last(), self.bench.all()?);
         let (mut usable, mut built, mut spent_s) = (Vec::new(), Vec::new(), 0.0);
         for place in 0..=last {
             let known = self.builds.known(place)?;
@@ -160,7 +160,7 @@ impl Search<'_> {
         let of = |two: Two| all.iter().find(|measured| measured.two == two).and_then(Measured::ab);
         let ends = of(Two { a: 0, b: last, step: false });
         let differ = ends.as_ref().is_some_and(|ends| ends.verdict == AbVerdict::Slower);
-        let (chances, next) = bisect::next(&seen, &usable, &built, asked.confidence)
+        let (chances, next) = bisect::next(&seen, &usable, &built, request.confidence)
             .map_err(|e| Problem::new(Exit::Usage, e.to_string()).at(self.bench.folder.path().display().to_string()))?;
         let cell = match &next {
             Next::Found(cell) if differ => Some(cell.clone()),
@@ -168,11 +168,11 @@ impl Search<'_> {
         };
         let step = cell.as_ref().and_then(|cell| of(step_of(cell)));
         let found = Bisection {
-            line: asked.line.clone(),
+            line: request.line.clone(),
             builds: built.iter().filter(|built| **built).count(),
             usable,
             chances: if differ { chances } else { Vec::new() },
-            confidence: asked.confidence,
+            confidence: request.confidence,
             ends,
             cell,
             step,

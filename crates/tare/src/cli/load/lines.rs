@@ -1,14 +1,14 @@
 //! What `tare load` prints on standard error before and while it runs.
 
-use super::asked::LoadRequest;
-use super::oltp_args::{LoadArgs, SaidArgs};
+use super::oltp_args::{LoadArgs, ReportArgs};
+use super::request::LoadRequest;
 use crate::cli::{Exit, Problem, interrupt, output};
 use crate::run::Stop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tare_drive::workload::oltp::OltpSettings;
-use tare_drive::workload::sessions::{NotAsked, Outage, Pace, Reconnect, judge};
+use tare_drive::workload::sessions::{InvalidSample, Outage, Pace, Reconnect, judge};
 use tare_drive::workload::{self, AnyLoad, Progress};
 use tare_load::{Distribution, Interval, Intervals, RunPhase, Sample};
 
@@ -45,23 +45,23 @@ pub struct Prompt {
     /// Whether the clients count new orders.
     is_tpcc: bool,
     reconnect: Option<Reconnect>,
-    sample: Mutex<Option<(Sample, Result<(), NotAsked>)>>,
+    sample: Mutex<Option<(Sample, Result<(), InvalidSample>)>>,
 }
 
 impl Prompt {
-    pub fn new(asked: &LoadRequest<'_>, said: &SaidArgs, reconnect: Option<Reconnect>) -> Result<Self, Problem> {
-        let run = asked.args;
-        let every_s = if said.json { 0 } else { said.report_interval };
-        let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: said.percentile });
+    pub fn new(request: &LoadRequest<'_>, report: &ReportArgs, reconnect: Option<Reconnect>) -> Result<Self, Problem> {
+        let run = request.args;
+        let every_s = if report.json { 0 } else { report.report_interval };
+        let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: report.percentile });
         let events = (run.events > 0).then_some(run.events);
-        let is_tpcc = matches!(asked.settings.workload.load, AnyLoad::Tpcc(_));
+        let is_tpcc = matches!(request.settings.workload.load, AnyLoad::Tpcc(_));
         let (stop, is_search, sample) = (interrupt::stop()?, run.searches(), Mutex::default());
         let (measures, ended) = (AtomicBool::new(false), OnceLock::new());
         Ok(Self { stop, measures, ended, is_search, intervals, events, is_tpcc, reconnect, sample })
     }
 
     /// The sample, whether it meets the request, and the outage of the server if it was unreachable.
-    pub fn seen(self) -> Option<(Sample, Result<(), NotAsked>, Option<Outage>)> {
+    pub fn seen(self) -> Option<(Sample, Result<(), InvalidSample>, Option<Outage>)> {
         let (sample, judged) = self.sample.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         Some((sample, judged, self.reconnect.map(|reconnect| reconnect.outage())))
     }
@@ -89,7 +89,7 @@ impl workload::Host for Prompt {
         }
     }
 
-    fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
+    fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), InvalidSample> {
         *self.sample.lock().unwrap_or_else(PoisonError::into_inner) = Some((sample.clone(), judge(pace, sample)));
         Ok(())
     }
@@ -101,12 +101,12 @@ impl workload::Host for Prompt {
     /// The first Ctrl-C ends the sample and keeps its figures if the server still answers; the second ends everything.
     fn interrupted(&self) -> bool {
         let late = self.ended.get().is_some_and(|ended| ended.elapsed() > LAST_ANSWERS);
-        let asked = self.stop.asked.load(Ordering::Relaxed) && !self.measures.load(Ordering::Relaxed);
-        asked || late || self.stop.at_once.load(Ordering::Relaxed)
+        let ending = self.stop.requested.load(Ordering::Relaxed) && !self.measures.load(Ordering::Relaxed);
+        ending || late || self.stop.at_once.load(Ordering::Relaxed)
     }
 
     fn is_enough(&self) -> bool {
-        let enough = self.stop.asked.load(Ordering::Relaxed) && self.measures.load(Ordering::Relaxed);
+        let enough = self.stop.requested.load(Ordering::Relaxed) && self.measures.load(Ordering::Relaxed);
         if enough {
             self.ended.get_or_init(Instant::now);
         }

@@ -1,9 +1,9 @@
 //! Measures a load of `tare load`: once with a line per interval, or with `--out` as a study.
 
-use super::asked::LoadRequest;
 use super::lines::{self, Prompt};
-use super::oltp_args::SaidArgs;
-use super::subject::Subject;
+use super::measured_system::MeasuredSystem;
+use super::oltp_args::ReportArgs;
+use super::request::LoadRequest;
 use super::view::{self, Viewed};
 use super::{search_view, sql_view, stage, tpcc_view};
 use crate::cli::{Exit, Problem, output};
@@ -15,23 +15,23 @@ use tare_drive::workload::sessions::Reconnect;
 /// # Errors
 /// With exit codes 3 (no connection, placement not possible here) and 4 (a transaction failed for good, no rate meets
 /// the limit, or what was done is not what was requested).
-pub fn measure(asked: LoadRequest<'_>, said: &SaidArgs, survives: bool) -> Result<Exit, Problem> {
-    if let Some(out) = &asked.args.out {
-        return asked.keep(out, said.json);
+pub fn measure(request: LoadRequest<'_>, report: &ReportArgs, survives: bool) -> Result<Exit, Problem> {
+    if let Some(out) = &request.args.out {
+        return request.keep(out, report.json);
     }
-    let subject = Subject::of(&asked)?;
-    let (again, engine) = (asked.target.clone(), asked.engine);
+    let measured_system = MeasuredSystem::of(&request)?;
+    let (again, engine) = (request.target.clone(), request.engine);
     let reconnect = survives.then(|| Reconnect::new(move || engine.connect(&again)));
-    let prompt = Prompt::new(&asked, said, reconnect)?;
-    let driven = stage::measure(&asked, &prompt)?;
-    if asked.args.searches() {
-        search_view::print(&subject, driven.searches.first().ok_or_else(no_sample)?, said.json)?;
+    let prompt = Prompt::new(&request, report, reconnect)?;
+    let driven = stage::measure(&request, &prompt)?;
+    if request.args.searches() {
+        search_view::print(&measured_system, driven.searches.first().ok_or_else(no_sample)?, report.json)?;
         return Ok(Exit::Done);
     }
     let (sample, judged, outage) = prompt.seen().ok_or_else(no_sample)?;
     let measured = driven.samples.first().ok_or_else(no_sample)?;
-    let viewed = Viewed { subject: &subject, measured, sample: &sample, outage, said };
-    match (&asked.settings.workload.load, said.json) {
+    let viewed = Viewed { measured_system: &measured_system, measured, sample: &sample, outage, report };
+    match (&request.settings.workload.load, report.json) {
         (AnyLoad::Sql(_), true) => output::document("tare-load-sql", &sql_view::Document::of(&viewed))?,
         (AnyLoad::Sql(_), false) => output::lines(&sql_view::words(&viewed))?,
         (AnyLoad::Tpcc(_), true) => output::document("tare-load-tpcc", &tpcc_view::Document::of(&viewed))?,
@@ -47,7 +47,7 @@ pub fn measure(asked: LoadRequest<'_>, said: &SaidArgs, survives: bool) -> Resul
             .advice("lower the rate, measure longer, or give the clients or the server more CPUs")
     })?;
     if let Some(outage) = outage.filter(|outage| outage.still_away > 0) {
-        let what = format!("{} of {} clients had no connection at the end", outage.still_away, asked.threads());
+        let what = format!("{} of {} clients had no connection at the end", outage.still_away, request.threads());
         return Err(Problem::new(Exit::TrialFailed, what).advice("start the server again, and see its log"));
     }
     Ok(Exit::Done)

@@ -1,12 +1,13 @@
 //! `tare load`: the load generator alone, against any running server.
 
-mod asked;
 mod command;
 mod lines;
 mod measure;
+mod measured_system;
 mod oltp;
 mod oltp_args;
 mod options;
+mod request;
 mod rows;
 mod run_args;
 mod scripts;
@@ -14,7 +15,6 @@ mod search_view;
 mod server_args;
 mod sql_view;
 mod stage;
-mod subject;
 mod threads;
 mod tpcc;
 mod tpcc_args;

@@ -1,8 +1,8 @@
 //! sysbench's workloads against any running server.
 
-use super::asked::LoadRequest;
 use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed, Work};
+use super::request::LoadRequest;
 use super::rows::{Done, done, filled};
 use super::scripts::Statements;
 use super::{lines, scripts};
@@ -27,25 +27,25 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     };
     let mut values = vec![("workload", "name", workload.name().into())];
     values.extend(args.make_up.values());
-    let asked = LoadRequest::new(&args.server, &args.run, values)?;
-    let AnyLoad::Oltp(settings) = asked.settings.workload.load else { return Err(no_workload()) };
+    let request = LoadRequest::new(&args.server, &args.run, values)?;
+    let AnyLoad::Oltp(settings) = request.settings.workload.load else { return Err(no_workload()) };
     // Connects first, so that a connection error is reported in the same way for every command.
-    let mut session = asked.engine.connect(&asked.target)?;
+    let mut session = request.engine.connect(&request.target)?;
     if args.scripts.transaction.is_some() {
         return Err(Problem::new(Exit::Usage, format!("--transaction: {workload} is not a file of statements")));
     }
     if args.prepares() {
         drop(session);
-        return prepare(args, &asked, &settings);
+        return prepare(args, &request, &settings);
     }
     let dropped = match settings.workload {
-        Workload::BulkInsert => Tables { tables: asked.threads(), ..settings.tables },
+        Workload::BulkInsert => Tables { tables: request.threads(), ..settings.tables },
         _ => settings.tables,
     };
     if args.cleans_up() {
         let began = Instant::now();
         oltp::cleanup(session.as_mut(), &dropped).map_err(failed)?;
-        return done(Done::Dropped, None, began, args.said.json);
+        return done(Done::Dropped, None, began, args.report.json);
     }
     oltp::check(session.as_mut(), &settings.tables, settings.workload).map_err(|e| {
         let advice = match e {
@@ -56,10 +56,10 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
         Problem::new(Exit::Usage, e.to_string()).advice(advice)
     })?;
     drop(session);
-    if !args.said.json {
+    if !args.report.json {
         lines::not_as_sysbench(args, &settings);
     }
-    measure(asked, &args.said, args.reconnect)
+    measure(request, &args.report, args.reconnect)
 }
 
 const OTHER_SIZE: &str = "give the same --tables and --rows as for --prepare, or create the tables again: first \
@@ -76,23 +76,23 @@ fn no_workload() -> Problem {
     Problem::new(Exit::Usage, "no workload is given")
 }
 
-fn prepare(args: &LoadArgs, asked: &LoadRequest<'_>, settings: &OltpSettings) -> Result<Exit, Problem> {
-    let (engine, target) = (asked.engine, &asked.target);
+fn prepare(args: &LoadArgs, request: &LoadRequest<'_>, settings: &OltpSettings) -> Result<Exit, Problem> {
+    let (engine, target) = (request.engine, &request.target);
     if settings.workload == Workload::BulkInsert {
         let (mut session, began) = (engine.connect(target)?, Instant::now());
-        oltp::prepare_bulk(session.as_mut(), asked.threads(), engine.dialect()).map_err(failed)?;
-        return done(Done::Prepared, Some(0), began, args.said.json);
+        oltp::prepare_bulk(session.as_mut(), request.threads(), engine.dialect()).map_err(failed)?;
+        return done(Done::Prepared, Some(0), began, args.report.json);
     }
-    let is_said = args.make_up.keys.get("distribution").is_some();
+    let is_set = args.make_up.keys.get("distribution").is_some();
     let fill = Fill {
         tables: settings.tables,
-        distribution: if is_said { settings.distribution } else { Distribution::default() },
-        seed: asked.sampling.seed,
+        distribution: if is_set { settings.distribution } else { Distribution::default() },
+        seed: request.sampling.seed,
         sessions: sessions_on(std::thread::available_parallelism().map_or(1, usize::from)),
         dialect: engine.dialect(),
     };
     let Tables { tables, rows, .. } = settings.tables;
-    filled((&count(tables, "table"), args.said.json), Some(tables as u64 * rows), |go_on| {
+    filled((&count(tables, "table"), args.report.json), Some(tables as u64 * rows), |go_on| {
         oltp::prepare(&fill, &|| engine.connect(target), go_on).map_err(failed)
     })
 }

@@ -31,7 +31,7 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub make_up: MakeUpArgs,
     #[command(flatten)]
-    pub said: SaidArgs,
+    pub report: ReportArgs,
     #[command(flatten)]
     pub run: RunArgs,
     /// Survive a restart of the server: clients wait until it is back, and lost transactions and the downtime are
@@ -169,7 +169,7 @@ impl MakeUpArgs {
 
 /// What is said while it runs and at the end.
 #[derive(Debug, Args)]
-pub struct SaidArgs {
+pub struct ReportArgs {
     /// Seconds between progress lines; 0: none [default: 1; sysbench: 0]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, alias = "report_interval")]
     pub report_interval: u64,

@@ -46,7 +46,7 @@ pub fn filled(
     fill: impl FnOnce(&GoOn<'_>) -> Result<(), Problem>,
 ) -> Result<Exit, Problem> {
     let interrupted = interrupt::flag()?;
-    let rows = Rows { began: Instant::now(), added: AtomicU64::new(0), told: AtomicU64::new(0), all };
+    let rows = Rows { began: Instant::now(), added: AtomicU64::new(0), reported: AtomicU64::new(0), all };
     fill(&|added| {
         rows.add(added);
         if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -60,7 +60,7 @@ pub fn filled(
 struct Rows {
     began: Instant,
     added: AtomicU64,
-    told: AtomicU64,
+    reported: AtomicU64,
     /// The final number of rows, if known.
     all: Option<u64>,
 }
@@ -69,7 +69,7 @@ impl Rows {
     fn add(&self, rows: u64) {
         let sum = self.added.fetch_add(rows, Ordering::Relaxed) + rows;
         let times = self.began.elapsed().as_secs() / EVERY_S;
-        if self.told.fetch_max(times, Ordering::Relaxed) < times {
+        if self.reported.fetch_max(times, Ordering::Relaxed) < times {
             output::note(&line(sum, self.all, times * EVERY_S));
         }
     }

@@ -1,8 +1,8 @@
 //! `tare load FILE`: the user's own statements against any running server.
 
-use super::asked::{LoadRequest, Places};
 use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed};
+use super::request::{LoadRequest, Places};
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
 use std::io;
@@ -47,9 +47,9 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
         ));
     }
     let (values, places) = values(args, files)?;
-    let mut asked = LoadRequest::new(&args.server, &args.run, values)?;
-    asked.places = places;
-    measure(asked, &args.said, false)
+    let mut request = LoadRequest::new(&args.server, &args.run, values)?;
+    request.places = places;
+    measure(request, &args.report, false)
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
@@ -114,8 +114,8 @@ fn is_whole(path: &Path, text: &str, values: &[KeyValue]) -> Result<(), Problem>
     let mut settings = SqlSettings::default();
     for key in SqlSettings::KEYS {
         // An invalid value is ignored here; it is refused later like that of any other key.
-        let said = values.iter().find(|(_, name, _)| *name == key.name);
-        let _ = said.map(|(_, _, value)| key.set(&mut settings, value));
+        let given = values.iter().find(|(_, name, _)| *name == key.name);
+        let _ = given.map(|(_, _, value)| key.set(&mut settings, value));
     }
     settings.set_text(text).map_err(|what| {
         Problem::new(Exit::Usage, "the file of statements cannot be used")

@@ -1,6 +1,6 @@
 //! The output of `tare load --slo`: the highest rate that meets a latency limit, step by step.
 
-use super::subject::Subject;
+use super::measured_system::MeasuredSystem;
 use crate::cli::{Problem, output};
 use serde::Serialize;
 use tare_findings::searches::FEWEST_BEYOND;
@@ -10,15 +10,15 @@ use tare_text::count;
 
 #[derive(Debug, Serialize)]
 struct Document<'a> {
-    measured: &'a Subject,
+    measured: &'a MeasuredSystem,
     #[serde(flatten)]
     search: &'a SearchRecord,
 }
 
-pub fn print(subject: &Subject, search: &SearchRecord, json: bool) -> Result<(), Problem> {
+pub fn print(measured_system: &MeasuredSystem, search: &SearchRecord, json: bool) -> Result<(), Problem> {
     match json {
-        true => output::document("tare-load-search", &Document { measured: subject, search }),
-        false => output::lines(&(subject.words() + &words(search))),
+        true => output::document("tare-load-search", &Document { measured: measured_system, search }),
+        false => output::lines(&(measured_system.words() + &words(search))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The result of `tare load FILE`, as JSON and as text.
 
-use super::subject::Subject;
+use super::measured_system::MeasuredSystem;
 use super::view::{self, Viewed};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use tare_drive::workload::Measured;
 
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
-    measured: &'a Subject,
+    measured: &'a MeasuredSystem,
     elapsed_s: f64,
     metrics: BTreeMap<&'a str, f64>,
     covariates: &'a BTreeMap<String, f64>,
@@ -18,7 +18,7 @@ impl<'a> Document<'a> {
     pub fn of(viewed: &Viewed<'a>) -> Self {
         let Measured { elapsed_s, covariates, metrics, .. } = viewed.measured;
         let metrics = metrics.iter().map(|(metric, value)| (metric.name(), *value)).collect();
-        Self { measured: viewed.subject, elapsed_s: *elapsed_s, metrics, covariates }
+        Self { measured: viewed.measured_system, elapsed_s: *elapsed_s, metrics, covariates }
     }
 }
 

@@ -1,20 +1,20 @@
 //! Runs a load of `tare load` as a trial does, against a server that tare did not start.
 
-use super::asked::LoadRequest;
+use super::request::LoadRequest;
 use crate::cli::{Exit, Problem, host};
 use crate::state::Host;
 use crate::trial::running;
-use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
+use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{self, Driven, LoadContext, ServerAt, TrialSize};
 use tare_engine::Spinning;
 use tare_topology::{Machine, ResolvedPlacement};
 
 /// Drives one sample with the code of a trial, which binds threads, watches them and verifies their placement.
 /// Affinities are restored on every return, and after kill -9 by the next start.
-pub fn measure(asked: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
-    let LoadRequest { args, engine, target, .. } = asked;
-    let (placement, threads, seed) = (placement(asked)?, asked.threads(), asked.sampling.seed);
-    let spinning = asked.settings.client.spin.then(Spinning::default);
+pub fn measure(request: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
+    let LoadRequest { args, engine, target, .. } = request;
+    let (placement, threads, seed) = (placement(request)?, request.threads(), request.sampling.seed);
+    let spinning = request.settings.client.spin.then(Spinning::default);
     let watch = WatchSettings {
         placement,
         chance_seed: seed,
@@ -49,13 +49,13 @@ pub fn measure(asked: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<D
         turns: None,
         settled: None,
         placement: &watch,
-        watch: SubjectWatch::new(SystemUnderTest::running(None), watch.clone()).journalled(held.affinities.clone()),
+        watch: SutWatch::new(SystemUnderTest::running(None), watch.clone()).journalled(held.affinities.clone()),
         host: prompt,
         cache: crate::state::cache_directory()?,
     };
-    let driven = asked.settings.workload.load.load().drive(stage);
+    let driven = request.settings.workload.load.load().drive(stage);
     running::put_back(held.affinities.as_ref())?;
-    driven.map_err(|e| asked.failed(e))
+    driven.map_err(|e| request.failed(e))
 }
 
 fn placement(LoadRequest { settings, target, .. }: &LoadRequest<'_>) -> Result<ResolvedPlacement, Problem> {

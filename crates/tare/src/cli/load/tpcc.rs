@@ -1,7 +1,7 @@
 //! `tare load tpcc`: TPC-C's transactions against any running server.
 
-use super::asked::LoadRequest;
 use super::measure::measure;
+use super::request::LoadRequest;
 use super::rows::{Done, done, filled};
 use super::tpcc_args::{TpccArgs, TpccCommand};
 use super::tpcc_view::{Looked, NOT_OFFICIAL};
@@ -22,8 +22,8 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
     // A full check reads all tables of the user's server, so only the command `check` runs it.
     values.push(("workload", "conditions", Checked::Off.to_string().into()));
     values.extend(args.keys.values().iter().cloned());
-    let asked = LoadRequest::new(&args.server, &args.run, values)?;
-    let AnyLoad::Tpcc(settings) = asked.settings.workload.load else {
+    let request = LoadRequest::new(&args.server, &args.run, values)?;
+    let AnyLoad::Tpcc(settings) = request.settings.workload.load else {
         return Err(Problem::new(Exit::Usage, "no workload is given"));
     };
     if args.command != TpccCommand::Run && args.run.out.is_some() {
@@ -34,19 +34,19 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
     interrupt::flag()?;
     match args.command {
         TpccCommand::Run => {
-            has_data(&settings, asked.engine.connect(&asked.target)?.as_mut())?;
-            if !args.said.json {
+            has_data(&settings, request.engine.connect(&request.target)?.as_mut())?;
+            if !args.report.json {
                 output::note(&format!("tpcc: {NOT_OFFICIAL}"));
             }
-            measure(asked, &args.said, false)
+            measure(request, &args.report, false)
         }
-        TpccCommand::Prepare => prepare(args, &asked, &settings),
-        TpccCommand::Check => check(args, &asked, &settings),
+        TpccCommand::Prepare => prepare(args, &request, &settings),
+        TpccCommand::Check => check(args, &request, &settings),
         TpccCommand::Cleanup => {
             let began = Instant::now();
-            let dropped = tpcc::cleanup(asked.engine.connect(&asked.target)?.as_mut()).map_err(failed)?;
+            let dropped = tpcc::cleanup(request.engine.connect(&request.target)?.as_mut()).map_err(failed)?;
             output::note(&format!("dropped {}", count(dropped, "table")));
-            done(Done::Dropped, None, began, args.said.json)
+            done(Done::Dropped, None, began, args.report.json)
         }
     }
 }
@@ -55,16 +55,16 @@ fn failed(error: TpccError) -> Problem {
     Problem::new(Exit::TrialFailed, error.to_string())
 }
 
-fn prepare(args: &TpccArgs, asked: &LoadRequest<'_>, settings: &TpccSettings) -> Result<Exit, Problem> {
-    let (engine, target) = (asked.engine, &asked.target);
+fn prepare(args: &TpccArgs, request: &LoadRequest<'_>, settings: &TpccSettings) -> Result<Exit, Problem> {
+    let (engine, target) = (request.engine, &request.target);
     drop(engine.connect(target)?);
     let fill = Fill {
         sizes: settings.sizes(),
-        seed: asked.sampling.seed,
+        seed: request.sampling.seed,
         sessions: std::thread::available_parallelism().map_or(1, usize::from),
         dialect: engine.dialect(),
     };
-    filled((&count(settings.warehouses as usize, "warehouse"), args.said.json), None, |go_on| {
+    filled((&count(settings.warehouses as usize, "warehouse"), args.report.json), None, |go_on| {
         tpcc::prepare(&fill, &|| engine.connect(target), go_on).map_err(|e| match e {
             TpccError::Create { .. } => failed(e).advice("if earlier tables are in the way: tare load tpcc cleanup"),
             other => failed(other),
@@ -76,8 +76,8 @@ fn prepare(args: &TpccArgs, asked: &LoadRequest<'_>, settings: &TpccSettings) ->
 const LONGEST_ANSWER: Duration = Duration::from_secs(24 * 3600);
 
 /// Checks every condition, even after one that does not hold.
-fn check(args: &TpccArgs, asked: &LoadRequest<'_>, of: &TpccSettings) -> Result<Exit, Problem> {
-    let mut session = asked.engine.connect(&asked.target)?;
+fn check(args: &TpccArgs, request: &LoadRequest<'_>, of: &TpccSettings) -> Result<Exit, Problem> {
+    let mut session = request.engine.connect(&request.target)?;
     has_data(of, session.as_mut())?;
     session.set_timeout(Some(LONGEST_ANSWER)).map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))?;
     let mut looked = Vec::new();
@@ -90,13 +90,13 @@ fn check(args: &TpccArgs, asked: &LoadRequest<'_>, of: &TpccSettings) -> Result<
             Err(_) if tare_engine::interrupted() => return Err(interrupt::problem("checking the tables")),
             Err(other) => return Err(failed(other)),
         };
-        if !args.said.json {
+        if !args.report.json {
             output::text(&one.line())?;
         }
         looked.push(one);
     }
     let broken = looked.iter().filter(|one| !one.holds).count();
-    if args.said.json {
+    if args.report.json {
         output::document("tare-load-tpcc-check", &serde_json::json!({ "conditions": looked }))?;
     }
     if broken == 0 {

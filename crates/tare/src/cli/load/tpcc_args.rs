@@ -1,6 +1,6 @@
 //! The options of `tare load tpcc`, with their help texts.
 
-use super::oltp_args::SaidArgs;
+use super::oltp_args::ReportArgs;
 use super::options::{Chosen, KeyOption, KeyOptions};
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
@@ -20,7 +20,7 @@ pub struct TpccArgs {
     #[command(flatten)]
     pub server: ServerArgs,
     #[command(flatten)]
-    pub said: SaidArgs,
+    pub report: ReportArgs,
     #[command(flatten)]
     pub run: RunArgs,
 }

@@ -1,7 +1,7 @@
 //! The result of `tare load`, as JSON and as text.
 
-use super::oltp_args::SaidArgs;
-use super::subject::Subject;
+use super::measured_system::MeasuredSystem;
+use super::oltp_args::ReportArgs;
 use super::threads;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,17 +15,17 @@ use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_text::count;
 
 pub struct Viewed<'a> {
-    pub subject: &'a Subject,
+    pub measured_system: &'a MeasuredSystem,
     pub measured: &'a Measured,
     pub sample: &'a Sample,
     /// `None` if `--reconnect` is not given.
     pub outage: Option<Outage>,
-    pub said: &'a SaidArgs,
+    pub report: &'a ReportArgs,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
-    measured: &'a Subject,
+    measured: &'a MeasuredSystem,
     transactions: u64,
     elapsed_s: f64,
     tps: f64,
@@ -70,9 +70,9 @@ struct OutageDocument {
 impl<'a> Document<'a> {
     /// The document of a sample. `errors` are restarts and lost connections: the transaction was then run again.
     pub fn of(viewed: &Viewed<'a>) -> Self {
-        let Viewed { subject, measured, sample, outage, said } = *viewed;
+        let Viewed { measured_system, measured, sample, outage, report } = *viewed;
         Self {
-            measured: subject,
+            measured: measured_system,
             transactions: sample.transactions,
             elapsed_s: sample.elapsed_s,
             tps: sample.tps(),
@@ -90,7 +90,7 @@ impl<'a> Document<'a> {
             threads: &measured.surroundings.threads,
             client_limit: client_limit::reason(&seen(measured), sample.elapsed_s),
             stalls: &sample.stalls,
-            histogram: if said.histogram { buckets(&sample.latencies) } else { Vec::new() },
+            histogram: if report.histogram { buckets(&sample.latencies) } else { Vec::new() },
             server_cost: measured.server_cost().into_iter().map(|(metric, value)| (metric.name(), value)).collect(),
             outage: outage.map(|outage| OutageDocument {
                 lost_transactions: outage.lost,
@@ -171,14 +171,14 @@ fn histogram(latencies: &Latencies) -> String {
 }
 
 pub fn words(viewed: &Viewed<'_>) -> String {
-    let Viewed { subject, measured, sample, outage, said } = *viewed;
+    let Viewed { measured_system, measured, sample, outage, report } = *viewed;
     let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), away);
-    if said.histogram {
+    if report.histogram {
         text.push_str(&histogram(&sample.latencies));
     }
     let Sample { transactions, reads, writes, others, restarts, reconnects, elapsed_s, .. } = sample;
     let per_s = |count: u64| count as f64 / elapsed_s;
-    text += &subject.words();
+    text += &measured_system.words();
     text += &format!("transactions  {transactions:>12}   {:.1} per second\n", sample.tps());
     text += &format!(
         "queries       {:>12}   {:.1} per second: {reads} read, {writes} write, {others} other\n",
@@ -195,9 +195,9 @@ pub fn words(viewed: &Viewed<'_>) -> String {
             l.min, l.mean, l.max, "", l.p50, l.p90, l.p95, l.p99, l.p99_9
         ));
     }
-    let usual = [50.0, 90.0, 95.0, 99.0, 99.9].contains(&said.percentile);
-    if let (Some(asked), false) = (sample.latencies.percentile_ms(said.percentile), usual) {
-        text.push_str(&format!("              p{} {asked:.3}\n", said.percentile));
+    let usual = [50.0, 90.0, 95.0, 99.0, 99.9].contains(&report.percentile);
+    if let (Some(request), false) = (sample.latencies.percentile_ms(report.percentile), usual) {
+        text.push_str(&format!("              p{} {request:.3}\n", report.percentile));
     }
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
         text.push_str(&format!(

@@ -3,7 +3,7 @@
 use super::predict::{On, plan, testable};
 use super::view;
 use crate::cli::output::note;
-use crate::cli::run::{Teller, begun_before, begun_in, execute, room_for_data, unless_interrupted};
+use crate::cli::run::{RunOptions, begun_before, begun_in, execute, room_for_data, unless_interrupted};
 use crate::cli::run_listener::TerminalListener;
 use crate::cli::{Exit, Problem, host, results_problem, trust};
 use std::path::Path;
@@ -117,9 +117,9 @@ fn experiment(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> 
         }
         false => begin(predicted, path, on, trusted)?,
     };
-    let teller = Teller::of(false, trusted);
+    let options = RunOptions::of(false, trusted);
     let mut listener = TerminalListener::new(&plan, study.sampling.attempts);
-    let end = execute(&study, &plan, &directory, &teller, &mut listener);
+    let end = execute(&study, &plan, &directory, &options, &mut listener);
     listener.finish();
     let end = end?;
     if end.done > 0 {

@@ -80,10 +80,10 @@ impl Crashes {
     }
 
     fn tare(&self, args: &[&str]) -> Command {
-        let asked = self.place.tare(args);
+        let requested = self.place.tare(args);
         let mut command = Command::new(&self.program);
-        command.args(asked.get_args()).current_dir(self.place.world.directory.path());
-        command.envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.args(requested.get_args()).current_dir(self.place.world.directory.path());
+        command.envs(requested.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
     }

@@ -16,10 +16,10 @@ fn run_under(world: &World, wrapper: &[&str], sets: &[&str]) -> (Option<i32>, St
     let mut wrapped = world.behind(wrapper, &[&["run", &study, "--out", "results"], &sets[..]].concat());
     let began = Instant::now();
     let output = wrapped.output().unwrap();
-    let said = text(&output.stderr);
-    assert!(began.elapsed() < Duration::from_secs(25), "{wrapper:?} took {:?}: {said}", began.elapsed());
-    assert!(!said.contains("panicked"), "{wrapper:?}: {said}");
-    (output.status.code(), said)
+    let printed = text(&output.stderr);
+    assert!(began.elapsed() < Duration::from_secs(25), "{wrapper:?} took {:?}: {printed}", began.elapsed());
+    assert!(!printed.contains("panicked"), "{wrapper:?}: {printed}");
+    (output.status.code(), printed)
 }
 
 fn denied(calls: &str) -> (Option<i32>, String) {
@@ -32,20 +32,26 @@ fn denied(calls: &str) -> (Option<i32>, String) {
 
 #[test]
 fn a_denied_system_call_is_reported_as_an_error_within_seconds() {
-    let (code, said) = denied("sched_getaffinity");
-    assert!(code == Some(3) && said.contains("CPU affinity") && said.contains("not permitted"), "{code:?} {said}");
-    let (code, said) = denied("kill,pidfd_send_signal");
-    assert!(code == Some(3) && said.contains("sending it a signal failed"), "{code:?} {said}");
-    let (code, said) = denied("threads");
-    assert!(code == Some(3) && said.contains("cannot handle signals"), "{code:?} {said}");
+    let (code, printed) = denied("sched_getaffinity");
+    assert!(
+        code == Some(3) && printed.contains("CPU affinity") && printed.contains("not permitted"),
+        "{code:?} {printed}"
+    );
+    let (code, printed) = denied("kill,pidfd_send_signal");
+    assert!(code == Some(3) && printed.contains("sending it a signal failed"), "{code:?} {printed}");
+    let (code, printed) = denied("threads");
+    assert!(code == Some(3) && printed.contains("cannot handle signals"), "{code:?} {printed}");
 }
 
 #[test]
 fn a_file_size_limit_causes_an_error_instead_of_a_signal() {
     let world = World::new();
     // Blocks of 1 KiB or of 512 bytes: the description of the machine fits in neither.
-    let (code, said) = run_under(&world, &["sh", "-c", "ulimit -f 1; exec \"$@\"", "sh"], &[]);
-    assert!(code == Some(3) && said.contains("File too large") && said.contains("ulimit -f"), "{code:?} {said}");
+    let (code, printed) = run_under(&world, &["sh", "-c", "ulimit -f 1; exec \"$@\"", "sh"], &[]);
+    assert!(
+        code == Some(3) && printed.contains("File too large") && printed.contains("ulimit -f"),
+        "{code:?} {printed}"
+    );
     world.assert_clean();
 }
 
@@ -53,7 +59,10 @@ fn a_file_size_limit_causes_an_error_instead_of_a_signal() {
 fn threads_beyond_the_open_file_limit_are_refused_with_the_limit_to_raise() {
     let world = World::new();
     let limited = ["sh", "-c", "ulimit -n 300; exec \"$@\"", "sh"];
-    let (code, said) = run_under(&world, &limited, &["workload.threads=400"]);
-    assert!(code == Some(3) && said.contains("RLIMIT_NOFILE") && said.contains("ulimit -n "), "{code:?} {said}");
+    let (code, printed) = run_under(&world, &limited, &["workload.threads=400"]);
+    assert!(
+        code == Some(3) && printed.contains("RLIMIT_NOFILE") && printed.contains("ulimit -n "),
+        "{code:?} {printed}"
+    );
     world.assert_clean();
 }

@@ -139,8 +139,8 @@ fn pipes_and_links_in_place_of_files_do_not_block_commands() {
         assert_ne!(named, good);
         std::fs::write(&records, named).unwrap();
         let output = world.output(&["show", "results"]);
-        let said = one_line(&text(&output.stdout));
-        assert!(output.status.code() == Some(0) && said.contains(says), "{said}");
+        let printed = one_line(&text(&output.stdout));
+        assert!(output.status.code() == Some(0) && printed.contains(says), "{printed}");
     }
     fifo(&world.path("fifo"));
     for args in [["show", "fifo"].as_slice(), &["report", "fifo"], &["run", "fifo", "--dry-run"]] {

@@ -206,8 +206,8 @@ fn server_output_is_truncated_in_the_record_and_cannot_control_the_terminal() {
     let records = std::fs::read_to_string(world.path("results/trials.jsonl")).unwrap();
     assert!(records.len() < 40 << 10 && records.contains(" bytes in all ..."), "{} bytes", records.len());
     assert!(trials(&world.path("results"))[0]["reason"].as_str().unwrap().contains("died during start"));
-    let (shown, told) = world.exits(0, &["show", "results"]);
-    for text in [out, err, shown, told] {
+    let (shown, reported) = world.exits(0, &["show", "results"]);
+    for text in [out, err, shown, reported] {
         assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
     }
     world.assert_clean();

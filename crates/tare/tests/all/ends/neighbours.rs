@@ -44,7 +44,7 @@ fn started(world: &World, program: &Path, args: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(fs::File::create(world.path("err")).unwrap()).spawn().unwrap()
 }
 
-fn said(world: &World) -> String {
+fn printed(world: &World) -> String {
     text(&fs::read(world.path("err")).unwrap())
 }
 
@@ -55,7 +55,7 @@ fn a_program_whose_name_is_not_utf_8_is_bound_and_measured() {
     let study = world.study(STUDY);
     let program = under(&world, "tare-measured-é");
     let mut run = started(&world, &program, &["run", &study, "--out", "results"]);
-    assert_eq!(run.wait().unwrap().code(), Some(0), "{}", said(&world));
+    assert_eq!(run.wait().unwrap().code(), Some(0), "{}", printed(&world));
     let records = trials(&world.path("results"));
     assert!(records.len() == 3 && records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
     // Read from the process that has this name.
@@ -77,7 +77,7 @@ fn processes_with_hostile_names_disturb_neither_the_doctor_nor_a_run() {
         others.push(Command::new(&program).args(["-c", "while :; do :; done"]).spawn().unwrap());
     }
     let doctor = |more: &[&str]| world.exits(0, &[&["doctor", "--spin", "0.3", "--drift", "0"][..], more].concat()).0;
-    let (told, document) = (doctor(&[]), json(&doctor(&["--json"])));
+    let (reported, document) = (doctor(&[]), json(&doctor(&["--json"])));
     for other in &others {
         send(other.id(), Signal::STOP);
     }
@@ -89,8 +89,8 @@ fn processes_with_hostile_names_disturb_neither_the_doctor_nor_a_run() {
     let busy: Vec<u64> =
         document["background"].as_array().unwrap().iter().map(|user| user["pid"].as_u64().unwrap()).collect();
     assert!(others.iter().all(|other| busy.contains(&other.id().into())), "{}", document["background"]);
-    assert!(!told.contains('\u{1b}'), "{told}");
-    assert_eq!(code, Some(0), "{}", said(&world));
+    assert!(!reported.contains('\u{1b}'), "{reported}");
+    assert_eq!(code, Some(0), "{}", printed(&world));
     world.assert_clean();
 }
 
@@ -127,8 +127,8 @@ fn a_run_completes_when_its_own_program_is_deleted_or_replaced() {
         let place = if exchanged { program.clone() } else { world.path("tare-that-goes (deleted)") };
         script(&place, &format!("touch {}", planted.display()));
         let code = run.wait().unwrap().code();
-        assert!(!planted.exists(), "another program was run: {}", said(&world));
-        assert_eq!(code, Some(0), "{}", said(&world));
+        assert!(!planted.exists(), "another program was run: {}", printed(&world));
+        assert_eq!(code, Some(0), "{}", printed(&world));
         let records = trials(&world.path("results"));
         assert!(records.len() == 3 && records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
     }
@@ -159,7 +159,7 @@ fn a_server_whose_program_is_replaced_is_recorded_as_the_program_that_ran() {
     let runs = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|found| found == program);
     wait_until("a server runs", 60, || world.processes().iter().any(runs));
     fs::rename(&planted, &program).unwrap();
-    assert_eq!(run.wait().unwrap().code(), Some(0), "{}", said(&world));
+    assert_eq!(run.wait().unwrap().code(), Some(0), "{}", printed(&world));
     let records = trials(&world.path("results"));
     let ran = |record: &Value| (record["server_program"].clone(), record["server"]["build_id"].clone());
     assert_eq!(ran(&records[0]), ran(&first));
@@ -206,16 +206,20 @@ fn sigterm_ends_a_password_prompt_and_restores_the_terminal_echo() {
     // Its input stays open, because the end of the input would count as an answer.
     let output = fs::File::create(world.path("said")).unwrap();
     let mut terminal = terminal.stdin(Stdio::piped()).stdout(output).stderr(Stdio::null()).spawn().unwrap();
-    let said = || text(&fs::read(world.path("said")).unwrap_or_default());
-    wait_until("it asks", 30, || said().contains("password: "));
+    let printed = || text(&fs::read(world.path("said")).unwrap_or_default());
+    wait_until("it asks", 30, || printed().contains("password: "));
     for pid in world.processes() {
         let words = words_of(pid);
         if words.iter().any(|word| word == "--ask-password") && words[0] == env!("CARGO_BIN_EXE_tare") {
             send(pid, Signal::TERM);
         }
     }
-    wait_until("it ends", 30, || said().contains("code "));
+    wait_until("it ends", 30, || printed().contains("code "));
     terminal.wait().unwrap();
-    assert!(said().contains("code 130") && said().contains(" echo ") && said().contains(" icanon"), "{}", said());
+    assert!(
+        printed().contains("code 130") && printed().contains(" echo ") && printed().contains(" icanon"),
+        "{}",
+        printed()
+    );
     assert!(!world.path("results").exists(), "nothing was started");
 }

@@ -37,15 +37,15 @@ fn as_root(script: &str) -> Option<(i32, String)> {
         .arg(STUDY)
         .output()
         .expect("unshare (Debian package util-linux)");
-    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-    println!("{said}");
-    Some((output.status.code().unwrap_or(-1), said))
+    let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    println!("{printed}");
+    Some((output.status.code().unwrap_or(-1), printed))
 }
 
 /// Runs a script that must succeed.
 pub fn holds(script: &str) {
-    if let Some((code, said)) = as_root(script) {
-        assert_eq!(code, 0, "{said}");
+    if let Some((code, printed)) = as_root(script) {
+        assert_eq!(code, 0, "{printed}");
     }
 }
 

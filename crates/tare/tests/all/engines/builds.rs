@@ -131,7 +131,7 @@ fn an_option_for_huge_pages_is_refused_if_the_server_falls_back_to_small_pages()
         // With free huge pages the servers get them, and nothing is refused.
         return;
     }
-    let asked = |engine: &dyn Engine, place: &Place, data: &Path, name: &str, value: &str| {
+    let started_with = |engine: &dyn Engine, place: &Place, data: &Path, name: &str, value: &str| {
         let options = BTreeMap::from([(name.to_owned(), value.to_owned())]);
         engine.start(&StartRequest { options, ..place.start_request(data, None) }).map(drop)
     };
@@ -143,9 +143,9 @@ fn an_option_for_huge_pages_is_refused_if_the_server_falls_back_to_small_pages()
     };
     let place = Place::new();
     let data = prepared(&Postgresql, &place, None);
-    refused(asked(&Postgresql, &place, &data, "huge_pages", "try"), "huge_pages");
-    asked(&Postgresql, &place, &data, "huge_pages", "off").unwrap();
+    refused(started_with(&Postgresql, &place, &data, "huge_pages", "try"), "huge_pages");
+    started_with(&Postgresql, &place, &data, "huge_pages", "off").unwrap();
     let place = Place::new();
     let data = prepared(&Mariadb, &place, None);
-    refused(asked(&Mariadb, &place, &data, "large_pages", "ON"), "large_pages");
+    refused(started_with(&Mariadb, &place, &data, "large_pages", "ON"), "large_pages");
 }

@@ -46,13 +46,13 @@ fn owner(place: &Place, more: &[(&str, &OsStr)]) -> (Child, BufReader<ChildStdou
     let mut command = program("the_program_that_is_killed");
     command.env(PLACE, place.folder.path()).envs(more.iter().copied()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let said = BufReader::new(child.stdout.take().unwrap());
-    (child, said)
+    let printed = BufReader::new(child.stdout.take().unwrap());
+    (child, printed)
 }
 
 /// The process id of the server that the program has started.
-fn server(said: BufReader<ChildStdout>) -> u32 {
-    let mut lines = said.lines().map_while(Result::ok);
+fn server(printed: BufReader<ChildStdout>) -> u32 {
+    let mut lines = printed.lines().map_while(Result::ok);
     let pid = lines.find_map(|line| line.strip_prefix("server ")?.parse().ok());
     pid.expect("the child started no server")
 }
@@ -70,8 +70,8 @@ fn is_ended_by_the_next_start(mut owner: Child, server: u32, place: &Place, what
 #[test]
 fn after_kill_9_the_next_start_ends_the_server_and_removes_its_files() {
     let place = Place::new();
-    let (mut child, said) = owner(&place, &[]);
-    let pid = server(said);
+    let (mut child, printed) = owner(&place, &[]);
+    let pid = server(printed);
 
     // While its owner lives, a server is not a leftover.
     assert_eq!(reap_leftovers(&place.path("state")).unwrap(), []);
@@ -108,8 +108,8 @@ fn after_kill_9_a_server_behind_a_running_wrapper_is_ended_by_the_next_start() {
         if ready {
             std::fs::write(&go, "").unwrap();
         }
-        let (owner, said) = owner(&place, &[(WRAPPER, outer.as_os_str())]);
-        let pid = if ready { server(said) } else { wait_for_pid(&pid_file) };
+        let (owner, printed) = owner(&place, &[(WRAPPER, outer.as_os_str())]);
+        let pid = if ready { server(printed) } else { wait_for_pid(&pid_file) };
         is_ended_by_the_next_start(owner, pid, &place, &format!("ready {ready}"));
     }
 }
@@ -134,9 +134,9 @@ fn after_kill_9_a_server_in_a_session_of_its_own_is_ended_by_the_next_start() {
         let become_it = if ready { format!("exec {tare} \"$@\"") } else { "exec sleep 600".to_owned() };
         let inner = script(&place, &format!("echo $$ > {}; {become_it}", pid_file.display()));
         let outer = script(&place, &format!("setsid {} \"$@\" & sleep 600", inner.display()));
-        let (owner, said) = owner(&place, &[(WRAPPER, outer.as_os_str()), ("TARE_CGROUP", group.as_ref())]);
+        let (owner, printed) = owner(&place, &[(WRAPPER, outer.as_os_str()), ("TARE_CGROUP", group.as_ref())]);
         if ready {
-            server(said);
+            server(printed);
         }
         is_ended_by_the_next_start(owner, wait_for_pid(&pid_file), &place, &format!("{group} {ready}"));
     }

@@ -93,21 +93,21 @@ fn a_connection_has_the_requested_character_set() {
     let mut first = connect(Charset::Utf8mb4);
     first.run("CREATE TABLE accents (c CHAR(1)) CHARACTER SET latin1").unwrap();
     first.run("INSERT INTO accents VALUES ('\u{e9}')").unwrap();
-    for (asked, found, is_of_single_bytes) in [
+    for (requested, found, is_of_single_bytes) in [
         (Charset::Server, "latin1", "1"),
         (Charset::Latin1, "latin1", "1"),
         (Charset::Utf8mb4, "utf8mb4", "0"),
         (Charset::Utf8mb3, "utf8mb3", "0"),
         (Charset::Binary, "binary", "1"),
     ] {
-        let mut session = connect(asked);
-        let said = one(&mut *session, Mariadb.charset_question().unwrap()).unwrap();
-        assert!(said == found && asked.is(&said), "{asked}: {said}");
+        let mut session = connect(requested);
+        let reported = one(&mut *session, Mariadb.charset_question().unwrap()).unwrap();
+        assert!(reported == found && requested.is(&reported), "{requested}: {reported}");
         let stored = one(&mut *session, "SELECT HEX(c) FROM accents");
-        assert_eq!(stored.as_deref(), Some("E9"), "{asked}");
+        assert_eq!(stored.as_deref(), Some("E9"), "{requested}");
         // The program sends two bytes: one letter in UTF-8, two in latin1.
         let single = one(&mut *session, "SELECT LENGTH('\u{e9}') = CHAR_LENGTH('\u{e9}')");
-        assert_eq!(single.as_deref(), Some(is_of_single_bytes), "{asked}");
+        assert_eq!(single.as_deref(), Some(is_of_single_bytes), "{requested}");
     }
     assert!(!Charset::Latin1.is("utf8mb4") && Charset::Utf8mb3.is("utf8"));
 }

@@ -31,10 +31,13 @@ fn mysql_reports_settings_counts_lock_waits_and_accepts_streams_and_socket_passw
 }
 
 fn all_settings_and_which_are_changed(server: &dyn Server) {
-    let told = server.self_report().unwrap();
-    assert!(told.settings.len() > 400, "{}", told.settings.len());
-    assert!(told.settings["innodb_buffer_pool_size"].is_changed() && !told.settings["innodb_page_size"].is_changed());
-    assert_eq!(told.buffer_pool_bytes, told.settings["innodb_buffer_pool_size"].value.parse().ok());
+    let reported = server.self_report().unwrap();
+    assert!(reported.settings.len() > 400, "{}", reported.settings.len());
+    assert!(
+        reported.settings["innodb_buffer_pool_size"].is_changed()
+            && !reported.settings["innodb_page_size"].is_changed()
+    );
+    assert_eq!(reported.buffer_pool_bytes, reported.settings["innodb_buffer_pool_size"].value.parse().ok());
     // The X protocol is off: there is only the one socket, and no port.
     let plugin =
         "SELECT COUNT(*) FROM information_schema.PLUGINS WHERE PLUGIN_NAME = 'mysqlx' AND PLUGIN_STATUS = 'ACTIVE'";
@@ -132,10 +135,10 @@ fn a_thread_without_a_number_is_found_by_its_work(server: &dyn Server) {
     let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
     assert_eq!(first.thread_number(), Ok(None), "it has no table that says it");
     for session in [&mut first, &mut second] {
-        let said = session.server_thread().unwrap();
+        let reported = session.server_thread().unwrap();
         let drive = || (0..300).try_for_each(|_| session.run("SELECT SUM(k) FROM t").map(drop));
         let seen = find_serving_thread(server.pid(), drive).unwrap();
-        assert!(said.is_some() && said == seen, "{said:?} {seen:?}");
+        assert!(reported.is_some() && reported == seen, "{reported:?} {seen:?}");
     }
 }
 

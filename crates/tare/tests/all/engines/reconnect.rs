@@ -60,16 +60,19 @@ fn a_load_waits_for_a_restarted_server_and_reports_the_outage_first() {
             assert!(out.contains("4 transactions lost and repeated, 4 connections reopened;"), "{out}");
             continue;
         }
-        let said = json(&out);
-        let outage = &said["outage"];
+        let printed = json(&out);
+        let outage = &printed["outage"];
         assert_eq!(
             (outage["lost_transactions"].as_u64(), outage["reconnected"].as_u64()),
             (Some(4), Some(4)),
-            "{said}"
+            "{printed}"
         );
-        assert!(outage["without_server_s"].as_f64().unwrap() > 0.9 && outage["still_away"] == 0, "{said}");
-        assert!(said["errors"].as_u64().unwrap() >= 4 && said["transactions"].as_u64().unwrap() > 10, "{said}");
-        assert!(said["latency_ms"]["max"].as_f64().unwrap() > 900.0, "the wait is in the latency: {said}");
+        assert!(outage["without_server_s"].as_f64().unwrap() > 0.9 && outage["still_away"] == 0, "{printed}");
+        assert!(
+            printed["errors"].as_u64().unwrap() >= 4 && printed["transactions"].as_u64().unwrap() > 10,
+            "{printed}"
+        );
+        assert!(printed["latency_ms"]["max"].as_f64().unwrap() > 900.0, "the wait is in the latency: {printed}");
     }
 }
 

@@ -250,8 +250,8 @@ fn a_study_restarts_a_running_server_before_each_trial_by_its_owners_command() {
     let study = theirs.study(&format!("[\"sh\", \"{restart}\"]"), &placed());
     let (plan, _) = theirs.world.exits(0, &["run", &study, "--dry-run"]);
     let (_, err) = theirs.world.exits(0, &["run", &study, "--out", "results"]);
-    for told in [plan, err] {
-        assert!(one_line(&told).contains("each trial restarts the server with `sh "), "{told}");
+    for reported in [plan, err] {
+        assert!(one_line(&reported).contains("each trial restarts the server with `sh "), "{reported}");
     }
     let mut lives = std::collections::BTreeSet::new();
     for record in trials(&theirs.world.path("results")) {
@@ -269,8 +269,8 @@ fn a_study_restarts_a_running_server_before_each_trial_by_its_owners_command() {
     assert!(crate::engines::support::runs(last), "it goes on");
     let logs = crate::support::names(&theirs.world.path("results/logs"));
     let log = logs.iter().find(|name| name.starts_with("restart-")).unwrap_or_else(|| panic!("{logs:?}"));
-    let said = std::fs::read_to_string(theirs.world.path("results/logs").join(log)).unwrap();
-    assert!(said.contains("restarting"), "{said}");
+    let printed = std::fs::read_to_string(theirs.world.path("results/logs").join(log)).unwrap();
+    assert!(printed.contains("restarting"), "{printed}");
 
     // Commands that do not restart the server.
     for (restart, words) in [

@@ -137,8 +137,13 @@ impl Theirs {
 
     /// No file of this world contains the password except the one that the user put it in.
     pub fn nothing_holds(&self, secret: &str, but: &Path) {
-        let told = Command::new("grep").args(["-rlF", secret]).arg(self.world.directory.path()).output().unwrap();
-        assert_eq!(text(&told.stdout).lines().collect::<Vec<_>>(), [but.to_str().unwrap()], "{}", text(&told.stderr));
+        let reported = Command::new("grep").args(["-rlF", secret]).arg(self.world.directory.path()).output().unwrap();
+        assert_eq!(
+            text(&reported.stdout).lines().collect::<Vec<_>>(),
+            [but.to_str().unwrap()],
+            "{}",
+            text(&reported.stderr)
+        );
     }
 
     /// The first kill must hit a run that has bound a thread.

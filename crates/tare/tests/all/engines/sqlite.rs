@@ -42,8 +42,8 @@ fn a_busy_error_rolls_the_transaction_back_and_threads_are_named_by_connection()
     let server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
     assert_eq!(server.setting("journal_mode").unwrap().as_deref(), Some("wal"));
     let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
-    let mut told = server.diagnostics().unwrap();
-    told.watch_locks().unwrap();
+    let mut reported = server.diagnostics().unwrap();
+    reported.watch_locks().unwrap();
     first.run("BEGIN").unwrap();
     first.run("UPDATE t SET k=k+1 WHERE id=1").unwrap();
     second.run("BEGIN").unwrap();
@@ -58,7 +58,7 @@ fn a_busy_error_rolls_the_transaction_back_and_threads_are_named_by_connection()
     second.run("BEGIN").unwrap();
     assert_eq!(second.run("UPDATE t SET k=k+1 WHERE id=2"), Ok(1));
     second.run("COMMIT").unwrap();
-    let busy = told.lock_waits().unwrap().into_iter().find(|wait| wait.name == "sqlite/busy").unwrap();
+    let busy = reported.lock_waits().unwrap().into_iter().find(|wait| wait.name == "sqlite/busy").unwrap();
     assert!(busy.count == 1 && busy.wait_s >= waits.as_secs_f64(), "until it was done, not until BEGIN was: {busy:?}");
     assert_eq!(busy.kind, WaitKind::Retried, "its CPU time is other time than that of a lock that is slept for");
     assert_eq!(one(&mut *first, "SELECT sum(k) FROM t WHERE id < 3"), Some("5".to_owned()));
@@ -301,11 +301,11 @@ fn a_server_behind_a_running_wrapper_script_is_verified_and_both_end_together() 
 fn a_wrapper_script_that_abandons_its_server_is_refused_and_leaves_nothing() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
-    let said = place.path("pid");
-    let line = format!("{} \"$@\" & echo $! > {}", tare().unwrap().display(), said.display());
+    let pid_file = place.path("pid");
+    let line = format!("{} \"$@\" & echo $! > {}", tare().unwrap().display(), pid_file.display());
     let leaves = script(&place, &line);
     let error = Sqlite.start(&place.start_request(&data, Some(&leaves))).err().unwrap();
     assert!(matches!(error, EngineError::Died { .. }), "{error}");
-    wait_until_gone(std::fs::read_to_string(said).unwrap().trim().parse().unwrap());
+    wait_until_gone(std::fs::read_to_string(pid_file).unwrap().trim().parse().unwrap());
     assert!(!place.path("run").exists() && !place.path("copy").exists());
 }

@@ -134,9 +134,9 @@ fn record() {
         let data = prepared(engine, &place, binary.as_deref());
         let mut server = engine.start(&place.start_request(&data, binary.as_deref())).unwrap();
         let Address::Socket(behind) = server.target().address.clone() else { panic!("a socket") };
-        let (listener, said) = (UnixListener::bind(place.path("p")).unwrap(), Arc::new(Mutex::new(Vec::new())));
-        let heard = Arc::clone(&said);
-        std::thread::spawn(move || pass_on(&listener, &behind, &heard));
+        let (listener, sent) = (UnixListener::bind(place.path("p")).unwrap(), Arc::new(Mutex::new(Vec::new())));
+        let received = Arc::clone(&sent);
+        std::thread::spawn(move || pass_on(&listener, &behind, &received));
         let mut session = engine
             .connect(&ConnectTarget { address: Address::Socket(place.path("p")), ..server.target().clone() })
             .unwrap();
@@ -144,7 +144,7 @@ fn record() {
         drop(session);
         std::thread::sleep(Duration::from_millis(200));
         let lines: String =
-            said.lock().unwrap().iter().map(|bytes: &Vec<u8>| format!("{}\n", bytes.escape_ascii())).collect();
+            sent.lock().unwrap().iter().map(|bytes: &Vec<u8>| format!("{}\n", bytes.escape_ascii())).collect();
         let head = format!("# What {} {} sent: see protocols.rs.\n", engine.name(), server.version());
         std::fs::write(recording(engine), head + &lines).unwrap();
         server.stop(Duration::from_secs(20)).unwrap();
@@ -152,7 +152,7 @@ fn record() {
 }
 
 /// Forwards one connection to the server, and records what the server sends.
-fn pass_on(listener: &UnixListener, behind: &Path, said: &Mutex<Vec<Vec<u8>>>) {
+fn pass_on(listener: &UnixListener, behind: &Path, sent: &Mutex<Vec<Vec<u8>>>) {
     let (mut client, _) = listener.accept().unwrap();
     let mut server = UnixStream::connect(behind).unwrap();
     let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
@@ -165,6 +165,6 @@ fn pass_on(listener: &UnixListener, behind: &Path, said: &Mutex<Vec<Vec<u8>>>) {
         if count == 0 || client.write_all(&buffer[..count]).is_err() {
             break;
         }
-        said.lock().unwrap().push(buffer[..count].to_vec());
+        sent.lock().unwrap().push(buffer[..count].to_vec());
     }
 }

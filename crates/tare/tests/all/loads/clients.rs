@@ -80,10 +80,13 @@ fn pairs_are_proved(records: &[Value]) {
             let switches = ["voluntary_switches", "involuntary_switches"].map(|kind| one[kind].as_f64().unwrap());
             (one["allowed_cpus"].as_str().unwrap().to_owned(), switches.iter().sum::<f64>())
         };
-        let ((client, asked), (server, answered)) = (of("client"), of("server"));
+        let ((client, requested), (server, answered)) = (of("client"), of("server"));
         assert_eq!((client.as_str(), server.parse::<u32>().is_ok()), (server.as_str(), true));
         // The threads of a pair switch about equally often; how often depends on the load of the machine.
-        assert!((asked - answered).abs() < 50.0 + 0.6 * asked.max(answered), "{asked} {answered}: {threads:#?}");
+        assert!(
+            (requested - answered).abs() < 50.0 + 0.6 * requested.max(answered),
+            "{requested} {answered}: {threads:#?}"
+        );
     }
 }
 

@@ -62,28 +62,31 @@ fn reason(world: &World, workload: &str) -> String {
 #[test]
 fn each_failure_of_a_program_has_its_own_reason_and_leaves_nothing() {
     let world = World::new();
-    let said = reason(&world, "command = [\"sh\", \"-c\", \"echo last words; echo and more >&2; exit 7\"]");
-    assert!(said.contains("exit status: 7") && said.contains("last words") && said.contains("and more"), "{said}");
+    let printed = reason(&world, "command = [\"sh\", \"-c\", \"echo last words; echo and more >&2; exit 7\"]");
+    assert!(
+        printed.contains("exit status: 7") && printed.contains("last words") && printed.contains("and more"),
+        "{printed}"
+    );
     let here = world.path("").display().to_string();
-    let said = reason(
+    let printed = reason(
         &world,
         &format!("command = \"sh -c 'cd {here}; echo hanging; sleep 300 & sleep 300'\"\ntimeout_s = 0.5"),
     );
-    assert!(said.contains("had not ended after") && said.contains("hanging"), "{said}");
-    let said = reason(&world, &format!("command = \"sh -c 'cd {here}; setsid sleep 300 & sleep 0.2'\""));
-    assert!(said.contains("left processes running") && said.contains("sleep ("), "{said}");
-    let said = reason(&world, "command = \"echo nothing here\"\nmetrics = \"sysbench\"");
-    assert!(said.contains("has no result") && said.contains("nothing here"), "{said}");
-    let said = reason(&world, "command = \"echo score NaN\"\nmetrics = \"regex 'score (.*)' as score\"");
-    assert!(said.contains("has no result") && said.contains("score NaN"), "{said}");
-    let said = reason(&world, "command = \"echo score 0\"\nmetrics = \"regex 'score (.*)' as tps\"");
-    assert!(said.contains("has no result: tps is 0"), "a throughput of nothing is no result: {said}");
-    let said = reason(&world, "command = \"echo score 1e308\"\nmetrics = \"regex 'score (.*)' as tps\"");
-    assert!(said.contains("has no result: tps is 1e308"), "more than a transaction a nanosecond: {said}");
-    let said = reason(&world, "command = \"echo score -2\"\nmetrics = \"regex 'score (.*)' as latency_ms_p99\"");
-    assert!(said.contains("has no result: latency_ms_p99 is -2.0"), "no time is less than none: {said}");
-    let said = reason(&world, "command = \"yes\"");
-    assert!(said.contains("more than 64 MiB"), "{said}");
+    assert!(printed.contains("had not ended after") && printed.contains("hanging"), "{printed}");
+    let printed = reason(&world, &format!("command = \"sh -c 'cd {here}; setsid sleep 300 & sleep 0.2'\""));
+    assert!(printed.contains("left processes running") && printed.contains("sleep ("), "{printed}");
+    let printed = reason(&world, "command = \"echo nothing here\"\nmetrics = \"sysbench\"");
+    assert!(printed.contains("has no result") && printed.contains("nothing here"), "{printed}");
+    let printed = reason(&world, "command = \"echo score NaN\"\nmetrics = \"regex 'score (.*)' as score\"");
+    assert!(printed.contains("has no result") && printed.contains("score NaN"), "{printed}");
+    let printed = reason(&world, "command = \"echo score 0\"\nmetrics = \"regex 'score (.*)' as tps\"");
+    assert!(printed.contains("has no result: tps is 0"), "a throughput of nothing is no result: {printed}");
+    let printed = reason(&world, "command = \"echo score 1e308\"\nmetrics = \"regex 'score (.*)' as tps\"");
+    assert!(printed.contains("has no result: tps is 1e308"), "more than a transaction a nanosecond: {printed}");
+    let printed = reason(&world, "command = \"echo score -2\"\nmetrics = \"regex 'score (.*)' as latency_ms_p99\"");
+    assert!(printed.contains("has no result: latency_ms_p99 is -2.0"), "no time is less than none: {printed}");
+    let printed = reason(&world, "command = \"yes\"");
+    assert!(printed.contains("more than 64 MiB"), "{printed}");
     let logs = crate::support::names(&world.path("r/logs"));
     assert!(logs.iter().any(|name| name.starts_with("trial-00000")), "{logs:?}");
 }

@@ -154,8 +154,8 @@ fn query_answers_are_checked_even_without_a_warm_up() {
     let run = |out: &str, code| world.exits(code, &[&["run", study.as_str(), "--out", out], &sets[..]].concat());
     run("results", 0);
     for record in trials(&world.path("results")) {
-        let said = verified(&record, "queries");
-        assert!(said.contains("the first answer on this machine: sqlite"), "{said}");
+        let printed = verified(&record, "queries");
+        assert!(printed.contains("the first answer on this machine: sqlite"), "{printed}");
     }
     // A wrong stored answer: the price is a cent too high.
     let answers = world.path("cache").join("answers");

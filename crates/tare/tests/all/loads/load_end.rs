@@ -42,9 +42,9 @@ fn the_load_summary_names_the_server_the_transport_and_the_workload() {
 }
 
 /// Sends SIGINT after the load has printed the given line.
-fn interrupted_after(mut load: Child, said: &std::path::Path, line: &str) -> (i32, String) {
+fn interrupted_after(mut load: Child, printed: &std::path::Path, line: &str) -> (i32, String) {
     let deadline = Instant::now() + Duration::from_secs(30);
-    while !std::fs::read_to_string(said).unwrap_or_default().contains(line) {
+    while !std::fs::read_to_string(printed).unwrap_or_default().contains(line) {
         assert!(Instant::now() < deadline && load.try_wait().unwrap().is_none(), "it never said {line}");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -63,18 +63,18 @@ fn ctrl_c_ends_a_load_with_the_figures_so_far_but_without_any_in_the_warm_up() {
     for (load, warmup, figures) in
         [(load(&socket, &[]), "0", true), (load(&socket, &[]), "60s", false), (tpcc.to_vec(), "0", true)]
     {
-        let said = world.path("said");
+        let printed = world.path("said");
         let args = [&load[..], &["--time", "60s", "--warmup", warmup, "--threads", "2"]].concat();
         let mut command = world.tare(&args);
-        command.stdout(Stdio::piped()).stderr(std::fs::File::create(&said).unwrap());
-        let (code, out) = interrupted_after(command.spawn().unwrap(), &said, "[ 2s ]");
+        command.stdout(Stdio::piped()).stderr(std::fs::File::create(&printed).unwrap());
+        let (code, out) = interrupted_after(command.spawn().unwrap(), &printed, "[ 2s ]");
         assert_eq!(code, 130, "{out}");
         assert_eq!(out.contains("transactions ") && out.contains("latency ms "), figures, "{out}");
         if figures {
             let time = out.lines().find_map(|line| line.strip_prefix("time ")).unwrap();
             let seconds: f64 = time.split_whitespace().next().unwrap().parse().unwrap();
             assert!((2.0..5.0).contains(&seconds), "{out}");
-            let note = std::fs::read_to_string(&said).unwrap();
+            let note = std::fs::read_to_string(&printed).unwrap();
             assert!(note.contains("interrupted: the figures are for "), "{note}");
         }
     }

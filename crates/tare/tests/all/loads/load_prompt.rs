@@ -290,8 +290,8 @@ fn a_changing_rate_reports_and_records_the_requested_and_achieved_rate_of_each_s
     assert_eq!(of("rate").iter().map(|rate| rate.round()).collect::<Vec<_>>(), [100.0, 300.0, 500.0]);
     // Five standard deviations above a Poisson process: a constant rate would exceed that in the first step. A machine
     // that is held up may complete any smaller number.
-    for (asked, done) in of("rate").iter().zip(of("tps")) {
-        assert!((done - asked) * 0.5 < 5.0 * (asked * 0.5).sqrt(), "{out}");
+    for (requested, done) in of("rate").iter().zip(of("tps")) {
+        assert!((done - requested) * 0.5 < 5.0 * (requested * 0.5).sqrt(), "{out}");
     }
     assert!(of("tps").iter().sum::<f64>() > 0.0, "{out}");
     prompt.load(0, &with(steps, &["--out", "steps"]));

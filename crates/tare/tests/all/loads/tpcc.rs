@@ -151,12 +151,12 @@ fn life(engine: &dyn Engine) {
 /// The district of the first warehouse with most open orders, and the second of these: others cover the first and last.
 fn open_order(company: &Company) -> (String, String) {
     let mut session = company.session();
-    let mut asked = |sql: &str| crate::engines::support::one(session.as_mut(), sql).unwrap();
+    let mut requested = |sql: &str| crate::engines::support::one(session.as_mut(), sql).unwrap();
     let most =
         "SELECT no_d_id FROM new_order WHERE no_w_id = 1 GROUP BY no_d_id ORDER BY COUNT(*) DESC, no_d_id LIMIT 1";
-    let district = asked(most);
+    let district = requested(most);
     let second = format!("SELECT MIN(no_o_id) + 1 FROM new_order WHERE no_w_id = 1 AND no_d_id = {district}");
-    let open = asked(&second);
+    let open = requested(&second);
     (district, open)
 }
 

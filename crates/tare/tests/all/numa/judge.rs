@@ -52,13 +52,13 @@ pub fn seen(thread: &Value) -> Cpus {
     seen
 }
 
-/// Checks that a role has `count` threads, that each may run on exactly `asked`, and that none was seen elsewhere.
-pub fn kept_to(trial: &Value, role: &str, asked: &Cpus, count: usize) {
+/// Checks that a role has `count` threads, that each may run on exactly `requested`, and that none was seen elsewhere.
+pub fn kept_to(trial: &Value, role: &str, requested: &Cpus, count: usize) {
     let threads = threads(trial, role);
     assert_eq!(threads.len(), count, "{} {role} threads", trial["condition"]);
     for thread in threads {
-        assert_eq!(&cpus(thread["allowed_cpus"].as_str().unwrap()), asked, "{}: {thread}", trial["condition"]);
-        assert!(seen(thread).is_subset(asked), "{}: asked for {asked:?}: {thread}", trial["condition"]);
+        assert_eq!(&cpus(thread["allowed_cpus"].as_str().unwrap()), requested, "{}: {thread}", trial["condition"]);
+        assert!(seen(thread).is_subset(requested), "{}: asked for {requested:?}: {thread}", trial["condition"]);
     }
 }
 

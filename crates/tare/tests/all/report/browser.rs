@@ -35,7 +35,7 @@ impl Colours {
     }
 
     /// Additional options of axe-core, and the least number of rules that it must pass.
-    fn asked(self) -> (&'static str, usize) {
+    fn requested(self) -> (&'static str, usize) {
         if self == Self::Light { ("{}", 6) } else { ("{runOnly: [\"color-contrast\"]}", 1) }
     }
 }
@@ -242,8 +242,8 @@ fn searched() -> String {
     let client = json!({"client": {"cpu_used_fraction": 0.97}});
     let steps =
         [(500.0, 1.2, json!(null)), (1000.0, 300.5, json!("server")), (707.0, 8.5, client), (595.0, 4.9, json!(null))];
-    let steps = steps.map(|(asked, value, limit)| {
-        json!({"asked_tps": asked, "done_tps": 0.99 * asked, "value": value, "value_of_prompt_client": value,
+    let steps = steps.map(|(requested, value, limit)| {
+        json!({"asked_tps": requested, "done_tps": 0.99 * requested, "value": value, "value_of_prompt_client": value,
             "met": limit.is_null(), "limit": limit, "repeated": false})
     });
     let search = json!([{"search": 0, "objective": "latency_ms_p99 <= 5", "closed_loop_tps": 1000.0, "found_tps": 595.0,
@@ -311,9 +311,9 @@ fn built_in(is_wanted: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
 }
 
 fn fit_and_serve(pages: &[(&str, String)], colours: Colours) {
-    let (asked, rules) = colours.asked();
+    let (requested, rules) = colours.requested();
     let (dir, axe) = (tempfile::tempdir().unwrap(), axe());
-    let judge = JUDGE.replace("COLOURS", &format!("{COLOURS:?}")).replace("ASKED", asked);
+    let judge = JUDGE.replace("COLOURS", &format!("{COLOURS:?}")).replace("ASKED", requested);
     let mut found = findings(dir.path(), pages, &axe, &judge, colours);
     assert_eq!(found.iter().filter(|line| *line == "judging").count(), pages.len(), "{found:?}");
     let ended = found.iter().filter_map(|line| line.strip_prefix("judged by ")?.strip_suffix(" rules")?.parse().ok());
@@ -373,8 +373,8 @@ fn the_content_security_policy_of_a_report_allows_only_its_own_script() {
     assert!(!dom.contains("<title>INTRUDED"), "a foreign script ran");
     std::fs::write(&file, page).unwrap();
     let (_, log) = chromium(&file, Colours::Light);
-    let said: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-    assert!(said.is_empty(), "{said:?}");
+    let printed: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert!(printed.is_empty(), "{printed:?}");
 }
 
 #[test]

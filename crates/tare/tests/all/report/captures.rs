@@ -1,7 +1,7 @@
 //! Captures read back, ranked and drawn; article D's ladder before and after its fixes.
 
 use crate::report::fake::{self, Fake, Noise};
-use crate::report::words::{Told, summarize};
+use crate::report::words::{SummaryInWords, summarize};
 use std::fs;
 use std::path::Path;
 use tare_findings::compare::Verdict;
@@ -18,7 +18,7 @@ const ARTICLE: [(&str, &str, f64, [f64; 2]); 4] = [
     ("read_only", "after", 30_000.0, [1.86, 1.5]),
 ];
 
-fn article() -> Told {
+fn article() -> SummaryInWords {
     let directory = tempfile::tempdir().unwrap();
     let mut noise = Noise::new(4);
     let mut rows = String::from("condition,trial,sample,metric,value\n");

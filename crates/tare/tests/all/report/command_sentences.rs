@@ -147,7 +147,7 @@ fn bisection(ends: Option<Ab>, chances: &[f64], cell: Option<Cell>) -> Bisection
 fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
     let whole = |side: usize| parts.iter().map(|(_, a, b, _)| [*a, *b][side]).sum::<f64>();
     let us = whole(1) - whole(0);
-    let others = parts.iter().filter(|part| undisturbed && part.0 == Part::Strangers).map(|part| part.2 - part.1);
+    let others = parts.iter().filter(|part| undisturbed && part.0 == Part::OtherPrograms).map(|part| part.2 - part.1);
     let own_us = us - others.sum::<f64>();
     let any_shown = parts.iter().any(|part| part.3);
     let changed = |us: f64, shown: bool| TimeChange {
@@ -163,7 +163,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         b_us: *b,
         us: b - a,
         ci: Some(Interval { low: b - a - 5.0, high: b - a + 5.0 }),
-        share: (any_shown && (!undisturbed || *part != Part::Strangers)).then_some((b - a) / own_us),
+        share: (any_shown && (!undisturbed || *part != Part::OtherPrograms)).then_some((b - a) / own_us),
         p_value: 0.01,
         shown: *shown,
         smallest_us: Some(12.0),
@@ -220,7 +220,7 @@ fn whys() -> Vec<(&'static str, Why)> {
     let rest = |a, b| (Part::NotExplained, a, b, false);
     let slower = [(Part::RowLock, 200.0, 320.0, true), (Part::ServerWaited, 300.0, 360.0, true), rest(500.0, 520.0)];
     let alike = [(Part::RowLock, 200.0, 204.0, false), rest(800.0, 801.0)];
-    let disturbed = [&slower[..2], &[(Part::Strangers, 50.0, 400.0, false), rest(500.0, 520.0)]].concat();
+    let disturbed = [&slower[..2], &[(Part::OtherPrograms, 50.0, 400.0, false), rest(500.0, 520.0)]].concat();
     let function = NamedChange {
         name: "row_search_mvcc".to_owned(),
         a_us: 10.0,
@@ -249,13 +249,13 @@ fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_a
         .into();
     (found.lost, found.sides[0].disturbed, found.one_run) = ([0, 2], 3, false);
     let apart = "A and B were not measured in one run: differences between sessions affect every part";
-    let said = [
+    let sentences = [
         "no result: 2 of 10 trials of B; tare show has the reasons",
         "trials that count although disturbed, as no attempt was clean: 3 of 8 of A",
         "not captured: wakes: perf is not installed",
         apart,
     ];
-    assert_eq!(why::cautions(&found), said);
+    assert_eq!(why::cautions(&found), sentences);
     let differ = |what, a: &str, b: &str| Difference { what, a: a.to_owned(), b: b.to_owned() };
     found.made_apart = vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU"), "EPYC", "Xeon")];
     let here = "here server version (none and 11.4.5) and CPU (EPYC and Xeon)";
@@ -265,7 +265,7 @@ fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_a
 #[test]
 fn a_time_too_short_to_print_is_reported_as_less_than_the_smallest() {
     let of = |in_a: f64| {
-        let strangers = (Part::Strangers, in_a, 400.0, false);
+        let strangers = (Part::OtherPrograms, in_a, 400.0, false);
         why::cautions(&of_parts(
             &[(Part::RowLock, 200.0, 320.0, true), strangers, (Part::NotExplained, 5.0, 5.0, false)],
             true,
@@ -277,7 +277,7 @@ fn a_time_too_short_to_print_is_reported_as_less_than_the_smallest() {
         of(0.000_082)
     );
     // It is not part of a difference from which it is excluded.
-    let found = of_parts(&[(Part::Strangers, 1.0, 400.0, false), (Part::NotExplained, 5.0, 5.0, false)], true);
+    let found = of_parts(&[(Part::OtherPrograms, 1.0, 400.0, false), (Part::NotExplained, 5.0, 5.0, false)], true);
     assert!(why::not_distinguishable(&found, false).unwrap().contains("1 of 1 part;"));
     assert!(of(50.0)[0].contains("for about 50.0 µs of A's time and about 400 µs of B's: "), "{:?}", of(50.0));
 }
@@ -418,7 +418,7 @@ fn races() -> Vec<(String, Find)> {
 
 #[test]
 fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
-    let mut said: Vec<(String, String)> = Vec::new();
+    let mut sentences: Vec<(String, String)> = Vec::new();
     let figure = Regex::new(r"\d+(\.\d+)?%?").unwrap();
     for (what, found) in comparisons() {
         let (sentence, rows) = (ab::sentence(&found), ab_rows::rows(&found));
@@ -429,9 +429,9 @@ fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
             });
             assert!(is_there, "{} of {sentence:?} stands in no row of {rows:#?}", number.as_str());
         }
-        said.push((format!("ab, {what}"), sentence));
+        sentences.push((format!("ab, {what}"), sentence));
     }
-    said.extend(races().iter().map(|(what, found)| (format!("find, {what}"), find::sentence(found))));
+    sentences.extend(races().iter().map(|(what, found)| (format!("find, {what}"), find::sentence(found))));
     let slower = || Some(compared(AbVerdict::Slower, 1.031, 1.022, 1.04));
     let chances = [0.01, 0.97, 0.01, 0.01];
     let cell = |commits| Some(Cell { commits, chance: 0.97 });
@@ -444,7 +444,7 @@ fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
         ("faster", bisection(other(AbVerdict::Faster, 0.9), &[], None)),
         ("undecided", bisection(other(AbVerdict::Undecided, 1.01), &[], None)),
     ] {
-        said.push((format!("bisect, {what}"), bisect::sentence(&found)));
+        sentences.push((format!("bisect, {what}"), bisect::sentence(&found)));
     }
     for (what, found) in whys() {
         let sentence = why::why(&found);
@@ -452,7 +452,7 @@ fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
         borne_out(&sentence, &tables);
         // Parts have shares only of a difference that is shown.
         assert_eq!(tables.contains("share"), found.own().shown, "{tables}");
-        said.push((format!("why, {what}"), sentence));
+        sentences.push((format!("why, {what}"), sentence));
     }
     for (what, found) in [
         ("a step", history(Some(0.979), None, 12)),
@@ -462,7 +462,7 @@ fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
     ] {
         let sentence = history_sentence(&found);
         borne_out(&sentence, &terminal::history(&found, None, Style::default()));
-        said.push((format!("history, {what}"), sentence));
+        sentences.push((format!("history, {what}"), sentence));
     }
     for (what, found) in claims() {
         let sentence = reproduce::sentence(found.iter().map(Option::as_ref));
@@ -471,10 +471,10 @@ fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
         assert_eq!(counts[0], verdicts.iter().filter(|verdict| **verdict == "holds").count(), "{sentence}");
         assert_eq!(counts[1], counts.iter().sum::<usize>() - counts[1], "{sentence}");
         assert_eq!(counts[1], found.len(), "{sentence}");
-        said.push((format!("reproduce, {what}"), sentence));
+        sentences.push((format!("reproduce, {what}"), sentence));
     }
     let mut golden = String::new();
-    for (what, sentence) in said {
+    for (what, sentence) in sentences {
         assert!(sentence.ends_with('.') && sentence.split_whitespace().count() <= MOST_WORDS, "{what}: {sentence}");
         golden += &format!("{what}:\n  {sentence}\n");
     }

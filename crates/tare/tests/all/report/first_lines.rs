@@ -113,13 +113,19 @@ pub fn study(name: &'static str, gain: f64, trials: usize) -> fake::Study {
 }
 
 /// The answer of a study, and the mean, minimum and maximum of every condition.
-struct Told {
+struct Reported {
     answer: AnswerJson,
     figures: Vec<f64>,
 }
 
 /// The study as a user would read it; disturbed trials are marked, or left out as if they had not run.
-fn told(text: &str, study: &fake::Study, quick: bool, disturbed: &dyn Fn(u64) -> bool, leave_out: bool) -> Told {
+fn reported(
+    text: &str,
+    study: &fake::Study,
+    quick: bool,
+    disturbed: &dyn Fn(u64) -> bool,
+    leave_out: bool,
+) -> Reported {
     let dir = fake::dir(study);
     fs::write(dir.path().join("study.toml"), text).unwrap();
     change(
@@ -136,7 +142,7 @@ fn told(text: &str, study: &fake::Study, quick: bool, disturbed: &dyn Fn(u64) ->
     let summary = summarize(&open(dir.path()).unwrap());
     let metrics = summary.conditions.iter().flat_map(|condition| &condition.metrics);
     let figures = metrics.flat_map(|metric| [metric.mean, metric.min, metric.max]).collect();
-    Told { answer: summary.answer, figures }
+    Reported { answer: summary.answer, figures }
 }
 
 fn change(path: &Path, how: impl Fn(String) -> String) {
@@ -148,7 +154,7 @@ fn the_answer_begins_with_disturbed_or_rehearsal_if_it_applies() {
     let mut made = study("first-look", 1.0, 1);
     made.conditions.truncate(1);
     let text = BUILTIN.iter().find(|builtin| builtin.name == "first-look").unwrap().text;
-    let line = |quick, disturbed: &dyn Fn(u64) -> bool| told(text, &made, quick, disturbed, false).answer.text;
+    let line = |quick, disturbed: &dyn Fn(u64) -> bool| reported(text, &made, quick, disturbed, false).answer.text;
     let (clean, disturbed) = (line(false, &|_| false), line(false, &|_| true));
     assert!(clean.starts_with("Only ") && disturbed == format!("Disturbed: {clean}"), "{clean} {disturbed}");
     assert_eq!(line(true, &|_| true), format!("Disturbed rehearsal: {clean}"));
@@ -168,8 +174,8 @@ fn every_built_in_study_is_answered_in_one_short_sentence_that_agrees_with_its_t
             let some = |trial: u64| trial < all / 4;
             let every = |_: u64| true;
             for (hit, disturbed) in [(0, &none as &dyn Fn(u64) -> bool), (1, &some), (2, &every)] {
-                let told = told(builtin.text, &made, quick, disturbed, false);
-                let line = &told.answer.text;
+                let reported = reported(builtin.text, &made, quick, disturbed, false);
+                let line = &reported.answer.text;
                 let about = format!("{} gain {gain}, {trials} trials, quick {quick}: {line}", builtin.name);
                 assert!(line.ends_with('.') && line.split_whitespace().count() <= 25, "{about}");
                 if !quick {
@@ -177,20 +183,22 @@ fn every_built_in_study_is_answered_in_one_short_sentence_that_agrees_with_its_t
                     golden += &format!("{}, second condition x{gain}, {how}:\n  {line}\n", builtin.name);
                 }
                 for slip in &slips {
-                    let of_line = std::iter::once(line).chain(&told.answer.details).find(|said| slip.is_match(said));
+                    let of_line =
+                        std::iter::once(line).chain(&reported.answer.details).find(|printed| slip.is_match(printed));
                     assert!(of_line.is_none(), "{slip:?} in {of_line:?} of {about}");
                 }
-                let said = ["Rehearsal: ", "Inconclusive rehearsal: "].into_iter().find(|kind| line.starts_with(kind));
-                assert_eq!(said.is_some(), quick, "{about}");
+                let printed =
+                    ["Rehearsal: ", "Inconclusive rehearsal: "].into_iter().find(|kind| line.starts_with(kind));
+                assert_eq!(printed.is_some(), quick, "{about}");
                 let rest = line.strip_prefix("Rehearsal: ").unwrap_or(line);
                 assert!(rest == line || !rest.starts_with("Inconclusive"), "one word for both: {about}");
                 let rest = rest.to_lowercase().replacen(" rehearsal: ", ": ", 1);
-                let details = told.answer.details.join(" ");
+                let details = reported.answer.details.join(" ");
                 let is_inconclusive = rest.starts_with("inconclusive: ");
-                let said = ["was disturbed", "were disturbed", "disturbed: "]
+                let printed = ["was disturbed", "were disturbed", "disturbed: "]
                     .iter()
                     .any(|s| rest.contains(s) || details.contains(s));
-                assert_eq!(said, hit > 0, "{about}");
+                assert_eq!(printed, hit > 0, "{about}");
                 assert!(hit > 0 || !is_inconclusive, "{about}");
                 let answers = shapes(&question).iter().any(|shape| rest.contains(shape));
                 assert!(
@@ -201,9 +209,9 @@ fn every_built_in_study_is_answered_in_one_short_sentence_that_agrees_with_its_t
                     "{about}"
                 );
                 match (hit, is_inconclusive) {
-                    (0, _) => borne_out(line, &told.figures, &about),
+                    (0, _) => borne_out(line, &reported.figures, &about),
                     (1, false) => {
-                        let clean = self::told(builtin.text, &made, quick, disturbed, true);
+                        let clean = self::reported(builtin.text, &made, quick, disturbed, true);
                         assert_eq!(clean.answer.text, *line, "without its disturbed trials: {about}");
                     }
                     _ => {}
@@ -217,11 +225,14 @@ fn every_built_in_study_is_answered_in_one_short_sentence_that_agrees_with_its_t
 /// Every figure of the sentence must be the mean, the minimum or the maximum of a condition, to its number of digits.
 fn borne_out(line: &str, figures: &[f64], about: &str) {
     let figure = Regex::new(r"(\d+\.\d+)(?: to (\d+\.\d+)| or (\d+\.\d+))? k/s").unwrap();
-    let said = figure
+    let printed = figure
         .captures_iter(line)
         .flat_map(|found| found.iter().skip(1).flatten().map(|number| number.as_str().to_owned()).collect::<Vec<_>>());
-    for said in said {
-        assert!(figures.iter().any(|figure| format!("{:.1}", figure / 1e3) == said), "{said}: {figures:?} of {about}");
+    for printed in printed {
+        assert!(
+            figures.iter().any(|figure| format!("{:.1}", figure / 1e3) == printed),
+            "{printed}: {figures:?} of {about}"
+        );
     }
 }
 

@@ -1,11 +1,11 @@
 //! The analysis of results with known content.
 
 use crate::report::fake::{self, Noise};
-use crate::report::words::{Told, summarize, summary_of_csv};
+use crate::report::words::{SummaryInWords, summarize, summary_of_csv};
 use std::fs;
 use tare_results::open;
 
-fn summary_of(study: &fake::Study) -> Told {
+fn summary_of(study: &fake::Study) -> SummaryInWords {
     summarize(&fake::results(study))
 }
 
@@ -84,8 +84,8 @@ fn trials_without_attempts_left_are_not_advised_to_be_resumed() {
     assert!(of(&results).unwrap().contains("`tare run --resume"), "one attempt is left");
     failed.attempt = 2;
     results.trials.push(failed);
-    let said = of(&results).unwrap();
-    assert!(said.contains("no attempt is left; for more, raise `attempts` in "), "{said}");
+    let printed = of(&results).unwrap();
+    assert!(printed.contains("no attempt is left; for more, raise `attempts` in "), "{printed}");
 }
 
 #[test]

@@ -56,8 +56,8 @@ fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
     // Ends that print alike are one figure.
     let switches = text.lines().find(|line| line.starts_with("server_switches_per_transaction")).unwrap();
     assert!(switches.contains("1.01") && !switches.contains(" to "), "{switches}");
-    let said = one_line(&text);
-    assert!(said.contains("Trials of pairs=by-luck differ widely"), "{text}");
+    let printed = one_line(&text);
+    assert!(printed.contains("Trials of pairs=by-luck differ widely"), "{text}");
     let page = tare_report::html::render(&results, &summary);
     let rows = rows_of(&page, "pairs=by-luck");
     let chart = rows.iter().find(|row| row.contains("class=\"label\"")).unwrap();

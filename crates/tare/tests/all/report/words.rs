@@ -7,7 +7,7 @@ use tare_report::words::{self, AnswerJson};
 use tare_results::Results;
 
 /// The summary, its answer as text, and all further sentences.
-pub struct Told {
+pub struct SummaryInWords {
     pub summary: Summary,
     pub answer: AnswerJson,
     pub reading: String,
@@ -15,7 +15,7 @@ pub struct Told {
     pub odd: Vec<String>,
 }
 
-impl Deref for Told {
+impl Deref for SummaryInWords {
     type Target = Summary;
 
     fn deref(&self) -> &Summary {
@@ -23,10 +23,10 @@ impl Deref for Told {
     }
 }
 
-pub fn summarize(results: &Results) -> Told {
+pub fn summarize(results: &Results) -> SummaryInWords {
     let summary = tare_findings::summarize(results);
     let answer = AnswerJson::of(&summary.answer);
-    Told {
+    SummaryInWords {
         reading: answer.text.clone(),
         answer,
         further_reading: words::further(&summary, results),
@@ -35,6 +35,6 @@ pub fn summarize(results: &Results) -> Told {
     }
 }
 
-pub fn summary_of_csv(rows: &str) -> Told {
+pub fn summary_of_csv(rows: &str) -> SummaryInWords {
     summarize(&fake::csv(rows))
 }

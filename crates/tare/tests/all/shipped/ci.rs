@@ -75,16 +75,16 @@ fn the_documented_ci_jobs_fail_only_if_the_new_commit_is_slower() {
         (jobs[0], "after", 5, "(https://there/1.png?raw=true)", (["0.3", "0.15"], Some("faster than A"))),
         (jobs[1], ".", 6, "![ab](/uploads/1)", (["0.15", "0.15"], None)),
     ] {
-        for (seconds, said_of_it) in [slower, other] {
+        for (seconds, verdict) in [slower, other] {
             let world = World::new();
             succeeds(&world, "true", "here");
             succeeds(&world, PLAYED, "here");
             repository(&world, folder, seconds);
             let steps = steps(job);
             assert_eq!(steps.len(), count, "{steps:#?}");
-            let (mut said, mut failed) = (String::new(), Vec::new());
+            let (mut printed, mut failed) = (String::new(), Vec::new());
             for step in &steps {
-                let step = if said_of_it.is_none() { step.replace("20min", "4s") } else { step.clone() };
+                let step = if verdict.is_none() { step.replace("20min", "4s") } else { step.clone() };
                 let set = format!(
                     "set -e; export TARE_DEB=http://here/tare.deb GITHUB_STEP_SUMMARY=summary PR=http://there/3 PICTURE=p \
                      CI_API_V4_URL=http://here/api CI_PROJECT_ID=7 CI_MERGE_REQUEST_IID=3 TARE_TOKEN=x \
@@ -92,17 +92,17 @@ fn the_documented_ci_jobs_fail_only_if_the_new_commit_is_slower() {
                      CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git -C {folder} rev-parse HEAD^)"
                 );
                 let out = type_it(&world, &format!("{set}\n{step}"));
-                said += &String::from_utf8_lossy(&out.stdout);
-                said += &String::from_utf8_lossy(&out.stderr);
+                printed += &String::from_utf8_lossy(&out.stdout);
+                printed += &String::from_utf8_lossy(&out.stderr);
                 if !out.status.success() {
                     failed.push(step.contains("tare ab"));
                 }
             }
-            let expected: &[bool] = if said_of_it == Some("slower than A") { &[true] } else { &[] };
-            assert_eq!(failed, expected, "{said}");
-            assert!(said_of_it.is_none_or(|words| said.contains(words)), "{said}");
-            assert!(said.contains("disturbed"), "no trial is marked: {said}");
-            assert!(said.contains(picture), "{said}");
+            let expected: &[bool] = if verdict == Some("slower than A") { &[true] } else { &[] };
+            assert_eq!(failed, expected, "{printed}");
+            assert!(verdict.is_none_or(|words| printed.contains(words)), "{printed}");
+            assert!(printed.contains("disturbed"), "no trial is marked: {printed}");
+            assert!(printed.contains(picture), "{printed}");
         }
     }
 }

@@ -173,8 +173,8 @@ fn every_command_of_readme_and_docs_can_be_typed() {
     let (mut count, mut shown) = (0, BTreeMap::new());
     // Cached, because some commands are mentioned forty times.
     let mut help = |words: &[&str]| {
-        let asked = shown.entry(words.join(" "));
-        asked.or_insert_with(|| world.exits(0, &[words, &["--help"]].concat()).0).clone()
+        let requested = shown.entry(words.join(" "));
+        requested.or_insert_with(|| world.exits(0, &[words, &["--help"]].concat()).0).clone()
     };
     for path in pages() {
         let page = Page::read(&path);

@@ -20,8 +20,11 @@ fn clean_removes_prepared_data_and_keeps_unnamed_results_and_foreign_files() {
     let folder = place.parent().unwrap();
     std::fs::write(folder.join("thesis-final.txt"), "not ours").unwrap();
     std::fs::create_dir(folder.join("mysql-initialised-0123456789abcdef0123")).unwrap();
-    let (told, _) = world.exits(0, &["clean", "tare-results/named"]);
-    assert!(told.contains("removed  tare-results/named") && told.contains("kept  tare-results/kept"), "{told}");
+    let (reported, _) = world.exits(0, &["clean", "tare-results/named"]);
+    assert!(
+        reported.contains("removed  tare-results/named") && reported.contains("kept  tare-results/kept"),
+        "{reported}"
+    );
     assert_eq!(names(&world.path("tare-results")), ["kept"]);
     assert_eq!(names(folder), ["thesis-final.txt"], "what is not ours stays");
     let (_, err) = world.exits(2, &["clean", "."]);
@@ -32,8 +35,8 @@ fn clean_removes_prepared_data_and_keeps_unnamed_results_and_foreign_files() {
 #[test]
 fn setup_reports_installed_programs_and_how_to_install_the_rest_without_changes() {
     let world = World::new();
-    let told = json(&world.exits(0, &["setup", "--json"]).0)["programs"].clone();
-    let of = |name: &str| told.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap().clone();
+    let reported = json(&world.exits(0, &["setup", "--json"]).0)["programs"].clone();
+    let of = |name: &str| reported.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap().clone();
     assert!(of("sqlite")["path"].is_string() && of("sqlite")["install"].is_null());
     for name in ["mariadb", "mysql", "postgres", "sysbench", "pgbench", "perf"] {
         assert!(!of(name)["purpose"].as_str().unwrap().is_empty());
@@ -82,8 +85,8 @@ fn setup_reports_how_to_get_server_symbols_and_installs_a_package_known_to_apt()
     put("apt-cache", "echo ' a-server-core-dbgsym | 1:9.9-1 | http://x y-debug/main amd64 Packages'");
     let (code, _, err) = setup(&["--install"]);
     assert_eq!(code, Some(3), "nothing was really installed: {err}");
-    let told = std::fs::read_to_string(&ran).unwrap();
-    assert!(told.starts_with("install -y --no-install-recommends a-server-core-dbgsym=1:9.9-1"), "{told}");
+    let reported = std::fs::read_to_string(&ran).unwrap();
+    assert!(reported.starts_with("install -y --no-install-recommends a-server-core-dbgsym=1:9.9-1"), "{reported}");
     world.assert_clean();
 }
 
@@ -92,17 +95,17 @@ fn downloads_of_debug_symbols_are_limited_in_size_and_time() {
     let world = World::new();
     let fake = world.path("bin");
     std::fs::create_dir(&fake).unwrap();
-    let said = world.path("said");
+    let printed = world.path("said");
     let asks = "sleep 0.3; { grep size /proc/self/limits; env | grep DEBUGINFOD_MAX; }";
-    script(&fake.join("debuginfod-find"), &format!("{asks} >> {}", said.display()));
+    script(&fake.join("debuginfod-find"), &format!("{asks} >> {}", printed.display()));
     let mut command = world.tare(&["setup", "symbols", "--install"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", fake.display())).env("DEBUGINFOD_URLS", "http://127.0.0.1:1");
     let output = command.env("DEBUGINFOD_MAXTIME", "7").output().unwrap();
-    let (err, said) = (crate::support::text(&output.stderr), std::fs::read_to_string(said).unwrap());
+    let (err, printed) = (crate::support::text(&output.stderr), std::fs::read_to_string(printed).unwrap());
     assert!(output.status.code() == Some(3) && err.contains("does not contain names of MariaDB's functions"), "{err}");
-    let size = said.lines().find(|line| line.starts_with("Max file size")).unwrap();
-    assert_eq!(size.split_whitespace().filter(|word| *word == "4294967296").count(), 2, "{said}");
-    assert!(said.contains("DEBUGINFOD_MAXSIZE=4294967296") && said.contains("DEBUGINFOD_MAXTIME=7"), "{said}");
+    let size = printed.lines().find(|line| line.starts_with("Max file size")).unwrap();
+    assert_eq!(size.split_whitespace().filter(|word| *word == "4294967296").count(), 2, "{printed}");
+    assert!(printed.contains("DEBUGINFOD_MAXSIZE=4294967296") && printed.contains("DEBUGINFOD_MAXTIME=7"), "{printed}");
     world.assert_clean();
 }
 

@@ -65,20 +65,20 @@ fn words(found: &Value) -> usize {
 #[test]
 fn sides_with_identical_settings_are_reported_before_anything_is_measured() {
     let world = World::new();
-    let said = |a: &str, b: &str| {
+    let printed = |a: &str, b: &str| {
         let all = ["ab", "--dry-run", "--engine", "sqlite", "--a", a, "--b", b];
         let (out, _) = world.exits(0, &all);
         assert!(out.contains("pairs of 2 trials of 1 sample; about ") && out.contains(" per pair"), "{out}");
         out.contains("both sides have the same settings")
     };
-    assert!(said("option.cache_size=-100", "option.cache_size=-100"));
-    assert!(said("option.synchronous=OFF", "option.synchronous=off"));
-    assert!(!said("option.cache_size=-100", "option.cache_size=-200"));
-    assert!(!said("placement=float", "placement=same-pu"));
+    assert!(printed("option.cache_size=-100", "option.cache_size=-100"));
+    assert!(printed("option.synchronous=OFF", "option.synchronous=off"));
+    assert!(!printed("option.cache_size=-100", "option.cache_size=-200"));
+    assert!(!printed("placement=float", "placement=same-pu"));
     let sides = ["ab", "--dry-run", "--engine", "sqlite", "--a", "aslr=off", "--b", "aslr=on"];
-    for (probe, is_said) in [("record", false), ("chain", true)] {
+    for (probe, is_reported) in [("record", false), ("chain", true)] {
         let (out, _) = world.exits(0, &[&sides[..], &["--set", &format!("sampling.probe={probe}")]].concat());
-        assert_eq!(one_line(&out).contains("pairs are not adjusted by a probe"), is_said, "{out}");
+        assert_eq!(one_line(&out).contains("pairs are not adjusted by a probe"), is_reported, "{out}");
     }
 }
 
@@ -160,19 +160,21 @@ fn a_spent_budget_leaves_a_comparison_undecided_with_its_figures() {
     );
     assert_eq!(found["verdict"], "undecided", "{found}");
     let text = found["text"].as_str().unwrap();
-    let said = |words: &str| text.contains(words);
+    let printed = |words: &str| text.contains(words);
     match found["pairs_to_go"].as_u64() {
         Some(more) => assert!((1..=1000).contains(&more), "{found}"),
-        None => assert!(said("takes more than 1000 pairs or a day") || said("the first look is after 4"), "{found}"),
+        None => {
+            assert!(printed("takes more than 1000 pairs or a day") || printed("the first look is after 4"), "{found}")
+        }
     }
-    assert_eq!(err.contains("a larger budget, --budget "), !said("takes more than 1000 pairs or a day"), "{err}");
+    assert_eq!(err.contains("a larger budget, --budget "), !printed("takes more than 1000 pairs or a day"), "{err}");
     // Fewer than six pairs cannot show a change of any size.
     let enough = found["pairs"].as_u64().unwrap() >= 6;
     assert_eq!(found["smallest_detectable"].as_f64().is_some_and(|seen| seen > 0.01), enough, "{found}");
     assert!(
         found["pairs_to_go_at_most"].is_null() || found["pairs_to_go_at_most"].as_u64() > found["pairs_to_go"].as_u64()
     );
-    assert!(said("would have been detected") == enough && words(&found) <= 25, "{found}");
+    assert!(printed("would have been detected") == enough && words(&found) <= 25, "{found}");
 }
 
 #[test]
@@ -214,9 +216,9 @@ fn failing_trials_end_a_comparison_and_invalid_sides_are_refused() {
     assert!(!err.is_empty(), "{out}");
     let (_, err) = world.exits(2, &["ab", "--a", "command=true", "--b", "option.x=1"]);
     assert!(err.contains("one side is a command"), "{err}");
-    for (a, said) in [("build=old", "where: --a"), ("nonsense", "binary=PATH"), ("placment=x", "mean placement?)")] {
+    for (a, printed) in [("build=old", "where: --a"), ("nonsense", "binary=PATH"), ("placment=x", "mean placement?)")] {
         let (_, err) = world.exits(2, &["ab", "--a", a, "--b", "placement=same-pu"]);
-        assert!(err.contains(said) && err.contains(a), "{err}");
+        assert!(err.contains(printed) && err.contains(a), "{err}");
     }
 }
 
@@ -224,7 +226,7 @@ fn failing_trials_end_a_comparison_and_invalid_sides_are_refused() {
 fn an_invalid_side_or_program_is_refused_with_the_word_that_is_missing() {
     let world = World::new();
     std::fs::write(world.path("my prog"), "#!/bin/sh\n").unwrap();
-    for (side, code, said) in [
+    for (side, code, printed) in [
         ("my prog", 2, "command=my prog of another program"),
         ("command=./my prog", 3, "in quotes if it has spaces"),
         ("command='./my prog'", 3, "chmod +x"),
@@ -232,7 +234,7 @@ fn an_invalid_side_or_program_is_refused_with_the_word_that_is_missing() {
         ("binary=/bin/true", 3, "write a program that is not a server as command=PROGRAM"),
     ] {
         let (_, err) = world.exits(code, &["ab", "--a", side, "--b", side]);
-        assert!(err.contains(said), "{side}: {err}");
+        assert!(err.contains(printed), "{side}: {err}");
     }
     let (_, err) = world.exits(3, &["find", "threads=1", "--dry-run"]);
     assert!(err.contains("there is only one candidate here, threads=1\n  expected"), "{err}");
@@ -347,8 +349,8 @@ fn a_certificate_of_a_side_against_itself_is_shown_with_every_verdict() {
     let (out, _) =
         world.exits(5, &["ab", "--out", "e", "--a", "command=true", "--b", "command=true", "--budget", "0.02s"]);
     let both = found["comparisons"].as_u64().unwrap() + more;
-    let said = if both == 0 { "too few pairs".to_owned() } else { format!("in {both} comparison") };
-    assert!(out.contains("A/A here") && out.contains(&said), "{out}");
+    let printed = if both == 0 { "too few pairs".to_owned() } else { format!("in {both} comparison") };
+    assert!(out.contains("A/A here") && out.contains(&printed), "{out}");
 }
 
 #[test]
@@ -412,12 +414,12 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
     refused(&["ab", "--a", "rate=100", "--b", "rate=100"], "cannot rest");
     refused(&[&sides[..], &["--set", "machine.thp=never"]].concat(), "settings of the whole machine");
     world.exits(2, &[&sides[..], &["--duet", "--interleave"]].concat());
-    let said = |more: &[&str]| one_line(&world.exits(0, &[&sides[..], &["--dry-run"], more].concat()).0);
+    let printed = |more: &[&str]| one_line(&world.exits(0, &[&sides[..], &["--dry-run"], more].concat()).0);
     const BY_TURNS: &str = "by turns: both servers run, and short samples of them alternate";
-    assert!(said(&[]).contains(BY_TURNS), "{}", said(&[]));
-    assert!(!said(&["--no-interleave"]).contains("by turns"));
-    assert!(said(&["--load", "insert"]).contains("one trial after the other, not by turns: the load writes"));
-    assert!(said(&["--load", "insert", "--interleave"]).contains(BY_TURNS));
+    assert!(printed(&[]).contains(BY_TURNS), "{}", printed(&[]));
+    assert!(!printed(&["--no-interleave"]).contains("by turns"));
+    assert!(printed(&["--load", "insert"]).contains("one trial after the other, not by turns: the load writes"));
+    assert!(printed(&["--load", "insert", "--interleave"]).contains(BY_TURNS));
     let bound = "[placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n";
     const BY_THE_OS: &str = "not by turns: the operating system places the threads";
     for (placement, switch, words) in

@@ -207,7 +207,7 @@ fn invalid_bisections_are_refused_with_advice() {
     let build = ["--build", "exit 3", "--command", "{binary}", "--out", "x"];
     let (_, err) = world.exits(4, &[&["bisect", &commits[0], &commits[2]], &build[..]].concat());
     assert!(err.contains("exit status: 3") && err.contains("or 125") && err.contains("build.log"), "{err}");
-    for (words, said) in [
+    for (words, printed) in [
         (vec!["bisect", &commits[2], &commits[0], "--build", "true"], "swap them: tare bisect "),
         (vec!["bisect", "none", "HEAD", "--build", "true"], "none is not a commit"),
         (vec!["bisect", "HEAD", "HEAD", "--build", "true"], "there is no commit between"),
@@ -224,7 +224,7 @@ fn invalid_bisections_are_refused_with_advice() {
         ),
     ] {
         let (_, err) = world.exits(2, &words);
-        assert!(err.contains(said), "{words:?}: {err}");
+        assert!(err.contains(printed), "{words:?}: {err}");
     }
 }
 
@@ -285,7 +285,7 @@ fn overlong_lists_endless_builds_and_hostile_subjects_are_contained() {
     let err = String::from_utf8_lossy(&out.stderr);
     assert!(began.elapsed().as_secs() < 60 && !out.status.success() && err.contains("build.log"), "{err}");
     assert!(err.contains("stop-commands") && !err.contains('\u{1b}') && !err.contains(" ::stop"), "{err}");
-    let asked = std::fs::metadata(world.path("x/bisect.json")).unwrap();
-    assert!(asked.len() < 10_000, "the subject is kept whole");
+    let requested = std::fs::metadata(world.path("x/bisect.json")).unwrap();
+    assert!(requested.len() < 10_000, "the subject is kept whole");
     world.assert_clean();
 }

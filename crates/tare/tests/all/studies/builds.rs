@@ -109,8 +109,8 @@ fn a_server_is_recorded_as_it_reports_itself_not_as_the_program_at_its_path() {
         .study(&format!("name = \"path\"\n[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n{REST}", server.display()));
     world.exits(0, &["run", &study, "--out", "results"]);
     for record in trials(&world.path("results")) {
-        let said = record["server"]["version"].as_str().unwrap();
-        assert!(said != other && record["server_version"] == said, "{said}");
+        let reported = record["server"]["version"].as_str().unwrap();
+        assert!(reported != other && record["server_version"] == reported, "{reported}");
         assert_eq!(record["server"]["product"], "MariaDB");
         assert_eq!(record["server"]["build_id"].as_str(), own.build_id.as_deref());
     }

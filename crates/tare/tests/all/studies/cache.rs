@@ -49,9 +49,10 @@ fn a_server_uses_as_many_cache_ways_as_its_condition_sets() {
     let root = machine(&world);
     let resctrl = root.join("sys/fs/resctrl");
     std::fs::create_dir_all(resctrl.join("info/L3")).unwrap();
-    for (file, said) in [("schemata", "    L3:0=7ff\n"), ("info/L3/cbm_mask", "7ff\n"), ("info/L3/min_cbm_bits", "1\n")]
+    for (file, content) in
+        [("schemata", "    L3:0=7ff\n"), ("info/L3/cbm_mask", "7ff\n"), ("info/L3/min_cbm_bits", "1\n")]
     {
-        std::fs::write(resctrl.join(file), said).unwrap();
+        std::fs::write(resctrl.join(file), content).unwrap();
     }
     let study = world.study(&format!("{STUDY}[factors]\nl3_ways = [2, \"none\"]\n"));
     let tare = |args: &[&str]| world.tare(args).env("TARE_SYSTEM_ROOT", &root).output().unwrap();

@@ -113,15 +113,15 @@ fn where_files_can_share_blocks_nothing_is_copied() {
             --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off"#;
     let mut shell = world.behind(&["unshare", "--mount", "sh", "-c", script], &[&study]);
     let output = shell.output().expect("unshare (Debian package util-linux)");
-    let said = format!("{}{}", crate::support::text(&output.stdout), crate::support::text(&output.stderr));
+    let printed = format!("{}{}", crate::support::text(&output.stdout), crate::support::text(&output.stderr));
     if output.status.code() == Some(77) {
         let kernels = std::fs::read_to_string("/proc/filesystems").unwrap();
         let able = kernels.contains("xfs") && Path::new("/dev/loop-control").exists();
-        assert!(!able, "{said}");
-        println!("not tried: no XFS or no loop devices in this kernel: {said}");
+        assert!(!able, "{printed}");
+        println!("not tried: no XFS or no loop devices in this kernel: {printed}");
         return;
     }
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(output.status.code(), Some(0), "{printed}");
     let results = world.path("results");
     let data: Vec<serde_json::Value> = trials(&results).iter().map(|record| record["data"].clone()).collect();
     assert!(copied_fraction(&results) == 0.0, "{data:?}");

@@ -71,9 +71,9 @@ fn a_study_of_the_best_with_a_time_limit_drops_worse_candidates_early() {
     let records = trials(&world.path("results"));
     let ran = |lock: &str| records.iter().filter(|r| r["levels"]["option.tare_planted_lock_us"] == lock).count();
     assert!(ran("1") > 1 && ran("20000") <= ran("1") && records.len() < 60, "{} trials", records.len());
-    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("option.tare_planted_lock_us=1 is the best of 3, or within 2"), "{out}");
-    assert!(said.contains("Dropped 2 of 3: ") && said.contains("(worse, block "), "{out}");
+    let printed = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(printed.contains("option.tare_planted_lock_us=1 is the best of 3, or within 2"), "{out}");
+    assert!(printed.contains("Dropped 2 of 3: ") && printed.contains("(worse, block "), "{out}");
     world.assert_clean();
 }
 
@@ -91,9 +91,9 @@ fn a_study_of_an_effect_with_a_time_limit_ends_at_the_look_that_shows_it() {
     let blocks = plan["within"]["blocks"].as_u64().unwrap();
     let ran = trials(&world.path("results")).len() as u64;
     assert!(blocks > 18 && ran < blocks, "{ran} trials, 2 in each of {blocks} blocks");
-    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("tare_planted_lock_us moved throughput "), "{out}");
-    assert!(said.contains(&format!("Ended early, after {} of {blocks} blocks (look ", ran / 2)), "{out}");
+    let printed = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(printed.contains("tare_planted_lock_us moved throughput "), "{out}");
+    assert!(printed.contains(&format!("Ended early, after {} of {blocks} blocks (look ", ran / 2)), "{out}");
     // A finished run is not extended.
     world.exits(0, &["run", "--resume", "results"]);
     assert_eq!(trials(&world.path("results")).len() as u64, ran);
@@ -138,7 +138,7 @@ fn symmetric_placements_are_merged_into_one_candidate() {
 #[test]
 fn invalid_races_are_refused_before_anything_runs() {
     let world = World::new();
-    for (words, said) in [
+    for (words, printed) in [
         (&["find"][..], "no candidates are named"),
         (&["find", "threads=2"], "one candidate"),
         (&["find", "--binary", "/bin/true", "--binary", "/dev/../bin/true"], "/bin/true is named twice"),
@@ -148,7 +148,7 @@ fn invalid_races_are_refused_before_anything_runs() {
     ] {
         let output = world.output(words);
         let err = String::from_utf8_lossy(&output.stderr);
-        assert!(matches!(output.status.code(), Some(2 | 3)) && err.contains(said), "{words:?}: {err}");
+        assert!(matches!(output.status.code(), Some(2 | 3)) && err.contains(printed), "{words:?}: {err}");
     }
     let (out, err) = world.exits(4, &["find", "command=false", "command=/bin/false"]);
     assert!(!err.is_empty(), "{out}");

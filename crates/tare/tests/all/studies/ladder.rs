@@ -66,9 +66,9 @@ fn rungs_share_a_server_in_a_random_recorded_order() {
     let servers = names(&world.path("results/logs")).into_iter().filter(|name| name.starts_with("server-")).count();
     assert_eq!(servers, 4);
     let (out, _) = world.exits(0, &["show", "results"]);
-    let said = out.replace('\n', " ");
-    assert!(said.contains("Rungs shared servers, up to 3 each: a restart moves"), "{out}");
-    assert!(said.contains("Left out, as the study requests: the first sample of each trial"), "{out}");
+    let printed = out.replace('\n', " ");
+    assert!(printed.contains("Rungs shared servers, up to 3 each: a restart moves"), "{out}");
+    assert!(printed.contains("Left out, as the study requests: the first sample of each trial"), "{out}");
     let (out, _) = world.exits(0, &["show", "results", "--statistic", "best"]);
     assert!(out.contains("best of N") && out.contains("depends on luck"), "{out}");
     let (out, _) = world.exits(0, &["show", "results", "--statistic", "median"]);
@@ -106,8 +106,8 @@ fn rungs_that_cannot_share_a_server_are_reported_with_the_reason() {
         let sets = sets.iter().flat_map(|set| ["--set", set]).collect::<Vec<_>>();
         let args = [&["run", study.as_str(), "--dry-run", "--topology", "node:1 core:8 pu:1"], &sets[..]].concat();
         let output = world.tare(&args).output().unwrap();
-        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        one_line(&said)
+        let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        one_line(&printed)
     };
     assert!(reasons(&["factors.rows=10,20", "design.ladder=rows"]).contains("they differ in its data"));
     let bound = ["placement.client=all", "placement.server=all", "placement.bind=thread"];

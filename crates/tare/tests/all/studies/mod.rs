@@ -2,7 +2,6 @@
 
 mod ab;
 mod article;
-mod asked_wrongly;
 mod beforehand;
 mod bisect;
 mod builds;
@@ -11,6 +10,7 @@ pub mod captures;
 mod configuration;
 mod data;
 mod find;
+mod invalid_requests;
 mod ladder;
 mod lines;
 mod machine_changed;

@@ -243,18 +243,18 @@ fn existing_data_is_left_out_of_the_estimated_time() {
         "name = \"s\"\n[engine]\nname = \"sqlite\"\n[workload]\nrows = 20000\n[sampling]\ntrials = 1\nwarmup_s = 0\n\
          sample_s = 0.1\n",
     );
-    let said = |more: &[&str]| {
+    let printed = |more: &[&str]| {
         let words: Vec<&str> = ["run", &study, "--dry-run", "--json"].iter().chain(more).copied().collect();
         json(&world.exits(0, &words).0)["estimated_s"].as_f64().unwrap()
     };
     // Preparing these rows at 25 MB/s, and starting the server that fills them.
-    let (before, others) = (said(&[]), said(&["--set", "workload.rows=30000"]));
+    let (before, others) = (printed(&[]), printed(&["--set", "workload.rows=30000"]));
     world.exits(0, &["run", &study, "--out", "results"]);
-    let (after, others_after) = (said(&[]), said(&["--set", "workload.rows=30000"]));
+    let (after, others_after) = (printed(&[]), printed(&["--set", "workload.rows=30000"]));
     assert!((0.3..1.0).contains(&(before - after)), "{before} and then {after}");
     assert_eq!(others, others_after, "other data");
     // On a described machine there is no prepared data.
-    let described = said(&["--topology", "core:2 pu:1"]);
+    let described = printed(&["--topology", "core:2 pu:1"]);
     assert!(described > after + 0.3, "{described} and here {after}");
 }
 

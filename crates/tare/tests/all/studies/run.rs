@@ -180,16 +180,16 @@ fn a_probe_is_used_only_if_the_samples_of_the_study_show_that_it_helps() {
         "name = \"auto\"\n[workload]\nname = \"dbt3\"\nscale = 0.01\nqueries = \"6\"\n\
          [sampling]\ntrials = 1\nsamples = 1\nprobe = \"auto\"\n",
     );
-    for (factor, is_asked) in [("", true), ("factors.server=pu:0,pu:1", false)] {
-        let out = if is_asked { "asked" } else { "placed" };
-        let set = if is_asked { vec![] } else { vec!["--set", factor] };
+    for (factor, is_requested) in [("", true), ("factors.server=pu:0,pu:1", false)] {
+        let out = if is_requested { "asked" } else { "placed" };
+        let set = if is_requested { vec![] } else { vec!["--set", factor] };
         let (_, err) = world.exits(0, &[&["run", &study, "--out", out, "--json"], set.as_slice()].concat());
         let text = std::fs::read_to_string(world.path(out).join("study.toml")).unwrap();
         let used = text.lines().find_map(|line| line.strip_prefix("probe = ")).unwrap_or("\"off\"");
-        let said = json(&std::fs::read_to_string(world.path(out).join("plan.json")).unwrap())["notes"].to_string();
-        assert_eq!(used == "\"off\"", said.contains("no probe is used"), "{used}: {said}");
+        let printed = json(&std::fs::read_to_string(world.path(out).join("plan.json")).unwrap())["notes"].to_string();
+        assert_eq!(used == "\"off\"", printed.contains("no probe is used"), "{used}: {printed}");
         assert!(["off", "chain", "spin", "wakeup"].iter().any(|word| used == format!("\"{word}\"")), "{text}");
-        assert_eq!(said.contains("server can change it"), !is_asked, "{said}");
-        assert_eq!(err.contains("measuring for about a minute"), is_asked, "{err}");
+        assert_eq!(printed.contains("server can change it"), !is_requested, "{printed}");
+        assert_eq!(err.contains("measuring for about a minute"), is_requested, "{err}");
     }
 }

@@ -121,8 +121,8 @@ fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_repeated() {
     assert_eq!(summary["conditions"][0]["trials"], 3);
     let report = std::fs::read_to_string(results.join("report.html")).unwrap();
     // One attempt is reported by its reason, several by the program that disturbed them.
-    let said = ["disturbed attempts", "other processes took"].into_iter().filter_map(|words| report.find(words));
-    let (odd, table) = (said.min().unwrap(), report.find("<table").unwrap());
+    let printed = ["disturbed attempts", "other processes took"].into_iter().filter_map(|words| report.find(words));
+    let (odd, table) = (printed.min().unwrap(), report.find("<table").unwrap());
     assert!(odd < table, "odd things stand on top");
     world.assert_clean();
 }

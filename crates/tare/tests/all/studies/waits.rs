@@ -96,9 +96,9 @@ fn processes_that_serve_connections_are_captured_like_threads() {
     assert_eq!(waits["connections"]["threads"], 4, "{waits}");
     // The server reports the same: most connections wait for the transaction that holds the row.
     let record = trials(&world.path("results")).pop().unwrap();
-    let told = document(&world.path("results"), &record, "locks");
-    let rows = told["waits"].as_array().unwrap().iter().filter(|wait| wait["kind"] == "row");
-    assert!(rows.map(|wait| wait["wait_fraction"].as_f64().unwrap()).sum::<f64>() > 0.1, "{told}");
+    let reported = document(&world.path("results"), &record, "locks");
+    let rows = reported["waits"].as_array().unwrap().iter().filter(|wait| wait["kind"] == "row");
+    assert!(rows.map(|wait| wait["wait_fraction"].as_f64().unwrap()).sum::<f64>() > 0.1, "{reported}");
     assert!(waits["background"]["threads"].as_u64().unwrap() >= 3, "the checkpointer and the others: {waits}");
     // A wait for a row ends with a signal of another process, not on the client's socket.
     assert!(time(&waits, "connections", &["wake_up", "own_futex", "shared_futex"]) > 0.2, "{waits}");

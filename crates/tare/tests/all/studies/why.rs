@@ -100,8 +100,8 @@ fn adds_up(engine: &str, wakes: &str) {
         let share = of_whole * statements.sum::<f64>();
         // The first transaction of each client in the sample counts in full, also the part before the sample.
         assert!(share > 0.3 && share < 1.5, "{share} of the clients' time: {sample}");
-        let said = record["captures"]["wakes"].is_string() || record["captures_missing"]["wakes"].is_string();
-        assert_eq!(said, wakes == "on", "{record}");
+        let printed = record["captures"]["wakes"].is_string() || record["captures_missing"]["wakes"].is_string();
+        assert_eq!(printed, wakes == "on", "{record}");
         counted(&record);
     }
 }
@@ -281,10 +281,10 @@ fn more_client_threads_than_cpus_are_reported_as_a_shortage_of_cpus() {
     assert!(err.contains("the time is too short"), "{err}");
 
     // Ctrl-C after a pair: the incomplete experiment is kept, and decides nothing.
-    let (said, deadline) = (world.path("said"), Instant::now() + Duration::from_secs(60));
+    let (printed, deadline) = (world.path("said"), Instant::now() + Duration::from_secs(60));
     let mut tare = world.tare(&["why", &a, &b, "--prove", "--within", "10min", "--out", "ended"]);
-    let mut tare = tare.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
-    while !std::fs::read_to_string(&said).unwrap().contains("pair 1: ") {
+    let mut tare = tare.stdout(Stdio::null()).stderr(File::create(&printed).unwrap()).spawn().unwrap();
+    while !std::fs::read_to_string(&printed).unwrap().contains("pair 1: ") {
         assert!(Instant::now() < deadline && tare.try_wait().unwrap().is_none(), "no pair");
         std::thread::sleep(Duration::from_millis(20));
     }

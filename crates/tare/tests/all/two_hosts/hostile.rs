@@ -76,9 +76,9 @@ fn messages_of_the_client_host_are_shown_but_never_begin_a_line() {
     let script = "\"$@\" </dev/null\nprintf 'x\\n::stop-commands::owned\\n\\033]0;owned\\007' >&2\nexit 1\n";
     let study = study(&world, script);
     let ended = world.tare(&["run", &study, "--out", "results"]).output().unwrap();
-    let said = text(&ended.stderr) + &text(&ended.stdout);
-    assert!(!ended.status.success() && said.contains("::stop-commands::owned"), "{said}");
-    assert!(!said.contains('\x1b') && !said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
+    let printed = text(&ended.stderr) + &text(&ended.stdout);
+    assert!(!ended.status.success() && printed.contains("::stop-commands::owned"), "{printed}");
+    assert!(!printed.contains('\x1b') && !printed.lines().any(|line| line.trim_start().starts_with("::")), "{printed}");
     world.assert_clean();
 }
 

@@ -18,8 +18,8 @@ pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedS
 }
 
 /// How the trial waited for the server to settle before the first sample; not settling is not an error.
-pub fn settled(asked: &Settle, found: &SettledRecord) -> AppliedSetting {
-    let level = format!("{} s, {} statements", asked.limit_s, asked.statements.len());
+pub fn settled(requested: &Settle, found: &SettledRecord) -> AppliedSetting {
+    let level = format!("{} s, {} statements", requested.limit_s, requested.statements.len());
     let left: Vec<String> = found.left.iter().map(|(what, amount)| format!("{what} {amount}")).collect();
     let left = if left.is_empty() { String::new() } else { format!("; then {}", left.join(", ")) };
     let verified = format!(
@@ -32,14 +32,16 @@ pub fn settled(asked: &Settle, found: &SettledRecord) -> AppliedSetting {
 }
 
 /// Verifies the character set of the connections that the load opens; `None` if the engine has no choice.
-pub fn charset(asked: &EngineSettings, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
-    let engine: &dyn Engine = engine_by_name(&asked.name)?;
+pub fn charset(requested: &EngineSettings, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
+    let engine: &dyn Engine = engine_by_name(&requested.name)?;
     let Some(question) = engine.charset_question() else { return Ok(None) };
     let failed = |source| EngineError::Sql { statement: question.to_owned(), source };
     let rows = server.connect()?.query(question).map_err(failed)?;
     let found = rows.into_iter().flatten().flatten().next().unwrap_or_default();
-    if !asked.charset.is(&found) {
-        return Err(EngineError::NotInEffect { setting: "charset", asked: asked.charset.to_string(), found }.into());
+    if !requested.charset.is(&found) {
+        return Err(
+            EngineError::NotInEffect { setting: "charset", requested: requested.charset.to_string(), found }.into()
+        );
     }
-    Ok(Some(AppliedSetting::new("charset", asked.charset, format!("the server reports {found}"))))
+    Ok(Some(AppliedSetting::new("charset", requested.charset, format!("the server reports {found}"))))
 }

@@ -82,18 +82,18 @@ impl BisectRequest {
                 .expected("a folder that tare bisect has made")
         };
         let bytes = folder.read(FILE, LARGEST)?.ok_or_else(|| wrong(format!("there is no {FILE}")))?;
-        let asked: Self = serde_json::from_slice(&bytes).map_err(|e| wrong(format!("{FILE} cannot be read: {e}")))?;
-        if asked.schema != SCHEMA {
-            return Err(wrong(format!("{FILE} has another version, schema {}", asked.schema)));
+        let request: Self = serde_json::from_slice(&bytes).map_err(|e| wrong(format!("{FILE} cannot be read: {e}")))?;
+        if request.schema != SCHEMA {
+            return Err(wrong(format!("{FILE} has another version, schema {}", request.schema)));
         }
-        if !(2..=MOST).contains(&asked.line.len()) {
-            let builds = count(asked.line.len(), "build");
+        if !(2..=MOST).contains(&request.line.len()) {
+            let builds = count(request.line.len(), "build");
             return Err(wrong(format!("{FILE} has {builds}; a bisection has 2 to {MOST}")));
         }
         // The hash names directories and is passed to git.
         let is_hash = |commit: &Commit| !commit.id.is_empty() && commit.id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match asked.build.is_none() || asked.line.iter().all(is_hash) {
-            true => Ok(asked),
+        match request.build.is_none() || request.line.iter().all(is_hash) {
+            true => Ok(request),
             false => Err(wrong(format!("a commit in {FILE} is not a hash"))),
         }
     }
@@ -153,12 +153,12 @@ mod tests {
         let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
         let read = |id: &str| {
             let commit = |id: &str| serde_json::json!({"id": id, "subject": null, "author_date": null});
-            let asked = serde_json::json!({
+            let request = serde_json::json!({
                 "schema": SCHEMA, "line": [commit("00ff"), commit(id)], "study": null, "engine": null, "sets": [],
                 "build": {"repository": "/repository", "command": "true", "binary": null}, "command": null,
                 "metric": null, "minimum_effect": 0.02, "confidence": 0.95, "budget_s": null, "seed": 1
             });
-            folder.write(FILE, asked.to_string().as_bytes()).unwrap();
+            folder.write(FILE, request.to_string().as_bytes()).unwrap();
             BisectRequest::read(&folder)
         };
         assert_eq!(read("12ab").unwrap().line.len(), 2);

@@ -31,7 +31,7 @@ fn an_unknown_command_gets_no_far_fetched_suggestion() {
 #[test]
 fn command_line_errors_have_the_same_form_as_study_errors() {
     let world = World::new();
-    for (words, said) in [
+    for (words, printed) in [
         (
             &["comparr"][..],
             "error: there is no command 'comparr'\n  expected: tare <COMMAND>\n  \
@@ -54,7 +54,7 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
              expected: tare report <RESULTS>\n  do now: see the options with `tare report --help`\n",
         ),
     ] {
-        assert_eq!(world.exits(2, words).1, said);
+        assert_eq!(world.exits(2, words).1, printed);
     }
 }
 
@@ -121,7 +121,7 @@ fn a_metric_that_no_load_has_is_refused_before_the_first_pair() {
 }
 
 #[test]
-fn an_option_that_one_of_two_builds_lacks_is_said_with_that_build() {
+fn an_option_that_one_of_two_builds_lacks_is_reported_with_that_build() {
     let world = World::new();
     let path = Mariadb.binary(None).unwrap().path.display().to_string();
     let without = world.path("without");
@@ -132,8 +132,8 @@ fn an_option_that_one_of_two_builds_lacks_is_said_with_that_build() {
     let set = ["--set", "engine.options.innodb_spin_wait_delay=5", "--dry-run"];
     let sides = ["ab", "--engine", "mariadb", "--a", &a, "--b", &b];
     let (_, err) = world.exits(2, &[&sides[..], &set].concat());
-    let said = format!("at {without} has no option innodb_spin_wait_delay: ");
-    assert!(err.contains("side b has an option") && err.contains(&said), "{err}");
+    let printed = format!("at {without} has no option innodb_spin_wait_delay: ");
+    assert!(err.contains("side b has an option") && err.contains(&printed), "{err}");
     assert!(err.contains("under [builds.NAME] of a study"), "{err}");
     assert!(!err.contains("do now"), "{err}");
 }

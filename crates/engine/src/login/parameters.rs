@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn an_address_is_never_combined_from_two_sources() {
-        let asked = Login { host: Some("db".into()), ..Login::default() };
+        let requested = Login { host: Some("db".into()), ..Login::default() };
         let file = Login {
             socket: Some("/run/s".into()),
             port: Some(3307),
@@ -79,7 +79,7 @@ mod tests {
             password: Some("hidden".into()),
             ..Login::default()
         };
-        let all = asked.or(file);
+        let all = requested.or(file);
         assert_eq!((all.socket, all.host.as_deref(), all.port), (None, Some("db"), Some(3307)));
         assert_eq!(all.password.as_deref(), Some("hidden"));
         let shown = format!("{:?}", Login { password: Some("hidden".into()), ..Login::default() });

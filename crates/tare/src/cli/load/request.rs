@@ -100,7 +100,7 @@ impl<'a> LoadRequest<'a> {
         let (running, target) = (&self.settings.engine.running, &self.target);
         let mut found: Vec<KeyValue> = vec![("engine", "user", target.user.as_str().into())];
         found.extend(target.database.as_deref().map(|database| ("engine", "database", database.into())));
-        if !running.is_asked() {
+        if !running.is_requested() {
             match &target.address {
                 Address::Socket(path) => found.push(("engine", "socket", path.display().to_string().into())),
                 Address::Tcp(host, port) => {

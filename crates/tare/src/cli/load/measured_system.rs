@@ -1,6 +1,6 @@
 //! The system that a load of `tare load` measured: server, connection and workload.
 
-use super::asked::LoadRequest;
+use super::request::LoadRequest;
 use crate::cli::Problem;
 use serde::Serialize;
 use tare_engine::{Address, RunningServer, Server};
@@ -8,7 +8,7 @@ use tare_text::count;
 
 /// The server and the load, as reported by server and connection.
 #[derive(Debug, Serialize)]
-pub struct Subject {
+pub struct MeasuredSystem {
     engine: &'static str,
     version: String,
     /// `socket` or `tcp`.
@@ -20,12 +20,12 @@ pub struct Subject {
     client_threads: usize,
 }
 
-impl Subject {
+impl MeasuredSystem {
     /// Describes the server over a connection of its own.
-    pub fn of(asked: &LoadRequest<'_>) -> Result<Self, Problem> {
-        let server = RunningServer::attach(asked.engine, asked.target.clone())?;
+    pub fn of(request: &LoadRequest<'_>) -> Result<Self, Problem> {
+        let server = RunningServer::attach(request.engine, request.target.clone())?;
         Ok(Self {
-            engine: asked.engine.name(),
+            engine: request.engine.name(),
             version: server.version().to_owned(),
             transport: match server.address() {
                 Address::Socket(_) => "socket",
@@ -33,8 +33,8 @@ impl Subject {
             },
             address: server.address().to_string(),
             encryption: server.encryption().map(str::to_owned),
-            workload: asked.settings.workload.load.load().name(),
-            client_threads: asked.threads(),
+            workload: request.settings.workload.load.load().name(),
+            client_threads: request.threads(),
         })
     }
 
