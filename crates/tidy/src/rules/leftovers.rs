@@ -1,4 +1,5 @@
-//! Leftovers of development: backup files, paths of one machine, merge conflicts.
+//! Leftovers of development: backup files, paths of one machine, merge conflicts, notes of work that is left, and words
+//! that are hard to read.
 
 use crate::{Finding, Tree};
 
@@ -19,15 +20,24 @@ const HOSTS: &[&str] = &[
     concat!("deb.", "debian.org"),
     concat!("archive.", "ubuntu.com"),
 ];
+/// Words, and what to write instead.
+const WORDS: &[(&str, &str)] = &[
+    (concat!("how", "-manieth"), "say \"its number, counted from 0\" or the like"),
+    (concat!("the", " the "), "one \"the\""),
+    (concat!("TO", "DO"), "do it, or open an issue"),
+    (concat!("FIX", "ME"), "fix it, or open an issue"),
+];
 const CONFLICTS: &[&str] = &[concat!("<<<<", "<<< "), concat!(">>>>", ">>> ")];
 
-/// Finds backup files, paths of one machine, hosts of registries and conflict markers. Clippy finds leftover macros.
+/// Finds backup files, paths of one machine, hosts of registries, conflict markers, and in source and text the words.
+/// Clippy finds leftover macros.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &tree.files {
         if FILES.iter().any(|ending| file.path.ends_with(ending)) {
             found.push(Finding::new(&file.path, 1, "a file that an editor or a merge left: remove it"));
         }
+        let has_text = file.is_rust() || file.path.ends_with(".md") || file.path.ends_with(".toml");
         // Cargo writes the index of its registry into Cargo.lock.
         for (number, line) in (1..).zip(file.text.lines()).filter(|_| file.name() != "Cargo.lock") {
             for path in PATHS.iter().filter(|path| holds_path(line, path)) {
@@ -35,6 +45,9 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             }
             for host in HOSTS.iter().filter(|host| line.contains(**host)) {
                 found.push(Finding::new(&file.path, number, format!("{host} is a package registry's host")));
+            }
+            for (words, instead) in WORDS.iter().filter(|(words, _)| has_text && holds_words(line, words)) {
+                found.push(Finding::new(&file.path, number, format!("{words:?}: {instead}")));
             }
             if CONFLICTS.iter().any(|mark| line.starts_with(mark)) {
                 found.push(Finding::new(&file.path, number, "a conflict marker of a merge was left"));
@@ -52,16 +65,23 @@ fn holds_path(line: &str, path: &str) -> bool {
     })
 }
 
+/// Whether the words occur there, and not as the end of a longer word.
+fn holds_words(line: &str, words: &str) -> bool {
+    line.match_indices(words).any(|(at, _)| line[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn files_paths_hosts_and_marks_that_were_left_are_found() {
+    fn files_paths_hosts_marks_and_words_that_were_left_are_found() {
         let machine = format!("run {}me/x\n", "/ho");
         let host = format!("from https://{}.org\n", "pypi");
         let mark = format!("{} HEAD\n", "<<<<<<<");
         let lock = format!("https://{}.crates.io", "index");
+        let text = format!("fine\nin {}sea\nbathe the sea\n", WORDS[1].0);
+        let word = format!("// the {} of them\n", WORDS[0].0);
         let tree = Tree::of(&[
             ("b.rs.orig", ""),
             ("c.sh", &machine),
@@ -69,9 +89,12 @@ mod tests {
             ("e.md", &mark),
             ("f.md", "target/home/x ~/work/y $TOP/home/z"),
             ("Cargo.lock", &lock),
+            ("g.md", &text),
+            ("h.rs", &word),
+            ("i.sh", &word),
         ]);
         let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
-        let expected = [("b.rs.orig", 1), ("c.sh", 1), ("d.md", 1), ("e.md", 1)];
+        let expected = [("b.rs.orig", 1), ("c.sh", 1), ("d.md", 1), ("e.md", 1), ("g.md", 2), ("h.rs", 1)];
         assert_eq!(found, expected.map(|(path, line)| (path.to_string(), line)));
     }
 }

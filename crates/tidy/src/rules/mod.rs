@@ -17,7 +17,6 @@ mod prose;
 mod quotes;
 mod test_names;
 mod variables;
-mod words;
 
 mod table;
 

@@ -2,7 +2,7 @@
 
 use super::{
     book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, mutants, opening, proofs,
-    prose, quotes, test_names, variables, words,
+    prose, quotes, test_names, variables,
 };
 use crate::{Finding, Tree};
 
@@ -27,6 +27,5 @@ pub const RULES: &[(&str, Rule)] = &[
     ("manifests", manifests::check),
     ("comments", comments::check),
     ("variables", variables::check),
-    ("words", words::check),
     ("test names", test_names::check),
 ];
