@@ -39,7 +39,7 @@ pub enum Spread {
         p_value: f64,
     },
     /// Both the pooled variance and each contrast's own, because there are too few blocks for a test: a difference must
-    /// be significant by either.
+    /// be significant by both.
     Both,
     /// Each condition its own variance: two conditions, or no blocks.
     Own,
