@@ -172,7 +172,7 @@ pub(super) fn recover(state_dir: &Path) -> Result<RestoreReport> {
     let journal = Journal::of_affinities(state_dir);
     let (entries, torn_lines) = journal.load::<Entry>()?;
     let (mut report, left) = undo(&entries, &boot_id(&System::real()));
-    if !entries.is_empty() || torn_lines > 0 {
+    if journal.exists() {
         journal.replace(&left)?;
     }
     report.torn_lines = torn_lines;

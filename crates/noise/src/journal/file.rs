@@ -40,15 +40,16 @@ impl Journal {
         Self { folder: state_dir.to_owned(), name: AFFINITIES }
     }
 
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Whether `state_dir` contains a journal of settings or affinities that is not empty. This only needs permission
     /// to search the folder, so an ordinary user can see that settings of root ([`crate::ROOT_STATE_DIR`]) are left to
     /// restore.
     pub fn pending(state_dir: &Path) -> bool {
         [FILE, AFFINITIES].into_iter().any(|name| fs::symlink_metadata(state_dir.join(name)).is_ok_and(|m| m.len() > 0))
+    }
+
+    /// Whether this journal's file exists, even without entries: a kill right after its creation leaves an empty one.
+    pub(crate) fn exists(&self) -> bool {
+        fs::symlink_metadata(self.path()).is_ok()
     }
 
     /// Entries in the order of writing, and the number of lines that could not be read.

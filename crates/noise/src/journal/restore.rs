@@ -60,7 +60,7 @@ pub(crate) fn undo_all(
         }
         report.files.push(Restored { setting: path.0.to_owned(), path: path.1.to_owned(), outcome });
     }
-    if !entries.is_empty() || Journal::pending(journal.folder()) {
+    if journal.exists() {
         journal.replace(&left)?;
     }
     Ok((report, left))

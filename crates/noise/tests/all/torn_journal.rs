@@ -4,6 +4,7 @@ use crate::common::{Machine, kill, level};
 use proptest::prelude::*;
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use tare_noise::Setting;
 
 const CHANGES: [(Setting, &str); 8] = [
@@ -17,10 +18,25 @@ const CHANGES: [(Setting, &str); 8] = [
     (Setting::AslrSystem, "0"),
 ];
 
-fn write_journal(machine: &Machine, bytes: &[u8]) {
-    let _ = fs::remove_file(machine.journal());
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(machine.journal()).unwrap();
+fn write_journal(path: &Path, bytes: &[u8]) {
+    let _ = fs::remove_file(path);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).unwrap();
     std::io::Write::write_all(&mut file, bytes).unwrap();
+}
+
+/// A kill right after a journal's creation leaves it empty, one during the first write with a line break alone.
+#[test]
+fn a_journal_without_entries_is_removed() {
+    let machine = Machine::new();
+    for name in ["journal.jsonl", "affinities.jsonl"] {
+        for content in ["", "\n", "\n{\"v\":1,"] {
+            fs::create_dir_all(machine.state()).unwrap();
+            let path = machine.state().join(name);
+            write_journal(&path, content.as_bytes());
+            assert!(machine.recover().unwrap().files.is_empty());
+            assert!(!path.exists(), "{name}: {content:?}");
+        }
+    }
 }
 
 proptest! {
@@ -45,7 +61,7 @@ proptest! {
         let end = whole.len() + ((next.len() - whole.len()) as f64 * cut) as usize;
         kill(session, &machine);
         fs::create_dir_all(machine.state()).unwrap();
-        write_journal(&machine, &next[..end]);
+        write_journal(&machine.journal(), &next[..end]);
 
         let report = machine.recover().unwrap();
         prop_assert_eq!(report.failed().count(), 0);
@@ -68,7 +84,7 @@ proptest! {
             bytes[at] = byte;
         }
         let damaged = String::from_utf8_lossy(&bytes).into_owned();
-        write_journal(&machine, &bytes);
+        write_journal(&machine.journal(), &bytes);
         let _ = machine.recover();
         for (path, text) in machine.tree() {
             let known = before.get(&path) == Some(&text) || applied.get(&path) == Some(&text);
