@@ -1,7 +1,7 @@
 //! A server and all processes that it starts, also those in a session of their own or whose parent has ended.
 //!
 //! A control group holds them all, if this process may create one. Otherwise they are found by a variable in their
-//! environment; those that have cleared it are found because they become children of this process when their parent
+//! environment; those that have cleared or changed it are found because they become children of this process when their parent
 //! ends (`PR_SET_CHILD_SUBREAPER`).
 
 use procfs::process::{Process, Stat};
@@ -13,6 +13,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tare_cpuset::observe;
@@ -25,6 +26,9 @@ const MARK: &str = "TARE_SERVER";
 const HUNT: Duration = Duration::from_secs(5);
 /// How long a helper process may take to notice that its server has ended.
 const NOTICE: Duration = Duration::from_millis(300);
+
+/// Marks of the trees of this process that have not ended. A process with any other mark has changed it itself.
+static MARKS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Open files of control groups: a process that writes `0` to them joins the groups.
 #[derive(Debug, Default)]
@@ -70,6 +74,7 @@ impl ProcessTree {
     pub(crate) fn without_group() -> Self {
         // The hasher of a new `RandomState` has keys from the system's random numbers.
         let mark = format!("{:016x}", std::hash::RandomState::new().build_hasher().finish());
+        marks().insert(mark.clone());
         Self { mark, group: None, confined: Vec::new(), limits: None }
     }
 
@@ -78,9 +83,15 @@ impl ProcessTree {
         Self { limits, ..self }
     }
 
-    /// Whether this environment variable is its mark.
-    pub(crate) fn has(&self, variable: &str) -> bool {
-        variable.strip_prefix(MARK).and_then(|rest| rest.strip_prefix('=')) == Some(&self.mark)
+    /// Whether a process with this environment variable belongs to another tree of this process.
+    pub(crate) fn is_anothers(&self, variable: &str) -> bool {
+        let mark = value(variable);
+        mark != Some(&self.mark) && mark.is_some_and(|mark| marks().contains(mark))
+    }
+
+    /// From now on a process with its mark belongs to no tree.
+    pub(crate) fn forget(&self) {
+        marks().remove(&self.mark);
     }
 
     /// Marks the command. Returns the files to which its process must write `0` before exec, to join the groups.
@@ -111,11 +122,11 @@ impl ProcessTree {
         let all: BTreeMap<i32, Stat> = all.map(|stat| (stat.pid, stat)).collect();
         for stat in all.values().filter(|stat| stat.state != 'Z') {
             match mark_of(stat.pid) {
-                Some(found) if self.has(&found) => drop(pids.insert(stat.pid)),
-                Some(_) => {}
+                Some(found) if value(&found) == Some(&self.mark) => drop(pids.insert(stat.pid)),
+                Some(found) if self.is_anothers(&found) => {}
                 // This program starts no child in a session of its own: one in another session was adopted.
-                None if is_adopted(stat, &all, own) => drop(pids.insert(stat.pid)),
-                None => {}
+                _ if is_adopted(stat, &all, own) => drop(pids.insert(stat.pid)),
+                _ => {}
             }
         }
         pids.remove(&own);
@@ -146,6 +157,7 @@ impl ProcessTree {
     pub(crate) fn end(&self) -> Vec<Identity> {
         let ended = self.kill();
         self.groups().for_each(ControlGroup::remove);
+        self.forget();
         ended
     }
 
@@ -165,6 +177,15 @@ impl ProcessTree {
             sleep(Duration::from_millis(10));
         }
     }
+}
+
+fn marks() -> MutexGuard<'static, BTreeSet<String>> {
+    MARKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The mark in an environment variable, if it is one.
+fn value(variable: &str) -> Option<&str> {
+    variable.strip_prefix(MARK)?.strip_prefix('=')
 }
 
 /// The mark in the environment of a process, with the variable's name; it identifies the server.

@@ -32,8 +32,14 @@ impl TaggedProcesses {
         dies_with_parent(command);
     }
 
-    /// Whether a process belongs to a server, or to a program with another mark.
+    /// Whether a process belongs to a server, or to a program with another mark that this process gave.
     pub fn is_anothers(&self, pid: i32) -> bool {
-        mark_of(pid).is_some_and(|mark| !self.tree.has(&mark))
+        mark_of(pid).is_some_and(|mark| self.tree.is_anothers(&mark))
+    }
+}
+
+impl Drop for TaggedProcesses {
+    fn drop(&mut self) {
+        self.tree.forget();
     }
 }

@@ -6,7 +6,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRefused;
 
 /// Bytes that a program may write before its output counts as endless.
@@ -19,11 +20,12 @@ const CHUNK: usize = 64 << 10;
 const AT_ONCE: usize = 200;
 pub const SHOWN_LINES: usize = 12;
 const SHOWN: usize = 400;
+/// Time for reading what is left in the outputs of a program that has ended.
+const AFTER_END: Duration = Duration::from_secs(2);
 
 pub struct Output {
     shared: Arc<Shared>,
     lines: Receiver<String>,
-    readers: Vec<JoinHandle<()>>,
 }
 
 struct Shared {
@@ -47,14 +49,13 @@ impl Output {
             tail: Mutex::default(),
         });
         let (sender, lines) = channel();
-        let mut readers = Vec::new();
         if let Some(out) = out {
             let (shared, sender) = (Arc::clone(&shared), sender.clone());
-            readers.push(Builder::new().spawn(move || shared.read(out, true, &sender))?);
+            Builder::new().spawn(move || shared.read(out, true, &sender))?;
         }
         let also = Arc::clone(&shared);
-        readers.push(Builder::new().spawn(move || also.read(err, false, &sender))?);
-        Ok(Self { shared, lines, readers })
+        Builder::new().spawn(move || also.read(err, false, &sender))?;
+        Ok(Self { shared, lines })
     }
 
     /// A line that was written since the last call.
@@ -71,12 +72,14 @@ impl Output {
         self.shared.tail.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Reads to the end, and returns standard output and the last lines. Call it when no process can write any more.
-    pub fn finish(mut self) -> (String, Vec<String>) {
-        for reader in self.readers.drain(..) {
-            // A reader does not panic; if it did, there would merely be less text.
-            let _ = reader.join();
-        }
+    /// Reads to the end, and returns standard output and the last lines. Call it when the program and its processes
+    /// have ended. If a process elsewhere has opened the outputs and keeps them open, what it writes is not waited for.
+    pub fn finish(self) -> (String, Vec<String>) {
+        let ended = Instant::now();
+        // Each reader owns a sender until the end of its output.
+        while let Some(left) = AFTER_END.checked_sub(ended.elapsed())
+            && self.lines.recv_timeout(left).is_ok()
+        {}
         let text = std::mem::take(&mut *self.shared.text.lock().unwrap_or_else(PoisonError::into_inner));
         (String::from_utf8_lossy(&text).into_owned(), self.tail())
     }
@@ -157,12 +160,22 @@ mod tests {
         }
         let out = Pieces(Cursor::new(b"one\n\ntwo words\nlast without end".to_vec()));
         let output = Output::read(Some(out), Cursor::new(b"\xff\n".to_vec()), None).unwrap();
-        while output.readers.iter().any(|reader| !reader.is_finished()) {}
+        // Each reader shares it until the end.
+        while Arc::strong_count(&output.shared) > 1 {}
         let mut lines: Vec<String> = std::iter::from_fn(|| output.line()).collect();
         lines.retain(|line| line != "\u{fffd}");
         assert_eq!(lines, ["one", "two words", "last without end"]);
         let (text, tail) = output.finish();
         assert_eq!((text.as_str(), tail.len()), ("one\n\ntwo words\nlast without end", 4));
+    }
+
+    #[test]
+    fn an_output_that_a_process_elsewhere_keeps_open_is_not_waited_for() {
+        let (out, mut elsewhere) = io::pipe().unwrap();
+        elsewhere.write_all(b"the result\n").unwrap();
+        let output = Output::read(Some(out), io::empty(), None).unwrap();
+        assert_eq!(output.finish().0, "the result\n");
+        drop(elsewhere);
     }
 
     #[test]

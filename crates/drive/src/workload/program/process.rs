@@ -181,19 +181,28 @@ fn children() -> BTreeSet<i32> {
     tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()
 }
 
+/// How long to keep killing processes that fork again and again.
+const HUNT: Duration = Duration::from_secs(5);
+/// The most of them that are named.
+const NAMED: usize = 20;
+
 /// Kills the processes that became children of this process since `before`, and their own children in turn. Returns
 /// those that were still running. Orphans of a server become children of this process too, and end with it.
 fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) -> Vec<String> {
-    let mut left = Vec::new();
+    let (mut left, deadline) = (Vec::new(), Instant::now() + HUNT);
     loop {
         let found: Vec<i32> = children().difference(before).copied().filter(|pid| !marked.is_anothers(*pid)).collect();
         if found.is_empty() {
             return left;
         }
+        if Instant::now() >= deadline {
+            left.push("others that start ever new processes".to_owned());
+            return left;
+        }
         for pid in found.into_iter().filter_map(Pid::from_raw) {
             let number = pid.as_raw_nonzero().get();
             let stat = Process::new(number).and_then(|process| process.stat());
-            if let Some(stat) = stat.ok().filter(|stat| stat.state != 'Z') {
+            if let Some(stat) = stat.ok().filter(|stat| stat.state != 'Z' && left.len() < NAMED) {
                 left.push(format!("{} ({number})", stat.comm));
             }
             if kill_process(pid, Signal::KILL) == Err(Errno::PERM) {

@@ -24,8 +24,8 @@ fn helpers(world: &World) -> Vec<u32> {
 #[test]
 fn a_helper_process_that_outlives_its_server_is_ended_and_reported() {
     let world = World::new();
-    // The second helper has an empty environment, so that nothing there identifies its owner.
-    let study = with_helpers(&world, &["", "env -i"], 0.3);
+    // Nothing in the environment of the second helper identifies its owner; the third one has the mark of no one.
+    let study = with_helpers(&world, &["", "env -i", "env TARE_SERVER=0123456789abcdef"], 0.3);
     for group in ["on", "off"] {
         let out = format!("results-{group}");
         let output = world.tare(&["run", &study, "--out", &out]).env("TARE_CGROUP", group).output().unwrap();
@@ -35,7 +35,7 @@ fn a_helper_process_that_outlives_its_server_is_ended_and_reported() {
         for record in trials(&world.path(&out)) {
             let outlived = record["outlived"].as_array().unwrap();
             assert!(
-                outlived.len() == 2 && outlived.iter().all(|one| one.as_str().unwrap().ends_with("(sleep)")),
+                outlived.len() == 3 && outlived.iter().all(|one| one.as_str().unwrap().ends_with("(sleep)")),
                 "{record}"
             );
         }
