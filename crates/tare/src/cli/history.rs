@@ -1,11 +1,12 @@
 //! `tare history`: finds where a metric changed over many results.
 
 use super::compare::{nearest, percentage};
-use super::{Exit, Problem};
+use super::{Exit, Problem, interrupt};
 use crate::config;
 use clap::Args;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use tare_files::Audience;
 use tare_findings::history::{self, HistoryError, Options, Run};
 use tare_report::history_json::HistoryJson;
@@ -54,11 +55,6 @@ pub struct History {
 /// Prints the changes of every line; as a gate it chooses the exit code.
 pub fn run(args: History) -> Result<Exit, Problem> {
     let paths = expanded(&args.results)?;
-    if paths.len() > MOST_RUNS {
-        return Err(Problem::new(Exit::Usage, format!("these are {} runs", paths.len()))
-            .expected(format!("at most {MOST_RUNS}"))
-            .advice("name the newest ones"));
-    }
     let (mut runs, mut audience) = (Vec::new(), Audience::Anyone);
     for path in &paths {
         let results = super::results_problem::open(path)?;
@@ -128,20 +124,28 @@ fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Resolves each argument: a run, or the runs in a directory that is not itself a run, by name.
+/// Resolves each argument: a run, or the runs in a directory that is not itself a run, by name. A directory of others
+/// may have any number of names: it is read until there are too many runs, or a signal arrives.
 fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
+    let stop = interrupt::flag()?;
     let mut all = Vec::new();
     for path in named {
         if !path.is_dir() || is_results(path) {
             all.push(path.clone());
+            few(all.len())?;
             continue;
         }
         let failed = |error: std::io::Error| {
             Problem::new(Exit::Usage, format!("cannot read the folder: {error}")).at(path.display().to_string())
         };
-        let entries = std::fs::read_dir(path).map_err(failed)?;
-        let inside = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
-        let mut inside: Vec<PathBuf> = inside.map_err(failed)?.into_iter().filter(|path| is_run(path)).collect();
+        let mut inside = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(failed)? {
+            if stop.load(Ordering::Relaxed) {
+                return Err(interrupt::problem("listing runs"));
+            }
+            inside.extend(Some(entry.map_err(failed)?.path()).filter(|path| is_run(path)));
+            few(all.len() + inside.len())?;
+        }
         if inside.is_empty() {
             return Err(Problem::new(Exit::Usage, "this folder contains no results")
                 .at(path.display().to_string())
@@ -151,6 +155,15 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
         all.extend(inside);
     }
     Ok(all)
+}
+
+fn few(runs: usize) -> Result<(), Problem> {
+    match runs > MOST_RUNS {
+        false => Ok(()),
+        true => Err(Problem::new(Exit::Usage, "these are too many runs")
+            .expected(format!("at most {MOST_RUNS}"))
+            .advice("name the newest ones")),
+    }
 }
 
 fn is_results(path: &Path) -> bool {

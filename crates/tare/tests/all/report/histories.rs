@@ -177,5 +177,5 @@ fn too_many_history_runs_are_refused_with_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     (0..2_001).for_each(|run| fs::write(dir.path().join(format!("{run}.csv")), "").unwrap());
     let (code, _, err) = tare(&["history", path(dir.path())]);
-    assert!(code == 2 && err.contains("2001 runs") && err.contains("at most 2000"), "{code} {err}");
+    assert!(code == 2 && err.contains("too many runs") && err.contains("at most 2000"), "{code} {err}");
 }
