@@ -5,6 +5,7 @@ use super::{Attempt, Failure};
 use crate::state;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -75,9 +76,12 @@ pub fn run_child(
     // Another program, possibly of another user, may have this program's path by now.
     let mut command = Command::new("/proc/self/exe");
     command.arg0(std::env::current_exe()?);
+    // As one word, because a directory's name may begin with a dash.
+    let mut place = OsString::from("--directory=");
+    place.push(directory.path());
     command
-        .args(["trial", "--directory"])
-        .arg(directory.path())
+        .arg("trial")
+        .arg(place)
         .args(["--trial", &trial.to_string(), "--attempt", &attempt.to_string()])
         .args(["--parent", &std::process::id().to_string()])
         .args(guest.map(|_| "--paired"))
