@@ -100,7 +100,7 @@ fn shown() -> clap::Command {
 pub fn main() -> ExitCode {
     tare_files::close_to_others();
     super::secret::leave_environment();
-    super::interrupt::outlive_file_limit();
+    super::interrupt::take_signals();
     let command = Args::try_parse().unwrap_or_else(|error| refuse(&error)).command;
     let exit = configure(&command).and_then(|()| run(command)).unwrap_or_else(|problem: Problem| {
         super::output::note(&problem.to_string());

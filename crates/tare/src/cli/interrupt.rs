@@ -1,8 +1,9 @@
 //! SIGINT, SIGTERM and SIGHUP as flags that loops check: the first asks for an orderly end, the second for a fast one.
+//! SIGHUP stays ignored if it was at the start (nohup), so that a run continues when its terminal is closed.
 
 use super::{Exit, Problem};
 use crate::run::Stop;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::process::{Command, Output};
@@ -11,23 +12,39 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 use std::time::Duration;
+use tare_cpuset::observe::proc_text;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 static LISTENER: OnceLock<()> = OnceLock::new();
 
 /// Makes a write beyond the file size limit (`ulimit -f`) an error like that of a full disk: by default SIGXFSZ would
-/// end the process before it restores settings. Child programs keep the default action.
-pub fn outlive_file_limit() {
-    // If the handler cannot be installed, the signal ends the process, as it does by default.
+/// end the process before it restores settings. SIGCHLD must not stay ignored, as some supervisors leave it: the kernel
+/// would then discard the exit status of every child. Child programs have the default action of both.
+pub fn take_signals() {
+    // If a handler cannot be installed, the signal has the action that it had.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    // Only then, because a handler interrupts system calls.
+    if is_ignored(SIGCHLD) {
+        let _ = signal_hook::flag::register(SIGCHLD, Arc::default());
+    }
+}
+
+/// Whether this process was started with the signal ignored.
+fn is_ignored(signal: i32) -> bool {
+    let status = proc_text("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
 /// Both flags; the first call installs the handlers. Settings are restored in either case.
 pub fn stop() -> Result<Stop<'static>, Problem> {
     if LISTENER.get().is_none() {
         let failed = |e: io::Error| Problem::new(Exit::Machine, format!("cannot handle signals: {e}"));
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
+        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        if !is_ignored(SIGHUP) {
+            signals.add_signal(SIGHUP).map_err(failed)?;
+        }
         let listen = move || {
             for _ in signals.forever() {
                 if REQUESTED.swap(true, Ordering::Relaxed) {

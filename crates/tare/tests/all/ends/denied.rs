@@ -1,7 +1,7 @@
 //! Systems that deny what a run needs: system calls refused by a container's filter, limits of files and threads. Each
 //! must give an error that names the cause within seconds, and leave nothing.
 
-use crate::support::{World, text};
+use crate::support::{World, text, trials};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -65,4 +65,14 @@ fn threads_beyond_the_open_file_limit_are_refused_with_the_limit_to_raise() {
         "{code:?} {printed}"
     );
     world.assert_clean();
+}
+
+#[test]
+fn a_run_started_with_ignored_signals_sees_its_trials_end_and_outlives_its_terminal() {
+    let world = World::new();
+    // As nohup and some supervisors start programs. The loop ends with the run.
+    let script = "trap '' HUP CHLD; (while kill -HUP $$; do sleep 0.05; done) >/dev/null 2>&1 & exec \"$@\"";
+    let (code, printed) = run_under(&world, &["sh", "-c", script, "sh"], &[]);
+    assert_eq!(code, Some(0), "{printed}");
+    assert_eq!(trials(&world.path("results"))[0]["outcome"], "ok", "{printed}");
 }
