@@ -26,7 +26,7 @@ pub mod distance;
 pub mod distributions;
 pub mod dropped;
 mod effects;
-mod ends;
+pub mod ends;
 mod estimate;
 mod factors;
 pub mod figures;

@@ -3,8 +3,10 @@
 use serde::Serialize;
 use tare_findings::certificate::Ratio;
 use tare_findings::differences::Difference;
+use tare_findings::ends;
 use tare_findings::history::{History, MetricHistory, Point};
 use tare_results::metric::Better;
+use tare_stats::Interval;
 
 /// The document; its fields are stable, because scripts depend on them.
 #[derive(Debug, Serialize)]
@@ -34,8 +36,8 @@ struct SegmentJson<'a> {
     last: &'a str,
     runs: usize,
     mean: f64,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
+    #[serde(flatten, serialize_with = "ends::ci")]
+    ci: Option<Interval>,
     against_first: Option<Ratio>,
 }
 
@@ -74,8 +76,7 @@ impl<'a> LineJson<'a> {
             last: name(segment.runs.end.saturating_sub(1)),
             runs: segment.runs.len(),
             mean: segment.mean,
-            ci_low: segment.ci.map(|ci| ci.low),
-            ci_high: segment.ci.map(|ci| ci.high),
+            ci: segment.ci,
             against_first: segment.against_first.map(Ratio::of),
         });
         let changes = line.changes.iter().map(|found| ChangeJson {

@@ -3,12 +3,14 @@
 use crate::words::{proof, suspects, why as words};
 use serde::Serialize;
 use std::borrow::Cow;
+use tare_findings::ends;
 use tare_findings::lines::LinesSummary;
 use tare_findings::summary::CaptureSummary;
 use tare_findings::time::ConditionTime;
 use tare_findings::why::{
     Cause, EventChange, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, TimeChange, Times, Trial, Why,
 };
+use tare_stats::Interval;
 
 /// The document; the fields of `sides`, `difference` and `causes` are stable.
 #[derive(Debug, Serialize)]
@@ -38,8 +40,8 @@ struct ProofJson<'a> {
     within_s: f64,
     verdict: Option<ProofVerdict>,
     ratio: Option<f64>,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
+    #[serde(flatten, serialize_with = "ends::ci")]
+    ci: Option<Interval>,
     pairs: Option<usize>,
     elapsed_s: Option<f64>,
 }
@@ -69,8 +71,8 @@ struct DifferenceJson<'a> {
 #[derive(Debug, Serialize)]
 struct UndisturbedJson {
     us: f64,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
+    #[serde(flatten, serialize_with = "ends::ci")]
+    ci: Option<Interval>,
     shown: bool,
 }
 
@@ -79,8 +81,8 @@ struct CauseJson<'a> {
     kind: &'a Suspect,
     name: Cow<'a, str>,
     us: f64,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
+    #[serde(flatten, serialize_with = "ends::ci")]
+    ci: Option<Interval>,
     share: Option<f64>,
     counts: Option<[f64; 2]>,
     verdict: &'static str,
@@ -100,12 +102,7 @@ impl<'a> WhyJson<'a> {
                 one_run: found.one_run,
                 parts: &found.parts,
                 not_explained: &found.not_explained,
-                undisturbed: found.undisturbed.map(|own| UndisturbedJson {
-                    us: own.us,
-                    ci_low: own.ci.map(|ci| ci.low),
-                    ci_high: own.ci.map(|ci| ci.high),
-                    shown: own.shown,
-                }),
+                undisturbed: found.undisturbed.map(|own| UndisturbedJson { us: own.us, ci: own.ci, shown: own.shown }),
                 sleeps: &found.sleeps.shown,
                 sleeps_tested: found.sleeps.tested,
                 functions: &found.functions.shown,
@@ -147,7 +144,6 @@ impl<'a> WhyJson<'a> {
 
 impl<'a> ProofJson<'a> {
     fn of(trial: &'a Trial, made: Option<&Proof>, within_s: f64) -> Self {
-        let ci = made.and_then(|proof| proof.ci);
         Self {
             kind: &trial.suspect,
             name: trial.suspect.name(),
@@ -158,8 +154,7 @@ impl<'a> ProofJson<'a> {
             within_s,
             verdict: made.map(|proof| proof.verdict),
             ratio: made.and_then(|proof| proof.ratio),
-            ci_low: ci.map(|ci| ci.low),
-            ci_high: ci.map(|ci| ci.high),
+            ci: made.and_then(|proof| proof.ci),
             pairs: made.map(|proof| proof.pairs),
             elapsed_s: made.map(|proof| proof.elapsed_s),
         }
@@ -172,8 +167,7 @@ impl<'a> CauseJson<'a> {
             kind: &cause.suspect,
             name: cause.suspect.name(),
             us: cause.us,
-            ci_low: cause.ci.map(|ci| ci.low),
-            ci_high: cause.ci.map(|ci| ci.high),
+            ci: cause.ci,
             share: cause.share,
             counts: cause.counts,
             verdict: if cause.shown { "shown" } else { "not shown" },

@@ -1,5 +1,6 @@
 //! `perf stat` during the capture sample: hardware and kernel events in the threads of each side.
 
+use super::patience::Patience;
 use super::perf::{Control, LOOK_INSIDE, Perf, advice, printed, refused};
 use super::place::Place;
 use std::collections::BTreeSet;
@@ -51,8 +52,8 @@ impl Events {
     }
 
     /// Ends both; the second value names the events that this machine does not count.
-    pub fn end(self) -> Result<(SidesEvents, Option<String>), Unavailable> {
-        let of = |side: Option<Counting>| side.map(Counting::end).transpose();
+    pub fn end(self, patience: &Patience) -> Result<(SidesEvents, Option<String>), Unavailable> {
+        let of = |side: Option<Counting>| side.map(|counting| counting.end(patience)).transpose();
         let (client, server) = (of(self.client)?, of(self.server)?);
         let not_there: BTreeSet<&String> = client.iter().chain(&server).flat_map(|one| &one.not_there).collect();
         let names = not_there.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -76,7 +77,7 @@ impl Counting {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut counting = Self { perf: Perf::start(&mut command)?, since: Instant::now() };
-        control.enable(&mut counting.perf).map_err(|why| {
+        control.enable(&mut counting.perf, &place.patience).map_err(|why| {
             counting.perf.kill();
             refused(&printed(&mut counting.perf), why, LOOK_INSIDE)
         })?;
@@ -84,9 +85,9 @@ impl Counting {
         Ok(counting)
     }
 
-    fn end(mut self) -> Result<Counted, Unavailable> {
+    fn end(mut self, patience: &Patience) -> Result<Counted, Unavailable> {
         let elapsed_s = self.since.elapsed().as_secs_f64();
-        self.perf.end()?;
+        self.perf.end(patience)?;
         let printed = printed(&mut self.perf);
         let mut counted = counted(&printed).ok_or_else(|| refused(&printed, "it printed no CPU time", LOOK_INSIDE))?;
         counted.events.elapsed_s = elapsed_s;
@@ -196,7 +197,7 @@ mod tests {
         match Events::begin(&place, &[ThreadRef::of_this_thread()], &[]) {
             Ok(events) => {
                 (0..1000).for_each(|_| std::thread::sleep(std::time::Duration::from_micros(50)));
-                let (sides, missing) = events.end().unwrap();
+                let (sides, missing) = events.end(&place.patience).unwrap();
                 let client = sides.client.unwrap();
                 // Without permission to observe the kernel perf reports 0, which is not a count.
                 match client.counts.get("context-switches") {

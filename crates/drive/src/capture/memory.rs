@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 use tare_cpuset::NodeSet;
 use tare_results::covariate::{HUGE_POOL, HUGE_TRANSPARENT};
 use tare_topology::observe::{self, HugeMemory, NodePages, NodeStat};
@@ -79,9 +80,10 @@ pub fn names_nodes(policy: &MemoryPolicy) -> bool {
     named(policy).is_some()
 }
 
-/// Number of nodes of this machine; 0 on kernels without NUMA.
+/// Number of nodes of this machine, counted once; 0 on kernels without NUMA.
 pub fn nodes() -> usize {
-    observe::numastat(Path::new(NODES)).len()
+    static COUNTED: OnceLock<usize> = OnceLock::new();
+    *COUNTED.get_or_init(|| observe::numastat(Path::new(NODES)).len())
 }
 
 /// The message when more than a hundredth of the memory `what` lies outside the nodes of a policy that binds to or

@@ -8,6 +8,7 @@ pub mod interference;
 pub mod lines;
 pub mod memory;
 pub mod network;
+mod patience;
 mod perf;
 pub mod place;
 pub mod probe;

@@ -1,5 +1,6 @@
 //! Runs the tool `perf`: starts, enables and ends it without leaving a process behind, and explains refusals.
 
+use super::patience::Patience;
 use super::place::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -10,11 +11,9 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tare_engine::{Unavailable, dies_with_parent, interrupted};
 
-/// Time limit for perf to attach to all threads, and to write its data.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Interval between checks for the end of the process and for a signal.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Bytes read of error messages and of the output of `perf stat`, which does not grow with the number of threads.
@@ -67,20 +66,16 @@ impl Perf {
     }
 
     /// Makes perf end its recording; the data is complete afterwards.
-    pub fn end(&mut self) -> Result<(), Unavailable> {
+    pub fn end(&mut self, patience: &Patience) -> Result<(), Unavailable> {
         if let Some(pid) = Pid::from_raw(self.0.id().cast_signed()) {
             // It may have ended already.
             let _ = kill_process(pid, Signal::INT);
         }
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline && !interrupted() {
-            match self.0.try_wait() {
-                Ok(Some(_)) => return Ok(()),
-                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-                Err(e) => return Err(Unavailable(format!("cannot wait for perf: {e}"))),
-            }
+        match patience.wait(Duration::from_millis(10), || self.0.try_wait().transpose()) {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(e)) => Err(Unavailable(format!("cannot wait for perf: {e}"))),
+            None => Err(Unavailable("perf did not end in time".to_owned())),
         }
-        Err(Unavailable(format!("perf did not end within {} s", PATIENCE.as_secs())))
     }
 
     pub fn kill(&mut self) {
@@ -137,7 +132,7 @@ impl Recording {
         let started = Perf::start(&mut command).and_then(|perf| {
             let mut recording = Self { perf, place: place.clone(), name };
             control
-                .enable(&mut recording.perf)
+                .enable(&mut recording.perf, &place.patience)
                 .map_err(|why| refused(&File::open(place.path(&log)).map(printed).unwrap_or_default(), why, level))?;
             Ok(recording)
         });
@@ -147,7 +142,7 @@ impl Recording {
     }
 
     pub fn end(&mut self) -> Result<(), Unavailable> {
-        self.perf.end()
+        self.perf.end(&self.place.patience)
     }
 
     pub fn path(&self) -> PathBuf {
@@ -194,24 +189,16 @@ impl Control {
     }
 
     /// Enables perf and waits for its acknowledgement.
-    pub fn enable(&self, perf: &mut Perf) -> Result<(), &'static str> {
+    pub fn enable(&self, perf: &mut Perf, patience: &Patience) -> Result<(), &'static str> {
         let [mut command, mut answer] = [&self.pipes[0], &self.pipes[1]];
         command.write_all(b"enable\n").map_err(|_| "its control pipe is closed")?;
-        let deadline = Instant::now() + PATIENCE;
         let mut buffer = [0; 16];
-        while Instant::now() < deadline && !interrupted() {
-            match answer.read(&mut buffer) {
-                Ok(read) if buffer[..read].starts_with(b"ack") => return Ok(()),
-                Ok(_) => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => return Err("its answer cannot be read"),
-            }
-            if !matches!(perf.0.try_wait(), Ok(None)) {
-                return Err("it ended at once");
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Err("it did not begin")
+        let begun = patience.wait(Duration::from_millis(5), || match answer.read(&mut buffer) {
+            Ok(read) if buffer[..read].starts_with(b"ack") => Some(Ok(())),
+            Err(e) if e.kind() != ErrorKind::WouldBlock => Some(Err("its answer cannot be read")),
+            _ => (!matches!(perf.0.try_wait(), Ok(None))).then_some(Err("it ended at once")),
+        });
+        begun.unwrap_or(Err("it did not begin in time"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The directory for the captures of a trial, and the list of what was captured.
 
+use super::patience::Patience;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub struct Place {
     name: String,
     pub threads: usize,
     pub sample_s: f64,
+    /// Shared by all perfs of the capture sample.
+    pub(super) patience: Patience,
 }
 
 impl Place {
@@ -60,7 +63,14 @@ impl Place {
             }
         }
         let folder = all.make_sub(&name)?;
-        Ok(Self { all: Arc::new(all), folder: Arc::new(folder), name, threads, sample_s })
+        Ok(Self {
+            all: Arc::new(all),
+            folder: Arc::new(folder),
+            name,
+            threads,
+            sample_s,
+            patience: Patience::default(),
+        })
     }
 
     /// The path of a file through the directory's handle, for programs that accept only paths.

@@ -122,8 +122,8 @@ impl CaptureSample {
             }
         }
         self.diagnostics = None;
-        if let Some((counted, missing)) = self.events.take().map(Events::end).and_then(|ended| self.note(EVENTS, ended))
-        {
+        let ended = self.events.take().map(|events| events.end(&self.place.patience));
+        if let Some((counted, missing)) = ended.and_then(|ended| self.note(EVENTS, ended)) {
             self.captured.events = Some(counted);
             self.captured.missing.extend(missing.map(|why| (NO_COUNTERS.to_owned(), why)));
         }

@@ -19,13 +19,13 @@ const PIECE: usize = 64 << 10;
 pub(super) struct Messages<S> {
     pub(super) stream: S,
     input: ReadBuffer,
-    held: usize,
+    current: usize,
     limit: usize,
 }
 
 impl<S: Channel> Messages<S> {
     pub(super) fn new(stream: S) -> Self {
-        Self { stream, input: ReadBuffer::new(), held: 0, limit: LOGIN_LIMIT }
+        Self { stream, input: ReadBuffer::new(), current: 0, limit: LOGIN_LIMIT }
     }
 
     /// Raises the limit after login: rows may be large.
@@ -36,14 +36,14 @@ impl<S: Channel> Messages<S> {
     /// The next message: its type and its body.
     #[inline]
     pub(super) fn receive(&mut self) -> io::Result<(u8, &[u8])> {
-        self.input.consume(std::mem::take(&mut self.held));
+        self.input.consume(std::mem::take(&mut self.current));
         let header = self.input.peek(&mut self.stream, HEADER)?;
         let (kind, length) = (header[0], u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize);
         // The length includes its own four bytes.
         if !(4..=self.limit).contains(&length) {
             return Err(bad_length(length, self.limit));
         }
-        self.held = length + 1;
+        self.current = length + 1;
         let message = self.input.peek(&mut self.stream, length + 1)?;
         Ok((kind, &message[HEADER..]))
     }

@@ -16,7 +16,7 @@ pub(super) struct SqliteSession<S = Stream> {
     stream: S,
     input: ReadBuffer,
     /// Length of the last returned frame, to be dropped before the next.
-    held: usize,
+    current: usize,
     out: Vec<u8>,
     limit: Option<Duration>,
     /// Microseconds of planted delays, for tests.
@@ -48,7 +48,7 @@ impl SqliteSession {
 
 impl<S: Channel> SqliteSession<S> {
     fn over(stream: S) -> Self {
-        Self { stream, input: ReadBuffer::new(), held: 0, out: Vec::new(), limit: None, slower_us: [0; 2] }
+        Self { stream, input: ReadBuffer::new(), current: 0, out: Vec::new(), limit: None, slower_us: [0; 2] }
     }
 
     fn send(&mut self, request: Request<'_>) -> Result<(), SqlError> {
@@ -69,11 +69,11 @@ impl<S: Channel> SqliteSession<S> {
     /// The next frame: its type and the rest of its body.
     #[inline]
     fn receive(&mut self) -> Result<(u8, &[u8]), SqlError> {
-        self.input.consume(take(&mut self.held));
+        self.input.consume(take(&mut self.current));
         let header = self.input.peek(&mut self.stream, HEADER).map_err(lost)?;
         let header = header.try_into().map_err(|_| malformed("no header"))?;
         let length = protocol::body_length(header).ok_or_else(|| malformed("an invalid length"))?;
-        self.held = HEADER + length;
+        self.current = HEADER + length;
         let frame = self.input.peek(&mut self.stream, HEADER + length).map_err(lost)?;
         Ok((frame[HEADER], &frame[HEADER + 1..]))
     }

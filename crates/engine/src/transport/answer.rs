@@ -1,6 +1,6 @@
 //! Limits on the duration and the size of an answer: a server could send rows for ever.
 
-use super::held::Held;
+use super::reservation::Reservation;
 use crate::contract::session::RESULT_LIMIT;
 use crate::{SqlError, SqlErrorKind};
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ pub(crate) struct AnswerLimits {
     parts: u64,
     results: u32,
     bytes: usize,
-    held: Held,
+    reserved: Reservation,
 }
 
 impl AnswerLimits {
     #[inline]
     pub(crate) fn of(limit: Option<Duration>) -> Self {
-        Self { limit, since: None, parts: 0, results: 0, bytes: 0, held: Held::default() }
+        Self { limit, since: None, parts: 0, results: 0, bytes: 0, reserved: Reservation::default() }
     }
 
     #[inline]
@@ -52,8 +52,8 @@ impl AnswerLimits {
         if self.bytes > RESULT_LIMIT {
             return Err(refused(format!("a result of more than {} MiB", RESULT_LIMIT >> 20)));
         }
-        if self.bytes > self.held.bytes() + STEP {
-            self.held.set(self.bytes).map_err(refused)?;
+        if self.bytes > self.reserved.bytes() + STEP {
+            self.reserved.set(self.bytes).map_err(refused)?;
         }
         self.part()
     }

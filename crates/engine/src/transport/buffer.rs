@@ -1,6 +1,6 @@
 //! Received bytes that are not consumed yet: one read per response, if the kernel has all of it.
 
-use super::held::Held;
+use super::reservation::Reservation;
 use std::io::{self, ErrorKind, Read};
 
 /// Initial size, bytes: the largest response of the OLTP queries (100 rows of 120 bytes) fits several times.
@@ -14,12 +14,12 @@ pub(crate) struct ReadBuffer {
     start: usize,
     end: usize,
     /// What it takes beyond its initial size.
-    held: Held,
+    reserved: Reservation,
 }
 
 impl ReadBuffer {
     pub(crate) fn new() -> Self {
-        Self { bytes: vec![0; INITIAL_BYTES], start: 0, end: 0, held: Held::default() }
+        Self { bytes: vec![0; INITIAL_BYTES], start: 0, end: 0, reserved: Reservation::default() }
     }
 
     /// The first `length` unconsumed bytes; reads the missing ones from `source`.
@@ -53,7 +53,7 @@ impl ReadBuffer {
         self.bytes.truncate(KEPT_BYTES);
         self.bytes.shrink_to_fit();
         // Less than before is never refused.
-        let _ = self.held.set(KEPT_BYTES - INITIAL_BYTES);
+        let _ = self.reserved.set(KEPT_BYTES - INITIAL_BYTES);
     }
 
     fn fill(&mut self, source: &mut impl Read, length: usize) -> io::Result<()> {
@@ -66,7 +66,7 @@ impl ReadBuffer {
             if self.end == self.bytes.len() {
                 // Grows as data arrive: not at once to the announced length, and never beyond it.
                 let size = (2 * self.end).min((self.start + length).max(INITIAL_BYTES));
-                self.held.set(size - INITIAL_BYTES).map_err(io::Error::other)?;
+                self.reserved.set(size - INITIAL_BYTES).map_err(io::Error::other)?;
                 self.bytes.resize(size, 0);
             }
             match source.read(&mut self.bytes[self.end..]) {

@@ -2,7 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod buffer;
-pub(crate) mod held;
+pub(crate) mod reservation;
 pub(crate) mod session;
 pub(crate) mod socket;
 pub(crate) mod spin;

@@ -102,28 +102,40 @@ impl<S: Channel> Connection<S> {
     /// Reads an answer to its end: counts the rows without parsing them.
     #[inline]
     pub(super) fn discard(&mut self) -> Result<u64, SqlError> {
-        let (mut total, mut limits) = (0, AnswerLimits::of(self.limit));
+        let mut rows = 0_u64;
+        let changed = self.answer(|_, _, limits| {
+            rows += 1;
+            limits.part()
+        })?;
+        Ok(rows.saturating_add(changed))
+    }
+
+    /// Reads an answer to its end, and returns how many rows were changed. `row` gets each row with the number of its
+    /// columns.
+    #[inline]
+    fn answer(
+        &mut self,
+        mut row: impl FnMut(&[u8], u64, &mut AnswerLimits) -> Result<(), SqlError>,
+    ) -> Result<u64, SqlError> {
+        let (mut changed, mut limits) = (0, AnswerLimits::of(self.limit));
         loop {
             limits.result()?;
             let done = match self.first()? {
                 First::Done(done) => {
-                    total += done.changed;
+                    changed = u64::saturating_add(changed, done.changed);
                     done
                 }
-                First::Rows { .. } => loop {
+                First::Rows { columns, .. } => loop {
                     let payload = self.packets.receive().map_err(lost)?;
                     match payload.first() {
                         Some(0xff) => return Err(response::error(payload)),
                         Some(0xfe) if response::ends_rows(payload) => break response::done(payload)?,
-                        _ => {
-                            total += 1;
-                            limits.part()?;
-                        }
+                        _ => row(payload, columns, &mut limits)?,
                     }
                 },
             };
             if !done.more {
-                return Ok(total);
+                return Ok(changed);
             }
         }
     }
@@ -192,28 +204,14 @@ impl<S: Channel> Session for Connection<S> {
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.send_query(sql)?;
-        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
-        loop {
-            limits.result()?;
-            let done = match self.first()? {
-                First::Done(done) => done,
-                First::Rows { columns, .. } => loop {
-                    let payload = self.packets.receive().map_err(lost)?;
-                    match payload.first() {
-                        Some(0xff) => return Err(response::error(payload)),
-                        _ if response::ends_rows(payload) => break response::done(payload)?,
-                        _ => {
-                            let row = response::text_row(payload, columns)?;
-                            limits.kept(&row)?;
-                            rows.push(row);
-                        }
-                    }
-                },
-            };
-            if !done.more {
-                return Ok(rows);
-            }
-        }
+        let mut rows = Vec::new();
+        self.answer(|payload, columns, limits| {
+            let row = response::text_row(payload, columns)?;
+            limits.kept(&row)?;
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
     }
 
     /// With LOCAL, a value that does not fit or an existing key is only a warning. Here it is an error.

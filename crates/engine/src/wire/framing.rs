@@ -2,7 +2,7 @@
 
 use crate::Tls;
 use crate::transport::buffer::ReadBuffer;
-use crate::transport::held::Held;
+use crate::transport::reservation::Reservation;
 use crate::transport::stream::Channel;
 use std::io;
 use std::mem::take;
@@ -21,10 +21,10 @@ pub(super) struct Packets<S> {
     stream: S,
     input: ReadBuffer,
     /// Length of the current packet, header included; it is dropped before the next one.
-    held: usize,
+    current: usize,
     /// Payload of a packet that arrived in several pieces.
     joined: Vec<u8>,
-    joined_held: Held,
+    joined_reserved: Reservation,
     /// Sequence number of the next packet, of either side.
     sequence: u8,
     limit: usize,
@@ -32,8 +32,8 @@ pub(super) struct Packets<S> {
 
 impl<S: Channel> Packets<S> {
     pub(super) fn new(stream: S) -> Self {
-        let (input, joined, joined_held) = (ReadBuffer::new(), Vec::new(), Held::default());
-        Self { stream, input, held: 0, joined, joined_held, sequence: 0, limit: HANDSHAKE_LIMIT }
+        let (input, joined, joined_reserved) = (ReadBuffer::new(), Vec::new(), Reservation::default());
+        Self { stream, input, current: 0, joined, joined_reserved, sequence: 0, limit: HANDSHAKE_LIMIT }
     }
 
     pub(super) fn stream(&self) -> &S {
@@ -49,7 +49,7 @@ impl<S: Channel> Packets<S> {
     /// # Errors
     /// The stream's errors; also unrequested bytes, which would be indistinguishable from encrypted ones.
     pub(super) fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()> {
-        self.input.consume(take(&mut self.held));
+        self.input.consume(take(&mut self.current));
         if !self.input.is_empty() {
             let what = "unencrypted bytes arrived before the encryption began: the connection may be intercepted";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
@@ -65,14 +65,14 @@ impl<S: Channel> Packets<S> {
     /// The next payload. It stays valid until the next call.
     #[inline]
     pub(super) fn receive(&mut self) -> io::Result<&[u8]> {
-        self.input.consume(take(&mut self.held));
+        self.input.consume(take(&mut self.current));
         let header = self.input.peek(&mut self.stream, HEADER)?;
         let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
         let number = header[3];
         if length >= self.limit.min(FULL) {
             return if length > self.limit { Err(too_large(self.limit)) } else { self.receive_long() };
         }
-        self.held = HEADER + length;
+        self.current = HEADER + length;
         let payload = &self.input.peek(&mut self.stream, HEADER + length)?[HEADER..];
         // A server that closes a connection sends an error at any time, with its own sequence number.
         if number != self.sequence && payload.first() != Some(&0xff) {
@@ -95,7 +95,7 @@ impl<S: Channel> Packets<S> {
             if self.joined.len() + length > self.limit {
                 return Err(too_large(self.limit));
             }
-            self.joined_held.set(self.joined.len() + length).map_err(io::Error::other)?;
+            self.joined_reserved.set(self.joined.len() + length).map_err(io::Error::other)?;
             let packet = self.input.peek(&mut self.stream, HEADER + length)?;
             self.joined.extend_from_slice(&packet[HEADER..]);
             self.input.consume(HEADER + length);
@@ -111,7 +111,7 @@ impl<S: Channel> Packets<S> {
         self.sequence = 0;
         if !self.joined.is_empty() {
             self.joined = Vec::new();
-            self.joined_held = Held::default();
+            self.joined_reserved = Reservation::default();
         }
         self.send_reply(packet)
     }
@@ -119,7 +119,7 @@ impl<S: Channel> Packets<S> {
     /// As [`Packets::send_command`], but within an exchange: continues the sequence.
     #[inline]
     pub(super) fn send_reply(&mut self, packet: &mut [u8]) -> io::Result<()> {
-        self.input.consume(take(&mut self.held));
+        self.input.consume(take(&mut self.current));
         let length = packet.len() - HEADER;
         if length >= FULL {
             return self.send_long(&packet[HEADER..]);

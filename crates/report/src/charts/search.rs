@@ -3,6 +3,7 @@
 
 use super::axis::{Axis, px};
 use super::marks;
+use crate::words::searches::step_remarks;
 use maud::{Markup, html};
 use tare_findings::figures::figure;
 use tare_results::search::{Limit, SearchRecord, StepRecord};
@@ -18,13 +19,7 @@ const NAMED: f64 = 400.0;
 const RADIUS: f64 = 5.0;
 
 pub fn verdict(search: &SearchRecord, step: &StepRecord) -> String {
-    let words = match (step.met, step.limit) {
-        (true, _) => "met".to_owned(),
-        (false, Some(Limit::Server)) if search.fell_behind(step) => "not met, a queue grew".to_owned(),
-        (false, Some(Limit::Client(why))) => format!("not met, the client's limit: {why}"),
-        (false, _) => "not met".to_owned(),
-    };
-    if step.repeated { format!("{words}; measured again") } else { words }
+    (if step.met { "met" } else { "not met" }).to_owned() + &step_remarks(search, step)
 }
 
 /// Draws a search; `name` identifies the search and its trial.

@@ -2,6 +2,7 @@
 
 use tare_findings::figures::{count, figure};
 use tare_findings::searches::{FEWEST_BEYOND, SearchNotes};
+use tare_results::search::{Limit, SearchRecord, StepRecord};
 
 pub(super) fn notes(found: &[SearchNotes]) -> Vec<String> {
     found.iter().flat_map(|notes| scarce(notes).into_iter().chain(without_end(notes))).collect()
@@ -30,6 +31,17 @@ fn without_end(notes: &SearchNotes) -> Option<String> {
         figure(low, "1/s"),
         figure(high, "1/s"),
     ))
+}
+
+/// What follows the verdict on a step: why it did not meet the objective, if that is known, and whether it was measured
+/// again.
+pub fn step_remarks(search: &SearchRecord, step: &StepRecord) -> String {
+    let reason = match step.limit.filter(|_| !step.met) {
+        Some(Limit::Client(why)) => format!(", the client's limit: {why}"),
+        Some(Limit::Server) if search.fell_behind(step) => ", a queue grew".to_owned(),
+        _ => String::new(),
+    };
+    if step.repeated { reason + "; measured again" } else { reason }
 }
 
 /// Milliseconds with as many digits as show on which side of the limit they are.

@@ -4,7 +4,7 @@ use super::measured_system::MeasuredSystem;
 use crate::cli::{Problem, output};
 use serde::Serialize;
 use tare_findings::searches::FEWEST_BEYOND;
-use tare_report::words::searches::in_ms;
+use tare_report::words::searches::{in_ms, step_remarks};
 use tare_results::search::{Limit, SearchRecord};
 use tare_text::count;
 
@@ -28,13 +28,9 @@ fn words(search: &SearchRecord) -> String {
     let mut text = format!("step           requested/s          done/s   {limited:>width$}   limit met\n");
     for (number, step) in search.steps.iter().enumerate() {
         let value = step.value.map_or("-".to_owned(), |value| in_ms(value, search.limit_ms()));
-        let met = match step.met {
-            true => "yes",
-            false if search.fell_behind(step) => "no, a queue grew",
-            false => "no",
-        };
-        text +=
-            &format!("{:<4}{:>22.1}{:>16.1}   {value:>width$}   {met}\n", number + 1, step.asked_tps, step.done_tps);
+        let (met, remarks) = (if step.met { "yes" } else { "no" }, step_remarks(search, step));
+        let (asked, done) = (step.asked_tps, step.done_tps);
+        text += &format!("{:<4}{asked:>22.1}{done:>16.1}   {value:>width$}   {met}{remarks}\n", number + 1);
     }
     let steps = count(search.steps.len(), "step");
     if let Some(found) = search.found_tps {
@@ -69,31 +65,46 @@ fn words(search: &SearchRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_results::client_limit::ClientLimit;
     use tare_results::search::StepRecord;
+
+    fn step(beyond: f64) -> StepRecord {
+        StepRecord {
+            asked_tps: 1000.0,
+            done_tps: 1000.0,
+            value: Some(4.0),
+            value_of_prompt_client: None,
+            beyond: Some(beyond),
+            met: true,
+            limit: None,
+            repeated: false,
+        }
+    }
+
+    fn words_on(step: StepRecord) -> String {
+        words(&SearchRecord {
+            search: 0,
+            objective: "latency_ms_p99 <= 5".to_owned(),
+            closed_loop_tps: 2000.0,
+            found_tps: Some(1000.0),
+            bracket_tps: None,
+            limit: None,
+            steps: vec![step],
+        })
+    }
+
+    #[test]
+    fn a_step_that_missed_the_limit_is_printed_with_the_reason() {
+        let missed = |limit| words_on(StepRecord { met: false, limit: Some(limit), repeated: true, ..step(500.0) });
+        let queue = missed(Limit::Server);
+        assert!(queue.contains(" 4.000   no, a queue grew; measured again\n"), "{queue}");
+        let client = missed(Limit::Client(ClientLimit::CpuUsedFraction(0.97)));
+        assert!(client.contains(" 4.000   no, the client's limit: ") && !client.contains("queue"), "{client}");
+    }
 
     #[test]
     fn a_rate_found_from_few_transactions_says_how_long_a_step_should_be() {
-        let found = |beyond: f64| {
-            let step = StepRecord {
-                asked_tps: 1000.0,
-                done_tps: 1000.0,
-                value: Some(4.0),
-                value_of_prompt_client: None,
-                beyond: Some(beyond),
-                met: true,
-                limit: None,
-                repeated: false,
-            };
-            words(&SearchRecord {
-                search: 0,
-                objective: "latency_ms_p99 <= 5".to_owned(),
-                closed_loop_tps: 2000.0,
-                found_tps: Some(1000.0),
-                bracket_tps: None,
-                limit: None,
-                steps: vec![step],
-            })
-        };
+        let found = |beyond: f64| words_on(step(beyond));
         assert!(found(12.0).contains("! 12.0 transactions were beyond the percentile"), "{}", found(12.0));
         assert!(found(12.0).contains("make --time 9 times as long"), "{}", found(12.0));
         assert!(!found(100.0).contains("beyond the percentile"), "{}", found(100.0));

@@ -11,9 +11,9 @@ static ALL: AtomicUsize = AtomicUsize::new(0);
 
 /// The part of one connection, released when it is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Held(usize);
+pub(crate) struct Reservation(usize);
 
-impl Held {
+impl Reservation {
     pub(crate) fn bytes(&self) -> usize {
         self.0
     }
@@ -35,7 +35,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         ALL.fetch_sub(self.0, Relaxed);
     }
