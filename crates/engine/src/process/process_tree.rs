@@ -1,8 +1,8 @@
 //! A server and all processes that it starts, also those in a session of their own or whose parent has ended.
 //!
 //! A control group holds them all, if this process may create one. Otherwise they are found by a variable in their
-//! environment; those that have cleared or changed it are found because they become children of this process when their parent
-//! ends (`PR_SET_CHILD_SUBREAPER`).
+//! environment; those that have cleared or changed it are found because they become children of this process when
+//! their parent ends (`PR_SET_CHILD_SUBREAPER`).
 
 use procfs::process::{Process, Stat};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper};
