@@ -15,6 +15,7 @@ use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::schema::TrialRecord;
+use tare_stats::ratio::FEWEST_TRIALS;
 
 /// From this ratio of widths on, a note says that drift widens the interval.
 const WIDER: f64 = 1.1;
@@ -280,9 +281,11 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) ->
             }
         }
     }
-    let single = pairs.iter().any(|pair| pair.comparison.judged && pair.all.a.len().min(pair.all.b.len()) < 2);
-    if single {
-        notes.push(Note::SingleTrial);
-    }
+    let judged = pairs.iter().filter(|pair| pair.comparison.judged);
+    let few = |pair: &Pair| {
+        let (a, b) = (pair.all.a.len(), pair.all.b.len());
+        (a.min(b) < 2 || a + b < FEWEST_TRIALS).then_some(a.min(b))
+    };
+    notes.extend(judged.filter_map(few).min().map(|trials| Note::TooFewTrials { trials }));
     notes
 }

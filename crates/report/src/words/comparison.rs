@@ -126,7 +126,7 @@ pub fn note(found: &Note) -> String {
         Note::LowOptimisation { side, condition, level } => {
             format!("{side}: the server of {condition} was compiled {}", compiled(*level))
         }
-        Note::SingleTrial => "a side with a single trial has no interval: nothing can be concluded from it".to_owned(),
+        Note::TooFewTrials { trials } => too_few(*trials).to_owned(),
         Note::Drifted { widest, shown } => format!(
             "trials {} the ones before them within a run: intervals are up to {widest:.1} times as wide as independent \
              trials would make them",
@@ -137,6 +137,16 @@ pub fn note(found: &Note) -> String {
              {correlation}), {metric} would not be shown to be {}",
             word(*verdict)
         ),
+    }
+}
+
+fn too_few(trials: usize) -> &'static str {
+    match trials {
+        0 | 1 => "a side with a single trial has no interval: nothing can be concluded from it",
+        _ => {
+            "two trials are often in one mode by chance, so only a difference far beyond their spread is shown: run at \
+             least three per side"
+        }
     }
 }
 
