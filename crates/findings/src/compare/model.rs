@@ -333,8 +333,8 @@ pub enum Note {
         /// Whether the correlation is shown, at 95%; else it is possible.
         shown: bool,
     },
-    /// A verdict on two runs that are too short to show a drift, which would change if neighbouring trials had this
-    /// correlation.
+    /// A verdict on two runs that would change if neighbouring trials had this correlation, which the runs do not
+    /// exclude.
     DriftUnseen {
         metric: String,
         verdict: Verdict,

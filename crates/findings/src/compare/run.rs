@@ -4,7 +4,7 @@ use super::groups::{self, Compared, MOST_SIDES};
 use super::model::{
     AgainstFirst, CompareError, Comparison, Grouped, Losses, ManyComparison, MetricComparison, Note, Options, Side,
 };
-use super::pairs::{Matched, Origin, Pair, Run, UNSEEN, matched, metrics_of, run_of, unmatched};
+use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{as_judged, gate, judge, undetected, verdicts};
 use super::{identical, losses};
 use crate::collect::ConditionTrials;
@@ -94,12 +94,12 @@ fn drifted(pairs: &[Pair]) -> Option<Note> {
     (widest > WIDER).then(|| Note::Drifted { widest: (10.0 * widest).round() / 10.0, shown })
 }
 
-/// Two short runs whose verdict drift could have caused, although no drift is shown.
+/// Two runs whose verdict a drift could have caused that they do not exclude.
 fn undetected_drift(judged: &[Pair], min_effect: f64) -> Option<Note> {
     let pair = undetected(judged, min_effect)?;
     let MetricComparison { name, verdict, trials_a, trials_b, .. } = &pair.comparison;
-    let trials = (*trials_a).min(*trials_b);
-    Some(Note::DriftUnseen { metric: name.clone(), verdict: *verdict, trials, correlation: UNSEEN })
+    let (trials, correlation) = ((*trials_a).min(*trials_b), pair.unseen()?);
+    Some(Note::DriftUnseen { metric: name.clone(), verdict: *verdict, trials, correlation })
 }
 
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {

@@ -133,7 +133,7 @@ pub fn note(found: &Note) -> String {
             if *shown { "resemble" } else { "may resemble" }
         ),
         Note::DriftUnseen { metric, verdict, trials, correlation } => format!(
-            "{trials} trials are too few to show drift within a run: if each resembled the one before it (correlation \
+            "{trials} trials cannot exclude drift within a run: if each resembled the one before it (correlation \
              {correlation}), {metric} would not be shown to be {}",
             word(*verdict)
         ),
