@@ -23,6 +23,7 @@ use super::{collect, effects, modes, moving};
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
+use tare_stats::blocks::{FEWEST_BLOCKS, Model, shared_p_values};
 
 /// Answers the study's question from all trials that count, and a second time without the disturbed ones. A race is
 /// not answered twice, because it dropped conditions on the basis of all trials.
@@ -160,20 +161,34 @@ pub(super) fn loads<'t>(measured: &[ConditionTrials<'t>]) -> Option<Vec<(String,
     is_answer.then(|| loads.iter().cloned().map(with_conditions).collect())
 }
 
+/// With few trials of two conditions of each load, the p-values by a spread pooled over the loads: three differences
+/// under one load often agree by chance.
+fn by_spread_of_loads(loads: &[(String, Vec<ConditionTrials<'_>>)]) -> Option<Vec<f64>> {
+    let few = |own: &[ConditionTrials<'_>]| own.len() == 2 && own.iter().all(|one| one.ok.len() < FEWEST_BLOCKS);
+    let difference = |own: &[ConditionTrials<'_>]| {
+        let composite = composite::of(own, &headline_metric(&collect::all_metrics(own))?)?;
+        let blocked = own.iter().all(|condition| condition.blocked);
+        Model::of(&composite.cells, blocked).contrast(&[(0, -1.0), (1, 1.0)])
+    };
+    let found = loads.iter().map(|(_, own)| if few(own) { difference(own) } else { None });
+    Some(shared_p_values(&found.collect::<Option<Vec<_>>>()?))
+}
+
 /// A verdict for each load separately. All loads form one family of tests (Bonferroni).
 fn by_load(context: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
     let loads = loads(measured)?;
     let count = loads.len() as f64;
-    let found = |(load, own): (String, Vec<ConditionTrials<'_>>)| {
+    let shared = by_spread_of_loads(&loads).unwrap_or_else(|| vec![0.0; loads.len()]);
+    let found = |((load, own), shared): ((String, Vec<ConditionTrials<'_>>), f64)| {
         let verdict = verdict(context, &own);
         let p_value = match &verdict {
             Verdict::Moved { first, .. } => first.p_value,
             Verdict::Ranked { ranking, .. } => Some(ranking.p_value),
             _ => None,
         };
-        OfLoad { shown: p_value.is_some_and(|p| p * count <= context.answer_rate()), load, verdict }
+        OfLoad { shown: p_value.is_some_and(|p| p.max(shared) * count <= context.answer_rate()), load, verdict }
     };
-    Some(Verdict::ByLoad(loads.into_iter().map(found).collect()))
+    Some(Verdict::ByLoad(loads.into_iter().zip(shared).map(found).collect()))
 }
 
 /// Loads with nothing to compare under any of them; none if conditions differ in anything else.

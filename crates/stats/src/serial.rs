@@ -18,6 +18,8 @@ const LARGEST_INFLATION: f64 = 16.0;
 /// p-value up to which autocorrelation widens the interval of a comparison of runs. Without this test every second
 /// comparison of independent runs would be widened by noise.
 const WIDENS: f64 = 0.1;
+/// Number of standard deviations below which 5% of correlations are.
+const ONE_IN_20: f64 = 1.645;
 
 /// Autocorrelation of the trials of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,6 +89,19 @@ pub fn of_many_runs(runs: &[&[f64]], seed: u64) -> Option<RunOrder> {
     let known = centred(runs);
     let unit = known.iter().map(|run| largest(run)).fold(f64::MIN_POSITIVE, f64::max);
     pooled(known.iter().map(|run| in_units(run, unit)).collect(), seed, in_sum, matched)
+}
+
+/// The largest correlation of neighbours, to a hundredth and at most `most`, that the runs do not exclude: an AR(1)
+/// process with this correlation shows no more than the runs do in 5% of cases. `most` if nothing is known of them.
+pub fn not_excluded(runs: &[&[f64]], most: f64) -> f64 {
+    let known: Vec<Vec<f64>> = centred(runs).into_iter().map(|run| in_units(&run, largest(&run))).collect();
+    let trials = known.iter().map(Vec::len).sum::<usize>() as f64;
+    let Some(found) = together(&known) else { return most };
+    let n = (trials / known.len() as f64).round().min(100.0) as usize;
+    let hundredths = (0..=100).map(|hundredth| f64::from(hundredth) / 100.0).take_while(|rho| *rho <= most);
+    // The standard deviation of the correlation of short runs, from simulations.
+    let least = |rho: f64| shown(rho, n) - ONE_IN_20 * ((1.0 - rho * rho / 2.0) / trials).sqrt();
+    hundredths.filter(|rho| least(*rho) <= found).last().unwrap_or(0.0)
 }
 
 /// `runs` are centred, `figure` computes their correlation, and `corrected` corrects it for the number of trials of a
@@ -223,5 +238,7 @@ mod tests {
         let saw: Vec<f64> = (0..12).map(|i| f64::from(i % 2)).collect();
         assert_eq!(of_runs(&[&saw, &trend[..3]], 1).unwrap().correlation, 0.0);
         assert_eq!(of_runs(&[&trend[..3], &trend[..2]], 1), None);
+        assert_eq!((not_excluded(&[&trend, &trend], 0.8), not_excluded(&[&saw, &saw], 0.8)), (0.8, 0.0));
+        assert_eq!(not_excluded(&[&[1.0; 9]], 0.8), 0.8);
     }
 }

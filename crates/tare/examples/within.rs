@@ -77,7 +77,7 @@ const GRIDS: [Grid; 4] = [
         sets: &[],
         // With the longer limit, each condition has a server of its own.
         hours: &[2.0, 5.0],
-        planted: &[0.176, 0.08, 0.04, 0.021],
+        planted: &[0.176, 0.11, 0.08, 0.04, 0.021],
         level: |_, place, gain| if place == 3 { (1.0 + gain).ln() } else { 0.0 },
         spread: |_, _| 0.0,
         found: |verdict, plan| {

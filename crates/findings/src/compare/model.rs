@@ -321,7 +321,11 @@ pub enum Note {
         condition: String,
         level: LowOptimisation,
     },
-    SingleTrial,
+    /// A side has a single trial, or both have too few for a verdict on any but a very large difference.
+    TooFewTrials {
+        /// Trials of the side that has fewest.
+        trials: usize,
+    },
     /// Consecutive trials are correlated, and the runs were made one after the other.
     Drifted {
         /// Largest ratio of an interval's width to that for independent trials.
@@ -329,8 +333,8 @@ pub enum Note {
         /// Whether the correlation is shown, at 95%; else it is possible.
         shown: bool,
     },
-    /// A verdict on two runs that are too short to show a drift, which would change if neighbouring trials had this
-    /// correlation.
+    /// A verdict on two runs that would change if neighbouring trials had this correlation, which the runs do not
+    /// exclude.
     DriftUnseen {
         metric: String,
         verdict: Verdict,

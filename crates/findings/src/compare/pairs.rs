@@ -24,14 +24,14 @@ pub(super) struct Values {
     left: Design<'static>,
     /// Whether consecutive trials of the verdict's data are shown to be correlated.
     drifted: bool,
-    /// Two runs that are too short to show a drift: the design if neighbours had the correlation [`UNSEEN`].
-    unseen: Option<Design<'static>>,
+    /// Two runs: the largest correlation of neighbours that they do not exclude, and the design with it.
+    unseen: Option<(f64, Design<'static>)>,
     /// The probe's readings alongside the trials of A and of B, if they adjust the comparison.
     pub probes: Option<[Vec<f64>; 2]>,
 }
 
-/// A correlation of neighbouring trials that seldom is detected in runs of fewer than [`LONG`] trials.
-pub(super) const UNSEEN: f64 = 0.8;
+/// The largest correlation of neighbouring trials that is considered; runs of fewer than [`LONG`] trials exclude none.
+const UNSEEN: f64 = 0.8;
 const LONG: usize = 10;
 
 /// The two sides with the largest possible effect of the disturbance, for each direction of a claim.
@@ -87,10 +87,14 @@ impl Pair {
         width(values).zip(width(&independent)).map_or(1.0, |(found, independent)| found / independent)
     }
 
-    /// The values of two runs that are too short to show a drift, as if neighbours had the correlation [`UNSEEN`];
-    /// other values unchanged.
+    /// The values of two runs as if neighbours had the correlation [`Pair::unseen`]; other values unchanged.
     pub fn if_drifted(&self) -> Values {
-        Values { design: self.all.unseen.unwrap_or(self.all.design), ..self.all.clone() }
+        Values { design: self.all.unseen.map_or(self.all.design, |(_, design)| design), ..self.all.clone() }
+    }
+
+    /// The largest correlation of neighbours that two runs do not exclude; none within one run.
+    pub fn unseen(&self) -> Option<f64> {
+        self.all.unseen.map(|(correlation, _)| correlation)
     }
 
     /// Whether consecutive trials are shown to be correlated.
@@ -223,6 +227,8 @@ pub(super) struct Origin {
     trials: [Option<usize>; 2],
     /// The probe that both studies declared in advance for adjusting comparisons.
     probe: Option<Probe>,
+    /// The largest correlation of neighbours that the runs do not exclude.
+    unseen: f64,
 }
 
 /// Minimum number of trials per side for an adjustment: with fewer the slope is mostly chance.
@@ -233,8 +239,10 @@ impl Origin {
         let adjusts = |side: Side<'_>| probes::declared(side.results).adjusts();
         let together = std::ptr::eq(a.0.results, b.0.results);
         let known: Vec<&[f64]> = [a.1, b.1].iter().filter_map(|run| run.order.as_deref()).collect();
+        let short = known.iter().any(|run| run.len() < LONG);
         Self {
             together,
+            unseen: if together || short { UNSEEN } else { serial::not_excluded(&known, UNSEEN) },
             order: if together { None } else { serial::of_runs(&known, SEED) },
             trials: [a.1, b.1].map(|run| run.order.as_ref().map(Vec::len)),
             probe: adjusts(a.0).filter(|probe| adjusts(b.0) == Some(*probe)),
@@ -278,14 +286,17 @@ impl Origin {
         values
     }
 
-    /// The design of two short runs, `n` trials of a condition each, if neighbours had the correlation [`UNSEEN`].
-    fn unseen(&self, n: [usize; 2]) -> Option<Design<'static>> {
-        let order = RunOrder { correlation: UNSEEN, p_value: 1.0, trials: 0 };
+    /// The design of two runs, `n` trials of a condition each, if neighbours had the largest correlation that the runs
+    /// do not exclude; `inflations` are those that they show.
+    fn unseen(&self, n: [usize; 2], inflations: [f64; 2]) -> Option<(f64, Design<'static>)> {
+        let order = RunOrder { correlation: self.unseen, p_value: 1.0, trials: 0 };
         let [Some(of_a), Some(of_b)] = self.trials else { return None };
         let all = [of_a, of_b];
-        let inflation = |side: usize| order.inflation_apart(n[side].max(2), all[side] as f64 / n[side].max(1) as f64);
-        let is_short = !self.together && all.iter().any(|trials| *trials < LONG);
-        is_short.then(|| Design::Apart([inflation(0), inflation(1)]))
+        let inflation = |side: usize| {
+            let apart = all[side] as f64 / n[side].max(1) as f64;
+            order.inflation_apart(n[side].max(2), apart).max(inflations[side])
+        };
+        (!self.together).then(|| (self.unseen, Design::Apart([inflation(0), inflation(1)])))
     }
 
     fn plain_values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Values {
@@ -310,7 +321,7 @@ impl Origin {
         };
         let inflations = [inflation(0, a.len()), inflation(1, b.len())];
         let design = if self.together { Design::Independent } else { Design::Apart(inflations) };
-        let unseen = self.unseen([a.len(), b.len()]).filter(|_| inflations == [1.0; 2]);
+        let unseen = self.unseen([a.len(), b.len()], inflations);
         Values { unseen, ..of((a, b), design) }
     }
 }

@@ -4,7 +4,7 @@ use super::groups::{self, Compared, MOST_SIDES};
 use super::model::{
     AgainstFirst, CompareError, Comparison, Grouped, Losses, ManyComparison, MetricComparison, Note, Options, Side,
 };
-use super::pairs::{Matched, Origin, Pair, Run, UNSEEN, matched, metrics_of, run_of, unmatched};
+use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{as_judged, gate, judge, undetected, verdicts};
 use super::{identical, losses};
 use crate::collect::ConditionTrials;
@@ -15,6 +15,7 @@ use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::schema::TrialRecord;
+use tare_stats::ratio::FEWEST_TRIALS;
 
 /// From this ratio of widths on, a note says that drift widens the interval.
 const WIDER: f64 = 1.1;
@@ -93,12 +94,12 @@ fn drifted(pairs: &[Pair]) -> Option<Note> {
     (widest > WIDER).then(|| Note::Drifted { widest: (10.0 * widest).round() / 10.0, shown })
 }
 
-/// Two short runs whose verdict drift could have caused, although no drift is shown.
+/// Two runs whose verdict a drift could have caused that they do not exclude.
 fn undetected_drift(judged: &[Pair], min_effect: f64) -> Option<Note> {
     let pair = undetected(judged, min_effect)?;
     let MetricComparison { name, verdict, trials_a, trials_b, .. } = &pair.comparison;
-    let trials = (*trials_a).min(*trials_b);
-    Some(Note::DriftUnseen { metric: name.clone(), verdict: *verdict, trials, correlation: UNSEEN })
+    let (trials, correlation) = ((*trials_a).min(*trials_b), pair.unseen()?);
+    Some(Note::DriftUnseen { metric: name.clone(), verdict: *verdict, trials, correlation })
 }
 
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
@@ -280,9 +281,11 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) ->
             }
         }
     }
-    let single = pairs.iter().any(|pair| pair.comparison.judged && pair.all.a.len().min(pair.all.b.len()) < 2);
-    if single {
-        notes.push(Note::SingleTrial);
-    }
+    let judged = pairs.iter().filter(|pair| pair.comparison.judged);
+    let few = |pair: &Pair| {
+        let (a, b) = (pair.all.a.len(), pair.all.b.len());
+        (a.min(b) < 2 || a + b < FEWEST_TRIALS).then_some(a.min(b))
+    };
+    notes.extend(judged.filter_map(few).min().map(|trials| Note::TooFewTrials { trials }));
     notes
 }

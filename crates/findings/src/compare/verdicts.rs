@@ -72,7 +72,7 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
     pairs
 }
 
-/// The first pair whose verdict depends on the independence of trials of two runs that are too short to test it.
+/// The first pair whose verdict depends on the independence of trials of two runs that do not exclude a correlation.
 pub(super) fn undetected(judged: &[Pair], min_effect: f64) -> Option<&Pair> {
     let as_is = compared(judged, min_effect, |pair| &pair.all);
     let values: Vec<Values> = judged.iter().map(Pair::if_drifted).collect();

@@ -178,20 +178,28 @@ fn two_runs_say_that_they_are_two_sessions_and_one_run_does_not() {
 #[test]
 fn a_verdict_that_drift_could_cause_in_short_runs_is_said_to_rest_on_its_absence() {
     let of = |gain: f64, trials: usize| run(trials, |i, luck| trial(i, i, "c", 1000.0 * gain * luck, false));
-    let unseen = |gain, trials| {
+    let notes = |a: &Results, b: &Results| {
         let options = Options { min_effect: 0.0, ..Options::default() };
-        let found = compare(whole(&of(1.0, trials)), whole(&of(gain, trials)), &options).unwrap();
+        let found = compare(whole(a), whole(b), &options).unwrap();
         let notes: Vec<Note> =
             found.notes.into_iter().filter(|note| matches!(note, Note::DriftUnseen { .. })).collect();
         (found.metrics[0].verdict, notes)
     };
-    let note =
-        |trials| Note::DriftUnseen { metric: "tps".to_owned(), verdict: Verdict::Faster, trials, correlation: 0.8 };
+    let unseen = |gain, trials| notes(&of(1.0, trials), &of(gain, trials));
+    let with = |trials, correlation| {
+        let metric = "tps".to_owned();
+        Note::DriftUnseen { metric, verdict: Verdict::Faster, trials, correlation }
+    };
+    let note = |trials| with(trials, 0.8);
     assert_eq!(unseen(1.02, 3), (Verdict::Faster, vec![note(3)]));
     assert_eq!(unseen(1.2, 3), (Verdict::Faster, vec![]), "beyond any drift");
     assert_eq!(unseen(1.0, 3), (Verdict::Inconclusive, vec![]));
     assert_eq!(unseen(1.012, 6), (Verdict::Faster, vec![note(6)]));
-    assert_eq!(unseen(1.012, 10), (Verdict::Faster, vec![]), "long enough to show a drift");
+    assert_eq!(unseen(1.012, 10), (Verdict::Faster, vec![]), "these ten exclude a drift");
+    // Their own correlation of 0.11 excludes neither 0 nor 0.73.
+    let waves = [0, 3, 1, 6, 9, 4, 8, 10, 2, 5].map(|step| 1.0 + 0.001 * f64::from(step));
+    let wavy = |gain: f64| run(10, |i, _| trial(i, i, "c", 1000.0 * gain * waves[i], false));
+    assert_eq!(notes(&wavy(1.0), &wavy(1.006)), (Verdict::Faster, vec![with(10, 0.73)]));
 }
 
 #[test]

@@ -28,13 +28,20 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
         }
         Spread::Own => "each condition has its own spread".to_owned(),
     };
+    let few = match summary.conditions.iter().map(|condition| condition.trials).max() {
+        Some(2) => {
+            " Two trials are often in one mode by chance, so only a difference far beyond their spread is shown: run \
+             at least three per condition."
+        }
+        _ => "",
+    };
     Some(match (analysis.by_block, results.plan.is_some()) {
-        (true, _) => format!("Compared by block over {trials}; {spread}."),
+        (true, _) => format!("Compared by block over {trials}; {spread}.{few}"),
         (false, true) => format!(
             "Compared without blocks over {trials}, because too few blocks hold several conditions: drift between them \
              is part of every interval."
         ),
-        (false, false) => format!("Compared over {trials}, which have no block numbers; {spread}."),
+        (false, false) => format!("Compared over {trials}, which have no block numbers; {spread}.{few}"),
     })
 }
 

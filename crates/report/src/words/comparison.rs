@@ -126,17 +126,27 @@ pub fn note(found: &Note) -> String {
         Note::LowOptimisation { side, condition, level } => {
             format!("{side}: the server of {condition} was compiled {}", compiled(*level))
         }
-        Note::SingleTrial => "a side with a single trial has no interval: nothing can be concluded from it".to_owned(),
+        Note::TooFewTrials { trials } => too_few(*trials).to_owned(),
         Note::Drifted { widest, shown } => format!(
             "trials {} the ones before them within a run: intervals are up to {widest:.1} times as wide as independent \
              trials would make them",
             if *shown { "resemble" } else { "may resemble" }
         ),
         Note::DriftUnseen { metric, verdict, trials, correlation } => format!(
-            "{trials} trials are too few to show drift within a run: if each resembled the one before it (correlation \
+            "{trials} trials cannot exclude drift within a run: if each resembled the one before it (correlation \
              {correlation}), {metric} would not be shown to be {}",
             word(*verdict)
         ),
+    }
+}
+
+fn too_few(trials: usize) -> &'static str {
+    match trials {
+        0 | 1 => "a side with a single trial has no interval: nothing can be concluded from it",
+        _ => {
+            "two trials are often in one mode by chance, so only a difference far beyond their spread is shown: run at \
+             least three per side"
+        }
     }
 }
 

@@ -8,5 +8,5 @@ mod spread;
 mod table;
 
 pub use analysis::{Analysis, Spread};
-pub use model::{Contrast, Model};
+pub use model::{Contrast, FEWEST_BLOCKS, Model, TWO_TRIALS, shared_p_values};
 pub use table::Condition;

@@ -3,6 +3,7 @@
 use super::difference::{Design, Difference};
 use super::fieller::{Moments, Tested, estimate};
 use super::paired::Paired;
+use crate::blocks::TWO_TRIALS;
 use crate::control::{Arm, LogRatio};
 use crate::descriptive::mean;
 use crate::error::{Error, valid_confidence};
@@ -10,6 +11,10 @@ use crate::interval::Estimate;
 use crate::multiple::holm;
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
+
+/// With fewer trials of both arms together p-values are [`TWO_TRIALS`] times as large, because trials of two modes are
+/// often divided between the arms by chance.
+pub const FEWEST_TRIALS: usize = 6;
 
 /// The better direction of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,8 +169,9 @@ pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<
     for arms in family {
         let tested = arms.tested()?;
         let effect = arms.effect_of(tested.as_ref(), confidence)?;
+        let factor = if arms.a.len() + arms.b.len() < FEWEST_TRIALS { TWO_TRIALS } else { 1.0 };
         let claimed = match effect.estimate().ci {
-            Some(_) => claim(tested.as_ref(), low, high, arms.better),
+            Some(_) => claim(tested.as_ref(), factor, (low, high), arms.better),
             None => (1.0, Verdict::Inconclusive),
         };
         claims.push((effect, claimed));
@@ -182,7 +188,7 @@ pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<
 
 /// The claim with the strongest support, and its p-value. The claims exclude each other, so whichever is chosen is
 /// false with at most that probability.
-fn claim(m: &dyn Tested, low: f64, high: f64, better: Better) -> (f64, Verdict) {
+fn claim(m: &dyn Tested, factor: f64, (low, high): (f64, f64), better: Better) -> (f64, Verdict) {
     if !m.replicated() {
         return (1.0, Verdict::Inconclusive);
     }
@@ -194,7 +200,8 @@ fn claim(m: &dyn Tested, low: f64, high: f64, better: Better) -> (f64, Verdict) 
     let below = 2.0 * m.p_below(low);
     let inside = m.p_above(low).max(m.p_below(high));
     let claims = [(above, up), (below, down), (inside, Verdict::Equivalent)];
-    claims.into_iter().fold((1.0, Verdict::Inconclusive), |best, c| if c.0 < best.0 { c } else { best })
+    let claims = claims.into_iter().map(|(p, verdict)| (factor * p, verdict));
+    claims.fold((1.0, Verdict::Inconclusive), |best, c| if c.0 < best.0 { c } else { best })
 }
 
 #[cfg(test)]
@@ -224,6 +231,11 @@ mod tests {
         // Without any variance the values decide.
         assert_eq!(one(&[1.0, 1.0], &[2.0, 2.0], Better::Higher, 0.01), Verdict::Faster);
         assert_eq!(one(&[1.0, 1.0], &[1.0, 1.0], Better::Higher, 0.01), Verdict::Equivalent);
+        // Two trials are often in one mode by chance: only a difference far beyond their own counts.
+        let [modes, twice] = [[1.49, 1.51], [2.0, 2.0002]];
+        assert_eq!(one(&[1.0, 1.01], &modes, Better::Higher, 0.01), Verdict::Inconclusive);
+        assert_eq!(one(&[1.0, 1.01, 1.0], &[modes[0], modes[1], 1.5], Better::Higher, 0.01), Verdict::Faster);
+        assert_eq!(one(&[1.0, 1.0001], &twice, Better::Higher, 0.01), Verdict::Faster);
     }
 
     /// By how much the further limit of the 90% interval of two equal arms exceeds 1.

@@ -3,7 +3,7 @@
 
 use crate::simulate::{Generator, generator, normal, share};
 use rand_distr::{Distribution, LogNormal, StudentT};
-use tare_stats::blocks::{Condition, Model, Spread};
+use tare_stats::blocks::{Condition, Contrast, Model, Spread, shared_p_values};
 use tare_stats::effects::{Cell, adjusted_means, effects};
 use tare_stats::order::randomized_blocks;
 use tare_stats::simultaneous::rank;
@@ -80,12 +80,30 @@ fn of_equal_conditions_no_pair_is_shown_to_differ() {
             assert!(wrong < LIMIT, "{name} {k} {n}: {wrong}");
         }
     }
-    // By the differences of each pair alone: 20, 20, 6 and 33%.
-    for (k, n) in [(8, 2), (8, 3), (8, 4), (14, 3)] {
+    // By the differences of each pair alone: 20, 20, 6 and 33%. With two blocks and p as it is of 2, 3 and 4 conditions
+    // 10, 8 and 5%.
+    for (k, n) in [(8, 2), (8, 3), (8, 4), (14, 3), (2, 2), (2, 3), (3, 2), (4, 2)] {
         let study = Study { k, n, draw: MODES.1, drift: 0.0, of: &alike };
         let wrong = share(STUDIES, || claims(&study.run(&mut rng)));
         println!("{}, {k} conditions in {n} blocks: {:.1}%", MODES.0, 100.0 * wrong);
         assert!(wrong < LIMIT, "{} {k} {n}: {wrong}", MODES.0);
+    }
+    // Two conditions under each of four loads: 7% by the spread of each load alone.
+    let study = Study { k: 2, n: 3, draw: MODES.1, drift: 0.0, of: &alike };
+    let wrong = share(STUDIES, || {
+        let found = |_| Model::of(&study.run(&mut rng), true).contrast(&[(0, -1.0), (1, 1.0)]).unwrap();
+        let loads: Vec<Contrast> = (0..4).map(found).collect();
+        let mut p_values = loads.iter().map(Contrast::p_value).zip(shared_p_values(&loads));
+        p_values.any(|(own, shared)| 4.0 * own.max(shared) <= ALPHA)
+    });
+    println!("{}, 4 loads of 2 conditions in 3 blocks: {:.1}%", MODES.0, 100.0 * wrong);
+    assert!(wrong < LIMIT, "4 loads: {wrong}");
+    // Without blocks, each pair with its own spread alone: 4 and 19%.
+    for (k, n) in [(3, 3), (8, 3), (8, 4)] {
+        let study = Study { k, n, draw: MODES.1, drift: 0.0, of: &alike };
+        let wrong = share(STUDIES, || rank(&study.run(&mut rng), ALPHA, false).unwrap().widest.is_some());
+        println!("{}, {k} conditions of {n} trials without blocks: {:.1}%", MODES.0, 100.0 * wrong);
+        assert!(wrong < LIMIT, "{} {k} {n} without blocks: {wrong}", MODES.0);
     }
 }
 
@@ -119,9 +137,9 @@ fn five_percent_of_one_condition_are_found() {
         println!("+5% of one in seven, {n} blocks: {:.1}%", 100.0 * found);
         assert!(found > least, "{n}: {found}");
     }
-    // 10% at a CoV of 1%: 9, 52 and 96 by the differences of each pair alone.
+    // 10% at a CoV of 1%: 52 and 96 by the differences of each pair alone.
     let of_eight = |condition: usize| (if condition == 7 { 0.2 } else { 0.0 }, 1.0);
-    for (n, least) in [(2, 0.18), (3, 0.85), (4, 0.98)] {
+    for (n, least) in [(3, 0.85), (4, 0.98)] {
         let study = Study { k: 8, n, draw: SHAPES[0].1, drift: 0.0, of: &of_eight };
         let found = share(400, || claims(&study.run(&mut rng)));
         println!("ten standard deviations of one in eight, {n} blocks: {:.1}%", 100.0 * found);
@@ -160,7 +178,7 @@ pub fn moved(rng: &mut Generator, study: &Study<'_>, levels: fn(usize) -> Vec<bo
 fn factors_keep_their_rate_and_gain_their_power_by_pooling() {
     let mut rng = generator(34);
     for (name, draw) in SHAPES.into_iter().chain([MODES]) {
-        for (n, lost) in [(3, 0), (5, 0), (10, 0), (6, 3)] {
+        for (n, lost) in [(2, 0), (3, 0), (5, 0), (10, 0), (6, 3)] {
             let study = Study { k: 4, n, draw, drift: 2.0, of: &alike };
             let wrong = share(STUDIES, || moved(&mut rng, &study, two_by_two, lost));
             println!("2x2 {name}, {n} blocks, {lost} lost: {:.1}%", 100.0 * wrong);

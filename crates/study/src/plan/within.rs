@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedCondition, Rungs, Within};
+use tare_stats::blocks::TWO_TRIALS;
 use tare_stats::pooled::smallest_shown;
 use tare_text::{count, duration, duration_at_most, percent};
 
@@ -345,7 +346,8 @@ fn notes(
         changed(true, entry);
     }
     let power = format!(
-        "if servers differ by {} and samples of a minute by {}, this shows {} (the whole study {})",
+        "if servers differ by {} and samples of a minute by {}, this shows {} in four of five runs (the whole study \
+         {})",
         percent(SERVERS_DIFFER),
         percent(SAMPLES_DIFFER),
         shown(cut, made),
@@ -425,7 +427,8 @@ fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
             let by_load = study.question == Some(Question::Effect) && loads > 1.0 && count >= 2.0 * loads;
             let (loads, compared) = if by_load { (loads, count / loads) } else { (1.0, count) };
             let df = (blocks - 1.0) * if blocks >= POOLED_BLOCKS { compared - 1.0 } else { 1.0 };
-            (2.0 * own / blocks, df, loads * compared * (compared - 1.0) / 2.0)
+            let few = if blocks < 3.0 { TWO_TRIALS } else { 1.0 };
+            (2.0 * own / blocks, df, few * loads * compared * (compared - 1.0) / 2.0)
         }
     };
     (df >= 1.0).then(|| smallest_shown(variance.sqrt(), df, ANSWER / tests.max(1.0), OFTEN))

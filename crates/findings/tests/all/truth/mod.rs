@@ -15,6 +15,11 @@ fn requested() -> Option<usize> {
     std::env::var("TARE_NULL_STUDIES").ok().and_then(|text| text.parse().ok())
 }
 
+/// Whether a row of the table is to be measured: all are, unless `TARE_SENTENCE` names one.
+fn is_selected(sentence: &impl std::fmt::Debug) -> bool {
+    std::env::var("TARE_SENTENCE").ok().is_none_or(|only| only == format!("{sentence:?}"))
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     hits: usize,

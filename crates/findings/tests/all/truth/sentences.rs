@@ -4,7 +4,7 @@
 use super::claims::{cause_of_modes_by_chance, claim_at_its_end, cost_of_distance_by_chance, race, unchanged};
 use super::made::{SHAPES, Shape};
 use super::pairs::{Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved};
-use super::{Rate, requested};
+use super::{Rate, is_selected, requested};
 use crate::draws::Draws;
 use crate::suspects::{alike, found};
 use tare_findings::ab::AbVerdict;
@@ -212,9 +212,7 @@ impl Sentence {
 fn first_sentences_are_wrong_no_more_often_than_stated() {
     println!("| sentence, of what | limit % | wrong % (95% interval) | studies |");
     println!("| --- | --- | --- | --- |");
-    let only = std::env::var("TARE_SENTENCE").ok();
-    let is_requested = |sentence: &&Sentence| only.as_ref().is_none_or(|only| *only == format!("{sentence:?}"));
-    for sentence in Sentence::ALL.iter().filter(is_requested) {
+    for sentence in Sentence::ALL.iter().filter(is_selected) {
         for (number, (name, mut says)) in sentence.wrong().into_iter().enumerate() {
             let mut draws = Draws::new(20_261_124 + 100 * *sentence as u64 + number as u64);
             let rate = Rate::count(sentence.studies(), |_| says(&mut draws));
