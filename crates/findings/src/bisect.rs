@@ -55,8 +55,10 @@ pub struct Bisection {
     pub cell: Option<Cell>,
     /// Comparison of the found commit with the build before it, from separate pairs.
     pub step: Option<Ab>,
-    /// Pairs with two clean trials, including those of the ends and of the step.
+    /// Pairs in which both trials gave a result, including those of the ends and of the step.
     pub pairs: usize,
+    /// How many of these pairs contain a trial that counts although it was disturbed.
+    pub disturbed: usize,
     pub builds: usize,
     pub elapsed_s: f64,
 }

@@ -132,6 +132,17 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().copied().filter(|trial| state::is_disturbed(trial)).collect()
     }
 
+    /// Whether a trial is in both, as in a copy of a results directory. A trial without a start time, as of a CSV file,
+    /// cannot be recognised.
+    pub fn has_trial_of(&self, other: &Self) -> bool {
+        let known: HashMap<&str, &TrialRecord> = other.ok.iter().map(|trial| (&*trial.started_at, *trial)).collect();
+        let is_known = |trial: &&TrialRecord| {
+            let same = known.get(&*trial.started_at).filter(|_| !trial.started_at.is_empty());
+            same.is_some_and(|same| same.ran_on == trial.ran_on && same.measured().eq(trial.measured()))
+        };
+        self.ok.iter().any(is_known)
+    }
+
     pub fn clean(&self) -> Self {
         let ok = self.ok.iter().copied().filter(|trial| !state::is_disturbed(trial)).collect();
         Self { ok, ..self.clone() }

@@ -49,7 +49,8 @@ struct ChangeJson<'a> {
     #[serde(flatten)]
     ratio: Ratio,
     p: f64,
-    environment: &'a [Difference],
+    /// Null if one of the two runs records no environment.
+    environment: Option<&'a [Difference]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     commits: Option<[&'a str; 2]>,
 }
@@ -84,7 +85,7 @@ impl<'a> LineJson<'a> {
             before: name(found.first_after),
             ratio: Ratio::of(found.ratio),
             p: found.p_value,
-            environment: &found.environment,
+            environment: found.environment.as_deref(),
             commits: found.commits.as_ref().map(|(last, first)| [last.as_str(), first.as_str()]),
         });
         Self {

@@ -1,6 +1,7 @@
 //! Tables as values: built here once, and drawn by the terminal, the page and the exports.
 
 use crate::terminal::plain;
+use crate::words::find::shown_interval;
 use crate::words::{between, build_verdict, hash, lines, why};
 use std::collections::BTreeSet;
 use tare_findings::counters::{CounterCell, CounterTable};
@@ -157,9 +158,9 @@ pub fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bool) -> 
         let mut row = Vec::new();
         row.extend(several.then(|| (&effect.metric).into()));
         row.extend(cells![&effect.term, &effect.levels, times(effect.mean_ratio) + star(effect.shown)]);
-        row.push(interval(effect.ci, times));
+        row.push(interval(shown_interval(effect.ci), times));
         row.push(Cell(effect.spread_ratio.map(|ratio| times(ratio) + star(effect.spread_shown))));
-        row.push(interval(effect.spread_ci, times));
+        row.push(interval(shown_interval(effect.spread_ci), times));
         row
     };
     let mut heads = Vec::new();

@@ -130,7 +130,12 @@ fn order_of(file: &File<'_>, header: &csv::StringRecord) -> Result<Order, ReadEr
     let expected = format!("the header {}, and maybe {}", COLUMNS.join(","), FURTHER.join(" and "));
     for (index, name) in header.iter().enumerate() {
         if !COLUMNS.contains(&name) && !FURTHER.contains(&name) {
-            return Err(file.malformed(1, index + 1, format!("unknown column `{name}`"), expected));
+            // A column of the other tables that `tare export` writes.
+            let why = match header.iter().any(|name| name == "analysed") {
+                true => ": of the tables of tare export, `values` can be read (--table values)",
+                false => "",
+            };
+            return Err(file.malformed(1, index + 1, format!("unknown column `{name}`{why}"), expected));
         }
         if header.iter().take(index).any(|earlier| earlier == name) {
             return Err(file.malformed(1, index + 1, format!("column `{name}` appears twice"), expected));

@@ -11,8 +11,9 @@ mod sessions;
 mod verdicts;
 
 pub use model::{
-    Adjusted, AgainstFirst, Beyond, Change, CompareError, Comparison, ConditionPair, Gate, Grouped, InGroups, Losses,
-    Lost, ManyComparison, MetricComparison, Note, Options, ProbeChange, Sessions, Side,
+    Adjusted, AgainstFirst, Beyond, Change, CompareError, Comparison, ConditionPair, DisturbedSide, Gate, Grouped,
+    InGroups, Losses, Lost, ManyComparison, MetricComparison, MostDisturbing, Note, Options, ProbeChange, Sessions,
+    Side,
 };
 pub(crate) use pairs::{Matched, matched, run_of};
 pub use run::{compare, compare_many};

@@ -38,12 +38,20 @@ pub enum CompareError {
     /// Several conditions per side, without a common name.
     #[error("no condition has the same name on both sides")]
     NothingShared { a: Vec<String>, b: Vec<String> },
-    #[error("both sides are the same trials of {path}")]
-    SameTrials { path: String },
+    /// Results are compared with themselves or with a copy, or a session is named twice.
+    #[error("{what} have the same trials, those of {results}")]
+    SameTrials { what: &'static str, results: String },
     #[error("no metric was measured on both sides")]
     NoMetric,
     #[error("metric `{name}` was not measured on both sides")]
     NoSuchMetric { name: String, known: Vec<String> },
+}
+
+impl CompareError {
+    pub(crate) fn same_trials(what: &'static str, a: Side<'_>, b: Side<'_>) -> Self {
+        let (a, b) = (a.results.path.display().to_string(), b.results.path.display().to_string());
+        Self::SameTrials { what, results: if a == b { a } else { format!("{a} and of {b}") } }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -211,6 +219,31 @@ pub struct ManyComparison {
     pub notes: Vec<Note>,
 }
 
+/// Disturbed attempts of the compared conditions of one side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DisturbedSide {
+    /// Where `tare show --all` lists them individually; empty for several sessions.
+    pub results: String,
+    /// Trials that count although they were disturbed.
+    pub counted: usize,
+    pub of: usize,
+    /// Set aside for another attempt.
+    pub put_aside: usize,
+    /// The program that disturbed most of these attempts; none if no program is known.
+    pub program: Option<MostDisturbing>,
+}
+
+/// The program that disturbed most attempts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MostDisturbing {
+    pub program: String,
+    pub attempts: usize,
+    /// Its CPU time / the sample's length, the maximum over the samples of these attempts.
+    pub cpus: f64,
+    /// Number of other programs that disturbed an attempt.
+    pub others: usize,
+}
+
 /// B compared with A, for `tare compare A B`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
@@ -254,19 +287,16 @@ pub enum Note {
     Refused(Refusal),
     /// It adjusts nothing although no difference can move it: too few trials, or some without a reading.
     Unprobed(Probe),
+    /// Disturbed attempts of all compared conditions of a side.
     Disturbed {
         side: String,
-        condition: String,
-        trials: usize,
-        of: usize,
+        attempts: DisturbedSide,
     },
-    /// Attempts that are left out of the comparison.
-    NotCompared {
+    /// Failed attempts, which are left out of the comparison.
+    Failed {
         side: String,
         condition: String,
         failed: usize,
-        /// Disturbed, and set aside for another attempt.
-        put_aside: usize,
     },
     /// A side lost trials: no attempt at them gave a result.
     Lost {

@@ -2,7 +2,8 @@
 
 use super::groups::{self, Compared, MOST_SIDES};
 use super::model::{
-    AgainstFirst, CompareError, Comparison, Grouped, Losses, ManyComparison, MetricComparison, Note, Options, Side,
+    AgainstFirst, CompareError, Comparison, DisturbedSide, Grouped, Losses, ManyComparison, MetricComparison,
+    MostDisturbing, Note, Options, Side,
 };
 use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{as_judged, gate, judge, undetected, verdicts};
@@ -12,6 +13,7 @@ use crate::differences::{self, Difference};
 use crate::{modes, probes};
 use std::collections::BTreeSet;
 use tare_results::Results;
+use tare_results::disturbed::by_program;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::schema::TrialRecord;
@@ -37,11 +39,14 @@ pub(super) struct Read<'r> {
 }
 
 pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, CompareError> {
-    let labels = [a.label, b.label];
+    let (sides, labels) = ([a, b], [a.label, b.label]);
     let matched = matched(a.run, b.run)?;
     let origin = Origin::of((a.side, a.run), (b.side, b.run));
-    if origin.together() && matched.iter().all(|(a, b)| a.name == b.name) {
-        return Err(CompareError::SameTrials { path: a.side.results.path.display().to_string() });
+    let is_same = |(one, other): &(&ConditionTrials<'_>, &ConditionTrials<'_>)| {
+        origin.together() && one.name == other.name || one.has_trial_of(other)
+    };
+    if matched.iter().all(is_same) {
+        return Err(CompareError::same_trials("both sides", a.side, b.side));
     }
     let mut notes = unmatched(a.run, b.run, &matched, labels);
     let (a, b) = (a.side, b.side);
@@ -61,7 +66,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         judge(&mut pairs, &options.judged)?;
     }
     notes.extend(unprobed(&pairs, origin.probe(), &notes));
-    notes.extend(cautions(&matched, &mut pairs, labels));
+    notes.extend(cautions(&matched, &mut pairs, sides));
     if !origin.together() {
         let running = [a, b].iter().any(|side| ran_already(side.results));
         notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()], running });
@@ -226,27 +231,40 @@ fn unprobed(pairs: &[Pair], probe: Option<Probe>, notes: &[Note]) -> Option<Note
     probe.filter(|_| none && !refused).map(Note::Unprobed)
 }
 
+/// The disturbed attempts of a side's conditions; none if there are none.
+fn disturbed(conditions: &[&ConditionTrials<'_>], side: Read<'_>) -> Option<Note> {
+    let counted: Vec<&TrialRecord> = conditions.iter().flat_map(|condition| condition.disturbed()).collect();
+    let aside: Vec<&TrialRecord> = conditions.iter().flat_map(|condition| condition.put_aside.clone()).collect();
+    let programs = by_program(counted.iter().chain(&aside).map(|trial| &trial.disturbed_by));
+    let most = programs.first().map(|most| MostDisturbing {
+        program: most.program.to_owned(),
+        attempts: most.attempts,
+        cpus: most.cpus,
+        others: programs.len() - 1,
+    });
+    (counted.len() + aside.len() > 0).then(|| Note::Disturbed {
+        side: side.label.to_owned(),
+        attempts: DisturbedSide {
+            results: side.side.results.path.display().to_string(),
+            counted: counted.len(),
+            of: conditions.iter().map(|condition| condition.ok.len()).sum(),
+            put_aside: aside.len(),
+            program: most,
+        },
+    })
+}
+
 /// Notes in this order: disturbed trials, several modes (also stored in the pairs), trials left out, too few trials.
-fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) -> Vec<Note> {
-    let mut notes = Vec::new();
-    let sides = || matched.iter().flat_map(|(a, b)| [(*a, labels[0]), (*b, labels[1])]);
-    for (side, label) in sides() {
-        let disturbed = side.disturbed().len();
-        if disturbed > 0 {
-            notes.push(Note::Disturbed {
-                side: label.to_owned(),
-                condition: side.name.to_owned(),
-                trials: disturbed,
-                of: side.ok.len(),
-            });
-        }
-    }
+fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], sides: [Read<'_>; 2]) -> Vec<Note> {
+    let all_a: Vec<_> = matched.iter().map(|(a, _)| *a).collect();
+    let all_b: Vec<_> = matched.iter().map(|(_, b)| *b).collect();
+    let of_sides = [(&all_a, sides[0]), (&all_b, sides[1])];
+    let mut notes: Vec<Note> = of_sides.iter().filter_map(|(all, side)| disturbed(all, *side)).collect();
+    let sides = || matched.iter().flat_map(|(a, b)| [(*a, sides[0].label), (*b, sides[1].label)]);
     let judged: BTreeSet<String> =
         pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| pair.comparison.name.clone()).collect();
     let all: BTreeSet<String> = pairs.iter().map(|pair| pair.comparison.name.clone()).collect();
     let metrics: Vec<String> = all.into_iter().collect();
-    let all_a: Vec<_> = matched.iter().map(|(a, _)| *a).collect();
-    let all_b: Vec<_> = matched.iter().map(|(_, b)| *b).collect();
     let seen = [all_a, all_b].map(|side| modes::StudyModes::of(&side, &metrics, None));
     for pair in pairs.iter_mut() {
         let found = &mut pair.comparison;
@@ -257,10 +275,9 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) ->
         (found.modes_a, found.modes_b) = (seen[0].modes(a, &found.name), seen[1].modes(b, &found.name));
     }
     for (place, (side, label)) in sides().enumerate() {
-        let (failed, put_aside) = (side.failed.len(), side.put_aside.len());
-        if failed + put_aside > 0 {
-            let (side, condition) = (label.to_owned(), side.name.to_owned());
-            notes.push(Note::NotCompared { side, condition, failed, put_aside });
+        let failed = side.failed.len();
+        if failed > 0 {
+            notes.push(Note::Failed { side: label.to_owned(), condition: side.name.to_owned(), failed });
         }
         let lost = losses::lost(side);
         if lost.lost > 0 {

@@ -18,6 +18,9 @@ use tare_stats::sequential::FEWEST_SESSIONS;
 /// these sessions.
 pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Result<Comparison, CompareError> {
     let runs = [runs(a)?, runs(b)?];
+    for (sides, runs) in [a, b].into_iter().zip(&runs) {
+        each_once(sides, runs)?;
+    }
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return Err(CompareError::NoMetric) };
     let paired = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| std::ptr::eq(a.results, b.results));
     let numbers = [a.len(), b.len()];
@@ -50,6 +53,19 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
 
 fn runs<'r>(sides: &[Side<'r>]) -> Result<Vec<Run<'r>>, CompareError> {
     sides.iter().map(|side| run_of(*side)).collect()
+}
+
+/// Refuses a session that is named twice, or a copy of one: it would count as a second observation.
+fn each_once(sides: &[Side<'_>], runs: &[Run<'_>]) -> Result<(), CompareError> {
+    for (place, one) in runs.iter().enumerate() {
+        let same = |other: &Run<'_>| {
+            one.conditions.iter().any(|of_one| other.conditions.iter().any(|of_other| of_one.has_trial_of(of_other)))
+        };
+        if let Some(first) = runs[..place].iter().position(same) {
+            return Err(CompareError::same_trials("two sessions", sides[first], sides[place]));
+        }
+    }
+    Ok(())
 }
 
 /// Results in which each session is one trial of each of its conditions; in blocks if the sides share the sessions.

@@ -7,12 +7,14 @@ use crate::differences::{self, Difference, What};
 const RESTLESS: f64 = 0.5;
 
 /// Facts that differ between the last run before the step and the first one after it, those first that change least
-/// often elsewhere. Facts that change all the time, such as the load average, are left out.
-pub(super) fn changed(runs: &[&Run], first_after: usize) -> Vec<Difference> {
-    let (Some(before), Some(after)) = (first_after.checked_sub(1).and_then(|p| runs.get(p)), runs.get(first_after))
-    else {
-        return Vec::new();
-    };
+/// often elsewhere; none if one of the two records no facts, as a CSV file. Facts that change all the time, such as the
+/// load average, are left out.
+pub(super) fn changed(runs: &[&Run], first_after: usize) -> Option<Vec<Difference>> {
+    let (before, after) = (runs.get(first_after.checked_sub(1)?)?, runs.get(first_after)?);
+    let records = |run: &Run| run.facts.iter().any(|(_, value)| !value.is_empty());
+    if !records(before) || !records(after) {
+        return None;
+    }
     let found = differences::of_facts(&before.facts, &after.facts);
     let mut weighed: Vec<(usize, Difference)> = found
         .into_iter()
@@ -21,7 +23,7 @@ pub(super) fn changed(runs: &[&Run], first_after: usize) -> Vec<Difference> {
         .filter(|(times, _)| *times == 1 || (*times as f64) <= RESTLESS * (runs.len() - 1) as f64)
         .collect();
     weighed.sort_by_key(|(times, _)| *times);
-    weighed.into_iter().map(|(_, difference)| difference).collect()
+    Some(weighed.into_iter().map(|(_, difference)| difference).collect())
 }
 
 fn times_changed(runs: &[&Run], what: &What) -> usize {

@@ -62,8 +62,8 @@ pub struct Change {
     pub p_value: f64,
     /// The commits of the last run before and the first run after, if recorded.
     pub commits: Option<(String, String)>,
-    /// Differences between the last run before and the first run after.
-    pub environment: Vec<Difference>,
+    /// Differences between the last run before and the first run after; none if one of them records no environment.
+    pub environment: Option<Vec<Difference>>,
 }
 
 /// One metric of one condition over all runs that have it.

@@ -33,8 +33,9 @@ pub fn of_conditions(
     (other, of_other): (&ConditionTrials<'_>, &Results),
 ) -> Result<Why, WhyError> {
     let one_run = std::ptr::eq(of_one, of_other);
-    if one_run && one.name == other.name {
-        return Err(CompareError::SameTrials { path: of_one.path.display().to_string() }.into());
+    if one_run && one.name == other.name || one.has_trial_of(other) {
+        let side = |results| Side { results, condition: None };
+        return Err(CompareError::same_trials("both sides", side(of_one), side(of_other)).into());
     }
     let (mut times_a, mut times_b) = (time::of_trials(one, of_one), time::of_trials(other, of_other));
     time::join_small(&mut [&mut times_a, &mut times_b]);

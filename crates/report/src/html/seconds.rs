@@ -57,7 +57,7 @@ fn of_trial(trial: &TrialRecord) -> Vec<SampleSeries> {
 
 fn line(trial: &TrialRecord, sample: &SampleRecord) -> SampleSeries {
     SampleSeries {
-        name: format!("trial {}, sample {}", trial.trial, sample.sample + 1),
+        name: format!("trial {}, sample {}", trial.trial, sample.sample),
         tps: sample.tps_each_second.clone(),
         stall: LongestStall::of(&sample.covariates)
             .map(|stall| (stall.from_s, stall.length_s, client_limit::stall_words(&stall))),

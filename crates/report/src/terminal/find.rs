@@ -5,8 +5,8 @@ use super::style::Style;
 use super::text::{heading, plain, wrap};
 use crate::words::between;
 use crate::words::find::{disturbed, fate, knob, sentence, shown_interval, stopped, trade};
+use crate::words::not_realizable;
 use crate::words::paste::paste;
-use tare_findings::collect::Unrealizable;
 use tare_findings::figures::{Scale, times};
 use tare_findings::find::{Candidate, Find};
 use tare_results::metric;
@@ -31,9 +31,10 @@ pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
             wrap(style, "  ", "    ", &plain(&trade))
         ));
     }
-    if !found.left_out.is_empty() {
-        let line = |of: &Unrealizable| wrap(style, "  ", "    ", &plain(&format!("{}: {}", of.name, of.reason)));
-        let lines: String = found.left_out.iter().map(line).collect();
+    let left_out = not_realizable(plan);
+    if !left_out.is_empty() {
+        let line = |(which, reason): &(String, &str)| wrap(style, "  ", "    ", &plain(&format!("{which}: {reason}")));
+        let lines: String = left_out.iter().map(line).collect();
         parts.push(format!("{}\n{lines}", heading(style, "not raced")));
     }
     let condition = found.ahead().and_then(|ahead| plan.conditions.iter().find(|known| known.name == ahead.name));
@@ -62,7 +63,7 @@ fn table(found: &Find, style: Style) -> String {
         let mut cells = vec![plain(&candidate.name), candidate.trials.to_string()];
         cells.extend((found.disturbed > 0).then(|| candidate.disturbed.to_string()));
         cells.extend([
-            candidate.value.map_or("-".to_owned(), |value| scale.figure(value)),
+            candidate.value.map_or("-".to_owned(), |value| scale.number(value)),
             times(ratio(candidate)),
             between(shown_interval(candidate.ratio.and_then(|of| of.ci)), "-", times),
         ]);

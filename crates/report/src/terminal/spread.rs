@@ -4,6 +4,7 @@ use super::rows::{table, titled};
 use super::style::Style;
 use super::text::plain;
 use crate::words::between;
+use crate::words::find::shown_interval;
 use tare_findings::figures::{percent, times};
 use tare_findings::summary::{ConditionSummary, Effect, Spread, SpreadSource, Summary};
 
@@ -61,7 +62,7 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
             plain(&source.factor),
             plain(&levels),
             times(ratio),
-            between(ci, "-", times),
+            between(shown_interval(ci), "-", times),
             if source.shown { percent(source.share) } else { "not shown".to_owned() },
             format!("{:.3}", source.p_value),
         ]

@@ -13,7 +13,7 @@ pub fn sentence(ab: &Ab) -> String {
     if let Some(control) = ab.moved() {
         return format!(
             "No verdict after {}: {}, which the change cannot affect, moved {}.",
-            pairs(ab),
+            pairs(ab.pairs, ab.disturbed),
             control.name,
             control.ratio.map_or_else(String::new, by)
         );
@@ -48,7 +48,7 @@ pub fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
 /// The sessions for which the answer holds, and the effort until it was decided.
 fn decided(ab: &Ab) -> String {
     let (pairs, within) = (count(ab.pairs, "pair"), duration(ab.elapsed_s));
-    let disturbed = of_them_disturbed(ab);
+    let disturbed = of_them_disturbed(ab.disturbed);
     if ab.is_over_sessions() {
         return format!(", decided over {} of {pairs} in {within}{disturbed}", count(ab.sessions, "session"));
     }
@@ -59,13 +59,13 @@ fn decided(ab: &Ab) -> String {
     format!(" {held}, decided after {pairs} in {within}{disturbed}")
 }
 
-pub(super) fn of_them_disturbed(ab: &Ab) -> String {
-    if ab.disturbed == 0 { String::new() } else { format!(", {} of them disturbed", ab.disturbed) }
+pub(super) fn of_them_disturbed(disturbed: usize) -> String {
+    if disturbed == 0 { String::new() } else { format!(", {disturbed} of them disturbed") }
 }
 
-fn pairs(ab: &Ab) -> String {
-    let disturbed = if ab.disturbed == 0 { String::new() } else { format!(" ({} disturbed)", ab.disturbed) };
-    count(ab.pairs, "pair") + &disturbed
+pub(super) fn pairs(all: usize, disturbed: usize) -> String {
+    let disturbed = if disturbed == 0 { String::new() } else { format!(" ({disturbed} disturbed)") };
+    count(all, "pair") + &disturbed
 }
 
 pub(super) fn by(ratio: Estimate) -> String {
@@ -82,7 +82,7 @@ fn without_interval(ab: &Ab) -> String {
             ab.rule.sessions
         );
     }
-    let (pairs, within) = (pairs(ab), duration(ab.elapsed_s));
+    let (pairs, within) = (pairs(ab.pairs, ab.disturbed), duration(ab.elapsed_s));
     if ab.stop == Some(Stop::LeftOut) {
         return format!("Undecided: {pairs} counted in {within}, and {} gave no result.", ab.lost);
     }
@@ -115,7 +115,7 @@ fn undecided(ab: &Ab) -> String {
         ToGo::TooMany => format!(" deciding {effect} takes more than {}.", most()),
         _ => format!(" {effect} cannot be decided here."),
     };
-    format!("Undecided after {}:{seen}{more}", pairs(ab))
+    format!("Undecided after {}:{seen}{more}", pairs(ab.pairs, ab.disturbed))
 }
 
 pub fn line(ab: &Ab) -> String {

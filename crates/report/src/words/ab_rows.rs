@@ -31,7 +31,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
             }),
         ),
         ("effect", format!("changes below {} count as equivalent", percent(ab.rule.minimum_effect))),
-        ("pairs", format!("{} in {}{}{}", ab.pairs, duration(ab.elapsed_s), of_them_disturbed(ab), lost(ab))),
+        ("pairs", format!("{} in {}{}{}", ab.pairs, duration(ab.elapsed_s), of_them_disturbed(ab.disturbed), lost(ab))),
         ("slot", ab.slot.map_or_else(none, |slot| format!("{} {:.4}{}", places(ab), slot.value, interval(slot.ci)))),
         ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
         ("sessions", sessions(ab)),

@@ -1,6 +1,6 @@
 //! Sentences of a bisection: the answer, a line after each step, and its table.
 
-use super::ab::{TURNS, one_sided, slower_by};
+use super::ab::{TURNS, of_them_disturbed, one_sided, pairs, slower_by};
 use super::ab_rows::why_stopped;
 use tare_findings::bisect::{Bisection, Cell, Outcome};
 use tare_results::pairs::Stop;
@@ -33,11 +33,11 @@ pub fn sentence(found: &Bisection) -> String {
     let last = found.line.len().saturating_sub(1);
     let (good, bad) = (name(found, 0), name(found, last));
     let ends = found.ends.as_ref();
-    let spent = format!("{} in {}", count(found.pairs, "pair"), duration(found.elapsed_s));
+    let spent = format!("{} in {}", pairs(found.pairs, found.disturbed), duration(found.elapsed_s));
     let size =
         || ends.and_then(|ends| ends.slowdown).map_or_else(String::new, |found| format!(": {}", slower_by(found)));
     match (found.outcome(), &found.cell) {
-        (Outcome::Found, Some(cell)) => first_slower(found, cell, &spent),
+        (Outcome::Found, Some(cell)) => first_slower(found, cell),
         (Outcome::NoDifference, _) => {
             let effect = ends.map_or_else(String::new, |ends| format!(" by {}", percent(ends.rule.minimum_effect)));
             format!("No difference to bisect: {bad} is not slower than {good}{effect} or more{}.", size())
@@ -52,7 +52,7 @@ pub fn sentence(found: &Bisection) -> String {
     }
 }
 
-fn first_slower(found: &Bisection, cell: &Cell, spent: &str) -> String {
+fn first_slower(found: &Bisection, cell: &Cell) -> String {
     let (from, to) = (*cell.commits.start(), *cell.commits.end());
     let which = match to - from {
         0 => format!("{} is the first slower one", name(found, to)),
@@ -63,9 +63,12 @@ fn first_slower(found: &Bisection, cell: &Cell, spent: &str) -> String {
             name(found, to)
         ),
     };
-    let step = found.step.as_ref().and_then(|step| step.slowdown);
+    // In 25 words there is room for the size of a single commit's step; the rows have it in any case, and the number of
+    // disturbed pairs.
+    let step = found.step.as_ref().and_then(|step| step.slowdown).filter(|_| from == to);
     let size = step.map_or_else(String::new, |step| format!(", {} than the one before", slower_by(step)));
-    format!("With {} {which}{size}; {spent}.", probability(cell.chance))
+    let (pairs, elapsed) = (count(found.pairs, "pair"), duration(found.elapsed_s));
+    format!("With {} {which}{size}; {pairs} in {elapsed}.", probability(cell.chance))
 }
 
 fn most_likely(found: &Bisection) -> String {
@@ -81,7 +84,7 @@ fn most_likely(found: &Bisection) -> String {
 
 /// The progress after a pair of two builds.
 pub fn line(found: &Bisection, a: usize, b: usize) -> String {
-    let (a, b, pairs) = (name(found, a), name(found, b), count(found.pairs, "pair"));
+    let (a, b, pairs) = (name(found, a), name(found, b), pairs(found.pairs, found.disturbed));
     format!("{b} against {a}: {pairs} so far; {}", most_likely(found))
 }
 
@@ -116,7 +119,8 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     let skipped = found.usable.iter().filter(|usable| !**usable).count();
     let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
     rows.push(("commits", format!("{last}, {} made{skipped}", count(found.builds, "build"))));
-    rows.push(("pairs", format!("{} in {}", found.pairs, duration(found.elapsed_s))));
+    let disturbed = of_them_disturbed(found.disturbed);
+    rows.push(("pairs", format!("{} in {}{disturbed}", found.pairs, duration(found.elapsed_s))));
     if found.ends.as_ref().is_some_and(|ends| ends.by_turns) {
         rows.push(("turns", TURNS.to_owned()));
     }
@@ -155,6 +159,7 @@ mod tests {
             cell,
             step: None,
             pairs: 62,
+            disturbed: 0,
             builds: 10,
             elapsed_s: 3720.0,
         }
@@ -184,20 +189,29 @@ mod tests {
             "{rows:?}"
         );
         assert!(rows.contains(&("commits", "4, 10 builds made".into())), "{rows:?}");
+        let found = Bisection { disturbed: 7, ..found };
+        assert!(sentence(&found).starts_with("Undecided after 62 pairs (7 disturbed) in 62 min:"));
+        let pairs = self::rows(&found).into_iter().find(|(name, _)| *name == "pairs");
+        assert_eq!(pairs.map(|(_, text)| text), Some("62 in 62 min, 7 of them disturbed".to_owned()));
     }
 
     #[test]
     fn a_cell_of_several_commits_is_reported_as_a_cell() {
-        let cell = Cell { commits: 2..=3, chance: 0.97 };
-        let message =
-            first_slower(&bisection(&[0.01, 0.4, 0.57, 0.02], Some(cell.clone())), &cell, "62 pairs in 62 min");
+        let step = Some(ab(AbVerdict::Slower, (1.1, 1.09, 1.11)));
+        let several = Cell { commits: 2..=3, chance: 0.97 };
+        let found = Bisection { step, disturbed: 7, ..bisection(&[0.01, 0.4, 0.57, 0.02], None) };
         assert_eq!(
-            message,
+            first_slower(&found, &several),
             "With 97% probability the first slower one is among 2 commits after 111111111111 up to 333333333333; 62 \
              pairs in 62 min."
         );
         let one = Cell { commits: 2..=2, chance: 0.9996 };
-        let message = first_slower(&bisection(&[0.5, 0.5], None), &one, "9 pairs in 9 s");
-        assert_eq!(message, "With over 99.9% probability 222222222222 is the first slower one; 9 pairs in 9 s.");
+        let message = first_slower(&found, &one);
+        assert_eq!(
+            message,
+            "With over 99.9% probability 222222222222 is the first slower one, 10% slower (9.0% to 11%) than the one \
+             before; 62 pairs in 62 min."
+        );
+        assert!(message.split_whitespace().count() <= 25);
     }
 }

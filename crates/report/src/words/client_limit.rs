@@ -35,8 +35,8 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         let why = limit_words(found.first.0, found.first.1);
         let (trials, all, condition) = (found.trials, found.all, found.condition);
         format!(
-            "the client was the limit in {trials} of {all} trials of {condition}, so the figures describe the client: \
-             {why}"
+            "the client was the limit in {trials} of {} of {condition}, so the figures describe the client: {why}",
+            count(all, "trial")
         )
     });
     let waited = found.waited.iter().map(|found| {
@@ -49,7 +49,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     });
     let stalls = found.stalls.iter().map(|(trial, sample, stall)| {
         let (number, condition) = (trial.trial, &trial.condition);
-        format!("trial {number} ({condition}), sample {}: {}", sample.sample + 1, stall_words(stall))
+        format!("trial {number} ({condition}), sample {}: {}", sample.sample, stall_words(stall))
     });
     let more = (found.more_stalls > 0)
         .then(|| format!("{} with such a stall, each shorter", count(found.more_stalls, "more sample")));

@@ -1,5 +1,6 @@
 //! Sentences on a comparison.
 
+use super::disturbance;
 use super::find::shown_interval;
 use super::terms::{interval_of_change, phrase};
 use tare_findings::compare::rows::word;
@@ -8,7 +9,6 @@ use tare_findings::figures::{Scale, change, changes_of, count, list, percent};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
-use tare_text::was;
 
 /// Both sides are identical, by the SHA-1 of their server programs.
 pub fn identical(programs: &[String]) -> String {
@@ -75,16 +75,9 @@ pub fn note(found: &Note) -> String {
         Note::Unprobed(probe) => {
             format!("not adjusted by the probe {}: that needs 4 trials per side, each with a reading", probe.word())
         }
-        Note::Disturbed { side, condition, trials, of } => format!(
-            "{side}, {condition}: {trials} of {} {} disturbed and counted, as none of their attempts was clean",
-            count(*of, "trial"),
-            was(*trials)
-        ),
-        Note::NotCompared { side, condition, failed, put_aside } => {
-            let counts = [(failed, "failed"), (put_aside, "disturbed and put aside")];
-            let counts = counts.iter().filter(|(count, _)| **count > 0);
-            let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-            format!("{side}, {condition}: {}, not compared", counts.join(", "))
+        Note::Disturbed { side, attempts } => disturbance::of_side(side, attempts),
+        Note::Failed { side, condition, failed } => {
+            format!("{side}, {condition}: {} failed, not compared", count(*failed, "attempt"))
         }
         Note::Lost { side, condition, lost } => format!(
             "{side}, {condition}: no attempt at {} of {} gave a result; the rest is compared, and no gate can pass on \

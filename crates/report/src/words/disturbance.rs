@@ -1,11 +1,13 @@
 //! Sentences on what disturbed a run, by program.
 
 use tare_findings::collect::is_usable;
+use tare_findings::compare::DisturbedSide;
 use tare_findings::figures::{count, percent};
 use tare_findings::state::{self, State};
 use tare_results::Results;
 use tare_results::disturbed::{Disturbing, by_program};
 use tare_results::schema::TrialRecord;
+use tare_text::was;
 
 /// Up to this many disturbed attempts are listed individually.
 const FEW: usize = 2;
@@ -31,18 +33,9 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
         0 => String::new(),
         n => format!("; {} put aside", if n == 1 { "1 attempt was".into() } else { format!("{n} attempts were") }),
     };
-    let results_path = tare_text::quoted(&results.path.display().to_string());
-    let head = format!("{counted_words}{aside}; each by itself: tare show {results_path} --all");
+    let head = format!("{counted_words}{aside}; {}", each(&results.path.display().to_string()));
     let programs = by_program(disturbed.iter().map(|trial| &trial.disturbed_by));
-    let line = |by: &Disturbing<'_>| {
-        format!(
-            "{} took up to {} of a CPU in {} of {}",
-            by.program,
-            percent(by.cpus),
-            by.attempts,
-            count(disturbed.len(), "disturbed attempt")
-        )
-    };
+    let line = |by: &Disturbing<'_>| took(by.program, by.cpus, by.attempts, disturbed.len());
     let others = (programs.len() > PROGRAMS)
         .then(|| format!("{} took less, or in fewer attempts", count(programs.len() - PROGRAMS, "other program")));
     // Disturbances without a known program, and those recorded before programs were.
@@ -57,4 +50,38 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     });
     let named = programs.iter().take(PROGRAMS).map(line);
     Some(std::iter::once(head).chain(named).chain(others).chain(first).collect())
+}
+
+/// How to list disturbed attempts individually.
+fn each(results: &str) -> String {
+    format!("each by itself: tare show {} --all", tare_text::quoted(results))
+}
+
+fn took(program: &str, cpus: f64, attempts: usize, of: usize) -> String {
+    format!("{program} took up to {} of a CPU in {attempts} of {}", percent(cpus), count(of, "disturbed attempt"))
+}
+
+/// The disturbed attempts of one side of a comparison, in one line.
+pub(super) fn of_side(side: &str, found: &DisturbedSide) -> String {
+    let DisturbedSide { results, counted, of, put_aside, program } = found;
+    let counts = match (*counted, *put_aside) {
+        (0, aside) => format!("{} {} disturbed and put aside", count(aside, "attempt"), was(aside)),
+        (counted, 0) => format!("{counted} of {} {} disturbed and counted", count(*of, "trial"), was(counted)),
+        (counted, aside) => format!(
+            "{counted} of {} {} disturbed and counted, {} put aside",
+            count(*of, "trial"),
+            was(counted),
+            count(aside, "attempt")
+        ),
+    };
+    let program = program.as_ref().map(|most| {
+        let others = match most.others {
+            0 => String::new(),
+            others => format!(", {} less", count(others, "other program")),
+        };
+        took(&most.program, most.cpus, most.attempts, counted + put_aside) + &others
+    });
+    let list = Some(each(results)).filter(|_| !results.is_empty());
+    let parts: Vec<String> = [Some(counts), program, list].into_iter().flatten().collect();
+    format!("{side}: {}", parts.join("; "))
 }

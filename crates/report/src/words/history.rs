@@ -79,9 +79,10 @@ pub fn step(line: &MetricHistory, found: &Change) -> String {
         Some((last, first)) => format!("{head}, commits {}..{}", hash(last), hash(first)),
         None => head,
     };
-    match found.environment.as_slice() {
-        [] => format!("{head}; no recorded property of the environment changed there."),
-        all => format!("{head}; the environment changed there as well, and may be the cause: {}.", named(all)),
+    match found.environment.as_deref() {
+        None => format!("{head}; whether the environment changed there is not recorded."),
+        Some([]) => format!("{head}; no recorded property of the environment changed there."),
+        Some(all) => format!("{head}; the environment changed there as well, and may be the cause: {}.", named(all)),
     }
 }
 

@@ -19,6 +19,7 @@ fn a_mistake_of_a_study_has_its_line_and_column() {
         ("[workload]\nthreads = 0\n", 3, 11, "whole number from 1"),
         ("[placement]\nclient = \"nod:1\"\n", 3, 10, "node"),
         ("[placments.a]\n", 2, 2, "placements"),
+        ("[placement.float]\n", 2, 12, "placements.float"),
         ("[factors]\nthread = [1, 2]\n", 3, 11, "threads"),
         ("[factors]\nthreads = [1, \"many\"]\n", 3, 15, "whole number"),
         ("[placements.pairs]\n[factors]\nplacement = [\"pears\"]\n", 4, 14, "pairs"),

@@ -202,6 +202,12 @@ impl<'a> Parser<'a> {
             self.study.factors.push(found);
             return Ok(());
         }
+        if let (DeValue::Table(_), "placement", None) = (value.get_ref(), section, fields::find(section, name)) {
+            let what = format!("unknown table `placement.{name}`");
+            let mut error = self.source.error(key.span(), what, "a named placement, written [placements.NAME]");
+            error.nearest = Some(format!("placements.{name}"));
+            return Err(error);
+        }
         let level = match (section, name) {
             (WORKLOAD, FILE) => self.alongside(self.source.words(name, value)?),
             (WORKLOAD, "settle") | ("engine", "restart") | ("client", "ssh" | "program") => {

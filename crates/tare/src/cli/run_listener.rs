@@ -113,9 +113,7 @@ impl Listener for TerminalListener {
         match progress {
             Progress::Starting => self.show("starting"),
             Progress::WarmUp { seconds } => self.show(&format!("warm-up {seconds} s")),
-            Progress::Sample { sample, seconds } => {
-                self.show(&format!("sample {} of {seconds} s", sample.saturating_add(1)))
-            }
+            Progress::Sample { sample, seconds } => self.show(&format!("sample {sample} of {seconds} s")),
             Progress::Query { query } => self.show(&format!("Q{query}")),
             Progress::Turn | Progress::Reading { warming_up: true, .. } => {}
             Progress::Reading { tps, .. } => {
@@ -229,29 +227,4 @@ fn disturbers(record: &TrialRecord) -> Option<String> {
     let more = record.disturbed_by.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {}", count(more, "other")) } else { String::new() };
     (!named.is_empty()).then(|| format!("CPU time of {}{more}", named.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The clients' host says which sample it has begun.
-    #[test]
-    fn a_sample_of_any_number_is_shown() {
-        let bar = ProgressBar::hidden();
-        let mut listener = TerminalListener {
-            bar: Some(bar.clone()),
-            total: 1,
-            pace: TimeLeft::new(1.0, 1),
-            first: None,
-            began: Instant::now(),
-            condition: String::new(),
-            left: 1,
-            first_to_go: 1,
-            last: String::new(),
-            disturbed: 0,
-        };
-        listener.hear(Progress::Sample { sample: usize::MAX, seconds: f64::MAX });
-        assert!(bar.message().contains(&format!("sample {}", usize::MAX)), "{}", bar.message());
-    }
 }

@@ -154,7 +154,7 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
     };
     let whole = plan_of(&study).map_err(|e| Problem::new(Exit::Usage, e))?;
     let (study, mut plan) = within::fit(study, whole, machine.pus.len(), plan_of).map_err(|e| {
-        Problem::new(Exit::Machine, format!("--within is too short: {e}"))
+        Problem::new(Exit::Usage, format!("--within is too short: {e}"))
             .advice("allow more time, or reduce the study with --set, for example to fewer levels of a factor")
     })?;
     plan.notes.extend(notes);

@@ -29,6 +29,11 @@ fn foreign(sampling: &Sampling, seen: &OthersSeen) -> Option<(f64, f64)> {
 
 /// Why a sample is disturbed; `None` if it is clean.
 pub fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<String> {
+    reasons(sampling, seen).map(|reasons| format!("sample {sample}: {reasons}"))
+}
+
+/// The same without the number of the sample.
+pub fn reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> {
     let value = |name: &str| seen.covariates.get(name);
     let percent = |fraction: f64| format!("{:.1}%", fraction * 100.0);
     let mut reasons = Vec::new();
@@ -59,7 +64,7 @@ pub fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<St
     if let Some(asleep) = value("suspended_s").filter(|s| **s > SUSPENDED_S) {
         reasons.push(format!("the machine was suspended for {asleep:.2} s"));
     }
-    (!reasons.is_empty()).then(|| format!("sample {sample}: {}", reasons.join("; ")))
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 /// Marks a measured trial as disturbed. It goes back to the end of the schedule unless no attempt is left: then it

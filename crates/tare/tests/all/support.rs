@@ -7,7 +7,10 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tare_cpuset::{ThreadRef, affinity_of, bind_thread};
 use tare_engine::{DataDirectory, Engine, Server, StartRequest};
 use tare_files::LogFile;
 use tempfile::TempDir;
@@ -254,4 +257,33 @@ pub fn server_beside(world: &World, engine: &dyn Engine) -> Box<dyn Server> {
     let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
     let request = StartRequest::new(data, world.path("run/server"), LogFile::at(&world.path("server.log")).unwrap());
     engine.start(&StartRequest { binary, ..request }).unwrap()
+}
+
+/// Uses 76% of the first CPU until it is dropped; it is not a process of the run, and therefore foreign.
+pub struct Hog(Arc<AtomicBool>);
+
+impl Hog {
+    pub fn new() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = stop.clone();
+        std::thread::spawn(move || {
+            let own = ThreadRef::of_this_thread();
+            let first = affinity_of(own).unwrap().first().unwrap();
+            bind_thread(own, &first.into()).unwrap();
+            while !flag.load(Ordering::Relaxed) {
+                let clock = Instant::now();
+                while clock.elapsed() < Duration::from_micros(7600) {
+                    std::hint::spin_loop();
+                }
+                std::thread::sleep(Duration::from_micros(2400));
+            }
+        });
+        Self(stop)
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

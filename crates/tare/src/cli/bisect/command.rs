@@ -216,7 +216,7 @@ fn search(request: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result
                 Exit::Interrupted
             }
             End::Done => {
-                note("no pair counts: all were disturbed; stop other programs, or see the logs of trials");
+                note(&format!("no pair ended within the budget; {resume}"));
                 Exit::Inconclusive
             }
         });

@@ -150,11 +150,12 @@ impl Search<'_> {
             };
         }
         let mut seen: Vec<BuildPair> = Vec::new();
-        let (mut ended, mut trials_s) = (0, 0.0);
+        let (mut ended, mut disturbed, mut trials_s) = (0, 0, 0.0);
         for measured in &all {
             let pairs = measured.pairs();
             seen.extend(bisect::seen(&pairs, measured.two.a, measured.two.b));
             ended += pairs.ended();
+            disturbed += pairs.measured.iter().filter(|pair| pair.is_disturbed()).count();
             trials_s += pairs.elapsed_s;
         }
         let of = |two: Two| all.iter().find(|measured| measured.two == two).and_then(Measured::ab);
@@ -177,6 +178,7 @@ impl Search<'_> {
             cell,
             step,
             pairs: seen.len(),
+            disturbed,
             elapsed_s: spent_s + trials_s,
         };
         let pair_s = if ended == 0 { 0.0 } else { trials_s / ended as f64 };

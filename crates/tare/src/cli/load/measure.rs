@@ -7,8 +7,10 @@ use super::request::LoadRequest;
 use super::view::{self, Viewed};
 use super::{search_view, sql_view, stage, tpcc_view};
 use crate::cli::{Exit, Problem, output};
-use tare_drive::workload::AnyLoad;
+use crate::trial::disturbance;
+use tare_drive::capture::interference::OthersSeen;
 use tare_drive::workload::sessions::Reconnect;
+use tare_drive::workload::{AnyLoad, Driven};
 
 /// Measures the requested load and prints the result.
 ///
@@ -24,6 +26,7 @@ pub fn measure(request: LoadRequest<'_>, report: &ReportArgs, survives: bool) ->
     let reconnect = survives.then(|| Reconnect::new(move || engine.connect(&again)));
     let prompt = Prompt::new(&request, report, reconnect)?;
     let driven = stage::measure(&request, &prompt)?;
+    note_disturbance(&request, &driven);
     if request.args.searches() {
         search_view::print(&measured_system, driven.searches.first().ok_or_else(no_sample)?, report.json)?;
         return Ok(Exit::Done);
@@ -51,6 +54,15 @@ pub fn measure(request: LoadRequest<'_>, report: &ReportArgs, survives: bool) ->
         return Err(Problem::new(Exit::TrialFailed, what).advice("start the server again, and see its log"));
     }
     Ok(Exit::Done)
+}
+
+/// Reports what disturbed the measurement, by the limits of a study: the figures may describe that and not the server.
+fn note_disturbance(request: &LoadRequest<'_>, driven: &Driven) {
+    let around = driven.samples.first().map(|measured| &measured.surroundings);
+    let seen = around.map(|around| OthersSeen { covariates: around.covariates.clone(), users: around.users.clone() });
+    if let Some(reasons) = seen.and_then(|seen| disturbance::reasons(&request.sampling, &seen)) {
+        output::note(&format!("this measurement was disturbed: {reasons}; repeat it on a quieter machine"));
+    }
 }
 
 fn no_sample() -> Problem {

@@ -17,6 +17,9 @@ pub struct MeasuredSystem {
     /// Protocol version and cipher suite; null if the connection is not encrypted.
     encryption: Option<String>,
     workload: &'static str,
+    /// The user's files of statements; empty for other loads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
     client_threads: usize,
 }
 
@@ -34,12 +37,13 @@ impl MeasuredSystem {
             address: server.address().to_string(),
             encryption: server.encryption().map(str::to_owned),
             workload: request.settings.workload.load.load().name(),
+            files: request.places.names.clone(),
             client_threads: request.threads(),
         })
     }
 
     pub fn words(&self) -> String {
-        let Self { engine, version, transport, address, encryption, workload, client_threads } = self;
+        let Self { engine, version, transport, address, encryption, workload, files, client_threads } = self;
         // PostgreSQL's version also names the compiler, after " on ".
         let version = version.split(" on ").next().unwrap_or_default();
         let server = match version {
@@ -51,7 +55,8 @@ impl MeasuredSystem {
         let how = encryption.as_deref().unwrap_or("not encrypted");
         let through = if *transport == "socket" { "Unix socket" } else { "TCP" };
         let threads = count(*client_threads, "client thread");
-        format!("server        {server}, {through} {address}, {how}\nload          {workload}, {threads}\n")
+        let of = if files.is_empty() { String::new() } else { format!(" ({})", files.join(", ")) };
+        format!("server        {server}, {through} {address}, {how}\nload          {workload}{of}, {threads}\n")
     }
 }
 

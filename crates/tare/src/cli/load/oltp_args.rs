@@ -4,7 +4,8 @@ use super::options::{Chosen, KeyOption, KeyOptions, switch};
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use clap::Args;
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use strum::VariantNames;
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::oltp::Workload;
@@ -74,6 +75,16 @@ pub struct ScriptArgs {
 pub struct Weighed {
     pub path: PathBuf,
     pub weight: u32,
+}
+
+impl fmt::Display for Weighed {
+    /// As it is written on the command line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.weight {
+            1 => write!(f, "{}", self.path.display()),
+            weight => write!(f, "{}@{weight}", self.path.display()),
+        }
+    }
 }
 
 fn weighed(text: &str) -> Result<Weighed, String> {
@@ -193,7 +204,11 @@ fn workload(text: &str) -> Result<Work, String> {
         file if file.ends_with(".sql") || file.ends_with(".toml") || file.contains('/') => Ok(Work::File(file.into())),
         builtin if BUILTIN_NAMES.contains(&builtin) => Ok(Work::Builtin(builtin.to_owned())),
         TPCC => Err("tpcc must follow load directly, before all options: tare load tpcc --help".to_owned()),
-        _ => Workload::of_script(text).map(Work::Oltp).map_err(|_| no_load(text)),
+        _ => match Workload::of_script(text) {
+            Ok(load) => Ok(Work::Oltp(load)),
+            Err(_) if Path::new(text).is_file() => Ok(Work::File(text.into())),
+            Err(_) => Err(no_load(text)),
+        },
     }
 }
 

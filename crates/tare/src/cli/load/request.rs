@@ -15,6 +15,8 @@ use tare_study::language::settings::{Sampling, Settings};
 /// Where the user's own statements come from.
 #[derive(Debug, Default)]
 pub struct Places {
+    /// The files, with weights other than 1, or the name of a file that comes with tare.
+    pub names: Vec<String>,
     /// The file of statements; `None`: scripts, or a file that comes with tare.
     pub file: Option<PathBuf>,
     /// File and line of statements in scripts, by the names in their metrics.

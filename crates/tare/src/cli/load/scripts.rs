@@ -78,9 +78,10 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<(Vec<KeyValue>
         Statements::Files(files) => files,
         Statements::Builtin(name) => {
             values.push(("workload", "builtin", Value::from(*name)));
-            return Ok((values, Places::default()));
+            return Ok((values, Places { names: vec![(*name).to_owned()], ..Places::default() }));
         }
     };
+    let names: Vec<String> = files.iter().map(Weighed::to_string).collect();
     if let ([one], false) = (files, statements.are_scripts()) {
         let text = read_statements(&one.path, LARGEST).map_err(|e| unreadable(&one.path, &e))?;
         let folder = folder_of(&one.path)?;
@@ -88,7 +89,7 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<(Vec<KeyValue>
         // The keys that `workload.file` sets as well.
         values.push(("workload", "statements", text.into()));
         values.push(("workload", "data_directory", folder.display().to_string().into()));
-        return Ok((values, Places { file: Some(one.path.clone()), ..Places::default() }));
+        return Ok((values, Places { names, file: Some(one.path.clone()), ..Places::default() }));
     }
     let script = |file: &Weighed| {
         let name = file.path.display().to_string();
@@ -99,7 +100,7 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<(Vec<KeyValue>
     let defined: BTreeMap<String, i64> = args.scripts.define.iter().cloned().collect();
     let made = of_scripts(&scripts, &defined)?;
     values.push(("workload", "statements", made.text.into()));
-    Ok((values, Places { lines: made.places, ..Places::default() }))
+    Ok((values, Places { names, lines: made.places, file: None }))
 }
 
 /// The directory that relative paths in a file of statements start from.

@@ -22,14 +22,23 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The latency of each statement, followed by the output that all loads share.
+/// The latency of each statement and the rest of a transaction, followed by the output that all loads share.
 pub fn words(viewed: &Viewed<'_>) -> String {
-    let metrics = &viewed.measured.metrics;
+    let Measured { metrics, covariates, .. } = viewed.measured;
     let value = |wanted: &str| metrics.iter().find(|(metric, _)| metric.name() == wanted).map(|(_, value)| *value);
-    let rows = metrics.iter().filter_map(|(metric, mean)| {
-        let statement = metric.name().strip_prefix("latency_ms_mean_of_")?;
-        let p99 = value(&format!("latency_ms_p99_of_{statement}"))?;
-        Some(format!("  {statement:<28}{mean:>11.3}{p99:>11.3}\n"))
-    });
-    format!("statement                         mean ms     p99 ms\n{}{}", rows.collect::<String>(), view::words(viewed))
+    let mut text = "statement                      executions    mean ms     p99 ms\n".to_owned();
+    let mut all_ms = 0.0;
+    for (metric, mean) in metrics {
+        let Some(statement) = metric.name().strip_prefix("latency_ms_mean_of_") else { continue };
+        let executions = covariates.get(&format!("statement_executions_{statement}"));
+        let (Some(p99), Some(n)) = (value(&format!("latency_ms_p99_of_{statement}")), executions) else { continue };
+        all_ms += n * mean;
+        text += &format!("  {statement:<28}{n:>11}{mean:>11.3}{p99:>11.3}\n");
+    }
+    // Without it, statements would seem to explain a latency that is mostly the COMMIT.
+    if let Some(latency) = viewed.sample.latency_ms {
+        let rest_ms = (latency.mean - all_ms / viewed.sample.transactions.max(1) as f64).max(0.0);
+        text += &format!("  {:<39}{rest_ms:>11.3}\n", "rest of a transaction: BEGIN, COMMIT");
+    }
+    text + &view::words(viewed)
 }

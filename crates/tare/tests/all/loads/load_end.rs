@@ -1,7 +1,7 @@
 //! How `tare load` ends: the measured figures, also after an early end, and a search for the highest rate.
 
 use crate::engines::running_support::Theirs;
-use crate::support::{World, json, send, server_beside, text};
+use crate::support::{Hog, World, json, send, server_beside, text};
 use rustix::process::Signal;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -110,8 +110,21 @@ fn pgbench_scripts_run_by_weight_and_unusable_ones_are_refused_with_the_reason()
          UPDATE sbtest1 SET k = k + 1 WHERE id = :id;\nEND;\n",
     );
     let way = ["--engine", "postgres", "--socket", &socket, "--time", "1s", "--warmup", "0", "--threads", "2"];
-    let (out, _) = world.exits(0, &[&["load", "change.sql"][..], &way].concat());
-    assert!(out.contains("load          sql, 2 client threads\n") && out.contains("\n  change_2 "), "{out}");
+    std::fs::copy(world.path("change.sql"), world.path("change.pgbench")).unwrap();
+    let (out, _) = world.exits(0, &[&["load", "change.pgbench"][..], &way].concat());
+    assert!(out.contains("load          sql (change.pgbench), 2 client threads\n"), "{out}");
+    let column = |row: &str, place: usize| -> f64 {
+        let line = out.lines().find_map(|line| line.trim_start().strip_prefix(row)).expect(&out);
+        line.split_whitespace().nth(place).expect(&out).parse().unwrap()
+    };
+    let hog = Hog::new();
+    let (_, err) = world.exits(0, &[&["load", "change.pgbench"][..], &way].concat());
+    assert!(err.contains("this measurement was disturbed: ") && err.contains("other processes took"), "{err}");
+    drop(hog);
+    // Each statement runs once in a transaction; with BEGIN and COMMIT they are its whole latency.
+    let in_all: f64 = column("change_1", 1) + column("change_2", 1) + column("rest of a transaction: BEGIN, COMMIT", 0);
+    let mean = column("latency ms", 3);
+    assert!(column("change_2", 0) > 0.0 && (in_all / mean - 1.0).abs() < 0.05, "{out}");
     // A parameter has the same value in all scripts.
     let both = ["load", "-f", "look.sql@3", "-f", "change.sql", "-D", "scale=5", "--json"];
     let (out, _) = world.exits(0, &[&both[..], &way].concat());
@@ -121,7 +134,9 @@ fn pgbench_scripts_run_by_weight_and_unusable_ones_are_refused_with_the_reason()
     let ratio = ran("look_1") / ran("change_1");
     assert!((2.4..3.7).contains(&ratio), "{ratio}");
     assert!((ran("change_1") / ran("change_2") - 1.0).abs() < 0.1, "{document}");
-    assert!(document["measured"]["version"].as_str().unwrap().starts_with("PostgreSQL"), "{document}");
+    let measured = &document["measured"];
+    assert!(measured["version"].as_str().unwrap().starts_with("PostgreSQL"), "{document}");
+    assert_eq!(measured["files"], serde_json::json!(["look.sql@3", "change.sql"]));
     let (_, err) = world.exits(2, &[&["load", "-f", "look.sql", "-f", "change.sql"][..], &way].concat());
     assert!(err.contains("where: look.sql:1\n") && err.contains("-D scale=N"), "{err}");
     let (_, err) = world.exits(2, &[&["load", "none.sql"][..], &way].concat());

@@ -138,6 +138,7 @@ fn bisection(ends: Option<Ab>, chances: &[f64], cell: Option<Cell>) -> Bisection
         cell,
         step: None,
         pairs: 31,
+        disturbed: 4,
         builds: 4,
         elapsed_s: 1860.0,
     }
@@ -365,7 +366,7 @@ pub(super) fn history(step: Option<f64>, drift: Option<f64>, runs: usize) -> His
                     ratio: estimate(ratio),
                     p_value: 0.01,
                     commits: None,
-                    environment: Vec::new(),
+                    environment: Some(Vec::new()),
                 })
                 .into_iter()
                 .collect(),

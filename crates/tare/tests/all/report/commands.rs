@@ -106,8 +106,25 @@ fn conditions_of_one_directory_are_compared_by_name() {
     for same in [[path(dir.path()), path(dir.path())], [path(dir.path()), &again], [&here, &here]] {
         let (code, _, err) = tare(&["compare", same[0], same[1]]);
         assert_eq!(code, 2, "{err}");
-        assert!(err.contains("both sides are the same trials") && err.contains("DIR:CONDITION"), "{err}");
+        assert!(err.contains("both sides have the same trials") && err.contains("DIR:CONDITION"), "{err}");
     }
+    // So is a comparison with a copy, and with a session that counts twice.
+    let copy = tempfile::tempdir().unwrap();
+    for file in ["plan.json", "study.toml", "environment.json", "trials.jsonl"] {
+        fs::copy(dir.path().join(file), copy.path().join(file)).unwrap();
+    }
+    let copied = |condition: &str| format!("{}:{condition}", path(copy.path()));
+    let twice = format!("{here},{}", copied("placement=same-pu"));
+    for (command, a, b, what) in [
+        ("compare", path(dir.path()), path(copy.path()), "both sides have the same trials"),
+        ("compare", &here, &copied("placement=same-pu"), "both sides have the same trials"),
+        ("why", &here, &copied("placement=same-pu"), "both sides have the same trials"),
+        ("compare", &twice, &there, "two sessions have the same trials"),
+    ] {
+        let (code, _, err) = tare(&[command, a, b]);
+        assert!(code == 2 && err.contains(what) && err.contains(path(copy.path())), "{err}");
+    }
+    assert_eq!(tare(&["compare", &here, &copied("placement=other-node")]).0, 0);
 }
 
 #[test]
@@ -146,11 +163,22 @@ fn a_slowdown_decided_by_disturbed_trials_is_inconclusive() {
     }
     fake::disturb(hog.path(), &|_| true, 0.716);
     let gate = |b: &Path| tare(&["compare", path(base.path()), path(b), "--fail-if-slower", "5", "--metric", "tps"]);
+    fake::each_record(hog.path(), |record| {
+        record["server_program"] = "b00b".into();
+        record["disturbed_by"] = serde_json::json!([{"program": "stress", "cpus": 0.76}]);
+    });
     let (code, out, _) = gate(hog.path());
     assert_eq!(code, 5, "{out}");
+    assert!(out.starts_with("Undecided at placement="), "{out}");
+    assert!(one_line(&out).contains(", because trials were disturbed: throughput -28%"), "{out}");
     assert!(out.contains("disturbed: inconclusive"), "{out}");
     assert!(one_line(&out).contains("quieter machine, or both in one study"), "{out}");
-    assert!(one_line(&out).contains("10 of 10 trials were disturbed and counted"), "{out}");
+    let note = format!(
+        "B: 20 of 20 trials were disturbed and counted; stress took up to 76% of a CPU in 20 of 20 disturbed attempts; \
+         each by itself: tare show {} --all",
+        path(hog.path())
+    );
+    assert!(one_line(&out).contains(&note) && out.matches("disturbed and counted").count() == 1, "{out}");
     // Two levels of one study ran together already.
     let both = fake::dir(&fake::bimodal());
     fake::disturb(both.path(), &|trial| trial % 2 == 0, 0.99);

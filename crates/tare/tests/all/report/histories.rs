@@ -47,13 +47,18 @@ fn a_step_of_two_percent_is_reported_with_its_runs_and_fails_the_gate() {
     let figure = |of: &serde_json::Value, name: &str| of[name].as_f64().unwrap();
     assert!((figure(change, "ratio") - 0.98).abs() < 0.006, "{change}");
     assert!(figure(change, "ci_low") < 0.98 && figure(change, "ci_high") < 1.0 && figure(change, "p") < 0.04);
-    assert_eq!(line["runs"][7]["outlier"], true, "{line}");
+    assert_eq!(
+        (&line["runs"][7]["outlier"], &change["environment"]),
+        (&true.into(), &serde_json::Value::Null),
+        "{line}"
+    );
     assert!((figure(&line["segments"][1]["against_first"], "ratio") - 0.98).abs() < 0.006);
 
     let (code, out, _) = tare(&["history", path(dir.path()), "--fail-if-slower", "1"]);
     assert_eq!(code, 1, "{out}");
     let flat = one_line(&out);
     assert!(flat.contains("tps slower between run-017 and run-018: -"), "{out}");
+    assert!(flat.contains("; whether the environment changed there is not recorded."), "{out}");
     assert!(flat.contains("run-007 lies far from the neighbouring runs"), "{out}");
     assert!(flat.contains("gate failed"), "{out}");
     assert_eq!(tare(&["history", path(dir.path()), "--fail-if-slower", "5"]).0, 0);

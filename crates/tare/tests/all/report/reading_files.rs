@@ -125,6 +125,7 @@ fn csv_mistakes_name_line_and_column() {
     let cases = [
         ("condition,trial,sample,metric\n".to_owned(), 1, 4, "column `value` is missing"),
         ("condition,trial,sample,metric,value,host\n".to_owned(), 1, 6, "unknown column `host`"),
+        ("condition,factor_a,trial,analysed,value\n".to_owned(), 1, 2, "`values` can be read (--table values)"),
         ("condition,trial,trial,metric,value\n".to_owned(), 1, 3, "appears twice"),
         (format!("{header}{good}a,0,1,tps,fast\n"), 3, 5, "`fast` in column `value` is not a number"),
         (format!("{header}{good}a,0,1,tps,NaN\n"), 3, 5, "`NaN`"),

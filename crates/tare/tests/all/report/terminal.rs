@@ -163,6 +163,10 @@ fn a_uselessly_wide_interval_of_a_ratio_is_not_printed() {
     let text = one_line(&terminal::comparison(&found, &options, PLAIN));
     assert!(text.contains("(no interval).") && !text.contains("95% interval 0."), "{text}");
     assert!(!text.contains("95% interval -100%"), "{text}");
+    let few = fake::csv("aslr=off,0,0,tps,100\naslr=off,1,0,tps,320\naslr=on,0,0,tps,260\naslr=on,1,0,tps,110\n");
+    let text = terminal::show(&few, &summarize(&few), PLAIN);
+    assert!(text.contains("effects on tps") && text.contains("what makes restarts differ"), "{text}");
+    assert!(!text.contains("0.03x"), "{text}");
 }
 
 #[test]
@@ -170,14 +174,17 @@ fn advice_for_running_servers_is_to_compare_their_sockets_in_one_study() {
     let mut study = fake::bimodal();
     study.conditions.truncate(1);
     study.bad.clear();
-    let session = || {
+    let session = |day: &str| {
         let mut results = fake::results(&study);
-        results.trials.iter_mut().for_each(|trial| trial.reason = Some("stress (77) took 76% of CPU 2".to_owned()));
+        for trial in &mut results.trials {
+            trial.started_at.push_str(day);
+            trial.reason = Some("stress (77) took 76% of CPU 2".to_owned());
+        }
         results
     };
     let options = Options { min_effect: 0.01, fail_if_slower: Some(0.05), judged: Vec::new() };
     for (running, advised, not) in [(true, "socket", "binary"), (false, "binary", "socket")] {
-        let mut sessions = [session(), session(), session(), session()];
+        let mut sessions = ["a", "b", "c", "d"].map(session);
         for trial in sessions.iter_mut().flat_map(|results| &mut results.trials).filter(|_| running) {
             trial.uncontrolled.insert("other clients".to_owned(), "not prevented".to_owned());
         }
@@ -214,6 +221,7 @@ fn the_load_average_is_no_difference_and_a_single_sample_has_no_spread() {
     let loaded = |load: &str| {
         let mut results = fake::results(&study);
         results.trials.iter_mut().for_each(|trial| trial.samples[0].elapsed_s += load.len() as f64 / 1e6);
+        results.trials.iter_mut().for_each(|trial| trial.started_at.push_str(load));
         results.environment.as_mut().unwrap().settings.insert("/proc/loadavg".to_owned(), load.to_owned());
         results
     };

@@ -134,6 +134,8 @@ fn a_ladder_cut_to_a_time_chooses_its_rungs_block_by_block() {
         let args = ["run", study.as_str(), "--dry-run", "--json", "--within", within];
         json(&world.exits(0, &args).0)
     };
+    let (_, err) = world.exits(2, &["run", &study, "--dry-run", "--within", "1s"]);
+    assert!(err.contains("--within is too short"), "{err}");
     let whole_s = plan("10h")["estimated_s"].as_f64().unwrap();
     let within = format!("{:.0}s", 0.5 * whole_s);
     world.exits(0, &["run", &study, "--out", "results", "--within", &within]);

@@ -1,10 +1,7 @@
 //! Runs from start to report on the embedded engine, and interruptions.
 
-use crate::support::{World, json, send, trials, wait_for_trials};
+use crate::support::{Hog, World, json, send, trials, wait_for_trials};
 use rustix::process::Signal;
-use std::time::Duration;
-use tare_cpuset::ThreadRef;
-use tare_cpuset::{affinity_of, bind_thread};
 
 const STUDY: &str = r#"
 name = "short"
@@ -94,35 +91,6 @@ fn a_second_run_at_the_same_time_is_refused_and_the_first_goes_on() {
     assert_eq!(run.wait().unwrap().code(), Some(0));
     assert_eq!(trials(&results).len(), 8);
     world.assert_clean();
-}
-
-/// Uses 76% of the first CPU until it is dropped; it is not a process of the run, and therefore foreign.
-struct Hog(std::sync::Arc<std::sync::atomic::AtomicBool>);
-
-impl Hog {
-    fn new() -> Self {
-        let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let flag = stop.clone();
-        std::thread::spawn(move || {
-            let own = ThreadRef::of_this_thread();
-            let first = affinity_of(own).unwrap().first().unwrap();
-            bind_thread(own, &first.into()).unwrap();
-            while !flag.load(std::sync::atomic::Ordering::Relaxed) {
-                let clock = std::time::Instant::now();
-                while clock.elapsed() < Duration::from_micros(7600) {
-                    std::hint::spin_loop();
-                }
-                std::thread::sleep(Duration::from_micros(2400));
-            }
-        });
-        Self(stop)
-    }
-}
-
-impl Drop for Hog {
-    fn drop(&mut self) {
-        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
-    }
 }
 
 /// The same study twice, once with another process on its CPUs: neither a regression nor a pass.
