@@ -55,8 +55,8 @@ fn decided(ab: &Ab) -> String {
     if ab.rule.duet.is_some() {
         return format!(" under contention, in this session, after {pairs} in {within}{disturbed}");
     }
-    let held = if ab.sessions > 1 { "in these sessions" } else { "in this session" };
-    format!(" {held}, decided after {pairs} in {within}{disturbed}")
+    let scope = if ab.sessions > 1 { "in these sessions" } else { "in this session" };
+    format!(" {scope}, decided after {pairs} in {within}{disturbed}")
 }
 
 pub(super) fn of_them_disturbed(ab: &Ab) -> String {
