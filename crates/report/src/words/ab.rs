@@ -339,7 +339,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_verdict_over_sessions_says_how_many_and_until_then_which_one_it_is_in() {
+    fn a_verdict_over_sessions_has_their_number_and_until_then_the_current_one() {
         let mut found = ab(AbVerdict::Slower, (1.031, 1.022, 1.040));
         found.rule.rule = Rule::Sessions;
         (found.rule.sessions, found.sessions) = (5, 5);
