@@ -71,12 +71,12 @@ pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, r
     }
     let levels: Vec<Vec<f64>> = found.values().map(|host| host.levels.clone()).collect();
     let compared = Groups::new(&levels).ok().and_then(|levels| machines::compare(levels, CONFIDENCE));
-    let odd =
+    let outlying =
         |values: &[Vec<f64>]| Groups::new(values).map_or_else(|_| Vec::new(), |groups| machines::odd(groups, ALPHA));
-    let odd_levels = odd(&levels);
+    let odd_levels = outlying(&levels);
     let spreads: Vec<Vec<f64>> =
         found.values().map(|host| host.spreads.iter().filter(|s| **s > 0.0).map(|s| s.ln()).collect()).collect();
-    let odd_spreads = odd(&spreads);
+    let odd_spreads = outlying(&spreads);
     let first = results.machines.values().next();
     let rows = found.iter().enumerate().map(|(index, (name, host))| {
         let difference = compared.as_ref().map(|all| &all.differences[index]);

@@ -240,13 +240,13 @@ fn best(ranked: &[Association], rate: f64) -> Option<&Association> {
     let shown: Vec<&Association> = ranked.iter().filter(|found| found.p_adjusted <= rate).collect();
     let most = shown.iter().map(|found| found.share).fold(0.0, f64::max);
     let equal = shown.iter().filter(|found| found.share >= most - 1e-9);
-    equal.min_by_key(|found| seat_rank(&found.name)).copied()
+    equal.min_by_key(|found| position_rank(&found.name)).copied()
 }
 
 /// The positions of threads come before everything else, and nearer relations of pairs before wider ones.
-fn seat_rank(name: &str) -> usize {
-    let seats = [PAIRS].into_iter().chain(PAIR_SHARES.map(|(name, _)| name)).chain([FULLEST_NODE]);
-    seats.clone().position(|known| known == name).unwrap_or_else(|| seats.count())
+fn position_rank(name: &str) -> usize {
+    let positions = [PAIRS].into_iter().chain(PAIR_SHARES.map(|(name, _)| name)).chain([FULLEST_NODE]);
+    positions.clone().position(|known| known == name).unwrap_or_else(|| positions.count())
 }
 
 fn in_common(values: &[&Feature]) -> InCommon {
@@ -272,7 +272,7 @@ fn in_common(values: &[&Feature]) -> InCommon {
 pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariate> {
     let mut names: Vec<&String> =
         features.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().into_iter().collect();
-    names.sort_by_key(|name| seat_rank(name));
+    names.sort_by_key(|name| position_rank(name));
     let mut partitions = BTreeSet::new();
     names
         .into_iter()

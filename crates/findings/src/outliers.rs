@@ -14,7 +14,7 @@ use tare_stats::{Interval, descriptive};
 
 const NAMED: usize = 3;
 /// A covariate is named if it lies this many times its usual spread from its usual value.
-const ODD: f64 = 5.0;
+const FAR: f64 = 5.0;
 
 /// A trial that lies far from the others of its condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -77,15 +77,15 @@ fn of(condition: &ConditionTrials<'_>, metric: &str, index: usize) -> Option<Out
 
 fn unusual(trial: &TrialRecord, others: &[&TrialRecord]) -> Vec<(String, f64, f64)> {
     let all: Vec<BTreeMap<String, f64>> = others.iter().map(|other| covariate_means(&other.samples)).collect();
-    let mut odd: Vec<(f64, (String, f64, f64))> = covariate_means(&trial.samples)
+    let mut found: Vec<(f64, (String, f64, f64))> = covariate_means(&trial.samples)
         .into_iter()
         .filter_map(|(name, own)| {
             let usual: Vec<f64> = all.iter().filter_map(|other| other.get(&name).copied()).collect();
             let (mean, spread) = (descriptive::mean(&usual)?, descriptive::std_dev(&usual)?);
             let far = (own - mean).abs() / spread.max(1e-3 * mean.abs()).max(f64::MIN_POSITIVE);
-            (far > ODD).then_some((far, (name, own, mean)))
+            (far > FAR).then_some((far, (name, own, mean)))
         })
         .collect();
-    odd.sort_by(|a, b| b.0.total_cmp(&a.0));
-    odd.into_iter().take(NAMED).map(|(_, named)| named).collect()
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().take(NAMED).map(|(_, named)| named).collect()
 }

@@ -94,16 +94,16 @@ pub enum Feature {
 }
 
 /// Number of pairs whose CPUs are features: with hundreds, none would be significant after adjustment for their number.
-const SEATS_NAMED: usize = 8;
+const PAIRS_NAMED: usize = 8;
 
 /// Possible causes of a trial's result, by name, without anything that is a consequence of it. If the machine is known,
 /// pairs are described by the relation of their CPUs.
 pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
     let mut features = BTreeMap::new();
-    let seats = seats(trial);
+    let cpus = main_cpus(trial);
     // CPUs of two hosts have no relation.
     if trial.client_host.is_none() {
-        let relations = relations(&seats, machine);
+        let relations = relations(&cpus, machine);
         match relations.as_slice() {
             [] => {}
             [relation] => {
@@ -112,10 +112,10 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
             }
             several => features.extend(shares(several)),
         }
-        let fullest = machine.and_then(|machine| fullest_node(&seats, machine));
+        let fullest = machine.and_then(|machine| fullest_node(&cpus, machine));
         features.extend(fullest.map(|share| (FULLEST_NODE.to_owned(), Feature::Number(share))));
     }
-    for ((class, pair), cpu) in seats.iter().filter(|((_, pair), _)| *pair < SEATS_NAMED) {
+    for ((class, pair), cpu) in cpus.iter().filter(|((_, pair), _)| *pair < PAIRS_NAMED) {
         let side = if *class == ThreadClass::Client { "client" } else { "server" };
         features.insert(format!("{side} thread {pair}"), Feature::Word(format!("mostly on CPU {cpu}")));
     }
@@ -152,7 +152,7 @@ pub const PAIR_SHARES: [(&str, Shared); 4] = [
 pub const FULLEST_NODE: &str = "share of threads on the fullest node";
 
 /// The most frequent CPU of each paired thread during a trial.
-fn seats(trial: &TrialRecord) -> BTreeMap<(ThreadClass, usize), usize> {
+fn main_cpus(trial: &TrialRecord) -> BTreeMap<(ThreadClass, usize), usize> {
     let mut seen: BTreeMap<(ThreadClass, usize), BTreeMap<usize, f64>> = BTreeMap::new();
     for thread in trial.samples.iter().flat_map(|sample| &sample.threads) {
         let ThreadRecord { class, pair: Some(pair), seen_cpus, .. } = thread else { continue };
@@ -174,15 +174,15 @@ pub fn main_cpu(counts: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
         .map(|(cpu, _)| cpu)
 }
 
-fn relations(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: Option<&Machine>) -> Vec<Pairing> {
+fn relations(cpus: &BTreeMap<(ThreadClass, usize), usize>, machine: Option<&Machine>) -> Vec<Pairing> {
     let relation = |client: usize, server: usize| {
         machine
             .and_then(|machine| machine.relation(u32::try_from(client).ok()?, u32::try_from(server).ok()?))
             .unwrap_or(if client == server { Pairing::SamePu } else { Pairing::None })
     };
-    let clients = seats.iter().filter(|((class, _), _)| *class == ThreadClass::Client);
+    let clients = cpus.iter().filter(|((class, _), _)| *class == ThreadClass::Client);
     clients
-        .filter_map(|((_, pair), client)| Some(relation(*client, *seats.get(&(ThreadClass::Connection, *pair))?)))
+        .filter_map(|((_, pair), client)| Some(relation(*client, *cpus.get(&(ThreadClass::Connection, *pair))?)))
         .collect()
 }
 
@@ -206,8 +206,8 @@ fn shares(relations: &[Pairing]) -> Vec<(String, Feature)> {
 }
 
 /// Share of the paired threads whose CPUs are on the node with most of them; none on a machine with one node.
-fn fullest_node(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: &Machine) -> Option<f64> {
-    if machine.nodes.iter().filter(|node| !node.cpus.is_empty()).count() < 2 || seats.is_empty() {
+fn fullest_node(cpus: &BTreeMap<(ThreadClass, usize), usize>, machine: &Machine) -> Option<f64> {
+    if machine.nodes.iter().filter(|node| !node.cpus.is_empty()).count() < 2 || cpus.is_empty() {
         return None;
     }
     let on = |cpu: usize| {
@@ -215,9 +215,9 @@ fn fullest_node(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: &Machine
         machine.nodes.iter().position(|node| node.cpus.contains(cpu))
     };
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    seats.values().filter_map(|cpu| on(*cpu)).for_each(|node| *counts.entry(node).or_default() += 1);
+    cpus.values().filter_map(|cpu| on(*cpu)).for_each(|node| *counts.entry(node).or_default() += 1);
     let most = counts.values().max()?;
-    Some(*most as f64 / seats.len() as f64)
+    Some(*most as f64 / cpus.len() as f64)
 }
 
 /// Means of the covariates that may explain a trial's value, over the samples that have them.

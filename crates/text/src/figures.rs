@@ -14,6 +14,8 @@ pub fn percent(fraction: f64) -> String {
     } else {
         2
     };
+    // No minus sign before a figure that is rounded to 0.
+    let fraction = if value < 0.005 { 0.0 } else { fraction };
     format!("{:.*}%", decimals, fraction * 100.0)
 }
 
@@ -72,7 +74,8 @@ mod tests {
     }
 
     #[test]
-    fn a_percentage_too_long_to_read_is_a_power_of_ten() {
+    fn a_percentage_too_long_to_read_is_a_power_of_ten_and_zero_has_no_sign() {
         assert_eq!([percent(1e298), percent(-1e20), percent(5.0)], ["1.00e300%", "-1.00e22%", "500%"]);
+        assert_eq!([percent(-4e-5), percent(-6e-5)], ["0.00%", "-0.01%"]);
     }
 }

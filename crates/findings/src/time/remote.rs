@@ -10,21 +10,21 @@ pub(super) fn share(trial: &TrialRecord, machine: &Machine) -> Option<f64> {
     if machine.nodes.iter().filter(|node| !node.cpus.is_empty()).count() < 2 {
         return None;
     }
-    let [mut all_s, mut away_s] = [0.0; 2];
+    let [mut all_s, mut remote_s] = [0.0; 2];
     for sample in &trial.samples {
-        let away = away_of_nodes(sample, machine)?;
+        let remote = remote_of_nodes(sample, machine)?;
         for thread in sample.threads.iter().filter(|thread| thread.class == ThreadClass::Connection) {
-            let Some(share) = away_of_thread(thread, machine, &away) else { continue };
+            let Some(share) = remote_of_thread(thread, machine, &remote) else { continue };
             let ran_s = thread.schedule.map_or(thread.user_s + thread.system_s, |spent| spent.ran_s);
             all_s += ran_s;
-            away_s += ran_s * share;
+            remote_s += ran_s * share;
         }
     }
-    (all_s > 0.0).then(|| away_s / all_s)
+    (all_s > 0.0).then(|| remote_s / all_s)
 }
 
 /// For each node of the machine, the share of the server's memory on other nodes.
-fn away_of_nodes(sample: &SampleRecord, machine: &Machine) -> Option<Vec<f64>> {
+fn remote_of_nodes(sample: &SampleRecord, machine: &Machine) -> Option<Vec<f64>> {
     let of = |name: String| sample.covariates.get(&name).copied().unwrap_or(0.0).max(0.0);
     let bytes_on = |node: u32| of(SERVER_MEMORY.name_at(node)) + of(SERVER_POOL.name_at(node));
     let bytes: Vec<f64> = machine.nodes.iter().map(|node| bytes_on(node.os_index)).collect();
@@ -32,13 +32,13 @@ fn away_of_nodes(sample: &SampleRecord, machine: &Machine) -> Option<Vec<f64>> {
     (all > 0.0 && all.is_finite()).then(|| bytes.iter().map(|own| 1.0 - own / all).collect())
 }
 
-fn away_of_thread(thread: &ThreadRecord, machine: &Machine, away: &[f64]) -> Option<f64> {
+fn remote_of_thread(thread: &ThreadRecord, machine: &Machine, remote: &[f64]) -> Option<f64> {
     let [mut seen, mut elsewhere] = [0.0; 2];
     for (cpu, times) in &thread.seen_cpus {
         let cpu = u32::try_from(*cpu).ok()?;
         let node = machine.nodes.iter().position(|node| node.cpus.contains(cpu))?;
         seen += *times as f64;
-        elsewhere += *times as f64 * away.get(node)?;
+        elsewhere += *times as f64 * remote.get(node)?;
     }
     (seen > 0.0).then(|| elsewhere / seen)
 }

@@ -18,6 +18,7 @@ pub(crate) const PAGE_LOCKS: &str = "innodb/buffer_pool_page";
 /// Sleeps inside the server that may be waits for a lock.
 const UNNAMED: [TimeUse; 6] =
     [TimeUse::SharedFutex, TimeUse::OwnFutex, TimeUse::WakeUp, TimeUse::Semaphore, TimeUse::FileLock, TimeUse::Other];
+const FILES: [TimeUse; 4] = [TimeUse::Read, TimeUse::Write, TimeUse::SubmittedIo, TimeUse::PageFault];
 
 /// Adds the waits to the parts of a transaction that takes `us`.
 pub(super) fn add(
@@ -40,24 +41,21 @@ pub(super) fn add(
     let in_locks: f64 = named.map(|(_, share)| share).sum();
     let callers = captures.and_then(Captures::callers).map(|(_, callers)| callers).unwrap_or_default();
     let mut unnamed = (seen.map_or(1.0, |seen| share(seen, &UNNAMED)) - in_locks).max(0.0);
-    // Assigns names to unnamed sleeps, at most as much as there are.
-    let mut named_by = |slept: f64| {
-        let taken = slept.clamp(0.0, unnamed);
-        unnamed -= taken;
-        taken
-    };
     if !locks.is_some_and(reports_pages) {
-        let of_pages = named_by(chains::for_pages(callers));
+        let of_pages = taken(&mut unnamed, chains::for_pages(callers));
         parts.extend((of_pages > 0.0).then(|| (Part::Lock(PAGE_LOCKS.to_owned()), us * of_pages)));
     }
-    let flushed = seen.map_or(0.0, |seen| share(seen, &[TimeUse::Flush]));
+    // A server counts a wait until its thread has a CPU again, so its count may include waits for a CPU, but never more
+    // than the threads slept and waited for a CPU: wait events are samples, and InnoDB counts a wait when it ends,
+    // including the part before the sample. Sleeps that have another name are none of these.
+    let [flushed, mut waited_for_cpu] =
+        [TimeUse::Flush, TimeUse::WaitedForCpu].map(|time| seen.map_or(0.0, |seen| share(seen, &[time])));
     // Includes the thread's own flushes.
-    let log = by_part.get(&Part::Flush).copied().unwrap_or(0.0).max(flushed);
-    let for_others = named_by((log - flushed).max(chains::for_other_commits(callers)));
-    by_part.insert(Part::Flush, log.max(flushed + for_others));
-    // InnoDB counts a wait when it ends, including the part before the sample, so the count can exceed the time that
-    // threads slept and then waited for a CPU. Sleeps that have a name are none of these.
-    let waited_for_cpu = seen.map_or(0.0, |seen| share(seen, &[TimeUse::WaitedForCpu]));
+    let log = by_part.get(&Part::Flush).copied().unwrap_or(0.0).min(flushed + unnamed + waited_for_cpu);
+    let for_others = taken(&mut unnamed, (log - flushed).max(chains::for_other_commits(callers)));
+    let log = log.max(flushed + for_others);
+    waited_for_cpu = (waited_for_cpu - (log - flushed - for_others)).max(0.0);
+    by_part.insert(Part::Flush, log);
     let counted = captures.and_then(|captures| innodb_rows(captures, version, clients));
     match counted.or_else(|| by_part.get(&Part::RowLock).copied()) {
         Some(rows) => {
@@ -65,15 +63,32 @@ pub(super) fn add(
             parts.insert(Part::RowLock, us * rows);
             unnamed = (unnamed - rows).max(0.0);
         }
+        // SQLite has no locks of rows: statements wait for the lock of the database.
+        None if locks.is_some_and(|locks| locks.waits.iter().any(|wait| wait.kind == WaitKind::Retried)) => {}
         None => drop(missing.insert(Missing::RowLocks)),
     }
     match seen {
-        Some(seen) => by_part.extend(asleep(seen, unnamed)),
+        Some(seen) => {
+            // PostgreSQL waits for its pauses, and for reads by workers, as it waits for another process.
+            for (part, uses) in [(Part::Io, &FILES[..]), (Part::Pause, &[TimeUse::Pause])] {
+                let own = share(seen, uses);
+                let counted = by_part.get(&part).copied().unwrap_or(0.0);
+                by_part.insert(part, own + taken(&mut unnamed, counted - own - waited_for_cpu));
+            }
+            by_part.insert(Part::Asleep, unnamed);
+        }
         None => drop(missing.insert(Missing::Sleeps)),
     }
     let others = [Part::Flush, Part::Io, Part::Pause, Part::Asleep].into_iter();
     let others = others.filter_map(|part| Some((part.clone(), *by_part.get(&part)?)));
     parts.extend(others.filter(|(_, share)| *share > 0.0).map(|(part, share)| (part, us * share)));
+}
+
+/// Gives a name to `slept` of the unnamed sleeps, at most to as many as there are.
+fn taken(unnamed: &mut f64, slept: f64) -> f64 {
+    let taken = slept.clamp(0.0, *unnamed);
+    *unnamed -= taken;
+    taken
 }
 
 /// Share of their time for which connection threads slept until their client sent a request; none without the capture.
@@ -135,15 +150,6 @@ fn by_part(locks: &LocksFile) -> BTreeMap<Part, f64> {
 /// Whether a server counts waits for its pages itself.
 fn reports_pages(locks: &LocksFile) -> bool {
     locks.waits.iter().any(|wait| wait.kind == WaitKind::Page && wait.wait_fraction > 0.0)
-}
-
-/// Sleeps by kind, without flushes; `unnamed` is the share of sleeps inside the server without a name.
-fn asleep(seen: &ThreadsTime, unnamed: f64) -> [(Part, f64); 3] {
-    [
-        (Part::Io, share(seen, &[TimeUse::Read, TimeUse::Write, TimeUse::SubmittedIo, TimeUse::PageFault])),
-        (Part::Pause, share(seen, &[TimeUse::Pause])),
-        (Part::Asleep, unnamed),
-    ]
 }
 
 /// Share of the threads' time for which they were observed in one of these.

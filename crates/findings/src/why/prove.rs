@@ -72,6 +72,8 @@ const MORE: i64 = 8;
 const ROWS: &str = "workload.rows";
 const TABLES: &str = "workload.tables";
 const SPIN: &str = "client.spin";
+const TRANSPORT: &str = "engine.transport";
+const TCP: &str = "tcp";
 const ALLOCATOR: &str = "process.allocator";
 /// Names of the C library's allocator, which the server uses by default.
 const OWN_ALLOCATOR: [&str; 2] = ["system", "as-found"];
@@ -187,8 +189,13 @@ impl Known<'_, '_> {
                 let fewer = (self.number("workload.threads", 2) / 2).max(1);
                 one("workload.threads", fewer.to_string(), Expected::Faster)
             }
-            Suspect::Network => one("engine.transport", "socket".to_owned(), Expected::Faster),
-            Suspect::ClientBound | Suspect::Throttled => (vec![Change::of_a_person("client.host")], Expected::Faster),
+            Suspect::Network => one(TRANSPORT, "socket".to_owned(), Expected::Faster),
+            Suspect::ClientBound | Suspect::Throttled => {
+                // Clients on another host need TCP; a running server has no such key.
+                let by_socket = self.setting(TRANSPORT).is_some_and(|own| own.to_string() != TCP);
+                let tcp = by_socket.then(|| Change::to(TRANSPORT, TCP));
+                (std::iter::once(Change::of_a_person("client.host")).chain(tcp).collect(), Expected::Faster)
+            }
             Suspect::KernelTime | Suspect::ServerWork => one("capture.profile", "on".to_owned(), Expected::Named),
             Suspect::Unnamed | Suspect::Pauses => {
                 // Only the first three captures are possible with a running server.

@@ -157,7 +157,7 @@ fn a_probe_that_the_treatment_changes_is_reported() {
 }
 
 #[test]
-fn two_runs_say_that_they_are_two_sessions_and_one_run_does_not() {
+fn two_runs_are_reported_as_two_sessions_and_one_run_is_not() {
     let (a, b) = (steady(6), steady(6));
     let sessions = |notes: &[Note]| notes.iter().filter(|note| matches!(note, Note::Sessions { .. })).count();
     let apart = compare(whole(&a), whole(&b), &Options::default()).unwrap();
@@ -176,7 +176,7 @@ fn two_runs_say_that_they_are_two_sessions_and_one_run_does_not() {
 
 /// Neighbours with a correlation of 0.8 make the interval of two runs of three trials three times as wide.
 #[test]
-fn a_verdict_that_drift_could_cause_in_short_runs_is_said_to_rest_on_its_absence() {
+fn a_verdict_that_drift_could_cause_in_short_runs_has_a_note() {
     let of = |gain: f64, trials: usize| run(trials, |i, luck| trial(i, i, "c", 1000.0 * gain * luck, false));
     let notes = |a: &Results, b: &Results| {
         let options = Options { min_effect: 0.0, ..Options::default() };

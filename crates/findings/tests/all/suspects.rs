@@ -152,6 +152,30 @@ fn an_experiment_changes_what_its_study_has() {
     }
 }
 
+/// In B clients work 50 us longer; on another host they cannot use the server's Unix socket.
+#[test]
+fn clients_that_are_to_run_elsewhere_connect_by_tcp() {
+    let mut both = of_two_sides(6, |block, side, name| {
+        let us = 100.0 + 50.0 * side as f64 + 0.2 * ((2 * block + side) * 7 % 5) as f64;
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+        record.samples[0].threads = vec![
+            thread(ThreadClass::Client, (us - 40.0) / us, 0.0, 0.0),
+            thread(ThreadClass::Connection, 40.0 / us, 0.0, 0.0),
+        ];
+        (record, Captures::default())
+    });
+    for (settings, tcp) in [
+        (json!({"engine.transport": "socket"}), &["engine.transport=tcp"][..]),
+        (json!({"engine.transport": "tcp"}), &[][..]),
+        (json!({}), &[][..]),
+    ] {
+        plan(&mut both, &settings);
+        let causes = found(&both);
+        assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::ClientBound, true), "{causes:#?}");
+        assert_eq!(changes(&causes[0]), [&["client.host=HOST"][..], tcp].concat(), "{settings}");
+    }
+}
+
 /// In B threads wake each other once more per transaction, 10 us in the kernel on either side.
 #[test]
 fn clients_with_a_cpu_of_their_own_are_to_spin_and_others_to_sit_next_to_their_server() {

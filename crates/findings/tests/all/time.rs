@@ -143,6 +143,8 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     for (part, us) in [(Part::ClientUser, 50.0), (Part::ServerSystem, 100.0), (Part::Lock("busy".into()), 700.0)] {
         assert!((retried.part(&part) - us).abs() < 1e-9, "{part:?}: {retried:?}");
     }
+    tried.status = None;
+    assert!(!TrialTime::of(&record, Some(&tried)).unwrap().missing.contains(&Missing::RowLocks), "SQLite has none");
     assert!((retried.retries_us - 300.0).abs() < 1e-9 && (retried.overlap_us - 200.0).abs() < 1e-9, "{retried:?}");
     // At most the time that was waited for this lock.
     let waits = &mut tried.locks.as_mut().unwrap().waits;
@@ -183,10 +185,16 @@ fn parts_add_up_to_the_whole_in_every_trial() {
         let stacks = Some(StackSamples { read: 100, whole: 100, callers });
         let uses = [(TimeUse::OwnFutex, asleep), (TimeUse::Flush, flushed), (TimeUse::WaitedForCpu, waited)];
         let waits = Some(WaitsFile { stacks, ..waits(&uses) });
-        let captures = Captures { waits, ..captures(draw(900.0), &[("a", draw(0.4))]) };
+        let mut captures = Captures { waits, ..captures(draw(900.0), &[("a", draw(0.4))]) };
+        let shares = &mut captures.locks.as_mut().unwrap().waits;
+        for (kind, name) in [(WaitKind::Log, "IO/WALSync"), (WaitKind::Pause, "Timeout/PgSleep")] {
+            let (name, wait_fraction) = (name.into(), draw(1.2));
+            shares.push(LockShare { kind, name, wait_fraction, ..shares[0].clone() });
+        }
         let found = TrialTime::of(&record, (number % 2 == 0).then_some(&captures)).unwrap();
-        // No sleep is counted twice; row-lock time may include the wait for a CPU after it.
-        let slept: f64 = [Part::Flush, Part::RowLock, Part::Asleep].iter().map(|part| found.part(part)).sum();
+        // No sleep is counted twice; the time of a row lock and of the log may include the wait for a CPU after it.
+        let slept: f64 =
+            [Part::Flush, Part::RowLock, Part::Pause, Part::Asleep].iter().map(|part| found.part(part)).sum();
         assert!(slept <= (asleep + flushed + waited) * found.us * (1.0 + 1e-9), "{slept} {found:?}");
         let whole = 1e6 * clients as f64 / tps;
         assert!((found.us / whole - 1.0).abs() < 1e-9, "{found:?}");
@@ -198,6 +206,18 @@ fn parts_add_up_to_the_whole_in_every_trial() {
         let waits = found.part(&Part::ClientWaited) + found.part(&Part::ServerWaited);
         assert!(found.part(&Part::NotExplained) >= -1e-6 * whole || waits <= 1e-6 * whole, "{found:?}");
     }
+}
+
+/// PostgreSQL's `pg_sleep` sleeps in `epoll_wait`; its wait event lasts until the process has a CPU again.
+#[test]
+fn a_sleep_that_only_the_server_names_is_a_pause() {
+    let mut record = trial(0, 0, "threads=1", 1000.0, false);
+    record.samples[0].threads = vec![thread(ThreadClass::Client, 0.1, 0.1, 0.0)];
+    let mut captures = captures(0.0, &[("Timeout/PgSleep", 0.35)]);
+    captures.locks.as_mut().unwrap().waits[0].kind = WaitKind::Pause;
+    captures.waits = Some(waits(&[(TimeUse::WakeUp, 0.4), (TimeUse::Pause, 0.02), (TimeUse::WaitedForCpu, 0.05)]));
+    let found = TrialTime::of(&record, Some(&captures)).unwrap();
+    assert_eq!([Part::Pause, Part::Asleep].map(|part| found.part(&part).round()), [300.0, 120.0], "{found:?}");
 }
 
 /// 100 waits with a counted total of 100 ms took 144 ms: each was truncated to whole milliseconds.

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_axis_starts_at_zero_or_says_that_it_does_not() {
+    fn an_axis_that_does_not_start_at_zero_is_labelled() {
         let wide = Axis::new([13_000.0, 66_000.0].into_iter(), "1/s", 0.0, 100.0);
         assert!(wide.starts_at_zero());
         assert_eq!(wide.label("tps"), "tps, k/s");
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_many_sizes_get_a_logarithmic_axis_that_says_so() {
+    fn values_of_many_sizes_get_a_labelled_logarithmic_axis() {
         let axis = Axis::spanning([3.0, 70.0, 4000.0].into_iter(), "ns", 100.0, 0.0);
         assert!(axis.label("time").contains("logarithmic"), "{axis:?}");
         assert!(axis.low <= 3.0 && axis.high >= 4000.0 && (3..=12).contains(&axis.ticks.len()), "{axis:?}");

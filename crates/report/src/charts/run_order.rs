@@ -47,7 +47,7 @@ pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| (low.min(point.at), high.max(point.at)));
     let span = (last - first).max(1.0);
     let x = |at: f64| frame.left + 10.0 + (at - first) / span * (frame.right - frame.left - 20.0);
-    let odd = points.iter().any(|point| point.value.is_none());
+    let not_used = points.iter().any(|point| point.value.is_none());
     let end = |&(label, mark)| {
         let last = points.iter().rev().find(|point| point.mark == mark && point.value.is_some())?;
         Some(End { label, mark, at: (x(last.at), values.at(last.value?)) })
@@ -68,7 +68,7 @@ pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
             text.axis x=(px((frame.left + frame.right) / 2.0)) y=(px(TIMES + 17.0)) text-anchor="middle" {
                 (if clock { "time of day, UTC" } else { "order in the file (no times were recorded)" })
             }
-            @if odd { text.tick x="2" y=(px(LANE + 4.0)) { "not used" } }
+            @if not_used { text.tick x="2" y=(px(LANE + 4.0)) { "not used" } }
             @if small {
                 @for mark in 0..marks::MEANT {
                     @let clean = points.iter().filter(|point| point.mark == mark && !point.disturbed);

@@ -1,4 +1,4 @@
-//! Apache Parquet: one table, every column nullable, in row groups so that no table is held in memory as a whole.
+//! Apache Parquet: one table, every column nullable, in row groups so that no table is kept in memory as a whole.
 
 use super::cell::{Cell, Field, Kind};
 use super::source::Source;
@@ -29,17 +29,17 @@ pub fn write(source: &Source<'_>, table: Table, out: &mut (dyn Write + Send)) ->
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let schema = schema(table, &fields).map_err(broken)?;
     let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(broken)?;
-    let mut held: Vec<PendingColumn> = fields.iter().map(|_| PendingColumn::default()).collect();
+    let mut columns: Vec<PendingColumn> = fields.iter().map(|_| PendingColumn::default()).collect();
     table
         .rows(source, &mut |cells: &[Cell<'_>]| -> Result<(), ParquetError> {
-            held.iter_mut().zip(cells).for_each(|(held, cell)| held.take(cell));
-            if held.first().is_some_and(|held| held.present.len() == GROUP) {
-                group(&mut file, &fields, &mut held)
+            columns.iter_mut().zip(cells).for_each(|(column, cell)| column.take(cell));
+            if columns.first().is_some_and(|column| column.present.len() == GROUP) {
+                group(&mut file, &fields, &mut columns)
             } else {
                 Ok(())
             }
         })
-        .and_then(|()| group(&mut file, &fields, &mut held))
+        .and_then(|()| group(&mut file, &fields, &mut columns))
         .and_then(|()| file.close().map(|_| ()))
         .map_err(broken)
 }
@@ -90,14 +90,14 @@ type Rows<'w, 'o> = SerializedRowGroupWriter<'w, &'o mut (dyn Write + Send)>;
 fn group(
     file: &mut SerializedFileWriter<&mut (dyn Write + Send)>,
     fields: &[Field],
-    held: &mut [PendingColumn],
+    columns: &mut [PendingColumn],
 ) -> Result<(), ParquetError> {
-    if held.first().is_none_or(|held| held.present.is_empty()) {
+    if columns.first().is_none_or(|column| column.present.is_empty()) {
         return Ok(());
     }
     let mut rows = file.next_row_group()?;
-    for (field, held) in fields.iter().zip(held.iter_mut()) {
-        let PendingColumn { present, texts, wholes, numbers, flags } = std::mem::take(held);
+    for (field, pending) in fields.iter().zip(columns.iter_mut()) {
+        let PendingColumn { present, texts, wholes, numbers, flags } = std::mem::take(pending);
         match field.kind {
             Kind::Text => column::<ByteArrayType>(&mut rows, &texts, &present)?,
             Kind::Whole => column::<Int64Type>(&mut rows, &wholes, &present)?,

@@ -115,11 +115,11 @@ fn one(time: &ConditionTime, style: Style) -> String {
         count(time.clients, "client"),
         count(time.trials, "trial")
     );
-    let away = time.away_from_memory.map_or(String::new(), |share| {
+    let remote = time.away_from_memory.map_or(String::new(), |share| {
         format!("; {} of the server's work on another node than its memory", percent(share))
     });
     let alongside = format!(
-        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches per transaction{away}",
+        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches per transaction{remote}",
         scale.figure(time.background_us),
         time.switches
     );

@@ -55,8 +55,8 @@ fn decided(ab: &Ab) -> String {
     if ab.rule.duet.is_some() {
         return format!(" under contention, in this session, after {pairs} in {within}{disturbed}");
     }
-    let held = if ab.sessions > 1 { "in these sessions" } else { "in this session" };
-    format!(" {held}, decided after {pairs} in {within}{disturbed}")
+    let scope = if ab.sessions > 1 { "in these sessions" } else { "in this session" };
+    format!(" {scope}, decided after {pairs} in {within}{disturbed}")
 }
 
 pub(super) fn of_them_disturbed(disturbed: usize) -> String {
@@ -339,7 +339,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_verdict_over_sessions_says_how_many_and_until_then_which_one_it_is_in() {
+    fn a_verdict_over_sessions_has_their_number_and_until_then_the_current_one() {
         let mut found = ab(AbVerdict::Slower, (1.031, 1.022, 1.040));
         found.rule.rule = Rule::Sessions;
         (found.rule.sessions, found.sessions) = (5, 5);

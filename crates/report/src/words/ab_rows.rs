@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_says_nothing_is_none() {
+    fn an_interval_without_information_is_left_out() {
         let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
         for (low, high, text) in [(0.99, 1.02, "(0.9900 to 1.0200)"), (0.2, 5.0, "(no interval yet)")] {
             let ratio = Some(Estimate { value: 1.0, ci: Some(Interval { low, high }) });

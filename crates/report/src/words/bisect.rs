@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_which_one_alone_was_disturbed_say_what_to_do() {
+    fn advice_follows_if_only_one_end_was_disturbed() {
         let mut ends = ab(AbVerdict::Undecided, (2.5, 1.7, 3.7));
         ends.stop = Some(Stop::OneSided);
         let stopped = |found: &Bisection| rows(found).into_iter().find(|(name, _)| *name == "stopped");

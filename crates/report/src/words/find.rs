@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_says_nothing_is_none() {
+    fn an_interval_without_information_is_left_out() {
         let message = |low, high| ratio(Estimate { value: 0.5, ci: Some(Interval { low, high }) });
         assert_eq!(message(1e-17, 1.4e16), "0.50x");
         assert_eq!(message(0.4, 1.2), "0.50x (0.40x to 1.20x)");
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_race_that_the_spread_leaves_open_says_what_it_shows_and_what_would_decide_it() {
+    fn an_undecided_race_reports_what_it_shows_and_what_would_decide_it() {
         let of = [("a", Fate::Left, 0), ("b", Fate::Left, 1)];
         let find = Find { behind: Some(1.094), cov: Some(0.14), ..made_up(&of, rule()) };
         assert!(

@@ -113,7 +113,7 @@ mod tests {
     use tare_results::schema::PlannedPlacement;
 
     #[test]
-    fn lines_say_where_the_server_was_and_how_it_was_set() {
+    fn lines_contain_the_placement_of_the_server_and_its_settings() {
         let settings =
             [("engine.name", "postgresql"), ("placement.bind", "set"), ("engine.options.shared_buffers", "1GB")];
         let condition = PlannedCondition {

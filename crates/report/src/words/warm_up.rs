@@ -119,8 +119,8 @@ mod tests {
         let message = sentence(std::slice::from_ref(&steady)).unwrap();
         assert!(message.contains("6.2x as long as those (Q9 under a); all were warm after 2 executions"), "{message}");
         assert!(cold(std::slice::from_ref(&steady)).is_empty());
-        let odd = cold(&[steady, slow]).join(" ");
-        assert!(odd.contains("Q9") && odd.contains("20% longer"), "{odd}");
+        let text = cold(&[steady, slow]).join(" ");
+        assert!(text.contains("Q9") && text.contains("20% longer"), "{text}");
         assert_eq!(sentence(&[]), None);
     }
 

@@ -1,22 +1,17 @@
 //! The first sentence of every command, word for word: short, and with the figures of the table below it.
 
 use super::first_lines::are_those_of_the_golden_file;
+use super::why_sentences::whys;
 use crate::support::one_line;
 use regex_lite::Regex;
-use std::collections::BTreeMap;
 use tare_findings::ab::{Ab, AbVerdict, Control, ToGo};
 use tare_findings::bisect::{Bisection, Cell, Commit};
-use tare_findings::differences::{Difference, What};
 use tare_findings::find::{Candidate, Fate, Find};
 use tare_findings::history::{Change, History, MetricHistory, NotTested, Point, Segment};
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why as NotYet};
-use tare_findings::time::{ConditionTime, Part, PartTime};
-use tare_findings::why::{Cause, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Why};
 use tare_report::terminal::{self, Style};
-use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, suspects, why};
-use tare_results::captures::WAKES;
+use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, why};
 use tare_results::claim::Cannot;
-use tare_results::events::NO_COUNTERS;
 use tare_results::laps::Question;
 use tare_results::levels_of;
 use tare_results::metric::Better;
@@ -142,198 +137,6 @@ fn bisection(ends: Option<Ab>, chances: &[f64], cell: Option<Cell>) -> Bisection
         builds: 4,
         elapsed_s: 1860.0,
     }
-}
-
-/// The parts of 1 ms of A and of B: microseconds of each in A and in B, and whether the change is shown.
-fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
-    let whole = |side: usize| parts.iter().map(|(_, a, b, _)| [*a, *b][side]).sum::<f64>();
-    let us = whole(1) - whole(0);
-    let others = parts.iter().filter(|part| undisturbed && part.0 == Part::OtherPrograms).map(|part| part.2 - part.1);
-    let own_us = us - others.sum::<f64>();
-    let any_shown = parts.iter().any(|part| part.3);
-    let changed = |us: f64, shown: bool| TimeChange {
-        us,
-        ci: Some(Interval { low: us - 20.0, high: us + 20.0 }),
-        shown,
-        p_value: if shown { 0.01 } else { 0.5 },
-        smallest_us: Some(35.0),
-    };
-    let change = |(part, a, b, shown): &(Part, f64, f64, bool)| PartChange {
-        part: part.clone(),
-        a_us: *a,
-        b_us: *b,
-        us: b - a,
-        ci: Some(Interval { low: b - a - 5.0, high: b - a + 5.0 }),
-        share: (any_shown && (!undisturbed || *part != Part::OtherPrograms)).then_some((b - a) / own_us),
-        p_value: 0.01,
-        shown: *shown,
-        smallest_us: Some(12.0),
-    };
-    let side = |side: usize| {
-        let part = |(part, a, b, _): &(Part, f64, f64, bool)| {
-            let us = [*a, *b][side];
-            PartTime { part: part.clone(), us, ci: None, share: us / whole(side) }
-        };
-        let (last, all) = parts.split_last().unwrap();
-        ConditionTime {
-            name: format!("side={}", ["a", "b"][side]),
-            clients: 4,
-            trials: 8,
-            disturbed: 0,
-            us_per_transaction: whole(side),
-            ci: None,
-            parts: all.iter().map(part).collect(),
-            not_explained: part(last),
-            overlap_us: 0.0,
-            retries_us: 0.0,
-            spun_us: None,
-            background_us: 0.0,
-            switches: 2.0,
-            away_from_memory: None,
-            events: Vec::new(),
-            missing: Vec::new(),
-        }
-    };
-    let (last, all) = parts.split_last().unwrap();
-    Why {
-        sides: [side(0), side(1)],
-        lost: [0; 2],
-        paired: true,
-        one_run: true,
-        made_apart: Vec::new(),
-        difference: changed(us, any_shown),
-        undisturbed: undisturbed.then(|| changed(own_us, any_shown)),
-        parts: all.iter().map(change).collect(),
-        not_explained: change(last),
-        sleeps: Changes::default(),
-        functions: Changes::default(),
-        statements: Changes::default(),
-        events: Vec::new(),
-        lines: [None, None],
-        unnamed: None,
-        causes: Vec::new(),
-        hardware: None,
-        missing: BTreeMap::new(),
-    }
-}
-
-fn whys() -> Vec<(&'static str, Why)> {
-    let rest = |a, b| (Part::NotExplained, a, b, false);
-    let slower = [(Part::RowLock, 200.0, 320.0, true), (Part::ServerWaited, 300.0, 360.0, true), rest(500.0, 520.0)];
-    let alike = [(Part::RowLock, 200.0, 204.0, false), rest(800.0, 801.0)];
-    let disturbed = [&slower[..2], &[(Part::OtherPrograms, 50.0, 400.0, false), rest(500.0, 520.0)]].concat();
-    let function = NamedChange {
-        name: "row_search_mvcc".to_owned(),
-        a_us: 10.0,
-        b_us: 12.9,
-        us: 2.9,
-        ci: None,
-        p_value: 0.01,
-        smallest_us: Some(1.0),
-        callers: Vec::new(),
-    };
-    let of_function = Changes { shown: vec![function], not_shown: Vec::new(), tested: 200 };
-    vec![
-        ("two parts", of_parts(&slower, false)),
-        ("disturbed", of_parts(&disturbed, true)),
-        ("no difference", of_parts(&alike, false)),
-        ("a function alone", Why { functions: of_function, ..of_parts(&alike, false) }),
-    ]
-}
-
-#[test]
-fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_are_reported() {
-    let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
-    assert!(why::cautions(&found).is_empty());
-    found.missing = [(WAKES, "perf is not installed"), (NO_COUNTERS, "no hardware counters")]
-        .map(|(name, reason)| (name.to_owned(), reason.to_owned()))
-        .into();
-    (found.lost, found.sides[0].disturbed, found.one_run) = ([0, 2], 3, false);
-    let apart = "A and B were not measured in one run: differences between sessions affect every part";
-    let sentences = [
-        "no result: 2 of 10 trials of B; tare show has the reasons",
-        "trials that count although disturbed, as no attempt was clean: 3 of 8 of A",
-        "not captured: wakes: perf is not installed",
-        apart,
-    ];
-    assert_eq!(why::cautions(&found), sentences);
-    let differ = |what, a: &str, b: &str| Difference { what, a: a.to_owned(), b: b.to_owned() };
-    found.made_apart = vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU"), "EPYC", "Xeon")];
-    let here = "here server version (none and 11.4.5) and CPU (EPYC and Xeon)";
-    assert_eq!(why::cautions(&found).last(), Some(&format!("{apart}, {here}")));
-}
-
-#[test]
-fn a_time_too_short_to_print_is_reported_as_less_than_the_smallest() {
-    let of = |in_a: f64| {
-        let strangers = (Part::OtherPrograms, in_a, 400.0, false);
-        why::cautions(&of_parts(
-            &[(Part::RowLock, 200.0, 320.0, true), strangers, (Part::NotExplained, 5.0, 5.0, false)],
-            true,
-        ))
-    };
-    assert!(
-        of(0.000_082)[0].contains("for less than 0.01 µs of A's time and about 400 µs of B's: "),
-        "{:?}",
-        of(0.000_082)
-    );
-    // It is not part of a difference from which it is excluded.
-    let found = of_parts(&[(Part::OtherPrograms, 1.0, 400.0, false), (Part::NotExplained, 5.0, 5.0, false)], true);
-    assert!(why::not_distinguishable(&found, false).unwrap().contains("1 of 1 part;"));
-    assert!(of(50.0)[0].contains("for about 50.0 µs of A's time and about 400 µs of B's: "), "{:?}", of(50.0));
-}
-
-/// With the largest difference that may have been missed; with `--all`, each part separately.
-#[test]
-fn indistinguishable_parts_are_summarised_in_one_line() {
-    let parts = [(Part::RowLock, 200.0, 320.0, true), (Part::ServerWaited, 300.0, 301.0, false)];
-    let mut found = of_parts(&[&parts[..], &[(Part::NotExplained, 500.0, 502.0, false)]].concat(), false);
-    found.parts[1].smallest_us = Some(90.0);
-    assert_eq!(
-        why::not_distinguishable(&found, false).unwrap(),
-        "Not distinguishable: 2 of 3 parts; up to 90.0 µs may have been missed, most in server waiting for CPU (each: \
-         --all)."
-    );
-    let all = why::not_distinguishable(&found, true).unwrap();
-    assert!(all.contains("server waiting for CPU (90.0 µs) and not explained (12.0 µs)"), "{all}");
-    found.parts[1].shown = true;
-    found.not_explained.shown = true;
-    assert_eq!(why::not_distinguishable(&found, false), None);
-}
-
-/// With one client the number cannot be reduced: the next suspect's experiment is suggested.
-#[test]
-fn the_suggested_experiment_changes_a_setting_or_the_number_of_trials() {
-    let cause = |suspect, value: &str, same| Cause {
-        suspect,
-        us: 90.0,
-        ci: None,
-        share: Some(0.5),
-        condition: "side=b".to_owned(),
-        counts: None,
-        shown: false,
-        prove: Experiment {
-            arguments: vec!["study.toml".to_owned(), "--set".to_owned(), value.to_owned()],
-            changes: Vec::new(),
-            same,
-            expected: Expected::Faster,
-            estimated_s: Some(60),
-        },
-    };
-    let causes = vec![
-        cause(Suspect::CpuShortage, "workload.threads=1", true),
-        cause(Suspect::Network, "engine.transport=socket", false),
-    ];
-    let found = |causes| Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 990.0, true)], false) };
-    let [sentence, command] = suspects::decides(&found(causes.clone())).unwrap();
-    assert_eq!(command, "tare run study.toml --set engine.transport=socket");
-    assert!(sentence.starts_with("To decide about the connection between client and server, in about 1 min; if so, "));
-    assert_eq!(suspects::decides(&found(causes[..1].to_vec())), None);
-    // If no difference is shown, no experiment can explain it.
-    let unseen = Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 904.0, false)], false) };
-    let [sentence, command] = suspects::decides(&unseen).unwrap();
-    assert_eq!(command, "tare run study.toml --trials 16");
-    assert_eq!(sentence, "To decide about a difference, in about 2 min, run twice as many trials:");
 }
 
 /// `runs` runs of two metrics, with a step at the seventh, a drift, or neither.

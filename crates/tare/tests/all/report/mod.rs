@@ -18,4 +18,5 @@ mod reading_files;
 mod relative;
 mod stability;
 mod terminal;
+mod why_sentences;
 mod words;
