@@ -101,7 +101,8 @@ fn the_json_of_a_load_contains_its_figures_histogram_and_threads() {
             ],
         );
         let document = json(&out);
-        assert_eq!(err, "");
+        // Other tests run at the same time.
+        assert_eq!(err.lines().find(|line| !line.starts_with("this measurement was disturbed: ")), None);
         assert!(document["tps"].as_f64().unwrap() > 0.0 && document["reconnects"] == 0, "{document}");
         let counted: u64 =
             document["histogram"].as_array().unwrap().iter().map(|bucket| bucket[1].as_u64().unwrap()).sum();
