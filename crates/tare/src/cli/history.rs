@@ -1,12 +1,11 @@
 //! `tare history`: finds where a metric changed over many results.
 
 use super::compare::{nearest, percentage};
-use super::{Exit, Problem, interrupt};
+use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use tare_files::Audience;
 use tare_findings::history::{self, HistoryError, Options, Run};
 use tare_report::history_json::HistoryJson;
@@ -125,9 +124,9 @@ fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
 }
 
 /// Resolves each argument: a run, or the runs in a directory that is not itself a run, by name. A directory of others
-/// may have any number of names: it is read until there are too many runs, or a signal arrives.
+/// may have any number of names: it is read until there are too many runs. No signal is handled, so that Ctrl-C ends
+/// the reading of runs and the search for changes as well.
 fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
-    let stop = interrupt::flag()?;
     let mut all = Vec::new();
     for path in named {
         if !path.is_dir() || is_results(path) {
@@ -140,9 +139,6 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
         };
         let mut inside = Vec::new();
         for entry in std::fs::read_dir(path).map_err(failed)? {
-            if stop.load(Ordering::Relaxed) {
-                return Err(interrupt::problem("listing runs"));
-            }
             inside.extend(Some(entry.map_err(failed)?.path()).filter(|path| is_run(path)));
             few(all.len() + inside.len())?;
         }
