@@ -48,7 +48,8 @@ fn captures_on_a_running_server_read_waits_and_change_no_setting() {
         let theirs = Theirs::new(engine);
         let captures = ["waits", "locks", "status", "profile"].map(|name| format!("{name} = \"on\"\n")).concat();
         let study = theirs.study(&format!("[capture]\n{captures}"));
-        theirs.world.exits(0, &["run", &study, "--out", "results", "--set", "sampling.sample_s=0.5"]);
+        // PostgreSQL's processes report their statistics at most once per second.
+        theirs.world.exits(0, &["run", &study, "--out", "results", "--set", "sampling.sample_s=1.5"]);
         for record in trials(&theirs.world.path("results")) {
             assert!(record["capture_sample"]["tps"].as_f64() > Some(0.0), "{record}");
             let read = |name: &str| {
