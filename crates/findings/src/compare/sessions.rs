@@ -5,9 +5,9 @@ use super::losses;
 use super::model::{CompareError, Comparison, ConditionPair, Losses, Lost, Note, Options, Sessions, Side};
 use super::pairs::{Run, run_of};
 use super::run::{Read, concluded, prepared, ran_already};
-use crate::collect::ConditionTrials;
+use crate::collect::{ConditionTrials, is_same_trial};
 use crate::differences;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use tare_results::Results;
 use tare_results::schema::{SampleRecord, TrialRecord};
 use tare_stats::ratio::Verdict;
@@ -57,12 +57,18 @@ fn runs<'r>(sides: &[Side<'r>]) -> Result<Vec<Run<'r>>, CompareError> {
 
 /// Refuses a session that is named twice, or a copy of one: it would count as a second observation.
 fn each_once(sides: &[Side<'_>], runs: &[Run<'_>]) -> Result<(), CompareError> {
-    for (place, one) in runs.iter().enumerate() {
-        let same = |other: &Run<'_>| {
-            one.conditions.iter().any(|of_one| other.conditions.iter().any(|of_other| of_one.has_trial_of(of_other)))
+    let mut known: HashMap<&str, Vec<(usize, &TrialRecord)>> = HashMap::new();
+    for (place, run) in runs.iter().enumerate() {
+        let trials = || run.conditions.iter().flat_map(|condition| condition.ok.iter().copied());
+        let session = |trial: &TrialRecord| {
+            let started_together = known.get(&*trial.started_at)?;
+            started_together.iter().find(|(_, other)| is_same_trial(trial, other)).map(|(session, _)| *session)
         };
-        if let Some(first) = runs[..place].iter().position(same) {
+        if let Some(first) = trials().find_map(session) {
             return Err(CompareError::same_trials("two sessions", sides[first], sides[place]));
+        }
+        for trial in trials().filter(|trial| !trial.started_at.is_empty()) {
+            known.entry(&trial.started_at).or_default().push((place, trial));
         }
     }
     Ok(())
