@@ -2,7 +2,9 @@
 //! data, so each session's mean is one observation.
 
 use super::losses;
-use super::model::{CompareError, Comparison, ConditionPair, Losses, Lost, Note, Options, Sessions, Side};
+use super::model::{
+    CompareError, Comparison, ConditionPair, Losses, Lost, MetricComparison, Note, Options, Sessions, Side,
+};
 use super::pairs::{Run, run_of};
 use super::run::{Read, concluded, prepared, ran_already};
 use crate::collect::{ConditionTrials, is_same_trial};
@@ -23,7 +25,7 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     }
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return Err(CompareError::NoMetric) };
     let paired = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| std::ptr::eq(a.results, b.results));
-    let numbers = [a.len(), b.len()];
+    let named = [a.len(), b.len()];
     let (merged, other) = match paired {
         true => (merged(&[&runs[0], &runs[1]], true), None),
         false => (merged(&[&runs[0]], false), Some(merged(&[&runs[1]], false))),
@@ -36,7 +38,10 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     let mut found = prepared(read[0], read[1], options)?;
     found.losses = lost(&runs, &found.pairs.iter().map(|pair| pair.comparison.condition.clone()).collect::<Vec<_>>());
     found.notes.retain(|note| !matches!(note, Note::Sessions { .. }));
-    let of = Sessions { a: numbers[0], b: numbers[1], paired, decides: numbers.iter().all(|n| *n >= FEWEST_SESSIONS) };
+    // A session without a value of a judged metric, for example because all of its trials failed, does not count.
+    let judged = found.pairs.iter().map(|pair| &pair.comparison).filter(|metric| metric.judged);
+    let [a, b] = judged.fold(named, |[a, b], metric| [a.min(metric.trials_a), b.min(metric.trials_b)]);
+    let of = Sessions { a, b, paired, decides: a.min(b) >= FEWEST_SESSIONS };
     let running = [first_a, first_b].iter().any(|side| ran_already(side.results));
     found.notes.insert(0, Note::OfSessions { of, running });
     if !paired {
@@ -44,8 +49,9 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     }
     let mut found = concluded(found, options);
     found.sessions = Some(of);
+    let few = |metric: &&mut MetricComparison| metric.trials_a.min(metric.trials_b) < FEWEST_SESSIONS;
+    found.metrics.iter_mut().filter(few).for_each(|metric| metric.verdict = Verdict::Inconclusive);
     if !of.decides {
-        found.metrics.iter_mut().for_each(|metric| metric.verdict = Verdict::Inconclusive);
         found.gate = found.gate.map(|_| super::Gate::Inconclusive);
     }
     Ok(found)

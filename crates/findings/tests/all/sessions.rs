@@ -96,6 +96,16 @@ fn fewer_than_five_sessions_decide_nothing() {
     let open = compare_sessions(&sides(&a, None), &sides(&four, None), &options()).unwrap();
     assert_eq!((verdict(&open), open.gate), (Verdict::Inconclusive, Some(Gate::Inconclusive)));
     assert!(open.metrics[0].ci.is_some() && !open.sessions.unwrap().decides);
+    // A fifth session whose trials all failed is no observation.
+    let mut dead = b;
+    for trial in &mut dead[4].trials {
+        trial.outcome = Outcome::Failed;
+        trial.samples.clear();
+    }
+    let open = compare_sessions(&sides(&a, None), &sides(&dead, None), &options()).unwrap();
+    assert_eq!((verdict(&open), open.gate), (Verdict::Inconclusive, Some(Gate::Inconclusive)));
+    let of = open.sessions.unwrap();
+    assert_eq!((of.a, of.b, of.decides), (5, 4, false));
 }
 
 /// A trial is recognised by its start, its host and its values.
