@@ -324,6 +324,39 @@ mod tests {
     }
 
     #[test]
+    fn p_of_two_trials_counts_20_times_and_own_differences_by_the_root_of_the_tests() {
+        let of = |df: f64, few: bool| Contrast { value: -1.0, se: 0.001, df, pooled: None, few };
+        // Twice the tail of the distribution with one degree of freedom.
+        let p = std::f64::consts::FRAC_2_PI * 0.001_f64.atan();
+        let is = |found: f64, times: f64| assert!((found / (times * p) - 1.0).abs() < 1e-6, "{found} {times}");
+        for two in [of(1.0, false), of(1.8, false), of(2.5, true)] {
+            is(two.p_value(), 20.0);
+        }
+        assert!(of(2.0, false).p_value() < 2e-6 && of(2.0, false).own_p_value(4).is_none());
+        let both = Contrast { pooled: Some((0.001, 14.0)), ..of(2.5, true) };
+        assert!(both.p_value() < 1e-20);
+        for (tests, root) in [(1, 1.0), (4, 2.0), (5, 3.0)] {
+            is(both.own_p_value(tests).unwrap(), root * 20.0);
+        }
+    }
+
+    #[test]
+    fn trials_of_three_conditions_are_pooled_from_five_blocks_and_three_trials_on() {
+        let spread = |conditions: &[Condition], blocks| Model::of(conditions, blocks).analysis().spread;
+        let cut = |lengths: [usize; 3]| -> Vec<Condition> {
+            complete().iter().zip(lengths).map(|(condition, n)| condition[..n].to_vec()).collect()
+        };
+        assert_eq!([[2, 5, 5], [4, 4, 4]].map(|lengths| spread(&cut(lengths), true)), [Spread::Both; 2]);
+        assert!([[3, 5, 5], [5; 3]].iter().all(|lengths| spread(&cut(*lengths), true) != Spread::Both));
+        assert_eq!(spread(&cut([5; 3])[..2], true), Spread::Own);
+        // Without blocks, only fewer than five trials need both.
+        assert_eq!(
+            [[5; 3], [4, 5, 4], [4; 3]].map(|n| spread(&cut(n), false)),
+            [Spread::Own, Spread::Own, Spread::Both]
+        );
+    }
+
+    #[test]
     fn two_conditions_are_a_paired_comparison() {
         let two = complete()[..2].to_vec();
         let found = Model::of(&two, true).contrast(&[(0, -1.0), (1, 1.0)]).unwrap();
@@ -365,6 +398,11 @@ mod tests {
         let model = Model::of(&apart, true);
         assert!(!model.analysis().by_block);
         assert!((model.contrast(&[(0, -1.0), (1, 1.0)]).unwrap().value - 1.05).abs() < 1e-12);
+        // Two thirds of the trials must be in blocks with others.
+        let shared = [vec![(0, 1.0), (1, 1.1)], vec![(0, 2.0), (1, 2.2)]];
+        let with =
+            |more: usize| [[shared[0].clone(), (2..2 + more).map(|b| (b, 1.0)).collect()].concat(), shared[1].clone()];
+        assert!(Model::of(&with(2), true).analysis().by_block && !Model::of(&with(3), true).analysis().by_block);
         let single = Model::of(&[vec![(0, 1.0)], vec![(0, 2.0)]], true);
         assert_eq!(single.contrast(&[(0, -1.0), (1, 1.0)]), None);
         assert_eq!(single.value(&[(0, -1.0), (1, 1.0)]), Some(1.0));

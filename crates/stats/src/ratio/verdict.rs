@@ -244,6 +244,31 @@ mod tests {
     }
 
     #[test]
+    fn p_is_that_of_a_worked_example_and_the_same_from_either_side() {
+        // Student's sleep data (1908) plus 10, by R: t.test(extra ~ group): p = 0.07939.
+        let a = [10.7, 8.4, 9.8, 8.8, 9.9, 13.4, 13.7, 10.8, 10.0, 12.0];
+        let b = [11.9, 10.8, 11.1, 10.1, 9.9, 14.4, 15.5, 11.6, 14.6, 13.4];
+        let of = |a: &[f64], b: &[f64], design, e: f64, confidence: f64| {
+            let found = compare(&[Arms { a, b, better: Better::Higher, design }], e, confidence).unwrap()[0];
+            (found.verdict, found.p_value)
+        };
+        let (verdict, p) = of(&a, &b, Design::Independent, 0.0, 0.92);
+        assert!((p - 0.079_39).abs() < 1e-5, "{p}");
+        assert_eq!((verdict, of(&a, &b, Design::Independent, 0.0, 0.93).0), (Verdict::Faster, Verdict::Inconclusive));
+        for design in [Design::Independent, Design::Blocks, Design::Apart([1.5, 2.0])] {
+            let turned = match design {
+                Design::Apart([of_a, of_b]) => Design::Apart([of_b, of_a]),
+                same => same,
+            };
+            for e in [0.0, 0.02, 0.05] {
+                let (up, down) = (of(&a, &b, design, e, 0.5), of(&b, &a, turned, e, 0.5));
+                assert!((up.1 - down.1).abs() < 1e-9, "{design:?} {e}: {up:?} {down:?}");
+                assert_eq!((up.0, down.0), (Verdict::Faster, Verdict::Slower), "{design:?} {e}");
+            }
+        }
+    }
+
+    #[test]
     fn means_that_are_not_both_positive_are_compared_by_their_difference() {
         let scores = |centre: f64| [0.1, -0.1, 0.05, -0.05, 0.0].map(|v| centre + v);
         let (low, high) = (scores(-5.4), scores(-4.2));
