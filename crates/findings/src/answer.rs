@@ -162,23 +162,23 @@ pub(super) fn loads<'t>(measured: &[ConditionTrials<'t>]) -> Option<Vec<(String,
 }
 
 /// With few trials of two conditions of each load, the p-values by a spread pooled over the loads: three differences
-/// under one load often agree by chance.
-fn by_spread_of_loads(loads: &[(String, Vec<ConditionTrials<'_>>)]) -> Option<Vec<f64>> {
+/// under one load often agree by chance. 0 for other studies, which need no such test.
+pub(super) fn by_spread_of_loads(loads: &[(String, Vec<ConditionTrials<'_>>)]) -> Vec<f64> {
     let few = |own: &[ConditionTrials<'_>]| own.len() == 2 && own.iter().all(|one| one.ok.len() < FEWEST_BLOCKS);
     let difference = |own: &[ConditionTrials<'_>]| {
         let composite = composite::of(own, &headline_metric(&collect::all_metrics(own))?)?;
         let blocked = own.iter().all(|condition| condition.blocked);
         Model::of(&composite.cells, blocked).contrast(&[(0, -1.0), (1, 1.0)])
     };
-    let found = loads.iter().map(|(_, own)| if few(own) { difference(own) } else { None });
-    Some(shared_p_values(&found.collect::<Option<Vec<_>>>()?))
+    let found: Option<Vec<_>> = loads.iter().map(|(_, own)| if few(own) { difference(own) } else { None }).collect();
+    found.map_or_else(|| vec![0.0; loads.len()], |found| shared_p_values(&found))
 }
 
 /// A verdict for each load separately. All loads form one family of tests (Bonferroni).
 fn by_load(context: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
     let loads = loads(measured)?;
     let count = loads.len() as f64;
-    let shared = by_spread_of_loads(&loads).unwrap_or_else(|| vec![0.0; loads.len()]);
+    let shared = by_spread_of_loads(&loads);
     let found = |((load, own), shared): ((String, Vec<ConditionTrials<'_>>), f64)| {
         let verdict = verdict(context, &own);
         let p_value = match &verdict {

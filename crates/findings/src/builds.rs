@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::schema::Levels;
+use tare_stats::blocks::{Condition, FEWEST_BLOCKS, Model, shared_p_values};
 use tare_stats::ratio::{self, Arms, Design, Verdict};
 
 /// The factors whose levels are builds: named builds, or paths of server programs.
@@ -39,11 +40,14 @@ pub(super) fn builds(
     let family: Vec<Arms<'_>> =
         pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better, design: pair.design }).collect();
     let Ok(judged) = ratio::compare(&family, 0.0, CONFIDENCE) else { return Vec::new() };
+    let count = pairs.len() as f64;
+    let shared = by_spread_of_all(&pairs).unwrap_or_else(|| vec![0.0; pairs.len()]);
+    let judged = judged.into_iter().zip(shared).map(|(found, shared)| (found, found.p_value.max(shared * count)));
     pairs
         .iter()
         .zip(judged)
-        .filter_map(|(pair, found)| Some((pair, found, found.effect.ratio()?)))
-        .map(|(pair, found, ratio)| BuildComparison {
+        .filter_map(|(pair, (found, p_value))| Some((pair, found, p_value, found.effect.ratio()?)))
+        .map(|(pair, found, p_value, ratio)| BuildComparison {
             factor: pair.factor.to_owned(),
             metric: metric.to_owned(),
             a: pair.names[0].to_owned(),
@@ -52,11 +56,22 @@ pub(super) fn builds(
             levels: pair.levels.clone(),
             ratio: ratio.value,
             ci: ratio.ci,
-            verdict: if found.p_value <= ANSWER { found.verdict } else { Verdict::Inconclusive },
+            verdict: if p_value <= ANSWER { found.verdict } else { Verdict::Inconclusive },
             symbols: changed(pair, results, Profiled::Symbols),
             locks: changed(pair, results, Profiled::Locks),
         })
         .collect()
+}
+
+/// With few trials, the p-values by a spread pooled over all pairs, as in the answer for each load.
+fn by_spread_of_all(pairs: &[Pair<'_, '_>]) -> Option<Vec<f64>> {
+    let difference = |pair: &Pair<'_, '_>| {
+        let few = pair.trials.iter().all(|trials| trials.len() < FEWEST_BLOCKS);
+        let cell = |trials: &Vec<f64>| trials.iter().map(|value| value.ln()).enumerate().collect::<Condition>();
+        let cells = pair.trials.each_ref().map(cell);
+        few.then(|| Model::of(&cells, pair.design == Design::Blocks).contrast(&[(0, -1.0), (1, 1.0)])).flatten()
+    };
+    Some(shared_p_values(&pairs.iter().map(difference).collect::<Option<Vec<_>>>()?))
 }
 
 fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pair<'c, 'r>> {

@@ -83,6 +83,13 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
     conditions
 }
 
+/// Whether two records are of one trial, as in a copy of a results directory. A trial without a start time, as of a CSV
+/// file, cannot be recognised.
+pub(crate) fn is_same_trial(one: &TrialRecord, other: &TrialRecord) -> bool {
+    let same = (&one.started_at, &one.ran_on) == (&other.started_at, &other.ran_on);
+    same && !one.started_at.is_empty() && one.measured().eq(other.measured())
+}
+
 impl<'a> ConditionTrials<'a> {
     /// The samples of each analysed trial that have this metric; trials without it are left out.
     pub fn values(&self, metric: &str) -> Vec<Vec<f64>> {
@@ -132,15 +139,10 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().copied().filter(|trial| state::is_disturbed(trial)).collect()
     }
 
-    /// Whether a trial is in both, as in a copy of a results directory. A trial without a start time, as of a CSV file,
-    /// cannot be recognised.
+    /// Whether a trial is in both, see [`is_same_trial`].
     pub fn has_trial_of(&self, other: &Self) -> bool {
         let known: HashMap<&str, &TrialRecord> = other.ok.iter().map(|trial| (&*trial.started_at, *trial)).collect();
-        let is_known = |trial: &&TrialRecord| {
-            let same = known.get(&*trial.started_at).filter(|_| !trial.started_at.is_empty());
-            same.is_some_and(|same| same.ran_on == trial.ran_on && same.measured().eq(trial.measured()))
-        };
-        self.ok.iter().any(is_known)
+        self.ok.iter().any(|trial| known.get(&*trial.started_at).is_some_and(|same| is_same_trial(trial, same)))
     }
 
     pub fn clean(&self) -> Self {

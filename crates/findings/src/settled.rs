@@ -5,6 +5,7 @@
 use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};
 use super::question::AnswerContext;
+use super::verdict::Moved;
 use super::{composite, effects, pooled_steps};
 use tare_results::Results;
 use tare_results::looks::{Look, looks};
@@ -46,14 +47,18 @@ fn is_settled_by(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) ->
             let Some(name) = headline_metric(&collect::all_metrics(conditions)) else { return false };
             let loads = answer::loads(conditions);
             let rate = context.answer_rate() / loads.as_ref().map_or(1, Vec::len) as f64;
-            let has_none_open = |own: &[ConditionTrials<'_>]| {
+            let has_none_open = |own: &[ConditionTrials<'_>], shared: f64| {
                 let Some(composite) = composite::of(own, &name) else { return false };
                 let mains = effects::main_effects(own, &composite, rate).moved;
-                !mains.is_empty() && mains.iter().all(|main| main.shown || lies_within(main.ci, MINIMUM_EFFECT))
+                let is_closed = |main: &Moved| main.shown && shared <= rate || lies_within(main.ci, MINIMUM_EFFECT);
+                !mains.is_empty() && mains.iter().all(is_closed)
             };
             match loads {
-                Some(loads) => loads.iter().all(|(_, own)| has_none_open(own)),
-                None => has_none_open(conditions),
+                Some(loads) => {
+                    let shared = answer::by_spread_of_loads(&loads);
+                    loads.iter().zip(shared).all(|((_, own), shared)| has_none_open(own, shared))
+                }
+                None => has_none_open(conditions, 0.0),
             }
         }
         Some(Question::Scaling) => {

@@ -264,6 +264,7 @@ pub struct Comparison {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sessions {
+    /// Sessions of A with a value of every judged metric.
     pub a: usize,
     pub b: usize,
     /// Whether both sides were measured in the same sessions.

@@ -17,7 +17,7 @@ use tare_results::disturbed::by_program;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::schema::TrialRecord;
-use tare_stats::ratio::FEWEST_TRIALS;
+use tare_stats::blocks::are_few;
 
 /// From this ratio of widths on, a note says that drift widens the interval.
 const WIDER: f64 = 1.1;
@@ -301,7 +301,7 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], sides: [Read<'_>; 2])
     let judged = pairs.iter().filter(|pair| pair.comparison.judged);
     let few = |pair: &Pair| {
         let (a, b) = (pair.all.a.len(), pair.all.b.len());
-        (a.min(b) < 2 || a + b < FEWEST_TRIALS).then_some(a.min(b))
+        (a.min(b) < 2 || are_few([a, b])).then_some(a.min(b))
     };
     notes.extend(judged.filter_map(few).min().map(|trials| Note::TooFewTrials { trials }));
     notes

@@ -2,12 +2,14 @@
 //! data, so each session's mean is one observation.
 
 use super::losses;
-use super::model::{CompareError, Comparison, ConditionPair, Losses, Lost, Note, Options, Sessions, Side};
+use super::model::{
+    CompareError, Comparison, ConditionPair, Losses, Lost, MetricComparison, Note, Options, Sessions, Side,
+};
 use super::pairs::{Run, run_of};
 use super::run::{Read, concluded, prepared, ran_already};
-use crate::collect::ConditionTrials;
+use crate::collect::{ConditionTrials, is_same_trial};
 use crate::differences;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use tare_results::Results;
 use tare_results::schema::{SampleRecord, TrialRecord};
 use tare_stats::ratio::Verdict;
@@ -23,7 +25,7 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     }
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return Err(CompareError::NoMetric) };
     let paired = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| std::ptr::eq(a.results, b.results));
-    let numbers = [a.len(), b.len()];
+    let named = [a.len(), b.len()];
     let (merged, other) = match paired {
         true => (merged(&[&runs[0], &runs[1]], true), None),
         false => (merged(&[&runs[0]], false), Some(merged(&[&runs[1]], false))),
@@ -36,7 +38,10 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     let mut found = prepared(read[0], read[1], options)?;
     found.losses = lost(&runs, &found.pairs.iter().map(|pair| pair.comparison.condition.clone()).collect::<Vec<_>>());
     found.notes.retain(|note| !matches!(note, Note::Sessions { .. }));
-    let of = Sessions { a: numbers[0], b: numbers[1], paired, decides: numbers.iter().all(|n| *n >= FEWEST_SESSIONS) };
+    // A session without a value of a judged metric, for example because all of its trials failed, does not count.
+    let judged = found.pairs.iter().map(|pair| &pair.comparison).filter(|metric| metric.judged);
+    let [a, b] = judged.fold(named, |[a, b], metric| [a.min(metric.trials_a), b.min(metric.trials_b)]);
+    let of = Sessions { a, b, paired, decides: a.min(b) >= FEWEST_SESSIONS };
     let running = [first_a, first_b].iter().any(|side| ran_already(side.results));
     found.notes.insert(0, Note::OfSessions { of, running });
     if !paired {
@@ -44,8 +49,9 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     }
     let mut found = concluded(found, options);
     found.sessions = Some(of);
+    let few = |metric: &&mut MetricComparison| metric.trials_a.min(metric.trials_b) < FEWEST_SESSIONS;
+    found.metrics.iter_mut().filter(few).for_each(|metric| metric.verdict = Verdict::Inconclusive);
     if !of.decides {
-        found.metrics.iter_mut().for_each(|metric| metric.verdict = Verdict::Inconclusive);
         found.gate = found.gate.map(|_| super::Gate::Inconclusive);
     }
     Ok(found)
@@ -57,12 +63,18 @@ fn runs<'r>(sides: &[Side<'r>]) -> Result<Vec<Run<'r>>, CompareError> {
 
 /// Refuses a session that is named twice, or a copy of one: it would count as a second observation.
 fn each_once(sides: &[Side<'_>], runs: &[Run<'_>]) -> Result<(), CompareError> {
-    for (place, one) in runs.iter().enumerate() {
-        let same = |other: &Run<'_>| {
-            one.conditions.iter().any(|of_one| other.conditions.iter().any(|of_other| of_one.has_trial_of(of_other)))
+    let mut known: HashMap<&str, Vec<(usize, &TrialRecord)>> = HashMap::new();
+    for (place, run) in runs.iter().enumerate() {
+        let trials = || run.conditions.iter().flat_map(|condition| condition.ok.iter().copied());
+        let session = |trial: &TrialRecord| {
+            let started_together = known.get(&*trial.started_at)?;
+            started_together.iter().find(|(_, other)| is_same_trial(trial, other)).map(|(session, _)| *session)
         };
-        if let Some(first) = runs[..place].iter().position(same) {
+        if let Some(first) = trials().find_map(session) {
             return Err(CompareError::same_trials("two sessions", sides[first], sides[place]));
+        }
+        for trial in trials().filter(|trial| !trial.started_at.is_empty()) {
+            known.entry(&trial.started_at).or_default().push((place, trial));
         }
     }
     Ok(())

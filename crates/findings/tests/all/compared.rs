@@ -40,10 +40,14 @@ fn gate(a: &Results, b: &Results) -> Option<Gate> {
 fn a_gate_does_not_pass_if_one_side_alone_lost_trials() {
     let (good, ten) = (steady(6), steady(10));
     assert_eq!(gate(&ten, &steady(10)), Some(Gate::Passed));
-    for (dead, expected) in [(1, Gate::Inconclusive), (3, Gate::Inconclusive), (5, Gate::Failed), (6, Gate::Failed)] {
+    for (dead, expected) in [(1, Gate::Inconclusive), (3, Gate::Inconclusive), (4, Gate::Failed), (6, Gate::Failed)] {
         assert_eq!(gate(&ten, &dying(10, dead)), Some(expected), "{dead} of 10 of B");
         assert_eq!(gate(&dying(10, dead), &ten), Some(Gate::Inconclusive), "{dead} of 10 of A");
     }
+    // A trial whose second attempt gave a result is not lost.
+    let mut repeated = steady(10);
+    repeated.trials.splice(0..0, dying(10, 1).trials.into_iter().take(1));
+    assert_eq!(gate(&ten, &repeated), Some(Gate::Passed));
     // A throughput of 0 is no measurement.
     let idle = run(6, |i, luck| trial(i, i, "c", if i < 3 { 0.0 } else { 1000.0 * luck }, false));
     assert_eq!(gate(&good, &idle), Some(Gate::Inconclusive));
@@ -54,6 +58,26 @@ fn a_gate_does_not_pass_if_one_side_alone_lost_trials() {
         record
     });
     assert_eq!(gate(&ten, &aside), Some(Gate::Passed));
+}
+
+/// Four of ten have p 0.043 by Fisher's exact test, five 0.016.
+#[test]
+fn failures_under_several_conditions_are_one_family_of_tests() {
+    let of = |dead: usize| {
+        let trials = ["c", "d"].into_iter().flat_map(|condition| {
+            let named = move |mut record: TrialRecord| {
+                record.condition = condition.to_owned();
+                record
+            };
+            dying(10, dead).trials.into_iter().map(named)
+        });
+        let mut all = results("best", trials.collect());
+        all.trials.iter_mut().enumerate().for_each(|(place, trial)| trial.trial = place);
+        all
+    };
+    for (dead, expected) in [(4, Gate::Inconclusive), (5, Gate::Failed)] {
+        assert_eq!(gate(&of(0), &of(dead)), Some(expected), "{dead} of 10 under each of two conditions");
+    }
 }
 
 /// Tested together with a dozen other metrics, it would need a larger difference than `tps`.
@@ -109,6 +133,9 @@ fn negative_scores_are_compared_by_difference_and_not_by_ratio() {
     assert_eq!((down.verdict, gate), (Verdict::Slower, Some(Gate::Failed)));
     let (lower, _) = of_scores("drift_ms", &around(-4.2), &around(-5.4));
     assert_eq!(lower.verdict, Verdict::Faster, "a metric that is better when lower");
+    // At a limit of 5%: no difference is within it, and 3.7% with an interval of 1.7% may be beyond it.
+    assert_eq!(of_scores("score", &around(-5.4), &around(-5.4)).1, Some(Gate::Passed));
+    assert_eq!(of_scores("score", &around(-5.4), &around(-5.6)).1, Some(Gate::Inconclusive));
     let (from_nothing, gate) = of_scores("errors", &[0.0; 6], &around(5.0));
     assert_eq!((from_nothing.verdict, gate), (Verdict::Slower, Some(Gate::Failed)));
 }
@@ -119,6 +146,23 @@ fn what_has_no_interval_has_no_verdict_and_a_zero_makes_no_time_negative() {
     assert_eq!((open.ci, open.verdict, gate), (None, Verdict::Inconclusive, Some(Gate::Inconclusive)));
     let (times, _) = of_scores("wait_ms", &[1.0, 1.1, 0.9, 1.0], &[0.0, 1.0, 0.5, 0.2]);
     assert!(times.ci.unwrap().low > 0.0, "{times:?}");
+    // The worse end of the interval of a time is the upper one.
+    let steady = [1.0, 1.01, 0.99, 1.0];
+    for (b, expected) in [([0.97, 0.98, 0.96, 0.97], Gate::Passed), ([0.9, 1.1, 0.95, 0.9], Gate::Inconclusive)] {
+        assert_eq!(of_scores("wait_ms", &steady, &b).1, Some(expected), "{b:?}");
+    }
+}
+
+#[test]
+fn sides_with_few_trials_have_a_note() {
+    let noted = |a: usize, b: usize| {
+        let notes = compare(whole(&steady(a)), whole(&steady(b)), &Options::default()).unwrap().notes;
+        notes.into_iter().find_map(|note| if let Note::TooFewTrials { trials } = note { Some(trials) } else { None })
+    };
+    for (a, b, expected) in [(1, 1, Some(1)), (9, 1, Some(1)), (2, 2, Some(2)), (3, 2, Some(2)), (3, 3, None)] {
+        assert_eq!(noted(a, b), expected, "{a} and {b} trials");
+    }
+    assert_eq!(noted(2, 9), None, "nine trials cannot all be in one mode by chance");
 }
 
 /// A run that declared adjustment by the probe `chain`: the machine drifts by `machine`, throughput follows, and

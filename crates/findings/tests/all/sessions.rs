@@ -1,9 +1,9 @@
 //! Several sessions per side: effects that a session's trials share must not lead to a verdict.
 
 use crate::made_up::{results, trial};
-use tare_findings::compare::{Comparison, Gate, Options, Side, compare, compare_sessions};
+use tare_findings::compare::{CompareError, Comparison, Gate, Options, Side, compare, compare_sessions};
 use tare_results::Results;
-use tare_results::schema::Outcome;
+use tare_results::schema::{Outcome, RanOn};
 use tare_stats::ratio::Verdict;
 
 /// Approximately normal noise from a seed.
@@ -96,6 +96,42 @@ fn fewer_than_five_sessions_decide_nothing() {
     let open = compare_sessions(&sides(&a, None), &sides(&four, None), &options()).unwrap();
     assert_eq!((verdict(&open), open.gate), (Verdict::Inconclusive, Some(Gate::Inconclusive)));
     assert!(open.metrics[0].ci.is_some() && !open.sessions.unwrap().decides);
+    // A fifth session whose trials all failed is no observation.
+    let mut dead = b;
+    for trial in &mut dead[4].trials {
+        trial.outcome = Outcome::Failed;
+        trial.samples.clear();
+    }
+    let open = compare_sessions(&sides(&a, None), &sides(&dead, None), &options()).unwrap();
+    assert_eq!((verdict(&open), open.gate), (Verdict::Inconclusive, Some(Gate::Inconclusive)));
+    let of = open.sessions.unwrap();
+    assert_eq!((of.a, of.b, of.decides), (5, 4, false));
+}
+
+/// A trial is recognised by its start, its host and its values.
+#[test]
+fn a_session_that_is_named_twice_is_refused() {
+    let mut rng = Noise(71_005);
+    let mut sessions = |started_at: &str| -> Vec<Results> {
+        let mut all: Vec<Results> = (0..5).map(|_| session(&mut rng, 0.01, &[("c", 0.0)])).collect();
+        let trials = all.iter_mut().flat_map(|results| &mut results.trials);
+        trials.for_each(|trial| trial.started_at = started_at.to_owned());
+        all
+    };
+    let (a, mut b) = (sessions("2026-11-27T10:00:00Z"), sessions("2026-11-27T10:00:00Z"));
+    let judged = |b: &[Results]| compare_sessions(&sides(&a, None), &sides(b, None), &options());
+    assert!(judged(&b).is_ok());
+    b[4] = b[0].clone();
+    assert!(matches!(judged(&b), Err(CompareError::SameTrials { what: "two sessions", .. })));
+    // The same values on another host are another session.
+    let ran_on = RanOn { host: "other".to_owned(), boot_id: None };
+    b[4].trials.iter_mut().for_each(|trial| trial.ran_on = Some(ran_on.clone()));
+    assert!(judged(&b).is_ok());
+    b[4] = b[0].clone();
+    for copy in [0, 4] {
+        b[copy].trials.iter_mut().for_each(|trial| trial.started_at.clear());
+    }
+    assert!(judged(&b).is_ok());
 }
 
 #[test]

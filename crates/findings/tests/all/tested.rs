@@ -2,9 +2,10 @@
 
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
-use tare_findings::answered;
 use tare_findings::verdict::Verdict;
+use tare_findings::{answered, settled, summarize};
 use tare_results::schema::TrialRecord;
+use tare_stats::ratio;
 
 const STUDIES: u64 = 20;
 
@@ -80,6 +81,37 @@ fn the_best_condition_names_no_factor_that_moves_nothing() {
 fn two_trials_that_agree_to_four_digits_show_that_one_condition_is_twice_the_other() {
     let given = [("placement=a", 0.0, 0.0001), ("placement=b", 1.0, 0.0001)];
     assert_eq!(claims("best", |seed| run(seed, &given, 2, 0.0, &[])), STUDIES);
+}
+
+/// With fewer than five blocks, a difference under one load must also be significant by the spread of all loads.
+#[test]
+fn three_differences_that_agree_under_one_load_need_the_spread_of_all_loads() {
+    let shown = |blocks: usize, of_others: [f64; 5]| {
+        let mut trials = Vec::new();
+        for (block, other) in of_others.into_iter().enumerate().take(blocks) {
+            let luck = 0.001 * block as f64;
+            for (name, of_base) in [
+                ("workload=read build=a", 1.0),
+                ("workload=read build=b", 1.1 + luck),
+                ("workload=write build=a", 1.0),
+                ("workload=write build=b", other + luck),
+            ] {
+                trials.push(trial(trials.len(), block, name, 1000.0 * of_base, false));
+            }
+        }
+        let results = results("effect", trials);
+        let summary = summarize(&results);
+        let Verdict::ByLoad(loads) = &summary.answer.verdict else { panic!("{:?}", summary.answer) };
+        let shown = loads.iter().any(|own| own.load == "read" && own.shown);
+        let of_builds = summary.builds.iter().find(|found| found.levels["workload"] == "read").unwrap();
+        assert_eq!(of_builds.verdict == ratio::Verdict::Faster, shown, "{of_builds:?}");
+        [shown, settled(&results)]
+    };
+    let wild = [1.0, 1.5, 0.7, 1.2, 0.8];
+    assert_eq!([3, 4, 5].map(|blocks| shown(blocks, wild)), [[false; 2], [false; 2], [true, false]]);
+    assert_eq!(shown(3, [1.0; 5]), [true; 2]);
+    // The effect under the other load is shown in any case, so the study ends early if that of this load is too.
+    assert_eq!([4, 5].map(|blocks| shown(blocks, wild.map(|other| 100.0 * other))), [[false; 2], [true; 2]]);
 }
 
 /// Twenty-two queries of which the first is twice as slow and the second twice as fast with ASLR.

@@ -6,6 +6,10 @@ use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_stats::blocks::Spread;
 
+/// Continues a sentence or begins a note.
+pub(super) const TWO_TRIALS: &str = "two trials are often in one mode by chance, so only a difference far beyond their \
+     spread is shown: run at least three";
+
 /// "Compared by block over all 24 trials; spreads are not shown to differ (p 0.34) and are pooled."
 pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
     let analysis = summary.answer.verdict.tested()?.analysis;
@@ -29,19 +33,16 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
         Spread::Own => "each condition has its own spread".to_owned(),
     };
     let few = match summary.conditions.iter().map(|condition| condition.trials).max() {
-        Some(2) => {
-            " Two trials are often in one mode by chance, so only a difference far beyond their spread is shown: run \
-             at least three per condition."
-        }
-        _ => "",
+        Some(2) => format!("; {TWO_TRIALS}"),
+        _ => String::new(),
     };
     Some(match (analysis.by_block, results.plan.is_some()) {
-        (true, _) => format!("Compared by block over {trials}; {spread}.{few}"),
+        (true, _) => format!("Compared by block over {trials}; {spread}{few}."),
         (false, true) => format!(
             "Compared without blocks over {trials}, because too few blocks hold several conditions: drift between them \
-             is part of every interval."
+             is part of every interval{few}."
         ),
-        (false, false) => format!("Compared over {trials}, which have no block numbers; {spread}.{few}"),
+        (false, false) => format!("Compared over {trials}, which have no block numbers; {spread}{few}."),
     })
 }
 

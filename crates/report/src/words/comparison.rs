@@ -136,10 +136,7 @@ pub fn note(found: &Note) -> String {
 fn too_few(trials: usize) -> &'static str {
     match trials {
         0 | 1 => "a side with a single trial has no interval: nothing can be concluded from it",
-        _ => {
-            "two trials are often in one mode by chance, so only a difference far beyond their spread is shown: run at \
-             least three per side"
-        }
+        _ => super::analysis::TWO_TRIALS,
     }
 }
 

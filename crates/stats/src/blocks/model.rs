@@ -11,9 +11,9 @@ use crate::welch;
 /// With fewer blocks no test detects that one condition varies ten times as much: a pooled variance alone decides
 /// nothing then, see [`Contrast::pooled`].
 pub const FEWEST_BLOCKS: usize = 5;
-/// Factor on p-values with less than two degrees of freedom, which are those of two trials. If trials have two modes,
-/// both trials of one condition are in one mode and both of another in the other in up to 12.5% of studies. With this
-/// factor, modes a hundred standard deviations apart are taken for a difference in about 2% of studies.
+/// Factor on p-values from two trials, which have one degree of freedom. If trials have two modes, both trials of one
+/// condition are in one mode and both of another in the other in up to 12.5% of studies. With this factor, modes a
+/// hundred standard deviations apart are taken for a difference in at most 2% of studies.
 pub const TWO_TRIALS: f64 = 20.0;
 /// With fewer trials of a condition no variances are pooled.
 const FEWEST_TRIALS: usize = 3;
@@ -37,6 +37,15 @@ pub struct Contrast {
     /// Differences of two or three blocks may agree by chance, most of all where trials have two modes; the pooled
     /// variance may be too small for one noisy condition.
     pub pooled: Option<(f64, f64)>,
+    /// Whether `se` is that of few trials without blocks, see [`are_few`].
+    pub few: bool,
+}
+
+/// Whether conditions have fewer than three trials on average. Without blocks too, their p-values are then those of two
+/// trials, because trials of two modes are often divided between the conditions by chance.
+pub fn are_few(trials: impl IntoIterator<Item = usize>) -> bool {
+    let (conditions, trials) = trials.into_iter().fold((0, 0), |(conditions, all), n| (conditions + 1, all + n));
+    trials < 3 * conditions
 }
 
 impl Contrast {
@@ -51,7 +60,7 @@ impl Contrast {
     /// of contrasts that are tested together.
     pub fn p_value(&self) -> f64 {
         let (statistic, df) = self.statistic();
-        two_sided(statistic, df)
+        two_sided(statistic, df, self.few && self.pooled.is_none())
     }
 
     /// With few blocks, the p-value by the contrast's own differences between blocks, one of `tests` that are made
@@ -60,7 +69,7 @@ impl Contrast {
     /// where one of up to 14 conditions is ten times as noisy as the others.
     pub fn own_p_value(&self, tests: usize) -> Option<f64> {
         let factor = (tests as f64).sqrt().ceil();
-        self.pooled.map(|_| (factor * two_sided(in_errors(self.value, self.se), self.df)).min(1.0))
+        self.pooled.map(|_| (factor * two_sided(in_errors(self.value, self.se), self.df, self.few)).min(1.0))
     }
 }
 
@@ -71,7 +80,7 @@ pub fn shared_p_values(contrasts: &[Contrast]) -> Vec<f64> {
     let blocks = |contrast: &Contrast| contrast.df + 1.0;
     let df: f64 = contrasts.iter().map(|contrast| contrast.df).sum();
     let variance = contrasts.iter().map(|own| own.se * own.se * blocks(own) * own.df / df).sum::<f64>();
-    let of = |own: &Contrast| two_sided(in_errors(own.value, (variance / blocks(own)).sqrt()), df);
+    let of = |own: &Contrast| two_sided(in_errors(own.value, (variance / blocks(own)).sqrt()), df, false);
     contrasts.iter().map(of).collect()
 }
 
@@ -83,9 +92,13 @@ fn in_errors(value: f64, se: f64) -> f64 {
     }
 }
 
-fn two_sided(statistic: f64, df: f64) -> f64 {
-    let factor = if df < 2.0 { TWO_TRIALS } else { 1.0 };
-    (factor * 2.0 * t_upper_tail(statistic, df)).min(1.0)
+fn two_sided(statistic: f64, df: f64, few: bool) -> f64 {
+    (2.0 * upper_tail(statistic, df, few || df < 2.0)).min(1.0)
+}
+
+/// P(T > statistic), of few trials with one degree of freedom and [`TWO_TRIALS`] times.
+pub(crate) fn upper_tail(statistic: f64, df: f64, few: bool) -> f64 {
+    if few { TWO_TRIALS * t_upper_tail(statistic, 1.0) } else { t_upper_tail(statistic, df) }
 }
 
 /// Compares conditions, within blocks where they ran in blocks.
@@ -220,7 +233,7 @@ fn pooled(fit: &Fit, spreads: &Spreads, weights: &[(usize, f64)]) -> Option<Cont
     let own = unscaled.iter().filter_map(|(c, scale)| spreads.own[*c].map(|(variance, df)| (scale * variance, df)));
     let (common, df) = spreads.common;
     let (variance, df) = welch::sum(own.chain([(shared * common, df)]));
-    Some(Contrast { value: fit.value(weights)?, se: variance.sqrt(), df, pooled: None })
+    Some(Contrast { value: fit.value(weights)?, se: variance.sqrt(), df, pooled: None, few: false })
 }
 
 fn jackknife(fit: &Fit, without: &[Effects], trials: &[usize], weights: &[(usize, f64)]) -> Option<Contrast> {
@@ -229,7 +242,8 @@ fn jackknife(fit: &Fit, without: &[Effects], trials: &[usize], weights: &[(usize
     let m = others.len() as f64;
     let squares: f64 = others.iter().map(|other| (other - value).powi(2)).sum();
     let fewest = weights.iter().map(|(c, _)| trials[*c]).min()?;
-    Some(Contrast { value, se: ((m - 1.0) / m * squares).sqrt(), df: (fewest as f64).min(m) - 1.0, pooled: None })
+    let (se, df) = (((m - 1.0) / m * squares).sqrt(), (fewest as f64).min(m) - 1.0);
+    Some(Contrast { value, se, df, pooled: None, few: false })
 }
 
 /// The variance pooled over more than two conditions of fewer than [`FEWEST_BLOCKS`] trials each.
@@ -247,7 +261,8 @@ fn each_own(conditions: &[Option<Own>], shared: Option<(f64, f64)>, weights: &[(
     let (variance, df) = welch::sum(parts.map(|(((variance, df), (_, n)), (_, w))| (w * w * variance / n, df)));
     let scale: f64 = weights.iter().zip(&arms).map(|((_, w), (_, n))| w * w / n).sum();
     let pooled = shared.map(|(variance, df)| ((scale * variance).sqrt(), df));
-    Some(Contrast { value: means.iter().sum(), se: variance.sqrt(), df, pooled })
+    let few = are_few(arms.iter().map(|(_, n)| *n as usize));
+    Some(Contrast { value: means.iter().sum(), se: variance.sqrt(), df, pooled, few })
 }
 
 #[cfg(test)]
@@ -309,6 +324,39 @@ mod tests {
     }
 
     #[test]
+    fn p_of_two_trials_counts_20_times_and_own_differences_by_the_root_of_the_tests() {
+        let of = |df: f64, few: bool| Contrast { value: -1.0, se: 0.001, df, pooled: None, few };
+        // Twice the tail of the distribution with one degree of freedom.
+        let p = std::f64::consts::FRAC_2_PI * 0.001_f64.atan();
+        let is = |found: f64, times: f64| assert!((found / (times * p) - 1.0).abs() < 1e-6, "{found} {times}");
+        for two in [of(1.0, false), of(1.8, false), of(2.5, true)] {
+            is(two.p_value(), 20.0);
+        }
+        assert!(of(2.0, false).p_value() < 2e-6 && of(2.0, false).own_p_value(4).is_none());
+        let both = Contrast { pooled: Some((0.001, 14.0)), ..of(2.5, true) };
+        assert!(both.p_value() < 1e-20);
+        for (tests, root) in [(1, 1.0), (4, 2.0), (5, 3.0)] {
+            is(both.own_p_value(tests).unwrap(), root * 20.0);
+        }
+    }
+
+    #[test]
+    fn trials_of_three_conditions_are_pooled_from_five_blocks_and_three_trials_on() {
+        let spread = |conditions: &[Condition], blocks| Model::of(conditions, blocks).analysis().spread;
+        let cut = |lengths: [usize; 3]| -> Vec<Condition> {
+            complete().iter().zip(lengths).map(|(condition, n)| condition[..n].to_vec()).collect()
+        };
+        assert_eq!([[2, 5, 5], [4, 4, 4]].map(|lengths| spread(&cut(lengths), true)), [Spread::Both; 2]);
+        assert!([[3, 5, 5], [5; 3]].iter().all(|lengths| spread(&cut(*lengths), true) != Spread::Both));
+        assert_eq!(spread(&cut([5; 3])[..2], true), Spread::Own);
+        // Without blocks, only fewer than five trials need both.
+        assert_eq!(
+            [[5; 3], [4, 5, 4], [4; 3]].map(|n| spread(&cut(n), false)),
+            [Spread::Own, Spread::Own, Spread::Both]
+        );
+    }
+
+    #[test]
     fn two_conditions_are_a_paired_comparison() {
         let two = complete()[..2].to_vec();
         let found = Model::of(&two, true).contrast(&[(0, -1.0), (1, 1.0)]).unwrap();
@@ -350,6 +398,11 @@ mod tests {
         let model = Model::of(&apart, true);
         assert!(!model.analysis().by_block);
         assert!((model.contrast(&[(0, -1.0), (1, 1.0)]).unwrap().value - 1.05).abs() < 1e-12);
+        // Two thirds of the trials must be in blocks with others.
+        let shared = [vec![(0, 1.0), (1, 1.1)], vec![(0, 2.0), (1, 2.2)]];
+        let with =
+            |more: usize| [[shared[0].clone(), (2..2 + more).map(|b| (b, 1.0)).collect()].concat(), shared[1].clone()];
+        assert!(Model::of(&with(2), true).analysis().by_block && !Model::of(&with(3), true).analysis().by_block);
         let single = Model::of(&[vec![(0, 1.0)], vec![(0, 2.0)]], true);
         assert_eq!(single.contrast(&[(0, -1.0), (1, 1.0)]), None);
         assert_eq!(single.value(&[(0, -1.0), (1, 1.0)]), Some(1.0));

@@ -1,7 +1,7 @@
 //! Effects on the mean.
 
 use super::design::{Cell, Design};
-use crate::blocks::{Analysis, Contrast, Model};
+use crate::blocks::{Analysis, Contrast, Model, are_few};
 use crate::descriptive::{mean, variance};
 use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::t_two_sided;
@@ -71,8 +71,9 @@ pub(super) fn fit(cells: &[&Cell], design: &Design) -> Option<Vec<Coefficient>> 
         let (total, df) = welch::sum(parts);
         (df_total >= 1.0).then_some((total.sqrt(), df))
     };
+    let few = are_few(cells.iter().map(|cell| cell.trials.len()));
     let coefficient = |(j, value): (usize, f64)| {
-        let error = error(j).map(|(se, df)| Contrast { value, se, df, pooled: None });
+        let error = error(j).map(|(se, df)| Contrast { value, se, df, pooled: None, few });
         Coefficient { value, error }
     };
     Some(values.into_iter().enumerate().map(coefficient).collect())

@@ -43,3 +43,20 @@ fn tests(candidates: usize, alpha: f64) -> f64 {
     let all: f64 = LOOKS.iter().map(|blocks| weight(*blocks)).sum();
     simulated.map_or(all * candidates.saturating_sub(1).max(1) as f64, |(_, tests)| *tests)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_the_next_number_of_candidates_and_else_bonferronis() {
+        let is = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-12, "{found} {expected}");
+        for (candidates, tests) in [(2, 6.8), (7, 45.8), (8, 45.8), (9, 63.2), (128, 563.0)] {
+            is(share(candidates, 5, 0.05), 0.05 / tests);
+        }
+        is(share(8, 2, 0.05), 0.4 * 0.05 / 45.8);
+        // Weights of 0.4, 0.6 and 0.8, then 15 looks of 1, for each of the other candidates.
+        is(share(8, 41, 0.04), 0.04 / (16.8 * 7.0));
+        is(share(129, 41, 0.05), 0.05 / (16.8 * 128.0));
+    }
+}

@@ -193,6 +193,20 @@ fn next_to_bursts_the_best_is_found_from_what_they_leave() {
     assert!(wrong <= 0.05 && right >= 0.9 && trials <= 100.0, "{wrong} {right} {trials}");
 }
 
+#[test]
+fn a_candidate_is_lost_with_two_missing_values_and_no_more_others() {
+    let ended = |has_value: &[bool]| {
+        let of = |(block, has): (usize, &bool)| vec![Some(0.01 * block as f64), has.then_some(0.3)];
+        let blocks: Vec<Vec<Option<f64>>> = has_value.iter().enumerate().map(of).collect();
+        judge(Blocks::of(&blocks), 2, &QUESTION, false).unwrap().ended[1]
+    };
+    assert_eq!(ended(&[false]), None);
+    assert_eq!(ended(&[false, false]), Some(End::Lost(2)));
+    assert_eq!(ended(&[true, false, false]), Some(End::Lost(3)));
+    assert_eq!(ended(&[true, false, true, false]), Some(End::Lost(4)));
+    assert_eq!(ended(&[true, true, true, false, false]), None);
+}
+
 /// Eight blocks of two candidates; the first is 5% better, but slowed down by a quarter in some of the blocks.
 fn slowed(taken: impl Fn(usize) -> bool) -> Vec<Vec<Option<f64>>> {
     let off = |block: usize, by: usize| 0.002 * ((block * by % 5) as f64 - 2.0);

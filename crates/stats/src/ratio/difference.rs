@@ -1,6 +1,6 @@
 //! The difference of two means that are not both positive, whose ratio would not show the direction.
 
-use super::fieller::Tested;
+use super::fieller::{Tested, in_errors};
 use crate::descriptive::{mean, std_dev, variance};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
@@ -65,7 +65,8 @@ pub fn shift(a: &[f64], b: &[f64], design: Design<'_>, confidence: f64) -> Resul
     let Contrast { se, df, .. } = found.contrast(1.0);
     let t = |two_sided: f64| if se > 0.0 { t_two_sided(two_sided, df) } else { 0.0 };
     let smallest = (t(confidence) + t(2.0 * POWER - 1.0)) * se * found.unit;
-    let p_value = (2.0 * found.p_above(1.0).min(found.p_below(1.0))).min(1.0);
+    let p_value = |way: f64| t_upper_tail(found.statistic(1.0, way).0, df);
+    let p_value = (2.0 * p_value(1.0).min(p_value(-1.0))).min(1.0);
     Ok(Shift { value: found.value(), ci, p_value, smallest: Some(smallest) })
 }
 
@@ -148,13 +149,9 @@ impl Tested for Difference {
         Interval::finite((value - half) * self.unit, (value + half) * self.unit)
     }
 
-    fn p_beyond(&self, theta: f64, way: f64) -> f64 {
+    fn statistic(&self, theta: f64, way: f64) -> (f64, f64) {
         let Contrast { value, se, df } = self.contrast(self.times(theta));
-        match way * value {
-            difference if se == 0.0 && difference > 0.0 => 0.0,
-            _ if se == 0.0 => 1.0,
-            difference => t_upper_tail(difference / se, df),
-        }
+        (in_errors(way * value, se), df)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::descriptive::{mean, variance};
 use crate::error::{Error, all_finite, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
-use crate::quantiles::{t_two_sided, t_upper_tail};
+use crate::quantiles::t_two_sided;
 use crate::trials::signed_mean_interval;
 use crate::welch;
 
@@ -15,13 +15,17 @@ pub(super) trait Tested {
     fn replicated(&self) -> bool;
     /// The two-sided interval, if it exists.
     fn interval(&self, confidence: f64) -> Option<Interval>;
-    /// One-sided p-value of the hypothesis ratio = theta against a larger ratio (`way` 1) or a smaller one (-1).
-    fn p_beyond(&self, theta: f64, way: f64) -> f64;
-    fn p_above(&self, theta: f64) -> f64 {
-        self.p_beyond(theta, 1.0)
-    }
-    fn p_below(&self, theta: f64) -> f64 {
-        self.p_beyond(theta, -1.0)
+    /// The t statistic of the hypothesis ratio = theta against a larger ratio (`way` 1) or a smaller one (-1), and its
+    /// degrees of freedom.
+    fn statistic(&self, theta: f64, way: f64) -> (f64, f64);
+}
+
+/// A difference in standard errors; infinite without a standard error.
+pub(super) fn in_errors(difference: f64, se: f64) -> f64 {
+    match se {
+        0.0 if difference > 0.0 => f64::INFINITY,
+        0.0 => f64::NEG_INFINITY,
+        se => difference / se,
     }
 }
 
@@ -111,14 +115,10 @@ impl Tested for Moments {
         found.and_then(|i| Interval::finite(i.low * self.unit, i.high * self.unit))
     }
 
-    fn p_beyond(&self, theta: f64, way: f64) -> f64 {
+    fn statistic(&self, theta: f64, way: f64) -> (f64, f64) {
         let theta = theta / self.unit;
         let (se, df) = self.contrast(theta);
-        let difference = way * (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum();
-        if se == 0.0 {
-            return if difference > 0.0 { 0.0 } else { 1.0 };
-        }
-        t_upper_tail(difference / se, df)
+        (in_errors(way * (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum(), se), df)
     }
 }
 

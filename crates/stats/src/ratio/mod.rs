@@ -13,4 +13,4 @@ pub use difference::{Design, Shift, shift};
 pub(crate) use fieller::fewer;
 pub use fieller::{fieller, paired};
 pub use paired::by_block;
-pub use verdict::{Arms, Better, Comparison, Effect, FEWEST_TRIALS, Verdict, compare};
+pub use verdict::{Arms, Better, Comparison, Effect, Verdict, compare};

@@ -3,7 +3,7 @@
 use super::difference::{Design, Difference};
 use super::fieller::{Moments, Tested, estimate};
 use super::paired::Paired;
-use crate::blocks::TWO_TRIALS;
+use crate::blocks::{are_few, upper_tail};
 use crate::control::{Arm, LogRatio};
 use crate::descriptive::mean;
 use crate::error::{Error, valid_confidence};
@@ -11,10 +11,6 @@ use crate::interval::Estimate;
 use crate::multiple::holm;
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
-
-/// With fewer trials of both arms together p-values are [`TWO_TRIALS`] times as large, because trials of two modes are
-/// often divided between the arms by chance.
-pub const FEWEST_TRIALS: usize = 6;
 
 /// The better direction of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,9 +165,9 @@ pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<
     for arms in family {
         let tested = arms.tested()?;
         let effect = arms.effect_of(tested.as_ref(), confidence)?;
-        let factor = if arms.a.len() + arms.b.len() < FEWEST_TRIALS { TWO_TRIALS } else { 1.0 };
+        let few = are_few([arms.a.len(), arms.b.len()]);
         let claimed = match effect.estimate().ci {
-            Some(_) => claim(tested.as_ref(), factor, (low, high), arms.better),
+            Some(_) => claim(tested.as_ref(), few, (low, high), arms.better),
             None => (1.0, Verdict::Inconclusive),
         };
         claims.push((effect, claimed));
@@ -187,8 +183,8 @@ pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<
 }
 
 /// The claim with the strongest support, and its p-value. The claims exclude each other, so whichever is chosen is
-/// false with at most that probability.
-fn claim(m: &dyn Tested, factor: f64, (low, high): (f64, f64), better: Better) -> (f64, Verdict) {
+/// false with at most that probability. `few` as in [`are_few`].
+fn claim(m: &dyn Tested, few: bool, (low, high): (f64, f64), better: Better) -> (f64, Verdict) {
     if !m.replicated() {
         return (1.0, Verdict::Inconclusive);
     }
@@ -196,12 +192,13 @@ fn claim(m: &dyn Tested, factor: f64, (low, high): (f64, f64), better: Better) -
         Better::Higher => (Verdict::Faster, Verdict::Slower),
         Better::Lower => (Verdict::Slower, Verdict::Faster),
     };
-    let above = 2.0 * m.p_above(high);
-    let below = 2.0 * m.p_below(low);
-    let inside = m.p_above(low).max(m.p_below(high));
-    let claims = [(above, up), (below, down), (inside, Verdict::Equivalent)];
-    let claims = claims.into_iter().map(|(p, verdict)| (factor * p, verdict));
-    claims.fold((1.0, Verdict::Inconclusive), |best, c| if c.0 < best.0 { c } else { best })
+    let p = |theta: f64, way: f64| {
+        let (statistic, df) = m.statistic(theta, way);
+        upper_tail(statistic, df, few)
+    };
+    let inside = p(low, 1.0).max(p(high, -1.0));
+    let claims = [(2.0 * p(high, 1.0), up), (2.0 * p(low, -1.0), down), (inside, Verdict::Equivalent)];
+    claims.into_iter().fold((1.0, Verdict::Inconclusive), |best, c| if c.0 < best.0 { c } else { best })
 }
 
 #[cfg(test)]
@@ -232,16 +229,43 @@ mod tests {
         assert_eq!(one(&[1.0, 1.0], &[2.0, 2.0], Better::Higher, 0.01), Verdict::Faster);
         assert_eq!(one(&[1.0, 1.0], &[1.0, 1.0], Better::Higher, 0.01), Verdict::Equivalent);
         // Two trials are often in one mode by chance: only a difference far beyond their own counts.
-        let [modes, twice] = [[1.49, 1.51], [2.0, 2.0002]];
-        assert_eq!(one(&[1.0, 1.01], &modes, Better::Higher, 0.01), Verdict::Inconclusive);
-        assert_eq!(one(&[1.0, 1.01, 1.0], &[modes[0], modes[1], 1.5], Better::Higher, 0.01), Verdict::Faster);
-        assert_eq!(one(&[1.0, 1.0001], &twice, Better::Higher, 0.01), Verdict::Faster);
+        let (modes, three) = ([1.49, 1.51, 1.5], [1.0, 1.01, 1.0]);
+        for (a, b) in [(2, 2), (2, 3), (3, 2)].map(|(a, b)| (&three[..a], &modes[..b])) {
+            assert_eq!(one(a, b, Better::Higher, 0.01), Verdict::Inconclusive, "{a:?} {b:?}");
+        }
+        assert_eq!(one(&three, &modes, Better::Higher, 0.01), Verdict::Faster);
+        assert_eq!(one(&[1.0, 1.0001], &[2.0, 2.0002], Better::Higher, 0.01), Verdict::Faster);
     }
 
     /// By how much the further limit of the 90% interval of two equal arms exceeds 1.
     fn fieller_90(a: &[f64], b: &[f64]) -> f64 {
         let ci = crate::ratio::fieller(a, b, 0.90).unwrap().ci.unwrap();
         (ci.high - 1.0).max(1.0 / ci.low - 1.0)
+    }
+
+    #[test]
+    fn p_is_that_of_a_worked_example_and_the_same_from_either_side() {
+        // Student's sleep data (1908) plus 10, by R: t.test(extra ~ group): p = 0.07939.
+        let a = [10.7, 8.4, 9.8, 8.8, 9.9, 13.4, 13.7, 10.8, 10.0, 12.0];
+        let b = [11.9, 10.8, 11.1, 10.1, 9.9, 14.4, 15.5, 11.6, 14.6, 13.4];
+        let of = |a: &[f64], b: &[f64], design, e: f64, confidence: f64| {
+            let found = compare(&[Arms { a, b, better: Better::Higher, design }], e, confidence).unwrap()[0];
+            (found.verdict, found.p_value)
+        };
+        let (verdict, p) = of(&a, &b, Design::Independent, 0.0, 0.92);
+        assert!((p - 0.079_39).abs() < 1e-5, "{p}");
+        assert_eq!((verdict, of(&a, &b, Design::Independent, 0.0, 0.93).0), (Verdict::Faster, Verdict::Inconclusive));
+        for design in [Design::Independent, Design::Blocks, Design::Apart([1.5, 2.0])] {
+            let turned = match design {
+                Design::Apart([of_a, of_b]) => Design::Apart([of_b, of_a]),
+                same => same,
+            };
+            for e in [0.0, 0.02, 0.05] {
+                let (up, down) = (of(&a, &b, design, e, 0.5), of(&b, &a, turned, e, 0.5));
+                assert!((up.1 - down.1).abs() < 1e-9, "{design:?} {e}: {up:?} {down:?}");
+                assert_eq!((up.0, down.0), (Verdict::Faster, Verdict::Slower), "{design:?} {e}");
+            }
+        }
     }
 
     #[test]

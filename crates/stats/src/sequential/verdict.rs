@@ -125,6 +125,18 @@ mod tests {
     }
 
     #[test]
+    fn sessions_decide_from_five_on_once_all_are_over() {
+        let question = Question { rule: Rule::Sessions, ..QUESTION };
+        let of = |n: usize, last: bool| {
+            let session = |i: usize| pairs(&[0.1, 0.101, 0.099].map(|d| d + 0.001 * i as f64));
+            let sessions: Vec<Vec<Pair>> = (0..n).map(session).collect();
+            decide_sessions(&sessions, &question, last).unwrap().verdict
+        };
+        let expected = [Verdict::Undecided, Verdict::Undecided, Verdict::Changed];
+        assert_eq!([of(4, true), of(5, false), of(5, true)], expected);
+    }
+
+    #[test]
     fn a_change_shown_to_be_too_small_is_none() {
         assert_eq!(verdict(0.004, 0.001, 0.02), Verdict::Equivalent);
         assert_eq!(verdict(0.015, 0.010, 0.02), Verdict::Changed);

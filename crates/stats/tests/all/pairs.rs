@@ -6,6 +6,7 @@ use rand_distr::{Distribution, LogNormal, StudentT};
 use tare_stats::blocks::{Condition, Contrast, Model, Spread, shared_p_values};
 use tare_stats::effects::{Cell, adjusted_means, effects};
 use tare_stats::order::randomized_blocks;
+use tare_stats::ratio::{Arms, Better, Design, Verdict, compare};
 use tare_stats::simultaneous::rank;
 
 /// Type I error.
@@ -98,12 +99,25 @@ fn of_equal_conditions_no_pair_is_shown_to_differ() {
     });
     println!("{}, 4 loads of 2 conditions in 3 blocks: {:.1}%", MODES.0, 100.0 * wrong);
     assert!(wrong < LIMIT, "4 loads: {wrong}");
-    // Without blocks, each pair with its own spread alone: 4 and 19%.
-    for (k, n) in [(3, 3), (8, 3), (8, 4)] {
+    // Without blocks, each pair with its own spread alone: 4 and 19%; two trials with Welch's degrees of freedom: 5%.
+    for (k, n) in [(3, 3), (8, 3), (8, 4), (2, 2), (3, 2)] {
         let study = Study { k, n, draw: MODES.1, drift: 0.0, of: &alike };
         let wrong = share(STUDIES, || rank(&study.run(&mut rng), ALPHA, false).unwrap().widest.is_some());
         println!("{}, {k} conditions of {n} trials without blocks: {:.1}%", MODES.0, 100.0 * wrong);
         assert!(wrong < LIMIT, "{} {k} {n} without blocks: {wrong}", MODES.0);
+    }
+    // By Welch's degrees of freedom, with p times 20, two trials per side: 6%.
+    for n in [[2, 2], [2, 3], [3, 3]] {
+        let study = Study { k: 2, n: 3, draw: MODES.1, drift: 0.0, of: &alike };
+        let wrong = share(STUDIES, || {
+            let all = study.run(&mut rng);
+            let side = |side: usize| all[side][..n[side]].iter().map(|(_, ln)| ln.exp()).collect::<Vec<f64>>();
+            let (a, b) = (side(0), side(1));
+            let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent };
+            compare(&[arms], 0.0, 0.95).unwrap()[0].verdict != Verdict::Inconclusive
+        });
+        println!("{}, sides of {n:?} trials: {:.1}%", MODES.0, 100.0 * wrong);
+        assert!(wrong < LIMIT, "{} {n:?}: {wrong}", MODES.0);
     }
 }
 
@@ -164,13 +178,17 @@ pub fn moved(rng: &mut Generator, study: &Study<'_>, levels: fn(usize) -> Vec<bo
     for place in 0..lost {
         conditions[place % study.k].retain(|(block, _)| *block != place);
     }
+    let blocks: Vec<Vec<usize>> = conditions.iter().map(|c| c.iter().map(|(block, _)| *block).collect()).collect();
+    any_moved(&conditions, &blocks, levels)
+}
+
+fn any_moved(conditions: &[Condition], blocks: &[Vec<usize>], levels: fn(usize) -> Vec<bool>) -> bool {
     let cells: Vec<Cell> = conditions
         .iter()
         .enumerate()
         .map(|(c, trials)| Cell { levels: levels(c), trials: trials.iter().map(|(_, ln)| ln.exp()).collect() })
         .collect();
-    let blocks: Vec<Vec<usize>> = conditions.iter().map(|c| c.iter().map(|(block, _)| *block).collect()).collect();
-    let found = effects(levels(0).len(), &cells, &blocks, 1, 0.95).unwrap();
+    let found = effects(levels(0).len(), &cells, blocks, 1, 0.95).unwrap();
     adjusted_means(&found.iter().collect::<Vec<_>>()).iter().any(|p| *p <= ALPHA)
 }
 
@@ -185,6 +203,10 @@ fn factors_keep_their_rate_and_gain_their_power_by_pooling() {
             assert!(wrong < LIMIT, "{name} {n} {lost}: {wrong}");
         }
     }
+    let study = Study { k: 4, n: 2, draw: MODES.1, drift: 0.0, of: &alike };
+    let wrong = share(STUDIES, || any_moved(&study.run(&mut rng), &[], two_by_two));
+    println!("2x2 {}, two trials without blocks: {:.1}%", MODES.0, 100.0 * wrong);
+    assert!(wrong < LIMIT, "without blocks: {wrong}");
     let half = |condition: usize| (0.0, if condition & 1 == 1 { 3.0 } else { 1.0 });
     let study = Study { k: 4, n: 5, draw: SHAPES[0].1, drift: 2.0, of: &half };
     let wrong = share(STUDIES, || moved(&mut rng, &study, two_by_two, 0));
