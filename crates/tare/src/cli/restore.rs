@@ -4,6 +4,7 @@ use super::{Exit, Problem, output};
 use clap::Args;
 use std::path::PathBuf;
 use tare_noise::{Outcome, RestoreReport};
+use tare_text::count;
 
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
@@ -25,7 +26,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     }
     match host.restored.failed().count() {
         0 => Ok(Exit::Done),
-        failed => Err(Problem::new(Exit::Machine, format!("{failed} settings could not be restored"))
+        failed => Err(Problem::new(Exit::Machine, format!("{} could not be restored", count(failed, "setting")))
             .advice("run `sudo tare restore`; the journal is kept until it succeeds")),
     }
 }
@@ -45,7 +46,9 @@ fn rendered(report: &RestoreReport, servers: usize, half_made: &[PathBuf]) -> St
             Outcome::ChangedByOther { found, original } => {
                 format!("not changed: another program set it to {found} (before the run it was {original})")
             }
-            other => format!("{other:?}"),
+            Outcome::Gone => "no longer exists".to_owned(),
+            Outcome::OtherBoot => "was reset by a restart of the machine".to_owned(),
+            Outcome::Failed { error } => format!("not restored: {error}"),
         };
         text.push_str(&format!("{}  {}  {what}\n", file.setting, file.path));
     }
