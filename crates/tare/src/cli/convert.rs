@@ -129,7 +129,6 @@ const EMBEDDED: &str = "tare load needs a server that runs already, and SQLite h
 impl From<EngineError> for Problem {
     fn from(e: EngineError) -> Self {
         let (exit, advice) = match &e {
-            EngineError::BinaryMissing { install, .. } => (Exit::Machine, Some(format!("run: {install}"))),
             EngineError::OptionRefused { option, .. } => {
                 (Exit::Usage, Some(format!("correct or remove {option} under [engine.options] or in the factor")))
             }
