@@ -76,9 +76,10 @@ impl From<DirectoryError> for Problem {
             }
             DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "check the disk, or name another directory"),
             DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
-            DirectoryError::NotEmpty(_) => {
-                (Exit::Usage, "choose another --out, or resume the run there: the same command with --resume DIR")
-            }
+            DirectoryError::NotEmpty(_) => (
+                Exit::Usage,
+                "choose another --out, or resume what is there: --resume DIR in place of study and options",
+            ),
             DirectoryError::WouldLose { .. } => {
                 (Exit::Usage, "name every folder that the earlier merge was made of, or choose another --out")
             }
