@@ -3,7 +3,7 @@
 use super::{Exit, Problem, output};
 use clap::Args;
 use std::path::PathBuf;
-use tare_noise::{Outcome, RestoreReport};
+use tare_noise::RestoreReport;
 use tare_text::count;
 
 #[derive(Debug, Args)]
@@ -40,17 +40,7 @@ fn rendered(report: &RestoreReport, servers: usize, half_made: &[PathBuf]) -> St
         text.push_str(&format!("removed {}, whose preparation was interrupted\n", path.display()));
     }
     for file in &report.files {
-        let what = match &file.outcome {
-            Outcome::Restored => "restored".to_owned(),
-            Outcome::AlreadyThere => "already had its original value".to_owned(),
-            Outcome::ChangedByOther { found, original } => {
-                format!("not changed: another program set it to {found} (before the run it was {original})")
-            }
-            Outcome::Gone => "no longer exists".to_owned(),
-            Outcome::OtherBoot => "was reset by a restart of the machine".to_owned(),
-            Outcome::Failed { error } => format!("not restored: {error}"),
-        };
-        text.push_str(&format!("{}  {}  {what}\n", file.setting, file.path));
+        text.push_str(&format!("{} ({}) {}\n", file.setting, file.path, file.outcome));
     }
     if text.is_empty() { "nothing to restore\n".to_owned() } else { text }
 }
