@@ -100,7 +100,7 @@ fn verdict(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdi
     let Some(name) = headline_metric(&collect::all_metrics(conditions)) else {
         return Verdict::Untested(match context.attempts {
             0 => Untested::NoTrial,
-            attempts => Untested::NoneOk { attempts },
+            attempts => Untested::NoneOk { attempts, disturbed: context.put_aside },
         });
     };
     let measured: Vec<ConditionTrials<'_>> =

@@ -8,7 +8,7 @@ use super::ladders::OVER;
 use std::collections::BTreeSet;
 use tare_results::looks::Look;
 use tare_results::question::Question;
-use tare_results::schema::{LeftOut, Within};
+use tare_results::schema::{LeftOut, Outcome, Within};
 use tare_results::{Results, Source};
 
 /// The inputs of an answer other than the trials.
@@ -25,6 +25,8 @@ pub(super) struct AnswerContext {
     /// Which interim look this is; none if the study is looked at once, after all trials.
     pub look: Option<Look>,
     pub attempts: usize,
+    /// Attempts that were disturbed and are to be repeated.
+    pub put_aside: usize,
     pub unrealizable: usize,
 }
 
@@ -39,6 +41,7 @@ impl AnswerContext {
             race: results.plan.as_ref().and_then(|plan| Find::of(plan, &results.trials)).filter(|race| race.blocks > 0),
             look: results.plan.as_ref().and_then(Look::of),
             attempts: results.trials.len(),
+            put_aside: results.trials.iter().filter(|trial| trial.outcome == Outcome::Disturbed).count(),
             unrealizable: planned.filter(|condition| !condition.realizable).count(),
         }
     }

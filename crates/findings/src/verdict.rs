@@ -165,6 +165,8 @@ pub enum Untested {
     /// Attempts were made, and none gave a result.
     NoneOk {
         attempts: usize,
+        /// Those that were disturbed and that a resumed run repeats.
+        disturbed: usize,
     },
     NoValue,
     Alone(Alone),

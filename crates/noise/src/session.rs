@@ -146,7 +146,7 @@ impl Session {
             Some(file) => Err(NoiseError::NotVerified {
                 setting: setting.name(),
                 expected: "restored".to_owned(),
-                found: format!("{}: {:?}", file.path, file.outcome),
+                found: format!("{} {}", file.path, file.outcome),
             }),
         }
     }

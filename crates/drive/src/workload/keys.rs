@@ -13,7 +13,13 @@ pub const fn rows<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S>
 }
 
 pub const fn distribution<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
-    Key::words("distribution", "how ids are drawn: uniform, zipfian, special, pareto or gaussian", get, set)
+    Key::words(
+        "distribution",
+        "how ids are drawn: uniform, zipfian or zipfian:EXPONENT, special, pareto or gaussian as in sysbench; \
+         normal:PARAMETER or exponential:PARAMETER as in pgbench",
+        get,
+        set,
+    )
 }
 
 const RATE: &str = "rate";

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 pub(super) const NAME: &str = "mysql";
 
-pub(super) const INSTALL: &str = "scripts/get-mysql (which installs nothing), or name your own mysqld as engine.binary";
+pub(super) const INSTALL: &str = "sudo apt-get install patchelf && scripts/get-mysql, in the source tree of tare on \
+    Debian; a tare that runs from elsewhere needs the printed path as engine.binary";
 
 /// The server program: `explicit`, otherwise a `mysqld` that is not MariaDB's, in PATH and the usual places.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {

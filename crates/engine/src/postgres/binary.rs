@@ -11,7 +11,7 @@ pub struct Postgresql;
 
 pub(super) const NAME: &str = "postgresql";
 
-pub(super) const INSTALL: &str = "sudo apt-get install postgresql-15";
+pub(super) const INSTALL: &str = "sudo apt-get install postgresql";
 /// Where Debian installs every version.
 const VERSIONED: &str = "/usr/lib/postgresql";
 

@@ -29,6 +29,15 @@ fn client_programs<'a>(side: &ConditionTrials<'a>) -> BTreeSet<&'a BTreeSet<Stri
     side.ok.iter().map(|trial| &trial.client_programs).collect()
 }
 
+/// Whether all metrics of two conditions have the same values in the same order, although they vary from trial to
+/// trial. A copy of a CSV file is recognised only by this, because its trials have no start times.
+pub(super) fn same_values(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>) -> bool {
+    let of = |name: &String| (a.values(name), b.values(name));
+    let shared: Vec<_> = a.metrics().iter().map(of).filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect();
+    let varies = |values: &[Vec<f64>]| values.windows(2).any(|two| two[0] != two[1]);
+    shared.iter().all(|(a, b)| a == b) && shared.iter().any(|(a, _)| varies(a))
+}
+
 /// The server programs if every pair of conditions is the same on both sides; else none.
 pub(super) fn programs_of(
     pairs: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)],

@@ -310,6 +310,11 @@ pub enum Note {
         first: String,
         losses: Losses,
     },
+    /// A file whose values are those of the first side, one by one.
+    SameValues {
+        side: String,
+        first: String,
+    },
     /// Sides that were measured in another session than the first.
     Sessions {
         first: String,

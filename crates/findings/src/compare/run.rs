@@ -12,11 +12,11 @@ use crate::collect::ConditionTrials;
 use crate::differences::{self, Difference};
 use crate::{modes, probes};
 use std::collections::BTreeSet;
-use tare_results::Results;
 use tare_results::disturbed::by_program;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::schema::TrialRecord;
+use tare_results::{Results, Source};
 use tare_stats::blocks::are_few;
 
 /// From this ratio of widths on, a note says that drift widens the interval.
@@ -64,6 +64,11 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
     // If one side lost everything there is nothing to judge: the loss itself is the result.
     if !(pairs.is_empty() && losses.iter().any(Losses::leaves_nothing)) {
         judge(&mut pairs, &options.judged)?;
+    }
+    if [a, b].iter().any(|side| side.results.source == Source::Csv)
+        && matched.iter().all(|(one, other)| identical::same_values(one, other))
+    {
+        notes.push(Note::SameValues { side: labels[1].to_owned(), first: labels[0].to_owned() });
     }
     notes.extend(unprobed(&pairs, origin.probe(), &notes));
     notes.extend(cautions(&matched, &mut pairs, sides));

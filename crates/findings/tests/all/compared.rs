@@ -269,6 +269,12 @@ fn a_file_keeps_blocks_and_marks_of_disturbed_trials() {
     let without = without.unwrap();
     let found = compare(of(&without, "x"), of(&without, "y"), &Options::default()).unwrap().metrics.remove(0);
     assert!(!found.paired && !found.disturbed && found.ci.unwrap().width() > 0.3, "{found:?}");
+    // A copy of a file has no start times by which it could be recognised; equal figures that do not vary are no copy.
+    let steady = read("condition,trial,sample,metric,value", &|i, side| format!("{side},{i},0,tps,7\n")).unwrap();
+    for (one, is_copy) in [(&without, true), (&steady, false)] {
+        let notes = compare(whole(one), whole(&one.clone()), &Options::default()).unwrap().notes;
+        assert_eq!(notes.iter().any(|note| matches!(note, Note::SameValues { .. })), is_copy, "{notes:?}");
+    }
     let two = read("block,condition,trial,sample,metric,value", &|i, side| {
         format!("{i},{side},0,{i},tps,{}\n", value(i, side))
     });

@@ -1,7 +1,8 @@
-//! The key distributions of sysbench 1.0.20, and the Zipfian distribution of later versions.
+//! The key distributions of sysbench 1.0.20, the Zipfian distribution of later versions, and those of pgbench.
 
 use super::stream::Random;
 use super::zipfian::Zipfian;
+use std::f64::consts::TAU;
 use std::fmt;
 use std::str::FromStr;
 use tare_text::{did_you_mean, nearest};
@@ -16,6 +17,8 @@ const SPECIAL_COLD_DRAWS: f64 = 0.25;
 const PARETO_H: f64 = 0.2;
 /// The default exponent, sysbench's `rand-zipfian-exp`.
 const ZIPFIAN_EXPONENT: f64 = 0.8;
+/// pgbench's smallest parameter of `random_gaussian`: with less, too many numbers would be drawn again.
+const LEAST_DEVIATIONS: f64 = 2.0;
 
 /// How keys are drawn from a range. All defaults are those of sysbench.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -34,13 +37,23 @@ pub enum Distribution {
     Pareto,
     /// Bell-shaped around the middle: the mean of 12 uniform numbers.
     Gaussian,
+    /// pgbench's `random_gaussian`: a normal distribution around the middle of the range.
+    Normal {
+        /// Standard deviations from the middle to each end, where it is cut off; at least 2.
+        deviations: f64,
+    },
+    /// pgbench's `random_exponential`: the first key is the hottest.
+    Exponential {
+        /// The density at the end of the range is exp(-decay) of that at its beginning; above 0.
+        decay: f64,
+    },
 }
 
 /// A name that is not a distribution.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown distribution {given:?}: expected uniform, zipfian, zipfian:EXPONENT (at least 0), special, pareto or \
-     gaussian{}", did_you_mean(*nearest)
+    "unknown distribution {given:?}: expected uniform, zipfian, zipfian:EXPONENT (at least 0), special, pareto, \
+     gaussian, normal:PARAMETER (at least 2) or exponential:PARAMETER (above 0){}", did_you_mean(*nearest)
 )]
 pub struct UnknownDistribution {
     /// The name that was given.
@@ -59,13 +72,21 @@ impl FromStr for Distribution {
             "special" => Ok(Self::Special),
             "pareto" => Ok(Self::Pareto),
             "gaussian" => Ok(Self::Gaussian),
-            _ => text
-                .strip_prefix("zipfian:")
-                .and_then(|exponent| exponent.parse::<f64>().ok())
-                .filter(|exponent| exponent.is_finite() && *exponent >= 0.0)
-                .map(|exponent| Self::Zipfian { exponent })
+            _ => with_parameter(text)
                 .ok_or_else(|| UnknownDistribution { given: text.to_owned(), nearest: nearest(text, Self::NAMES) }),
         }
+    }
+}
+
+/// `NAME:PARAMETER`.
+fn with_parameter(text: &str) -> Option<Distribution> {
+    let (name, parameter) = text.split_once(':')?;
+    let parameter = parameter.parse::<f64>().ok().filter(|parameter| parameter.is_finite())?;
+    match name {
+        "zipfian" if parameter >= 0.0 => Some(Distribution::Zipfian { exponent: parameter }),
+        "normal" if parameter >= LEAST_DEVIATIONS => Some(Distribution::Normal { deviations: parameter }),
+        "exponential" if parameter > 0.0 => Some(Distribution::Exponential { decay: parameter }),
+        _ => None,
     }
 }
 
@@ -78,12 +99,14 @@ impl fmt::Display for Distribution {
             Self::Special => f.write_str("special"),
             Self::Pareto => f.write_str("pareto"),
             Self::Gaussian => f.write_str("gaussian"),
+            Self::Normal { deviations } => write!(f, "normal:{deviations}"),
+            Self::Exponential { decay } => write!(f, "exponential:{decay}"),
         }
     }
 }
 
 impl Distribution {
-    /// The names that parse, for help and for suggestions.
+    /// The names that parse without a parameter, for suggestions.
     pub const NAMES: [&str; 5] = ["uniform", "zipfian", "special", "pareto", "gaussian"];
 
     /// This distribution over `[a, b]`, with its constants precomputed. A `b` below `a` counts as `a`.
@@ -96,6 +119,8 @@ impl Distribution {
             Self::Special => Shape::Special,
             Self::Pareto => Shape::Pareto { power: PARETO_H.ln() / (1.0 - PARETO_H).ln() },
             Self::Gaussian => Shape::Gaussian,
+            Self::Normal { deviations } => Shape::Normal { deviations },
+            Self::Exponential { decay } => Shape::Exponential { decay, share: -(-decay).exp_m1() },
         };
         Draw { a, b, n: n as f64, shape }
     }
@@ -121,8 +146,18 @@ enum Shape {
     Uniform,
     Zipfian(Zipfian),
     Special,
-    Pareto { power: f64 },
+    Pareto {
+        power: f64,
+    },
     Gaussian,
+    Normal {
+        deviations: f64,
+    },
+    /// `share` is the part of an exponential distribution without an end that lies within the range.
+    Exponential {
+        decay: f64,
+        share: f64,
+    },
 }
 
 impl Draw {
@@ -135,6 +170,8 @@ impl Draw {
             Shape::Special => special(random, self.n - 1.0),
             Shape::Pareto { power } => (self.n * random.unit().powf(*power)) as u64,
             Shape::Gaussian => (mean_of_uniforms(random) * self.n) as u64,
+            Shape::Normal { deviations } => (normal(random, *deviations) * self.n) as u64,
+            Shape::Exponential { decay, share } => (-(-share * random.unit()).ln_1p() / decay * self.n) as u64,
         };
         // Beyond 2^53 rows a product could round up to the end of the range.
         (self.a + offset).min(self.b)
@@ -143,6 +180,18 @@ impl Draw {
 
 fn mean_of_uniforms(random: &mut Random) -> f64 {
     (0..GAUSSIAN_TERMS).map(|_| random.unit()).sum::<f64>() / f64::from(GAUSSIAN_TERMS)
+}
+
+/// A number from 0 to 1 of a normal distribution around 1/2, drawn again if it is beyond these deviations (Box-Muller).
+fn normal(random: &mut Random, deviations: f64) -> f64 {
+    loop {
+        // The length is in (0, 1], because 0 has no logarithm.
+        let (length, angle) = (1.0 - random.unit(), TAU * random.unit());
+        let drawn = (-2.0 * length.ln()).sqrt() * angle.sin();
+        if (-deviations..deviations).contains(&drawn) {
+            return 0.5 + drawn / (2.0 * deviations);
+        }
+    }
 }
 
 /// Offset into a range of span `t` (last - first). The random number that decides between hot and cold is used again

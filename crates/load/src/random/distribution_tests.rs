@@ -4,9 +4,14 @@ use super::*;
 use crate::random::stream::Purpose;
 use proptest::prelude::*;
 use rand_distr::Distribution as _;
-use statrs::distribution::{ChiSquared, ContinuousCDF};
+use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
 const DRAWS: usize = 200_000;
+const WITH_PARAMETERS: [&str; 5] = ["zipfian:1.1", "zipfian:1000", "normal:2", "exponential:0.001", "exponential:9"];
+
+fn names() -> impl Iterator<Item = &'static str> {
+    Distribution::NAMES.into_iter().chain(WITH_PARAMETERS)
+}
 
 fn counts(distribution: Distribution, n: u64) -> Vec<f64> {
     let mut random = Random::new(20_260_101, Purpose::Transactions, 0);
@@ -100,8 +105,25 @@ fn special_is_a_quarter_bell_and_three_quarters_hot_middle() {
 
 #[test]
 fn zipfian_has_its_mass_function_at_and_around_exponent_one() {
-    for exponent in [0.0, 0.5, 0.8, 1.0, 1.3, 2.0] {
+    // pgbench's random_zipfian, with parameters from 1.001 on, has the same one.
+    for exponent in [0.0, 0.5, 0.8, 1.0, 1.001, 1.3, 2.0] {
         assert_fits(Distribution::Zipfian { exponent }, &zipfian(300, exponent));
+    }
+}
+
+#[test]
+fn normal_and_exponential_have_the_probabilities_of_the_manual_of_pgbench() {
+    let n = 500_u64;
+    let of = |cdf: &dyn Fn(f64) -> f64| (0..n).map(|k| cdf((k + 1) as f64) - cdf(k as f64)).collect::<Vec<_>>();
+    let bell = Normal::new(0.0, 1.0).unwrap();
+    for deviations in [2.0, 2.5, 7.0] {
+        let total = 2.0 * bell.cdf(deviations) - 1.0;
+        let cdf = |key: f64| bell.cdf(2.0 * deviations * (key / n as f64 - 0.5)) / total;
+        assert_fits(Distribution::Normal { deviations }, &of(&cdf));
+    }
+    for decay in [0.001, 2.5, 20.0] {
+        let cdf = |key: f64| (-decay * key / n as f64).exp_m1() / (-decay).exp_m1();
+        assert_fits(Distribution::Exponential { decay }, &of(&cdf));
     }
 }
 
@@ -127,12 +149,13 @@ fn the_test_of_fit_distinguishes_neighbouring_shapes() {
 
 #[test]
 fn names_parse_and_print_back() {
-    for name in Distribution::NAMES {
+    for name in names() {
         assert_eq!(name.parse::<Distribution>().unwrap().to_string(), name);
     }
     assert_eq!("zipfian:1.1".parse(), Ok(Distribution::Zipfian { exponent: 1.1 }));
     assert_eq!(Distribution::default(), Distribution::Special);
-    for wrong in ["", "Uniform", "zipf", "zipfian:", "zipfian:-1", "zipfian:NaN", "zipfian:inf"] {
+    let parameters = ["zipfian:", "zipfian:-1", "zipfian:NaN", "zipfian:inf", "normal:1.9", "normal", "exponential:0"];
+    for wrong in ["", "Uniform", "zipf"].into_iter().chain(parameters) {
         assert_eq!(wrong.parse::<Distribution>().unwrap_err().given, wrong);
     }
 }
@@ -141,7 +164,7 @@ proptest! {
     #[test]
     fn every_draw_stays_in_its_range(seed: u64, a in 0u64..1_000_000_000_000, span in 0u64..1_000_000_000_000) {
         let mut random = Random::new(seed, Purpose::Transactions, 0);
-        for name in Distribution::NAMES {
+        for name in names() {
             let drawn = name.parse::<Distribution>().unwrap().draw(&mut random, a, a + span);
             prop_assert!((a..=a + span).contains(&drawn), "{name}: {drawn}");
         }
@@ -151,7 +174,7 @@ proptest! {
 #[test]
 fn a_range_of_one_key_gives_that_key() {
     let mut random = Random::new(0, Purpose::Transactions, 0);
-    for name in Distribution::NAMES {
+    for name in names() {
         let distribution: Distribution = name.parse().unwrap();
         assert!((0..100).all(|_| distribution.draw(&mut random, 5, 5) == 5), "{name}");
         assert_eq!(distribution.draw(&mut random, 5, 2), 5, "an empty range counts as its start");

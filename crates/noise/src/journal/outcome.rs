@@ -2,6 +2,7 @@
 
 use crate::error::{NoiseError, Result};
 use serde::Serialize;
+use std::fmt::{self, Display};
 
 /// The result of restoring one changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,6 +28,22 @@ pub enum Outcome {
         /// The reason.
         error: String,
     },
+}
+
+/// What happened to a file, to be written after its name.
+impl Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Restored => f.write_str("was restored"),
+            Self::AlreadyThere => f.write_str("already had its original value"),
+            Self::ChangedByOther { found, original } => {
+                write!(f, "was set to {found} by another program, originally {original}")
+            }
+            Self::Gone => f.write_str("no longer exists"),
+            Self::OtherBoot => f.write_str("was reset by a restart of the machine"),
+            Self::Failed { error } => write!(f, "could not be restored: {error}"),
+        }
+    }
 }
 
 /// One file of a [`RestoreReport`].
@@ -65,14 +82,8 @@ impl RestoreReport {
     /// # Errors
     /// [`NoiseError::NotAsFound`] with what could not be restored, or what another program has changed.
     pub fn check(&self) -> Result<()> {
-        let failed = self.failed().map(|f| format!("{} ({}): {:?}", f.setting, f.path, f.outcome));
-        let changed = self.changed_by_other().map(|f| match &f.outcome {
-            Outcome::ChangedByOther { found, original } => {
-                format!("{} ({}) was set to {found} by another program, originally {original}", f.setting, f.path)
-            }
-            other => format!("{} ({}): {other:?}", f.setting, f.path),
-        });
-        let left: Vec<String> = failed.chain(changed).collect();
+        let files = self.failed().chain(self.changed_by_other());
+        let left: Vec<String> = files.map(|f| format!("{} ({}) {}", f.setting, f.path, f.outcome)).collect();
         if left.is_empty() { Ok(()) } else { Err(NoiseError::NotAsFound { left: left.join("; ") }) }
     }
 

@@ -70,6 +70,9 @@ pub fn notes(notes: &[Note]) -> Vec<String> {
 pub fn note(found: &Note) -> String {
     match found {
         Note::Identical { side, first } => format!("{side} is the same program, settings and data as {first}"),
+        Note::SameValues { side, first } => {
+            format!("{side} has the values of {first} in the same order: a copy of results is no second measurement")
+        }
         Note::OnlyIn { condition, side } => format!("{condition} is only in {side} and is not compared"),
         Note::Refused(why) => refusal(why),
         Note::Unprobed(probe) => {

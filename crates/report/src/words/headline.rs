@@ -8,6 +8,7 @@ use tare_findings::verdict::{
     Alone, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
 };
 use tare_stats::Interval;
+use tare_text::was;
 
 /// As many as can be read at a glance.
 pub(super) const MOST_WORDS: usize = 25;
@@ -100,9 +101,14 @@ fn first_that_fits(sentences: impl IntoIterator<Item = String>) -> String {
 fn nothing_tested(why: &Untested) -> String {
     match why {
         Untested::NoTrial => "No trial has been recorded yet.".to_owned(),
-        Untested::NoneOk { attempts } => {
+        Untested::NoneOk { attempts, disturbed: 0 } => {
             format!("No trial gave a usable result: {} recorded, none of them ok.", count(*attempts, "attempt"))
         }
+        Untested::NoneOk { attempts, disturbed } => format!(
+            "No trial counts yet: {disturbed} of {} {} disturbed; tare run --resume repeats them.",
+            count(*attempts, "attempt"),
+            was(*disturbed)
+        ),
         Untested::NoValue => "No trial gave a usable result.".to_owned(),
         Untested::Alone(found) => alone(found),
         Untested::LoadsAlone { loads, metric, range } => {
@@ -340,6 +346,13 @@ mod tests {
         let many = (1..=22).map(|n| alone(&format!("query_s_q{n}"), 2.0)).collect();
         assert!(moved(many).ends_with("on average; 22 single metrics move."));
         assert!(moved(Vec::new()).ends_with("move the 22 queries on average."));
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_while_it_repeated_its_only_trial_says_so() {
+        let none = |disturbed| headline(&Verdict::Untested(Untested::NoneOk { attempts: 2, disturbed }));
+        assert_eq!(none(0), "No trial gave a usable result: 2 attempts recorded, none of them ok.");
+        assert_eq!(none(1), "No trial counts yet: 1 of 2 attempts was disturbed; tare run --resume repeats them.");
     }
 
     #[test]

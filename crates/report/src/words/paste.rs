@@ -19,7 +19,8 @@ fn files(engine: &str) -> (&'static str, &'static str, &'static str, Option<&'st
     match engine {
         "mariadb" => ("mariadbd", "mariadb", "my.cnf", Some("[mariadbd]")),
         "mysql" => ("mysqld", "mysql", "my.cnf", Some("[mysqld]")),
-        "postgresql" => ("postgres", "postgresql", "postgresql.conf", None),
+        // On Debian and Ubuntu the server of each cluster is an instance; postgresql.service starts nothing itself.
+        "postgresql" => ("postgres", "postgresql@", "postgresql.conf", None),
         _ => ("PROGRAM", "PROGRAM", "each connection", None),
     }
 }
@@ -36,6 +37,12 @@ pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
     if word("placement.bind") == "thread" && !(clients.is_empty() && server.is_empty()) {
         let pairing = word("placement.pairing");
         shell.push(format!("# each thread had a PU of its own (pairing = {pairing}): numactl binds all to one set"));
+    }
+    let pool = condition.placement.as_ref().and_then(|placement| placement.pool_memory.as_deref());
+    if let Some(pool) = pool.filter(|_| engine == "postgresql") {
+        shell.push(format!(
+            "# shared_buffers alone had the memory policy {pool}, which no setting of PostgreSQL gives it"
+        ));
     }
     if let Some(options) = numactl(&server, &policy) {
         shell.push(format!("numactl {options} {program} ..."));
@@ -99,7 +106,10 @@ fn systemd(cpus: &str, policy: &MemoryPolicy) -> Vec<String> {
         MemoryPolicy::Interleave(nodes) => ("interleave", Some(nodes.to_string())),
         MemoryPolicy::Preferred(node) => ("preferred", Some(node.to_string())),
         MemoryPolicy::Local => ("local", None),
-        // systemd has no weighted interleaving: start the program with numactl instead.
+        MemoryPolicy::WeightedInterleave(_) => {
+            lines.push("# no NUMAPolicy interleaves by weights: start the program with numactl as above".to_owned());
+            return lines;
+        }
         _ => return lines,
     };
     lines.push(format!("NUMAPolicy={kind}"));
@@ -123,13 +133,16 @@ mod tests {
                 server: vec![vec![0, 1, 2, 3]],
                 background: None,
                 memory: Some("interleave:0-1".into()),
-                pool_memory: None,
+                pool_memory: Some("bind:0".into()),
             }),
             settings: settings.map(|(key, value)| (key.to_owned(), value.into())).into(),
             ..PlannedCondition::default()
         };
-        let lines: Vec<String> = paste(&condition).into_iter().flat_map(|paste| paste.lines).collect();
+        let pasted = paste(&condition);
+        assert_eq!(pasted[1].into, "/etc/systemd/system/postgresql@.service.d/tare.conf");
+        let lines: Vec<String> = pasted.into_iter().flat_map(|paste| paste.lines).collect();
         let expected = [
+            "# shared_buffers alone had the memory policy bind:0, which no setting of PostgreSQL gives it",
             "numactl --physcpubind=0-3 --interleave=0-1 postgres ...",
             "numactl --physcpubind=4-5 CLIENT ...",
             "[Service]",

@@ -28,8 +28,8 @@ use tare_topology::{Fingerprint, Machine};
 ///
 /// Each pair is one fresh trial of each side; which of them runs first is random, and the effect of the order is
 /// estimated and removed. The comparison is decided when the interval of B/A excludes 1 (faster, slower) or lies within
-/// the minimum effect (equivalent). Exit codes: 0 faster or equivalent, 1 B is slower, 5 undecided when the budget is
-/// spent.
+/// the minimum effect (equivalent). Exit codes: 0 faster or equivalent, 1 B is slower, 4 no pair has a result, 5
+/// undecided or no verdict.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AbArgs {

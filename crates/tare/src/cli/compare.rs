@@ -29,7 +29,7 @@ pub struct Compare {
     #[arg(long, value_name = "PCT", value_parser = percentage)]
     fail_if_slower: Option<f64>,
     /// Smallest change of interest in percent; smaller ones count as equivalent
-    #[arg(long, value_name = "PCT", default_value = "1", value_parser = percentage)]
+    #[arg(long, alias = "minimum-effect", value_name = "PCT", default_value = "1", value_parser = percentage)]
     min_effect: f64,
     /// Metric that the gate judges, may be repeated; by default throughput and query times
     #[arg(long = "metric", value_name = "NAME")]

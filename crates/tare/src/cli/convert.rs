@@ -76,9 +76,10 @@ impl From<DirectoryError> for Problem {
             }
             DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "check the disk, or name another directory"),
             DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
-            DirectoryError::NotEmpty(_) => {
-                (Exit::Usage, "choose another --out, or resume the run there: the same command with --resume DIR")
-            }
+            DirectoryError::NotEmpty(_) => (
+                Exit::Usage,
+                "choose another --out, or resume what is there: --resume DIR in place of study and options",
+            ),
             DirectoryError::WouldLose { .. } => {
                 (Exit::Usage, "name every folder that the earlier merge was made of, or choose another --out")
             }
@@ -129,7 +130,6 @@ const EMBEDDED: &str = "tare load needs a server that runs already, and SQLite h
 impl From<EngineError> for Problem {
     fn from(e: EngineError) -> Self {
         let (exit, advice) = match &e {
-            EngineError::BinaryMissing { install, .. } => (Exit::Machine, Some(format!("run: {install}"))),
             EngineError::OptionRefused { option, .. } => {
                 (Exit::Usage, Some(format!("correct or remove {option} under [engine.options] or in the factor")))
             }

@@ -27,9 +27,9 @@ pub struct Export {
     /// Where to write; by default standard output
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Which tidy table (csv, parquet)
-    #[arg(long, value_name = "NAME", default_value = "samples")]
-    table: Table,
+    /// With --format csv or parquet: which tidy table [default: samples]
+    #[arg(long, value_name = "NAME")]
+    table: Option<Table>,
     /// Only this metric (may be repeated); by default all, and in formats for readers the study's main ones
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
@@ -53,6 +53,11 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         return Err(Problem::new(Exit::Machine, format!("this build of tare does not write {}", args.format))
             .advice(format!("build one that does: cargo build --release --features {feature}")));
     }
+    if args.table.is_some() && !matches!(args.format, Format::Csv | Format::Parquet) {
+        return Err(Problem::new(Exit::Usage, format!("--table has no effect on {}", args.format))
+            .expected("--format csv or --format parquet"));
+    }
+    let table = args.table.unwrap_or(Table::Samples);
     if args.results.len() > 1 && args.format != Format::Otava {
         return Err(Problem::new(Exit::Usage, format!("{} needs one set of results", args.format))
             .expected("one RESULTS; only otava takes several, one row each")
@@ -65,7 +70,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
     let audience = Audience::of_all(opened.iter().map(|results| results.audience));
     match &args.out {
         Some(folder) if args.charts => charts(&sources, args.format, folder, audience)?,
-        Some(path) => to_file(path, audience, |out| write(&sources, args.format, args.table, out))?,
+        Some(path) => to_file(path, audience, |out| write(&sources, args.format, table, out))?,
         None if args.format.is_binary() && io::stdout().is_terminal() => {
             return Err(Problem::new(
                 Exit::Usage,
@@ -73,7 +78,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
             )
             .advice(format!("name a file: --out results.{}", args.format)));
         }
-        None => to_stdout(|out| write(&sources, args.format, args.table, out))?,
+        None => to_stdout(|out| write(&sources, args.format, table, out))?,
     }
     if let (true, Some(export)) = (args.json, args.out) {
         output::document("tare-export", &Written { export, format: args.format.to_string() })?;

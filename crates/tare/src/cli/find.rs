@@ -27,7 +27,7 @@ use tare_study::plan::{each_node, race};
 ///
 /// Every combination of the given levels is a candidate. Each block runs every remaining candidate once, with a fresh
 /// server each, in random order; those shown to be worse than another are dropped. The reported one is, with the stated
-/// confidence, within the minimum effect of the best. Exit codes: 0 found, 4 no candidate has a result, 5 out of time.
+/// confidence, within the minimum effect of the best. Exit codes: 0 found, 4 no candidate has a result, 5 undecided.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct FindArgs {
@@ -221,6 +221,8 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
                 .at(format!("{path}/trials.jsonl"))
                 .advice(format!("read the reasons with: tare show {path}")))
         }
+        // After the last look, more time adds no block.
+        _ if found.stop == Some(RaceStop::LastLook) => Ok(Exit::Inconclusive),
         _ => {
             // --within counts from the first block on; if nothing is known, twice the time so far.
             let minutes = ((found.elapsed_s + found.to_go_s.unwrap_or(found.elapsed_s)) / 60.0).ceil();

@@ -45,7 +45,7 @@ fn reported(host: Host) -> Host {
         ));
     }
     for file in host.restored.failed().chain(host.restored.changed_by_other()) {
-        output::note(&format!("note: {} ({}) was not restored: {:?}", file.setting, file.path, file.outcome));
+        output::note(&format!("note: {} ({}) {}", file.setting, file.path, file.outcome));
     }
     host
 }

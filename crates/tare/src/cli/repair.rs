@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tare_files::Trust;
 use tare_results::store::Directory;
+use tare_text::count;
 
 /// Move damaged lines of a results directory's records to files next to them
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub fn run(args: &Repair) -> Result<Exit, Problem> {
         damaged.iter().map(|d| format!("{}, line {}: {}\n", d.path.display(), d.line, d.what)).collect();
     text.push_str(&match damaged.len() {
         0 => "every line is valid; nothing was changed\n".to_owned(),
-        n => format!("moved {n} damaged lines to *.jsonl.damaged next to their file\n"),
+        n => format!("moved {} to *.jsonl.damaged next to their file\n", count(n, "damaged line")),
     });
     output::text(&text)?;
     Ok(Exit::Done)

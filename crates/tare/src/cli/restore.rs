@@ -3,7 +3,8 @@
 use super::{Exit, Problem, output};
 use clap::Args;
 use std::path::PathBuf;
-use tare_noise::{Outcome, RestoreReport};
+use tare_noise::RestoreReport;
+use tare_text::count;
 
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
@@ -25,7 +26,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     }
     match host.restored.failed().count() {
         0 => Ok(Exit::Done),
-        failed => Err(Problem::new(Exit::Machine, format!("{failed} settings could not be restored"))
+        failed => Err(Problem::new(Exit::Machine, format!("{} could not be restored", count(failed, "setting")))
             .advice("run `sudo tare restore`; the journal is kept until it succeeds")),
     }
 }
@@ -39,15 +40,7 @@ fn rendered(report: &RestoreReport, servers: usize, half_made: &[PathBuf]) -> St
         text.push_str(&format!("removed {}, whose preparation was interrupted\n", path.display()));
     }
     for file in &report.files {
-        let what = match &file.outcome {
-            Outcome::Restored => "restored".to_owned(),
-            Outcome::AlreadyThere => "already had its original value".to_owned(),
-            Outcome::ChangedByOther { found, original } => {
-                format!("not changed: another program set it to {found} (before the run it was {original})")
-            }
-            other => format!("{other:?}"),
-        };
-        text.push_str(&format!("{}  {}  {what}\n", file.setting, file.path));
+        text.push_str(&format!("{} ({}) {}\n", file.setting, file.path, file.outcome));
     }
     if text.is_empty() { "nothing to restore\n".to_owned() } else { text }
 }

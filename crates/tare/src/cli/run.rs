@@ -38,10 +38,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Resume an interrupted run with the same study, order and seed, without the finished trials
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["StudyChanges", "dry_run"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["study", "StudyChanges", "dry_run"])]
     resume: Option<PathBuf>,
     /// Run one shard of a study that `tare shard` cut, by its number, or resume it
-    #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"], conflicts_with_all = ["StudyChanges", "dry_run", "out", "resume"])]
+    #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"],
+        conflicts_with_all = ["study", "command", "StudyChanges", "dry_run", "out", "resume"])]
     shard: Option<Vec<String>>,
     #[command(flatten)]
     changes: StudyChanges,

@@ -119,12 +119,20 @@ fn fetch(symbols: &Symbols) -> Result<(), Problem> {
 
 fn install(name: &str, command: Option<&[&str]>) -> Result<(), Problem> {
     let Some(words) = command else {
-        return Err(Problem::new(Exit::Machine, format!("tare knows no package of {name} for this system"))
-            .at("/etc/os-release")
-            .expected("Debian, Ubuntu, Fedora or a distribution based on them")
-            .advice("install it as its documentation describes; binary = \"PATH\" under [engine] names the program"));
+        let problem = Problem::new(Exit::Machine, format!("tare knows no package of {name} for this system"))
+            .at("/etc/os-release");
+        return Err(match without_package(name) {
+            Some(how) => problem.advice(format!("install it with: {how}")),
+            None => problem.expected("Debian, Ubuntu, Fedora or a distribution based on them").advice(
+                "install it as its documentation describes; binary = \"PATH\" under [engine] names the program",
+            ),
+        });
     };
     run_command(words, |mut command| command.status())
+}
+
+fn without_package(name: &str) -> Option<&'static str> {
+    TOOLS.iter().find(|tool| tool.name == name).and_then(Tool::without_package)
 }
 
 /// Runs a command that fetches from a foreign server; it ends with this program. Limits that the user has set are kept.
@@ -174,7 +182,7 @@ fn text(programs: &[SetupJson]) -> String {
             (Some(path), _) => format!("here: {}", path.display()),
             (None, Some(command)) if *by_hand => format!("missing; as root, type: {command}"),
             (None, Some(command)) => format!("missing; `tare setup {} --install` runs: {command}", found.name),
-            (None, None) => match TOOLS.iter().find(|tool| tool.name == found.name).and_then(Tool::without_package) {
+            (None, None) => match without_package(found.name) {
                 Some(how) => format!("missing; install it with: {how}"),
                 None => "missing; tare knows no package of it for this system".to_owned(),
             },

@@ -41,9 +41,9 @@ pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
         .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
     let shown = folder.display();
     note(&format!(
-        "wrote {} for {} tasks; check it, and change it if your cluster needs other settings",
+        "wrote {} for {}; check it, and change it if your cluster needs other settings",
         script.display(),
-        args.nodes
+        tare_text::count(args.nodes, "task")
     ));
     if args.submit {
         as_is(&submit(&script)?)?;

@@ -58,7 +58,10 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     if let Some(name) = &args.name {
         let study = builtin::find(name).ok_or_else(|| {
             let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
-            Problem::new(Exit::Usage, format!("there is no built-in study {name}")).expected(known.join(", "))
+            let near = tare_text::nearest(name, known.iter().copied());
+            Problem::new(Exit::Usage, format!("there is no built-in study {name}"))
+                .expected(known.join(", "))
+                .advised(near.map(|near| format!("did you mean `{near}`?")))
         })?;
         if !args.json {
             output::as_is(study.text)?;

@@ -23,7 +23,7 @@ pub struct WhyArgs {
     #[arg(long, requires = "b")]
     prove: bool,
     /// With --prove: the time for all experiments together, such as 30min, 90s or 2h
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = super::output::time)]
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = super::output::time, requires = "prove")]
     within: f64,
     /// With --prove: show the experiments and their time, and run none
     #[arg(long, requires = "prove")]
@@ -32,7 +32,7 @@ pub struct WhyArgs {
     #[arg(long, value_name = "DIR", requires = "prove")]
     out: Option<PathBuf>,
     /// With --prove: use results that other users own or may write to: programs named in them run as you
-    #[arg(long)]
+    #[arg(long, requires = "prove")]
     trust: bool,
     /// Write the wall-clock time of both by call chain: one line `chain A B` each, nanoseconds per transaction, as
     /// difffolded.pl writes it for flame graphs (needs capture.waits)

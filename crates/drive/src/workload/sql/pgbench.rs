@@ -117,16 +117,11 @@ fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Ta
         if word != "set" || name.is_empty() {
             return Err(wrong(format!(
                 "\\{word} is not supported; supported are \\set NAME VALUE and \\set NAME \
-                random(A, B)"
+                random(A, B), random_gaussian, random_exponential and random_zipfian(A, B, PARAMETER)"
             )));
         }
-        let value = match arguments(how.trim(), "random") {
-            Some((first, last)) => {
-                let range = [first, last].map(|text| value_of(text, &constants));
-                let [first, last] = range.map(|end| end.map(Value::Integer));
-                let range = vec![first.map_err(wrong)?, last.map_err(wrong)?];
-                Value::Table(Table::from_iter([("range".to_owned(), Value::Array(range))]))
-            }
+        let value = match drawn(how.trim(), &constants).map_err(wrong)? {
+            Some(parameter) => Value::Table(parameter),
             None => {
                 let value = value_of(how, &constants).map_err(wrong)?;
                 constants.insert(name.to_owned(), value);
@@ -140,9 +135,40 @@ fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Ta
     Ok((sql, parameters))
 }
 
-/// The arguments of `random(A, B)`.
-fn arguments<'a>(text: &'a str, function: &str) -> Option<(&'a str, &'a str)> {
-    text.strip_prefix(function)?.trim_start().strip_prefix('(')?.strip_suffix(')')?.split_once(',')
+/// A call of one of pgbench's random functions as a parameter, within the limits of pgbench; None: the text is no call.
+fn drawn(text: &str, constants: &BTreeMap<String, i64>) -> Result<Option<Table>, String> {
+    let Some((name, arguments)) = text.strip_suffix(')').and_then(|call| call.split_once('(')) else { return Ok(None) };
+    let name = name.trim().to_ascii_lowercase();
+    let (distribution, limits) = match name.as_str() {
+        "random" => ("uniform", None),
+        "random_gaussian" => ("normal", Some((2.0..=f64::MAX, "at least 2"))),
+        "random_exponential" => ("exponential", Some((f64::MIN_POSITIVE..=f64::MAX, "above 0"))),
+        "random_zipfian" => ("zipfian", Some((1.001..=1000.0, "from 1.001 to 1000"))),
+        _ => return Ok(None),
+    };
+    let words: Vec<&str> = arguments.split(',').collect();
+    let (first, last, shape) = match (&words[..], limits) {
+        ([first, last], None) => (first, last, None),
+        ([first, last, shape], Some(limits)) => (first, last, Some((shape, limits))),
+        (_, None) => return Err(format!("{name} has the arguments (A, B)")),
+        (_, Some(_)) => return Err(format!("{name} has the arguments (A, B, PARAMETER)")),
+    };
+    let (first, last) = (value_of(first, constants)?, value_of(last, constants)?);
+    if first > last {
+        return Err(format!("the range of {name} is empty: {first} is larger than {last}"));
+    }
+    let mut parameter = Table::from_iter([("range".to_owned(), Value::Array(vec![first.into(), last.into()]))]);
+    if let Some((shape, (limits, words))) = shape {
+        let number = match shape.trim().parse::<f64>() {
+            Ok(number) => number,
+            Err(_) => value_of(shape, constants)? as f64,
+        };
+        if !limits.contains(&number) {
+            return Err(format!("the parameter of {name} is {words}, not {number}"));
+        }
+        parameter.insert("distribution".to_owned(), format!("{distribution}:{number}").into());
+    }
+    Ok(Some(parameter))
 }
 
 fn value_of(text: &str, constants: &BTreeMap<String, i64>) -> Result<i64, String> {
@@ -286,6 +312,23 @@ mod tests {
     }
 
     #[test]
+    fn the_random_functions_of_pgbench_are_distributions_of_parameters() {
+        let text = "\\set a random_zipfian(1, 10 * :scale, 1.07)\n\\set b Random_Gaussian(-5, 5, :scale)\n\
+                    \\set c random_exponential(1, 9, 1e-3)\nSELECT :a, :b, :c;\n";
+        let scripts = [script("x.sql", text)];
+        let made = of_scripts(&scripts, &BTreeMap::from([("scale".to_owned(), 3)])).unwrap();
+        let file: Table = made.text.parse().unwrap();
+        for (name, range, distribution) in
+            [("a", [1, 30], "zipfian:1.07"), ("b", [-5, 5], "normal:3"), ("c", [1, 9], "exponential:0.001")]
+        {
+            let parameter = file["parameters"][name].as_table().unwrap();
+            assert_eq!(parameter["range"], Value::Array(range.map(Value::from).to_vec()), "{name}");
+            assert_eq!(parameter["distribution"].as_str(), Some(distribution), "{name}");
+        }
+        assert!(Mix::read(&made.text, &FileChanges::default()).is_ok());
+    }
+
+    #[test]
     fn weights_and_names_are_kept_and_statements_without_begin_are_each_by_themselves() {
         let mut two = script("dir/a-b.sql", "SELECT 1;\nSELECT 2;\n");
         two.weight = 3;
@@ -306,7 +349,17 @@ mod tests {
             wrong("\\set a random(1, :clients)\nSELECT :a")
                 .starts_with("x.sql:1: :clients has no value here: give it one with -D clients=")
         );
-        assert!(wrong("\\set a random_zipfian(1, 5, 1.2)\nSELECT :a").starts_with("x.sql:1: "));
+        for (how, expected) in [
+            ("random_zipfian(1, 5, 1)", "the parameter of random_zipfian is from 1.001 to 1000, not 1"),
+            ("random_gaussian(1, 5, 1.9)", "the parameter of random_gaussian is at least 2, not 1.9"),
+            ("random_exponential(1, 5, 0)", "the parameter of random_exponential is above 0, not 0"),
+            ("random_exponential(1, 5)", "random_exponential has the arguments (A, B, PARAMETER)"),
+            ("random(5, 1)", "the range of random is empty: 5 is larger than 1"),
+            ("permute(1, 5)", "\"permute(1, 5)\" is not supported"),
+        ] {
+            let error = wrong(&format!("\\set a {how}\nSELECT :a"));
+            assert!(error.starts_with(&format!("x.sql:1: {expected}")), "{error}");
+        }
         assert!(wrong("\\set a 1\n\\set a 2\nSELECT :a").contains("x.sql:2: :a is set twice"));
         assert!(wrong("SELECT 1; BEGIN; SELECT 2; END").contains("around all statements"));
         assert!(wrong("-- nothing").contains("no statement"));

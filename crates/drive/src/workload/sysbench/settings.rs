@@ -49,7 +49,16 @@ impl Keyed for SysbenchSettings {
         keys::rows(|s| Some(s.rows), |s, v| s.rows = v),
         keys::distribution(
             |s| s.distribution.map(|d| d.to_string().into()),
-            |s, v| v.parsed().map(|v| s.distribution = Some(v)),
+            |s, v| {
+                let distribution: Distribution = v.parsed()?;
+                if distribution.to_string().contains(':') {
+                    return Err(
+                        "sysbench has a parameter as an option: options = \"--rand-zipfian-exp=1.1\"".to_owned()
+                    );
+                }
+                s.distribution = Some(distribution);
+                Ok(())
+            },
         ),
         keys::rate(|s| s.rate, |s, v| s.rate = Some(v)),
         keys::options(

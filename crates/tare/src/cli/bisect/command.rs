@@ -28,7 +28,7 @@ const LARGEST_LIST: u64 = 16 << 20;
 /// GOOD and BAD are compared first, as with `tare ab`: if they do not differ, there is nothing to bisect. Then pairs of
 /// trials of the good build and another one update the probability of every commit, until one reaches --confidence;
 /// finally it is compared with the commit before it. A commit whose build ends with 125 is skipped. Exit codes: 0
-/// found, or nothing to bisect; 5 undecided when the budget is spent.
+/// found, or nothing to bisect; 4 a build or the trials of GOOD and BAD failed; 5 undecided.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BisectArgs {

@@ -25,15 +25,16 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
         None if args.scripts.file.is_empty() => return Err(no_workload()),
         None => return scripts::run(args, &Statements::Files(&args.scripts.file)),
     };
+    let scripts = [("--transaction", args.scripts.transaction.is_some()), ("-D", !args.scripts.define.is_empty())];
+    if let Some((option, _)) = scripts.iter().find(|(_, is_set)| *is_set) {
+        return Err(Problem::new(Exit::Usage, format!("{option}: {workload} is not a file of statements")));
+    }
     let mut values = vec![("workload", "name", workload.name().into())];
     values.extend(args.make_up.values());
     let request = LoadRequest::new(&args.server, &args.run, values)?;
     let AnyLoad::Oltp(settings) = request.settings.workload.load else { return Err(no_workload()) };
     // Connects first, so that a connection error is reported in the same way for every command.
     let mut session = request.engine.connect(&request.target)?;
-    if args.scripts.transaction.is_some() {
-        return Err(Problem::new(Exit::Usage, format!("--transaction: {workload} is not a file of statements")));
-    }
     if args.prepares() {
         drop(session);
         return prepare(args, &request, &settings);

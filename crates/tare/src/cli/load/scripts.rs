@@ -46,6 +46,11 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
             "--reconnect and the options of sysbench's transactions have no effect on a file of statements",
         ));
     }
+    if !files.are_scripts() && !args.scripts.define.is_empty() {
+        return Err(
+            usage("-D has no effect on a file of statements in TOML").expected("--rows or --tables (docs/sql.md)")
+        );
+    }
     let (values, places) = values(args, files)?;
     let mut request = LoadRequest::new(&args.server, &args.run, values)?;
     request.places = places;

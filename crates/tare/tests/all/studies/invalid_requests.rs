@@ -59,6 +59,21 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
 }
 
 #[test]
+fn options_that_would_have_no_effect_are_refused() {
+    let world = World::new();
+    for (words, named) in [
+        (&["run", "first-look", "--resume", "x"][..], "--resume"),
+        (&["run", "first-look", "--shard", "x", "0"], "--shard"),
+        (&["why", "x", "y", "--within", "1h"], "--prove"),
+        (&["why", "x", "y", "--trust"], "--prove"),
+        (&["export", "x", "--format", "markdown", "--table", "trials"], "--table has no effect on markdown"),
+    ] {
+        let (_, err) = world.exits(2, words);
+        assert!(err.contains(named), "{err}");
+    }
+}
+
+#[test]
 fn a_missing_program_is_reported_before_any_trial() {
     let world = World::new();
     let (_, err) = world.exits(3, &["run", "--command", "/nonexistent/prog --fast", "--runs", "3", "--out", "none"]);
