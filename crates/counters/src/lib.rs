@@ -57,8 +57,9 @@
 //! same CPU. Some kernels are reported not to do so; on these the backend is `cpu-atomic`.
 //!
 //! Known limits of restartable sequences: a debugger cannot single-step through one (it restarts for ever), and code
-//! that contains one must not be unloaded (`dlclose`) while its threads run. Adds are safe in signal handlers; with
-//! `rseq-self`, only if the thread has added before.
+//! that contains one must not be unloaded (`dlclose`) while its threads run. Adds are safe in signal handlers, except
+//! the first one of a [`Counter`] or [`UpDownCounter`], which allocates, and with `rseq-self` the first one of a
+//! thread. After `fork` the child counts in a copy of its own.
 //!
 //! [rseq]: https://www.kernel.org/doc/html/latest/userspace-api/rseq.html
 //! [ivl]: https://arxiv.org/abs/2006.12889

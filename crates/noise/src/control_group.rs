@@ -19,6 +19,10 @@ pub(crate) const SWITCH: &str = "TARE_CGROUP";
 pub(crate) const PREFIX: &str = "tare-server-";
 /// Hierarchies of version 1 that only group processes, or nearly so.
 const HARMLESS: [&str; 3] = ["freezer", "pids", "name=systemd"];
+/// What stops the processes of a group of version 1 from forking: in the freezer they stop, with `pids` forks fail.
+const STILL: [(&str, &str); 2] = [("freezer.state", "FROZEN"), ("pids.max", "0")];
+/// How long to wait until all processes are frozen.
+const FREEZES: Duration = Duration::from_millis(500);
 /// How long to wait for the end of its last process.
 const GONE: Duration = Duration::from_secs(5);
 
@@ -65,26 +69,39 @@ impl ControlGroup {
             return;
         }
         let deadline = Instant::now() + GONE;
-        // All at once since Linux 5.14. Otherwise one by one until none is left, because processes may fork meanwhile.
+        // All at once since Linux 5.14. Otherwise one by one until none is left, while none can fork, if possible.
         let at_once = fs::write(self.0.join("cgroup.kill"), "1").is_ok();
         loop {
             let left = self.processes();
             if left.is_empty() || Instant::now() >= deadline {
                 return;
             }
-            if !at_once {
-                let mut may_end = false;
-                for pid in left.into_iter().filter_map(Pid::from_raw) {
-                    // A process that has already ended is no problem.
-                    may_end |= kill_process(pid, Signal::KILL) != Err(Errno::PERM);
-                }
-                // If no signal may be sent, waiting is useless.
-                if !may_end {
-                    return;
-                }
+            // If no signal may be sent, waiting is useless.
+            if !at_once && !self.kill_each() {
+                return;
             }
             sleep(Duration::from_millis(2));
         }
+    }
+
+    /// Kills the processes that are in it now; returns whether any of them may be signalled.
+    fn kill_each(&self) -> bool {
+        let deadline = Instant::now() + FREEZES;
+        let still = STILL.into_iter().find(|(file, state)| fs::write(self.0.join(file), state).is_ok());
+        while let Some((file, state)) = still
+            && fs::read_to_string(self.0.join(file)).is_ok_and(|now| now.trim() != state)
+            && Instant::now() < deadline
+        {
+            sleep(Duration::from_millis(1));
+        }
+        let mut may_end = false;
+        for pid in self.processes().into_iter().filter_map(Pid::from_raw) {
+            // A process that has already ended is no problem.
+            may_end |= kill_process(pid, Signal::KILL) != Err(Errno::PERM);
+        }
+        // A frozen process ends when it continues. The file is missing in other hierarchies.
+        let _ = fs::write(self.0.join(STILL[0].0), "THAWED");
+        may_end
     }
 
     /// Removes the empty group.
@@ -220,14 +237,23 @@ mod tests {
             println!("{}", place.display());
             let group = ControlGroup(place.join(format!("{PREFIX}test-{}", std::process::id())));
             let mut entry = group.make().unwrap();
-            let script = "read go; setsid sh -c 'setsid sleep 600 & setsid sleep 600 & exit' & exit 0";
-            let mut shell =
-                Command::new("sh").args(["-c", script]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+            // Two helpers, and ten chains of processes that start the next one and end, until the file is removed.
+            let (folder, goes_on) = (tempfile::tempdir().unwrap(), "on");
+            fs::write(folder.path().join(goes_on), "").unwrap();
+            let script = "read go; setsid sh -c 'setsid sleep 600 & setsid sleep 600 & exit'
+                for chain in 1 2 3 4 5 6 7 8 9 10; do setsid sh -c \"$CHAIN\" & done; exit 0";
+            let mut shell = Command::new("sh")
+                .args(["-c", script])
+                .env("CHAIN", "[ ! -e on ] || setsid sh -c \"$CHAIN\" &")
+                .current_dir(folder.path())
+                .stdin(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
             entry.write_all(shell.id().to_string().as_bytes()).unwrap();
             drop(shell.stdin.take());
             shell.wait().unwrap();
             let deadline = Instant::now() + Duration::from_secs(10);
-            while group.processes().len() != 2 {
+            while group.processes().len() < 12 {
                 assert!(Instant::now() < deadline, "{:?}", group.processes());
                 sleep(Duration::from_millis(5));
             }

@@ -1,6 +1,7 @@
 //! Description of the machine and its settings: only read, never changed. A missing file is not an error.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use tare_results::hardware;
@@ -33,11 +34,18 @@ const SETTINGS: &[&str] = &[
     "/sys/fs/cgroup/cpu.max",
 ];
 
+/// Variables of the environment that change how servers, clients or this program work. Servers inherit some of them.
+const VARIABLES: &[&str] =
+    &["LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "MALLOC_CONF", "MALLOC_ARENA_MAX", "ASAN_OPTIONS"];
+
 /// Describes this machine, and records the command line of this process, which repeats the run.
 pub fn environment(machine: &Machine) -> Environment {
     // Invalid UTF-8 is replaced: the command is only displayed.
     let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
     let uname = rustix::system::uname();
+    let mut settings = settings();
+    settings.extend(facts(&uname.version().to_string_lossy()));
+    settings.extend(variables(|name| std::env::var_os(name)));
     Environment {
         schema: SCHEMA,
         tare_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -46,7 +54,7 @@ pub fn environment(machine: &Machine) -> Environment {
         cpu_model: cpu_model(machine),
         hypervisor: hypervisor(),
         os: os_name(),
-        settings: settings().into_iter().chain(facts(&uname.version().to_string_lossy())).collect(),
+        settings,
         machine: machine.clone(),
     }
 }
@@ -56,6 +64,11 @@ fn settings() -> BTreeMap<String, String> {
         .iter()
         .filter_map(|path| Some(((*path).to_owned(), fs::read_to_string(path).ok()?.trim().to_owned())))
         .collect()
+}
+
+/// Those that are set, by name.
+fn variables(value: impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = (String, String)> {
+    VARIABLES.iter().filter_map(move |name| Some(((*name).to_owned(), value(name)?.to_string_lossy().into_owned())))
 }
 
 /// x86 kernels print `model name`; Arm kernels print numbers of core designs, which are mapped to names.
@@ -190,6 +203,14 @@ mod tests {
         assert_eq!(preemption(dynamic, None, "quiet"), "PREEMPT_DYNAMIC");
         assert_eq!(preemption("#1 SMP PREEMPT_RT Debian", None, ""), "PREEMPT_RT");
         assert_eq!(preemption("#1 SMP Debian", None, "preempt=full"), "none or voluntary");
+    }
+
+    #[test]
+    fn variables_that_change_how_programs_work_are_recorded() {
+        let of = |name: &str| (name != "LD_PRELOAD").then(|| OsString::from(format!("of {name}")));
+        let found: BTreeMap<String, String> = variables(of).collect();
+        assert_eq!(found.len(), VARIABLES.len() - 1);
+        assert_eq!(found.get("LD_LIBRARY_PATH").map(String::as_str), Some("of LD_LIBRARY_PATH"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_engine::{Unavailable, dies_with_parent, interrupted};
 
 /// Interval between checks for the end of the process and for a signal.
@@ -25,6 +25,11 @@ pub(super) const ALL: u64 = 1 << 30;
 /// Limit of a file that perf writes, in bytes; beyond it the kernel ends perf. A recording has a smaller limit, at
 /// which perf ends in good order; perf's messages go to a file too.
 const WRITTEN: u64 = 1 << 30;
+/// Limit of its memory, bytes. It reads the programs of all processes that ran, and the names of code that they made
+/// themselves (`/tmp/perf-PID.map`); other users may have written these files.
+const MEMORY: u64 = 4 << 30;
+/// How long it may print nothing: any of these files may be a pipe.
+const SILENCE: Duration = Duration::from_secs(60);
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
 /// Two permissions are needed: to use perf for all threads, and to read the list of tracepoints. The files of that
 /// list belong to root and to the group given by the mount options.
@@ -38,8 +43,8 @@ pub(super) const LOOK_INSIDE: i32 = 1;
 pub(super) const ALL_CPUS: i32 = 0;
 pub(super) const TRACEPOINTS: i32 = -1;
 
-/// A running perf; killed on drop.
-pub(super) struct Perf(Child);
+/// A running perf, and how long it may print nothing while it is read; killed on drop.
+pub(super) struct Perf(Child, Duration);
 
 impl Perf {
     /// Starts perf without input and with messages in English; the caller decides where the output goes.
@@ -48,13 +53,13 @@ impl Perf {
         dies_with_parent(command);
         let perf = command.spawn().map_err(|e| not_started(&e))?;
         // A process that the file size limit ends leaves no core file.
-        for (what, most) in [(Resource::Fsize, WRITTEN), (Resource::Core, 0)] {
+        for (what, most) in [(Resource::Fsize, WRITTEN), (Resource::Data, MEMORY), (Resource::Core, 0)] {
             let own = getrlimit(what);
             let current = own.current.map_or(most, |own| own.min(most));
             // The process may have ended already.
             let _ = prlimit(Some(Pid::from_child(&perf)), what, Rlimit { current: Some(current), ..own });
         }
-        Ok(Self(perf))
+        Ok(Self(perf, SILENCE))
     }
 
     pub fn script(recording: &Path, arguments: &[&str]) -> Result<Take<BufReader<Self>>, Unavailable> {
@@ -86,9 +91,10 @@ impl Perf {
 }
 
 /// Reads perf's output until perf itself ends: a child of perf may keep the output open for longer, for instance where
-/// perf is a script. A signal ends the reading too.
+/// perf is a script. A signal ends the reading too; a long silence is an error.
 impl Read for Perf {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let began = Instant::now();
         while !interrupted() {
             let ended = !matches!(self.0.try_wait(), Ok(None));
             let Some(output) = &mut self.0.stdout else { break };
@@ -98,6 +104,10 @@ impl Read for Perf {
             }
             if ended {
                 break;
+            }
+            if began.elapsed() >= self.1 {
+                let why = format!("it printed nothing for {} s", self.1.as_secs());
+                return Err(io::Error::new(ErrorKind::TimedOut, why));
             }
         }
         Ok(0)
@@ -308,17 +318,30 @@ mod tests {
     }
 
     #[test]
+    fn a_perf_that_prints_nothing_is_given_up() {
+        let mut script = Command::new("sh");
+        let mut silent = Perf::start(script.args(["-c", "echo a; exec sleep 600"]).stdout(Stdio::piped())).unwrap();
+        let mut read = [0; 8];
+        assert_eq!(silent.read(&mut read).unwrap(), 2);
+        silent.1 = Duration::from_millis(300);
+        assert_eq!(silent.read(&mut read).unwrap_err().kind(), ErrorKind::TimedOut);
+    }
+
+    #[test]
     fn a_perf_that_exceeds_the_file_size_limit_is_ended() {
         let folder = tempfile::tempdir().unwrap();
         let mut script = Command::new("sh");
         // Sparse files, which use no disk space. The sleep lets the limit be set before the script writes.
-        script.args(["-c", "sleep 0.3; truncate -s 512M few; truncate -s 2G many"]).current_dir(folder.path());
+        script
+            .args(["-c", "sleep 0.3; ulimit -d >memory; truncate -s 512M few; truncate -s 2G many"])
+            .current_dir(folder.path());
         let mut perf = Perf::start(script.stdout(Stdio::null()).stderr(Stdio::null())).unwrap();
         assert!(!perf.0.wait().unwrap().success(), "its output was not limited");
         let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap());
         let mut files: Vec<_> = files.map(|file| (file.file_name(), file.metadata().unwrap().len())).collect();
         files.sort();
-        assert_eq!(files, [("few".into(), 512 << 20), ("many".into(), 0)]);
+        assert_eq!(files, [("few".into(), 512 << 20), ("many".into(), 0), ("memory".into(), 8)]);
+        assert_eq!(std::fs::read_to_string(folder.path().join("memory")).unwrap(), format!("{}\n", MEMORY >> 10));
     }
 
     #[test]

@@ -135,15 +135,17 @@ impl ProcessTree {
 
     /// Ends all running processes, including those that are forked meanwhile. Returns them.
     pub(crate) fn kill(&self) -> Vec<Identity> {
+        // First all at once. Only what no group holds has to be found, and may fork while it is sought.
+        let mut ended: Vec<Identity> =
+            self.groups().flat_map(ControlGroup::processes).filter_map(Identity::of).collect();
+        self.groups().for_each(ControlGroup::kill);
+        ended.retain(|member| !member.lives());
         let deadline = Instant::now() + HUNT;
-        let mut ended = Vec::new();
         loop {
             let found = self.members();
-            self.groups().for_each(ControlGroup::kill);
             if found.is_empty() || Instant::now() >= deadline {
                 return ended;
             }
-            // The control group may have killed some first: count every process that is gone.
             let gone: Vec<Identity> = found.into_iter().filter(|member| member.kill() || !member.lives()).collect();
             // Processes that may not be signalled are not tried again.
             if gone.is_empty() {

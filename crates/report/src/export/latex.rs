@@ -33,6 +33,8 @@ fn escaped(text: &str) -> String {
     for c in line(text).chars() {
         match c {
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            // At the beginning of a row they would be an argument of the line break before it.
+            '[' | '*' => out.extend(['{', c, '}']),
             '~' => out.push_str("\\textasciitilde{}"),
             '^' => out.push_str("\\textasciicircum{}"),
             '\\' => out.push_str("\\textbackslash{}"),
@@ -44,4 +46,14 @@ fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_an_argument_of_the_line_break_before_it() {
+        assert_eq!([escaped("[9cm] a"), escaped("*\n[b_")], ["{[}9cm] a", "{*} {[}b\\_"]);
+    }
 }

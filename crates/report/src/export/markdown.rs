@@ -26,15 +26,36 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Escapes text from outside: no markup, no table cells, one line.
+/// Ends a mention, a reference or an address, which GitHub and others make of text even if it is escaped.
+const CUT: &str = "<!-- -->";
+
+/// Escapes text from outside: no markup, no table cells, one line; it mentions no user or issue and links to nothing.
 pub fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in tare_text::shown(text).chars() {
         match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&' => out.extend(['\\', c]),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&' | '$' => out.extend(['\\', c]),
             c if c.is_whitespace() => out.push(' '),
             c => out.push(c),
         }
+        let www = out.as_bytes().last_chunk().is_some_and(|end: &[u8; 4]| end.eq_ignore_ascii_case(b"www."));
+        if matches!(c, '@' | '#') || out.ends_with("://") || www {
+            out.push_str(CUT);
+        }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_mentions_no_one_and_links_to_nothing() {
+        assert_eq!(
+            escaped("@user #1 <details> a|b `c` $d$"),
+            r"@<!-- -->user \#<!-- -->1 \<details\> a\|b \`c\` \$d\$"
+        );
+        assert_eq!(escaped("![a](http://b.c) WWW.d"), r"!\[a\](http://<!-- -->b.c) WWW.<!-- -->d");
+    }
 }

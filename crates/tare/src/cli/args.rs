@@ -3,6 +3,7 @@
 use super::{Exit, Problem};
 use crate::config;
 use clap::{CommandFactory, Parser, Subcommand};
+use rustix::process::{Resource, getrlimit};
 use std::process::ExitCode;
 use tare_engine::sqlite::{ServeArgs, serve};
 
@@ -96,26 +97,45 @@ fn shown() -> clap::Command {
         .subcommands(commands)
 }
 
+/// The least size of the stack, bytes; with half of it, parsing a command line exceeds the stack.
+const STACK: u64 = 512 << 10;
+
 /// Parses the command line, runs the command, prints its error.
 pub fn main() -> ExitCode {
-    tare_files::close_to_others();
     super::secret::leave_environment();
+    let exit = enough_stack().and_then(|()| parsed()).unwrap_or_else(|problem| printed(&problem));
+    ExitCode::from(exit as u8)
+}
+
+/// Refuses a stack that would be exceeded, because the system would end this program without a reason then.
+fn enough_stack() -> Result<(), Problem> {
+    match getrlimit(Resource::Stack).current.filter(|bytes| *bytes < STACK) {
+        None => Ok(()),
+        Some(bytes) => Err(Problem::new(Exit::Machine, format!("the limit of the stack is {} KiB", bytes >> 10))
+            .expected(format!("{} KiB or more", STACK >> 10))
+            .advice("raise it: ulimit -s 8192")),
+    }
+}
+
+/// Not a part of `main`, which would then need as much of the stack from its beginning.
+#[inline(never)]
+fn parsed() -> Result<Exit, Problem> {
+    tare_files::close_to_others();
     super::interrupt::take_signals();
     let command = Args::try_parse().unwrap_or_else(|error| refuse(&error)).command;
-    let exit = configure(&command).and_then(|()| run(command)).unwrap_or_else(|problem: Problem| {
-        super::output::note(&problem.to_string());
-        super::output::error(&problem);
-        problem.exit
-    });
-    ExitCode::from(exit as u8)
+    configure(&command).and_then(|()| run(command))
+}
+
+fn printed(problem: &Problem) -> Exit {
+    super::output::note(&problem.to_string());
+    super::output::error(problem);
+    problem.exit
 }
 
 /// Ends with the error of an invalid command line, or with the requested help.
 fn refuse(error: &clap::Error) -> ! {
     let Some(problem) = super::usage::problem(error) else { error.exit() };
-    super::output::note(&problem.to_string());
-    super::output::error(&problem);
-    std::process::exit(problem.exit as i32)
+    std::process::exit(printed(&problem) as i32)
 }
 
 /// Reads the user's defaults for the commands that use them.

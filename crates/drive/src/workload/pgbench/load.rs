@@ -66,7 +66,7 @@ fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<
     if let Some(line) = arguments::password_line(target) {
         environment.push(("PGPASSFILE".to_owned(), of.secret("pgpass", &line)?.into()));
     }
-    Ok(Job { words, environment, ..Job::default() })
+    Ok(Job { words, environment, without: program::OF_SESSIONS, ..Job::default() })
 }
 
 impl NamedLoad for PgbenchSettings {}

@@ -27,6 +27,6 @@ pub use error::ProgramError;
 pub use line::{CommandLine, PLACEHOLDERS, Values, installed, is_there, joined, may_run, option_words};
 pub use measure::{Begins, Client, Ran, run};
 pub use parse::{Interval, Parser, Report};
-pub use process::{Ended, Job, Usage, run_quietly, to_its_end};
+pub use process::{Ended, Job, OF_SESSIONS, Usage, run_quietly, to_its_end};
 pub use timed::{NO_CAPTURES, client_sample};
 pub use values::{ServerValues, of_stage};

@@ -2,11 +2,11 @@
 
 use super::ProgramError;
 use super::output::{LIMIT, Output};
-use procfs::process::Process;
+use procfs::process::{Process, Stat};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
+    Pid, PidfdFlags, Signal, getpid, getsid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
 };
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -28,7 +28,26 @@ pub struct Job {
     pub directory: Option<PathBuf>,
     pub log: Option<LogFile>,
     pub discard: bool,
+    /// Beginnings of the names of variables that it must not inherit.
+    pub without: &'static [&'static str],
 }
+
+/// Variables by which clients of PostgreSQL, MySQL and MariaDB choose another server than the one on their command
+/// line (`PGHOSTADDR`, a service), or change their sessions (`PGOPTIONS`). Those of encryption stay.
+pub const OF_SESSIONS: &[&str] = &[
+    "PGHOST",
+    "PGSERVICE",
+    "PGSYSCONFDIR",
+    "PGPASS",
+    "PGOPTIONS",
+    "PGTZ",
+    "PGDATESTYLE",
+    "PGGEQO",
+    "PGCLIENTENCODING",
+    "PGTARGETSESSIONATTRS",
+    "MYSQL",
+    "LIBMYSQL",
+];
 
 impl Job {
     pub fn program(&self) -> String {
@@ -76,8 +95,14 @@ impl Running {
         });
         let log = log.transpose()?;
         let mut command = Command::new(&program);
+        command.args(job.words.iter().skip(1));
+        let is_left_out = |name: &OsString| {
+            job.without.iter().any(|beginning| name.as_encoded_bytes().starts_with(beginning.as_bytes()))
+        };
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_left_out(name)) {
+            command.env_remove(name);
+        }
         command
-            .args(job.words.iter().skip(1))
             .envs(job.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(if job.discard { Stdio::null() } else { Stdio::piped() })
@@ -149,8 +174,12 @@ impl Running {
     /// Collects status, resource usage and output of a program that has ended, and ends all processes that it started.
     pub fn finish(mut self) -> Result<Ended, ProgramError> {
         let ended = self.ended.unwrap_or_else(Instant::now);
+        let mut left = Vec::new();
+        orphans(&self.before, &self.marked).for_each(|stat| add_running(&stat, &mut left));
+        // At once, so that none can fork meanwhile. Until the program is reaped, no other group can have its number.
+        let _ = kill_process_group(self.pid, Signal::KILL);
         let (status, mut usage) = self.reap()?;
-        let left = end_all(&self.before, &self.marked, &mut usage);
+        end_all(&self.before, &self.marked, &mut left, &mut usage);
         let (text, tail) = self.output.take().map(Output::finish).unwrap_or_default();
         Ok(Ended { status, wall_s: ended.duration_since(self.began).as_secs_f64(), usage, text, tail, left })
     }
@@ -172,7 +201,7 @@ impl Drop for Running {
             return; // Signals are not permitted; the process ends with the thread that started it.
         }
         let mut usage = self.reap().map(|(_, usage)| usage).unwrap_or_default();
-        end_all(&self.before, &self.marked, &mut usage);
+        end_all(&self.before, &self.marked, &mut Vec::new(), &mut usage);
     }
 }
 
@@ -186,34 +215,50 @@ const HUNT: Duration = Duration::from_secs(5);
 /// The most of them that are named.
 const NAMED: usize = 20;
 
-/// Kills the processes that became children of this process since `before`, and their own children in turn. Returns
-/// those that were still running. Orphans of a server become children of this process too, and end with it.
-fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) -> Vec<String> {
-    let (mut left, deadline) = (Vec::new(), Instant::now() + HUNT);
+/// The processes that became children of this process since `before`, the newest first, because older ones may have
+/// ended, and each as it is when it is taken. Orphans of a server become children of this process too, and end with it.
+fn orphans(before: &BTreeSet<i32>, marked: &TaggedProcesses) -> impl Iterator<Item = Stat> {
+    let new: Vec<i32> = children().difference(before).copied().collect();
+    let found = new.into_iter().rev().filter(move |pid| !marked.is_anothers(*pid));
+    found.filter_map(|pid| Process::new(pid).and_then(|process| process.stat()).ok())
+}
+
+fn add_running(stat: &Stat, left: &mut Vec<String>) {
+    let name = format!("{} ({})", stat.comm, stat.pid);
+    if stat.state != 'Z' && left.len() < NAMED && !left.contains(&name) {
+        left.push(name);
+    }
+}
+
+/// Kills the orphans, and their own children in turn, and adds those that were still running to `left`.
+fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, left: &mut Vec<String>, usage: &mut Usage) {
+    let deadline = Instant::now() + HUNT;
+    let session = getsid(None).ok().map(|session| session.as_raw_nonzero().get());
     loop {
-        let found: Vec<i32> = children().difference(before).copied().filter(|pid| !marked.is_anothers(*pid)).collect();
-        if found.is_empty() {
-            return left;
-        }
-        if Instant::now() >= deadline {
-            left.push("others that start ever new processes".to_owned());
-            return left;
-        }
-        for pid in found.into_iter().filter_map(Pid::from_raw) {
-            let number = pid.as_raw_nonzero().get();
-            let stat = Process::new(number).and_then(|process| process.stat());
-            if let Some(stat) = stat.ok().filter(|stat| stat.state != 'Z' && left.len() < NAMED) {
-                left.push(format!("{} ({number})", stat.comm));
+        let mut killed = Vec::new();
+        for stat in orphans(before, marked) {
+            if Instant::now() >= deadline {
+                left.push("others that start ever new processes".to_owned());
+                return;
             }
+            add_running(&stat, left);
+            // In a session that the program has made, every process is its own: those that fork end all at once.
+            if let Some(group) =
+                Pid::from_raw(stat.pgrp.max(0)).filter(|_| session.is_some_and(|own| own != stat.session))
+            {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let Some(pid) = Pid::from_raw(stat.pid) else { continue };
             if kill_process(pid, Signal::KILL) == Err(Errno::PERM) {
-                return left;
+                return;
             }
-            match reap(pid) {
-                Ok((_, used)) => usage.add(&used),
-                // Another part of this process has reaped it.
-                Err(_) => return left,
-            }
+            killed.push(pid);
         }
+        if killed.is_empty() {
+            return;
+        }
+        // Another part of this process may have reaped one of them.
+        killed.into_iter().filter_map(|pid| reap(pid).ok()).for_each(|(_, used)| usage.add(&used));
     }
 }
 

@@ -40,7 +40,7 @@ fn job(mut words: Vec<String>, engine: &str, target: &ConnectTarget, of: &Server
         let path = of.secret("sysbench.options", &options)?;
         words.insert(1, format!("--config-file={}", path.display()));
     }
-    Ok(Job { words, ..Job::default() })
+    Ok(Job { words, without: program::OF_SESSIONS, ..Job::default() })
 }
 
 impl NamedLoad for SysbenchSettings {}

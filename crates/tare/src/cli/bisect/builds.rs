@@ -130,6 +130,7 @@ impl<'a> Builds<'a> {
             directory: Some(source.clone()),
             log: Some(kept),
             discard: false,
+            without: git::OF_REPOSITORY,
         };
         let began = Instant::now();
         // No build may take longer than the budget of the whole bisection.

@@ -10,8 +10,23 @@ use tare_findings::bisect::Commit;
 
 /// Separates the fields of a commit.
 const BETWEEN: char = '\u{1f}';
-/// Columns of a commit's subject line; a longer one is cut.
+/// Columns of a commit's subject line, and characters, some of which have no width; a longer one is cut.
 const SUBJECT: usize = 200;
+/// Variables by which git finds the user's repository (`git rev-parse --local-env-vars`), as in a hook or below
+/// `git bisect run`. Git in another source tree would change that repository.
+pub const OF_REPOSITORY: &[&str] = &[
+    "GIT_DIR",
+    "GIT_COMMON_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
 
 /// The git directory of the current working directory.
 pub fn repository() -> Result<PathBuf, Problem> {
@@ -54,12 +69,11 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
 pub fn sources(repository: &Path, commit: &str, into: &Path) -> Result<(), Problem> {
     let clone = [OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--shared"), OsStr::new("--no-checkout")];
     let ends = [OsStr::new("--template="), OsStr::new("--"), repository.as_os_str(), into.as_os_str()];
-    done(git([&clone[..], &ends[..]].concat())?)?;
+    let mut command = elsewhere();
+    command.args([&clone[..], &ends[..]].concat());
+    done(ended(command)?)?;
     let checkout = ["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "checkout", "--quiet"];
-    let mut command = program();
-    for own in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
-        command.env_remove(own);
-    }
+    let mut command = elsewhere();
     command.arg("-C").arg(into).args(checkout).args(["--detach", commit]);
     done(ended(command)?).map(drop)
 }
@@ -84,7 +98,7 @@ fn commits(text: &str) -> Vec<Commit> {
             id: fields.next()?.to_owned(),
             author_date: Some(fields.next()?.to_owned()),
             merged: fields.next()?.split(' ').skip(1).map(str::to_owned).collect(),
-            subject: Some(fields.next()?.trim_end().to_owned()),
+            subject: Some(fields.next()?.trim_end().chars().take(SUBJECT).collect()),
         })
     };
     text.lines().filter_map(one).collect()
@@ -114,6 +128,15 @@ fn program() -> Command {
     command
 }
 
+/// Git for another repository than the user's.
+fn elsewhere() -> Command {
+    let mut command = program();
+    for own in OF_REPOSITORY {
+        command.env_remove(own);
+    }
+    command
+}
+
 fn missing(e: std::io::Error) -> Problem {
     Problem::new(Exit::Machine, format!("cannot run git: {e}")).advice("install git, or name builds with --builds")
 }
@@ -138,6 +161,8 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].id.as_str(), found[0].merged.join(" ").as_str()), ("c0ffee", "b c"));
         assert_eq!(found[0].subject.as_deref(), Some("a \u{1f} \u{1b}[2J b"));
+        let invisible = format!("c0ffee{BETWEEN}{BETWEEN}{BETWEEN}{}", "\u{200b}".repeat(1 << 20));
+        assert_eq!(commits(&invisible)[0].subject.as_ref().map(String::len), Some(3 * SUBJECT));
     }
 
     proptest! {

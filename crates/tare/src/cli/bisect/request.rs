@@ -90,8 +90,11 @@ impl BisectRequest {
             let builds = count(request.line.len(), "build");
             return Err(wrong(format!("{FILE} has {builds}; a bisection has 2 to {MOST}")));
         }
-        // The hash names directories and is passed to git.
-        let is_hash = |commit: &Commit| !commit.id.is_empty() && commit.id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        // Hashes name directories, are passed to git, and are in lines to paste.
+        let is_hash = |commit: &Commit| {
+            let mut all = commit.merged.iter().chain([&commit.id]);
+            all.all(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        };
         match request.build.is_none() || request.line.iter().all(is_hash) {
             true => Ok(request),
             false => Err(wrong(format!("a commit in {FILE} is not a hash"))),
@@ -151,8 +154,9 @@ mod tests {
     fn a_commit_that_is_not_a_hash_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
-        let read = |id: &str| {
-            let commit = |id: &str| serde_json::json!({"id": id, "subject": null, "author_date": null});
+        let read = |id: &str, merged: &str| {
+            let commit =
+                |id: &str| serde_json::json!({"id": id, "subject": null, "author_date": null, "merged": [merged]});
             let request = serde_json::json!({
                 "schema": SCHEMA, "line": [commit("00ff"), commit(id)], "study": null, "engine": null, "sets": [],
                 "build": {"repository": "/repository", "command": "true", "binary": null}, "command": null,
@@ -161,11 +165,11 @@ mod tests {
             folder.write(FILE, request.to_string().as_bytes()).unwrap();
             BisectRequest::read(&folder)
         };
-        assert_eq!(read("12ab").unwrap().line.len(), 2);
+        assert_eq!(read("12ab", "00ff").unwrap().line.len(), 2);
         // A request stored by an earlier version goes on as it began.
-        assert_eq!(read("12ab").unwrap().interleave, Some(false));
-        for elsewhere in ["../../victim", "/victim", "--upload-pack=x", ""] {
-            assert!(read(elsewhere).is_err(), "{elsewhere}");
+        assert_eq!(read("12ab", "00ff").unwrap().interleave, Some(false));
+        for elsewhere in ["../../victim", "/victim", "--upload-pack=x", "$(reboot)", ""] {
+            assert!(read(elsewhere, "00ff").is_err() && read("12ab", elsewhere).is_err(), "{elsewhere}");
         }
     }
 }

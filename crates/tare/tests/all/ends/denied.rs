@@ -56,6 +56,17 @@ fn a_file_size_limit_causes_an_error_instead_of_a_signal() {
 }
 
 #[test]
+fn a_stack_limit_that_is_too_low_is_refused_with_the_limit_to_raise() {
+    let world = World::new();
+    let (code, printed) = run_under(&world, &["sh", "-c", "ulimit -s 64; exec \"$@\"", "sh"], &[]);
+    assert!(
+        code == Some(3) && printed.contains("stack is 64 KiB") && printed.contains("ulimit -s"),
+        "{code:?} {printed}"
+    );
+    world.assert_clean();
+}
+
+#[test]
 fn threads_beyond_the_open_file_limit_are_refused_with_the_limit_to_raise() {
     let world = World::new();
     let limited = ["sh", "-c", "ulimit -n 300; exec \"$@\"", "sh"];

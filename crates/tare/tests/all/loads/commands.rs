@@ -1,6 +1,6 @@
 //! Programs without a server: measured, placed, compared; and all the ways in which they can fail.
 
-use crate::support::{World, json, kill_at_once, trials, wait_until};
+use crate::support::{World, json, kill_at_once, script, trials, wait_until};
 
 #[test]
 fn two_programs_are_compared_with_a_verdict() {
@@ -77,6 +77,13 @@ fn each_failure_of_a_program_has_its_own_reason_and_leaves_nothing() {
     let helpers = "setsid sleep 300 & TARE_SERVER=0123456789abcdef setsid sleep 300 &";
     let printed = reason(&world, &format!("command = \"sh -c 'cd {here}; {helpers} sleep 0.2'\""));
     assert!(printed.contains("left processes running") && printed.matches("sleep (").count() == 2, "{printed}");
+    // Chains of processes that start the next one and end, in the program's process group and in their own.
+    script(&world.path("chain"), "exec python3 -c 'import os\nwhile os.path.exists(\"on\") and not os.fork(): pass'");
+    std::fs::write(world.path("on"), "").unwrap();
+    let chains = "for n in 1 2 3 4 5; do ./chain & setsid ./chain & done";
+    let printed = reason(&world, &format!("command = \"sh -c 'cd {here}; {chains}; sleep 0.5'\""));
+    assert!(printed.contains("left processes running") && !printed.contains("ever new processes"), "{printed}");
+    std::fs::remove_file(world.path("on")).unwrap();
     let printed = reason(&world, "command = \"echo nothing here\"\nmetrics = \"sysbench\"");
     assert!(printed.contains("has no result") && printed.contains("nothing here"), "{printed}");
     let printed = reason(&world, "command = \"echo score NaN\"\nmetrics = \"regex 'score (.*)' as score\"");

@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
 /// The cost of a commit is the time that its program sleeps.
-const BUILD: &str = "test ! -e broken || exit 125; \
+const BUILD: &str = "test ! -e broken || exit 125; test $(git rev-parse HEAD) = $TARE_COMMIT || exit 1; \
                      while test -e ../../../../hold; do touch ../../../../held; sleep 0.05; done; \
                      echo built $TARE_COMMIT >> ../../../built; \
                      printf '#!/bin/sh\\nexec sleep %s\\n' $(cat cost) > bench; chmod +x bench; echo bench";
@@ -109,9 +109,11 @@ fn a_slow_commit_is_found_despite_a_broken_build_and_interruptions() {
     world.assert_clean();
 }
 
-/// Runs a command and sends it a signal when `as_soon_as` returns.
+/// Runs a command as in a hook of the repository, and sends it a signal when `as_soon_as` returns.
 fn ended(world: &World, words: &[&str], signal: Signal, as_soon_as: impl Fn()) -> Output {
-    let run = world.tare(words).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut run = world.tare(words);
+    run.env("GIT_DIR", world.path(".git")).env("GIT_INDEX_FILE", world.path(".git/index"));
+    let run = run.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     as_soon_as();
     send(run.id(), signal);
     run.wait_with_output().unwrap()
