@@ -23,7 +23,7 @@ use tare_noise::{ControlGroup, MemoryConfines, MemoryGroup};
 /// the stack of every server by the same amount.
 const MARK: &str = "TARE_SERVER";
 /// How long to keep killing processes that fork again and again.
-const HUNT: Duration = Duration::from_secs(5);
+pub const KILL_LIMIT: Duration = Duration::from_secs(5);
 /// How long a helper process may take to notice that its server has ended.
 const NOTICE: Duration = Duration::from_millis(300);
 
@@ -135,7 +135,7 @@ impl ProcessTree {
 
     /// Ends all running processes, including those that are forked meanwhile. Returns them.
     pub(crate) fn kill(&self) -> Vec<Identity> {
-        let deadline = Instant::now() + HUNT;
+        let deadline = Instant::now() + KILL_LIMIT;
         let mut ended = Vec::new();
         loop {
             let found = self.members();

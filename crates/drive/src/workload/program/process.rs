@@ -16,7 +16,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use tare_engine::TaggedProcesses;
+use tare_engine::{KILL_LIMIT, TaggedProcesses};
 use tare_files::LogFile;
 
 /// The program to run, with all placeholders filled in.
@@ -181,15 +181,13 @@ fn children() -> BTreeSet<i32> {
     tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()
 }
 
-/// How long to keep killing processes that fork again and again.
-const HUNT: Duration = Duration::from_secs(5);
 /// The most of them that are named.
 const NAMED: usize = 20;
 
 /// Kills the processes that became children of this process since `before`, and their own children in turn. Returns
 /// those that were still running. Orphans of a server become children of this process too, and end with it.
 fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) -> Vec<String> {
-    let (mut left, deadline) = (Vec::new(), Instant::now() + HUNT);
+    let (mut left, deadline) = (Vec::new(), Instant::now() + KILL_LIMIT);
     loop {
         let found: Vec<i32> = children().difference(before).copied().filter(|pid| !marked.is_anothers(*pid)).collect();
         if found.is_empty() {
