@@ -45,7 +45,6 @@ pub struct Disturbed {
     pub trials: usize,
     /// Number of trials that count, including the disturbed ones.
     pub of: usize,
-    /// The verdict without the disturbed trials.
     pub without: Without,
 }
 

@@ -10,9 +10,7 @@ pub enum Quantity {
     User,
     System,
     Switches,
-    /// Voluntary context switches.
     VoluntarySwitches,
-    /// Involuntary context switches.
     InvoluntarySwitches,
     /// Calls that read from files, sockets and pipes.
     ReadCalls,

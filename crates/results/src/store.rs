@@ -54,11 +54,7 @@ impl Directory {
         Self::take_empty(folder)
     }
 
-    pub(crate) fn create_empty(path: &Path, trust: Trust) -> Result<Self, DirectoryError> {
-        Self::take_empty(Folder::open_or_create(path, trust)?)
-    }
-
-    fn take_empty(folder: Folder) -> Result<Self, DirectoryError> {
+    pub(crate) fn take_empty(folder: Folder) -> Result<Self, DirectoryError> {
         Self::is_empty(&folder)?;
         Self::lock(folder)
     }

@@ -150,7 +150,6 @@ pub struct WakesFile {
 pub enum CallersSource {
     /// perf's scheduler tracepoint, at the beginning of some sleeps: [`WakesFile::callers`].
     Tracepoints,
-    /// Stacks that were read: [`StackSamples`].
     StackSamples,
 }
 

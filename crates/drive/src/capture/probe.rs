@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 use tare_noise::NoiseError;
-use tare_noise::probe::{Probe, Reading, Seats};
+use tare_noise::probe::{Probe, ProbeCpus, Reading};
 use tare_results::probe::Probe as Weighs;
 
 /// Shortest length of a reading: 5 ms of dependent loads, 2 ms of spinning, 2 ms of mutual wake-ups. With about 7 ms
@@ -24,8 +24,8 @@ pub struct ProbeWatch {
 }
 
 impl ProbeWatch {
-    pub fn new(seats: Seats, share: f64) -> Result<Self, NoiseError> {
-        Ok(Self { probe: Probe::new(seats)?, share, length: SHORTEST, last: None, before: None })
+    pub fn new(cpus: ProbeCpus, share: f64) -> Result<Self, NoiseError> {
+        Ok(Self { probe: Probe::new(cpus)?, share, length: SHORTEST, last: None, before: None })
     }
 
     /// Called before a sample, while the server idles.
@@ -73,13 +73,13 @@ mod tests {
 
     #[test]
     fn short_samples_share_a_reading_and_long_ones_have_their_own() {
-        let seats = Seats { workers: vec![None], pair: [None, None] };
-        let mut watch = ProbeWatch::new(seats.clone(), 0.01).unwrap();
+        let cpus = ProbeCpus { workers: vec![None], pair: [None, None] };
+        let mut watch = ProbeWatch::new(cpus.clone(), 0.01).unwrap();
         watch.before().unwrap();
         let first = watch.last.unwrap().1;
         let found = watch.after(Duration::from_millis(1)).unwrap();
         assert_eq!(found[0], (Weighs::Chain, first.chain_ns), "another one would take ten times its share");
-        let mut watch = ProbeWatch::new(seats, 1.0).unwrap();
+        let mut watch = ProbeWatch::new(cpus, 1.0).unwrap();
         watch.before().unwrap();
         let first = watch.last.unwrap().1;
         std::thread::sleep(Duration::from_millis(25));

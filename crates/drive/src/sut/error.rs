@@ -45,8 +45,7 @@ pub enum SutError {
     #[error(
         "a parallel worker of PostgreSQL (process {0}) worked for a connection: it runs where the server's first \
          process runs, not where the connection was placed; set max_parallel_workers_per_gather = 0 in the server, or \
-         leave \
-         out the server's placement, bind and pairing"
+         leave out the server's placement, bind and pairing"
     )]
     Parallel(u32),
     /// A thread that the other host names does not belong to the server.

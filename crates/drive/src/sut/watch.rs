@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use tare_cpuset::{AffinityError, CpuSet, ThreadRef, bind_thread};
 use tare_engine::{Positions, Spinning};
 use tare_noise::ThreadAffinities;
-use tare_noise::probe::Seats;
+use tare_noise::probe::ProbeCpus;
 use tare_results::covariate;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_topology::observe::NodePages;
@@ -246,7 +246,7 @@ impl SutWatch {
         }
         if let Some(share) = self.settings.probe_share {
             if self.probe.is_none() {
-                self.probe = Some(ProbeWatch::new(seats(&self.settings.placement, self.watched.len()), share)?);
+                self.probe = Some(ProbeWatch::new(probe_cpus(&self.settings.placement, self.watched.len()), share)?);
             }
             self.probe.as_mut().map_or(Ok(()), ProbeWatch::before)?;
         }
@@ -455,7 +455,7 @@ fn layout_of(sut: &SystemUnderTest) -> Vec<(&'static str, f64)> {
 
 /// Where probes are read: on the server's logical CPUs, or on the clients' if the server has none, one probe thread
 /// per two watched threads; and between the first client's and the first server thread's CPUs.
-fn seats(placement: &ResolvedPlacement, watched: usize) -> Seats {
+fn probe_cpus(placement: &ResolvedPlacement, watched: usize) -> ProbeCpus {
     /// More readers give no further information on the speed of the machine.
     const MOST: usize = 8;
     let busy = if placement.server.is_empty() { &placement.client } else { &placement.server };
@@ -465,5 +465,5 @@ fn seats(placement: &ResolvedPlacement, watched: usize) -> Seats {
     if workers.is_empty() {
         workers.push(None);
     }
-    Seats { workers, pair: [placement.client.first().cloned(), placement.server.first().cloned()] }
+    ProbeCpus { workers, pair: [placement.client.first().cloned(), placement.server.first().cloned()] }
 }

@@ -37,8 +37,7 @@ pub const fn rate_of_pace<S: Paced>() -> Key<S> {
     Key::words(
         RATE,
         "transactions per second over all threads (open loop): one rate, or over each sample 100 to 2000, 100 to 2000 \
-         in \
-         20 steps, 100 to 2000 in 1 wave (docs/workloads.md); absent: as fast as possible (closed loop)",
+         in 20 steps, 100 to 2000 in 1 wave (docs/workloads.md); absent: as fast as possible (closed loop)",
         |s| {
             s.pace().rate().map(|rate| match rate {
                 Curve::Constant(rate) => rate.into(),

@@ -13,7 +13,6 @@ use super::{Load, NamedLoad};
 /// Generates the enum of all loads: each line has a variant, its settings, and the first of its names.
 macro_rules! loads {
     ($($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $variant:ident($settings:ty),)*) => {
-        /// One load with its settings.
         #[derive(Debug, Clone, PartialEq)]
         pub enum AnyLoad {
             $($(#[doc = $doc])* $(#[cfg($cfg)])? $variant($settings),)*

@@ -23,7 +23,7 @@ use tare_noise::{ControlGroup, MemoryConfines, MemoryGroup};
 /// the stack of every server by the same amount.
 const MARK: &str = "TARE_SERVER";
 /// How long to keep killing processes that fork again and again.
-const HUNT: Duration = Duration::from_secs(5);
+pub const KILL_LIMIT: Duration = Duration::from_secs(5);
 /// How long a helper process may take to notice that its server has ended.
 const NOTICE: Duration = Duration::from_millis(300);
 
@@ -140,7 +140,7 @@ impl ProcessTree {
             self.groups().flat_map(ControlGroup::processes).filter_map(Identity::of).collect();
         self.groups().for_each(ControlGroup::kill);
         ended.retain(|member| !member.lives());
-        let deadline = Instant::now() + HUNT;
+        let deadline = Instant::now() + KILL_LIMIT;
         loop {
             let found = self.members();
             if found.is_empty() || Instant::now() >= deadline {

@@ -2,21 +2,25 @@
 
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use strum::IntoStaticStr;
 
 /// One part of the time of a transaction, in display order.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Part {
     /// Client threads on a CPU, in user mode.
     ClientUser,
     /// Client threads on a CPU, in the kernel.
     ClientSystem,
     /// Client threads that were runnable without a CPU.
+    #[strum(serialize = "client_waited_for_cpu")]
     ClientWaited,
     /// Threads that serve a connection on a CPU, in user mode.
     ServerUser,
     /// Threads that serve a connection on a CPU, in the kernel.
     ServerSystem,
     /// Threads that serve a connection that were runnable without a CPU.
+    #[strum(serialize = "server_waited_for_cpu")]
     ServerWaited,
     /// Runnable threads of either side while another program used their CPU: the machine's disturbance.
     OtherPrograms,
@@ -37,6 +41,7 @@ pub enum Part {
     Asleep,
     /// Both sides asleep, the client until an answer arrives and the server until a request arrives: wake-ups and the
     /// network.
+    #[strum(serialize = "on_the_way")]
     Way,
     NotExplained,
 }
@@ -47,25 +52,10 @@ impl Part {
 
     /// The name for scripts: `client_user`, `lock:NAME` ...
     pub fn name(&self) -> Cow<'static, str> {
-        Cow::Borrowed(match self {
-            Self::ClientUser => "client_user",
-            Self::ClientSystem => "client_system",
-            Self::ClientWaited => "client_waited_for_cpu",
-            Self::ServerUser => "server_user",
-            Self::ServerSystem => "server_system",
-            Self::ServerWaited => "server_waited_for_cpu",
-            Self::OtherPrograms => "other_programs",
-            Self::Throttled => "throttled",
-            Self::Flush => "flush",
-            Self::Io => "io",
-            Self::Pause => "pause",
-            Self::RowLock => "row_lock",
-            Self::Lock(name) => return Cow::Owned(format!("lock:{name}")),
-            Self::OtherLocks => "other_locks",
-            Self::Asleep => "asleep",
-            Self::Way => "on_the_way",
-            Self::NotExplained => "not_explained",
-        })
+        match self {
+            Self::Lock(name) => Cow::Owned(format!("lock:{name}")),
+            other => Cow::Borrowed(other.into()),
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use strum::IntoStaticStr;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Suspect {
     RowLock,
     GlobalLock(String),
@@ -42,34 +44,13 @@ pub enum Suspect {
     Storage,
     Pauses,
     /// Waits inside the server, or in the connection to it, without a recorded name.
+    #[strum(serialize = "unnamed_waits")]
     Unnamed,
 }
 
 impl Suspect {
     pub fn kind(&self) -> &'static str {
-        match self {
-            Self::RowLock => "row_lock",
-            Self::GlobalLock(_) => "global_lock",
-            Self::PageLock(_) => "page_lock",
-            Self::IndexLock(_) => "index_lock",
-            Self::WakeUps => "wake_ups",
-            Self::CpuShortage => "cpu_shortage",
-            Self::Network => "network",
-            Self::Throttled => "throttled",
-            Self::KernelTime => "kernel_time",
-            Self::ClientBound => "client_bound",
-            Self::ServerWork => "server_work",
-            Self::RemoteMemory => "remote_memory",
-            Self::Allocator => "allocator",
-            Self::HugePages { .. } => "huge_pages",
-            Self::TlbMisses => "tlb_misses",
-            Self::NumaBalancing => "numa_balancing",
-            Self::PageFaults => "page_faults",
-            Self::Commit => "commit",
-            Self::Storage => "storage",
-            Self::Pauses => "pauses",
-            Self::Unnamed => "unnamed_waits",
-        }
+        self.into()
     }
 
     /// The kind, or the lock's own name.

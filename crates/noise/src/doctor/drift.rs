@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Severity};
 use crate::error::Result;
-use crate::probe::{Probe, Reading, Seats};
+use crate::probe::{Probe, ProbeCpus, Reading};
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -51,8 +51,8 @@ pub struct Drift {
 /// # Errors
 /// [`crate::NoiseError::Bind`] when this process may not run there.
 pub fn measure_drift(cpu: u32, duration: Duration) -> Result<Option<Drift>> {
-    let seat = Some(CpuSet::from(cpu));
-    let mut probe = Probe::new(Seats { workers: vec![seat.clone()], pair: [None, seat] })?;
+    let own = Some(CpuSet::from(cpu));
+    let mut probe = Probe::new(ProbeCpus { workers: vec![own.clone()], pair: [None, own] })?;
     let memory: Vec<u64> = (0..(JOB_BYTES / 8) as u64).collect();
     let began = Instant::now();
     let (mut jobs, mut readings) = (Vec::new(), Vec::new());

@@ -4,4 +4,4 @@ mod chain;
 mod read;
 mod wakeup;
 
-pub use read::{Probe, Reading, Seats};
+pub use read::{Probe, ProbeCpus, Reading};

@@ -15,7 +15,7 @@ const WAKEUP: f64 = 0.2;
 
 /// The CPUs of a probe's threads: those of the work that it is compared with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seats {
+pub struct ProbeCpus {
     /// One thread for each element, which loads and spins, all at the same time; `None` if the OS places the thread.
     pub workers: Vec<Option<CpuSet>>,
     /// Two threads that wake each other: first the client's CPUs, then the server's.
@@ -46,7 +46,7 @@ impl Reading {
 
 /// Known work, ready to be timed.
 pub struct Probe {
-    seats: Seats,
+    cpus: ProbeCpus,
     chain: Chain,
     /// The line at which each worker continues.
     from: Vec<u32>,
@@ -58,17 +58,17 @@ impl Probe {
     /// # Errors
     /// [`NoiseError::Bind`] when this process may not run on the CPUs; [`NoiseError::Thread`] when a thread cannot be
     /// started.
-    pub fn new(seats: Seats) -> Result<Self> {
-        let first = seats.workers.first().cloned().flatten();
+    pub fn new(cpus: ProbeCpus) -> Result<Self> {
+        let first = cpus.workers.first().cloned().flatten();
         let made = thread::scope(|scope| {
             let maker = || bind_here(first.as_ref()).map(|()| Chain::new());
             let maker = Builder::new().spawn_scoped(scope, maker).map_err(ThreadRefused::from)?;
             Ok::<_, ThreadRefused>(maker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })?;
-        let chain = made.map_err(|source| refused(&seats, source))?;
-        let count = seats.workers.len();
+        let chain = made.map_err(|source| refused(&cpus, source))?;
+        let count = cpus.workers.len();
         let from = (0..count).map(|part| chain.at(part, count)).collect();
-        Ok(Self { seats, chain, from })
+        Ok(Self { cpus, chain, from })
     }
 
     /// Times the work, for about `length` in total.
@@ -80,13 +80,13 @@ impl Probe {
         let chain = &self.chain;
         let worked = thread::scope(|scope| {
             let workers: std::result::Result<Vec<_>, ThreadRefused> = self
-                .seats
+                .cpus
                 .workers
                 .iter()
                 .zip(&mut self.from)
-                .map(|(seat, from)| {
+                .map(|(own, from)| {
                     let work = move || {
-                        bind_here(seat.as_ref())?;
+                        bind_here(own.as_ref())?;
                         let loads = chain.ns(from, length.mul_f64(CHAIN));
                         Ok((loads, spin_ns(length.mul_f64(SPIN))))
                     };
@@ -97,18 +97,18 @@ impl Probe {
                 workers?.into_iter().map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             Ok::<_, ThreadRefused>(joined.collect::<std::result::Result<Vec<(f64, f64)>, AffinityError>>())
         })?;
-        let worked = worked.map_err(|source| refused(&self.seats, source))?;
+        let worked = worked.map_err(|source| refused(&self.cpus, source))?;
         let mean = |of: fn(&(f64, f64)) -> f64| worked.iter().map(of).sum::<f64>() / worked.len().max(1) as f64;
-        let [client, server] = &self.seats.pair;
+        let [client, server] = &self.cpus.pair;
         let wakeup_ns = round_trip_ns(client.as_ref(), server.as_ref(), length.mul_f64(WAKEUP))
-            .map_err(|source| refused(&self.seats, source))?
+            .map_err(|source| refused(&self.cpus, source))?
             .map_err(NoiseError::Probe)?;
         Ok(Reading { chain_ns: mean(|w| w.0), spin_ns: mean(|w| w.1), wakeup_ns })
     }
 }
 
-fn refused(seats: &Seats, source: AffinityError) -> NoiseError {
-    let cpu = seats.workers.iter().flatten().find_map(CpuSet::first).unwrap_or_default();
+fn refused(cpus: &ProbeCpus, source: AffinityError) -> NoiseError {
+    let cpu = cpus.workers.iter().flatten().find_map(CpuSet::first).unwrap_or_default();
     NoiseError::Bind { cpu, source }
 }
 
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn a_reading_takes_about_the_requested_time_and_every_figure_is_a_time() {
-        let seat = Some(here());
-        let seats = Seats { workers: vec![seat.clone(), None], pair: [seat, None] };
-        let mut probe = Probe::new(seats).unwrap();
+        let own = Some(here());
+        let cpus = ProbeCpus { workers: vec![own.clone(), None], pair: [own, None] };
+        let mut probe = Probe::new(cpus).unwrap();
         let clock = std::time::Instant::now();
         let reading = probe.read(Duration::from_millis(40)).unwrap();
         let took = clock.elapsed();
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn a_probe_on_a_missing_cpu_names_it_in_the_error() {
-        let seat = Some(CpuSet::from(1_000));
-        let error = Probe::new(Seats { workers: vec![seat], pair: [None, None] }).err().unwrap();
+        let own = Some(CpuSet::from(1_000));
+        let error = Probe::new(ProbeCpus { workers: vec![own], pair: [None, None] }).err().unwrap();
         assert!(error.to_string().contains("CPU 1000"), "{error}");
     }
 }

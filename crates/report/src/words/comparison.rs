@@ -4,7 +4,7 @@ use super::disturbance;
 use super::find::shown_interval;
 use super::terms::{interval_of_change, phrase};
 use tare_findings::compare::rows::word;
-use tare_findings::compare::{Change, Comparison, Losses, MetricComparison, Note, ProbeChange, Sessions, Verdict};
+use tare_findings::compare::{Change, Comparison, Losses, MetricComparison, Note, Sessions, Verdict};
 use tare_findings::figures::{Scale, change, changes_of, count, list, percent};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
@@ -108,7 +108,7 @@ pub fn note(found: &Note) -> String {
         Note::ProbeMoved { probe, side, condition, change, paired } => format!(
             "{side}, {condition}: the probe {probe} itself took {} of its time ({}); {}",
             times(change.ratio),
-            probe_interval(change),
+            shown_interval(change.ci).map_or("no interval".to_owned(), interval_of_change),
             match paired {
                 true => "in the same blocks, so the sides themselves differ, and an adjustment by it is wrong",
                 false =>
@@ -209,10 +209,6 @@ pub fn build_verdict(verdict: Verdict) -> &'static str {
 pub fn verdict(metric: &MetricComparison) -> String {
     let disturbed = if metric.disturbed { "disturbed: " } else { "" };
     format!("{disturbed}{}", word(metric.verdict))
-}
-
-fn probe_interval(found: &ProbeChange) -> String {
-    shown_interval(found.ci).map_or("no interval".to_owned(), interval_of_change)
 }
 
 pub(super) fn refusal(why: &Refusal) -> String {

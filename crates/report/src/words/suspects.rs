@@ -49,11 +49,7 @@ pub fn evidence(cause: &Cause) -> String {
         _ => format!(", log writes per transaction {a:.3} -> {b:.3}"),
     });
     let verdict = if cause.shown { "shown" } else { "not shown" };
-    format!("{} µs{share}{counts}, {verdict}", signed_us(cause.us))
-}
-
-fn signed_us(us: f64) -> String {
-    format!("{us:+.1}")
+    format!("{:+.1} µs{share}{counts}, {verdict}", cause.us)
 }
 
 /// The command that would decide about a suspect.

@@ -52,7 +52,6 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bad {
-    /// No result.
     Failed,
     /// Disturbed, and repeated by another attempt.
     PutAside,

@@ -46,7 +46,7 @@ impl Sharded {
     /// Creates the folder. The plan's machine is removed: every shard binds itself to the machine that runs it.
     pub fn create(path: &Path, study_toml: &str, plan: &Plan, count: usize) -> Result<Self, DirectoryError> {
         let plan = Plan { machine: None, ..plan.clone() };
-        let open = Directory::create_empty(path, Trust::Anyone)?;
+        let open = Directory::take_empty(Folder::open_or_create(path, Trust::Anyone)?)?;
         open.write_study(study_toml)?;
         open.write("plan.json", &crate::store::pretty(&plan))?;
         // Written last: a folder with this file is complete.

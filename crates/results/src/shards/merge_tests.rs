@@ -66,17 +66,7 @@ fn records_of_a_newer_schema_are_refused() {
 #[test]
 fn the_name_of_a_machine_makes_no_file_outside_of_the_merged_results() {
     let (folder, at) = scratch();
-    let environment = Environment {
-        schema: SCHEMA,
-        tare_version: String::new(),
-        command: String::new(),
-        kernel: String::new(),
-        cpu_model: String::new(),
-        hypervisor: None,
-        os: String::new(),
-        settings: BTreeMap::new(),
-        machine: tare_topology::Machine::synthetic("core:1 pu:1").unwrap(),
-    };
+    let environment = Environment::of_machine(tare_topology::Machine::synthetic("core:1 pu:1").unwrap());
     for (number, host) in ["good-1.host", "../../evil", "..", "a/b", "x\n::error::y", ""].into_iter().enumerate() {
         let one = part(at(&format!("one-{number}")), &plan(&[0]), &[]);
         let place = Folder::open(&one, Trust::Anyone).unwrap().unwrap();

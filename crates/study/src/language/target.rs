@@ -9,7 +9,6 @@ use tare_text::Value;
 #[derive(Clone, PartialEq)]
 pub enum Target {
     Key(Field),
-    /// An option of the engine.
     Option(String),
     Machine(String),
 }

@@ -3,6 +3,7 @@
 
 use super::{Exit, Problem};
 use crate::run::Stop;
+use procfs::process::Status;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io;
@@ -12,7 +13,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 use std::time::Duration;
-use tare_cpuset::observe::proc_text;
+use tare_cpuset::observe::parse;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
@@ -32,9 +33,7 @@ pub fn take_signals() {
 
 /// Whether this process was started with the signal ignored.
 fn is_ignored(signal: i32) -> bool {
-    let status = proc_text("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+    parse::<Status>("/proc/self/status").is_ok_and(|status| status.sigign & (1 << (signal - 1)) != 0)
 }
 
 /// Both flags; the first call installs the handlers. Settings are restored in either case.

@@ -95,7 +95,6 @@ impl EngineOption {
 }
 
 impl StudyChanges {
-    /// The default study of a command.
     pub fn default_study(&self) -> &'static str {
         if self.binary.is_empty() && self.option.is_empty() { "first-look" } else { "side-by-side" }
     }

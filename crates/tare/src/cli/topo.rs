@@ -43,7 +43,6 @@ struct Topo {
     measured: Option<WithCosts>,
 }
 
-/// The measured tables and their summary.
 #[derive(Serialize)]
 struct WithCosts {
     #[serde(flatten)]

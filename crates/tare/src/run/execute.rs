@@ -226,7 +226,6 @@ pub fn settled(study: &Study, plan: &Plan, records: &[TrialRecord]) -> bool {
     tare_findings::settled(&so_far(study, plan, records))
 }
 
-/// The results of a run so far.
 pub(super) fn so_far(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Results {
     Results {
         study: study.name.clone(),

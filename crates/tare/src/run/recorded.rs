@@ -63,18 +63,7 @@ fn the_last_trial_costs_no_more_time_to_record_than_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("results");
     let directory = Directory::create(&path, Trust::Anyone).unwrap();
-    let environment = Environment {
-        schema: plan.schema,
-        tare_version: String::new(),
-        command: "tare run".into(),
-        kernel: String::new(),
-        cpu_model: String::new(),
-        hypervisor: None,
-        os: String::new(),
-        settings: BTreeMap::new(),
-        machine,
-    };
-    directory.begin(&text, &plan, &environment).unwrap();
+    directory.begin(&text, &plan, &Environment::of_machine(machine)).unwrap();
     let mut clock = Clock { begun: Instant::now(), tenth: trials / 10, ended: 0, marks: Vec::new() };
     let end = Run { study: &study, plan: &plan, runner: Recorder { directory: directory.folder() }, book: &directory }
         .execute(&mut clock)

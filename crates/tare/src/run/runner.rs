@@ -24,7 +24,6 @@ pub struct Attempt {
 pub enum Ended {
     /// It left a record, possibly of a failure.
     Recorded(Box<TrialRecord>),
-    /// It left no record.
     NoRecord {
         reason: String,
         /// When it began, RFC 3339 in UTC.

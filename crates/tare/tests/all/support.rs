@@ -133,7 +133,6 @@ impl World {
         assert_eq!(servers, Vec::<String>::new(), "registrations left");
     }
 
-    /// Writes a study and returns its path.
     pub fn study(&self, text: &str) -> String {
         let path = self.path("study.toml");
         std::fs::write(&path, text).unwrap();
@@ -170,7 +169,6 @@ pub fn trials(results: &Path) -> Vec<serde_json::Value> {
     text.lines().map(json).collect()
 }
 
-/// Waits until there are `count` records.
 pub fn wait_for_trials(results: &Path, count: usize) {
     wait_until(&format!("{count} trials"), 60, || trials(results).len() >= count);
 }
@@ -189,7 +187,6 @@ pub fn verified(record: &serde_json::Value, factor: &str) -> String {
     setting.unwrap_or_else(|| panic!("{factor} in {record}"))["verified"].as_str().unwrap().to_owned()
 }
 
-/// Writes an executable shell script.
 pub fn script(path: &Path, lines: &str) {
     std::fs::write(path, format!("#!/bin/sh\n{lines}\n")).unwrap();
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();

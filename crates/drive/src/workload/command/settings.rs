@@ -29,7 +29,6 @@ pub struct CommandSettings {
 }
 
 impl CommandSettings {
-    /// All command lines of a study.
     pub fn lines(&self) -> impl Iterator<Item = &CommandLine> {
         [&self.command, &self.fill, &self.prepare, &self.cleanup].into_iter().flatten()
     }

@@ -1,6 +1,6 @@
 //! The statements of each transaction, as received by a fake session.
 
-use super::super::fake::{Fake, Sent, Value};
+use super::super::fake::{Fake, Sent, Value, int};
 use super::super::{QueryCounts, Tables, Workload};
 use super::*;
 use crate::workload::sessions::Merge;
@@ -275,13 +275,6 @@ fn many(tables: usize) -> Vec<Vec<(String, Vec<Value>)>> {
 fn table_of(sql: &str) -> usize {
     let after = sql.split("sbtest").nth(1).unwrap();
     after.split(' ').next().unwrap().parse().unwrap()
-}
-
-fn int(value: &Value) -> i64 {
-    match value {
-        Value::Int(number) => *number,
-        Value::Text(text) => panic!("{text}"),
-    }
 }
 
 #[test]

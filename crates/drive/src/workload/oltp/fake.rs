@@ -19,6 +19,13 @@ pub(super) enum Value {
     Text(String),
 }
 
+pub(super) fn int(value: &Value) -> i64 {
+    match value {
+        Value::Int(number) => *number,
+        Value::Text(text) => panic!("{text}"),
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
     sent: Vec<Sent>,

@@ -1,6 +1,6 @@
 //! The rows that filling creates, and the statements that it sends.
 
-use super::super::fake::{Fake, Sent, Value};
+use super::super::fake::{Fake, Sent, Value, int};
 use super::*;
 use crate::workload::oltp::Tables;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,13 +25,6 @@ fn texts(sent: &[Sent], table: usize) -> Vec<String> {
     let mut texts: Vec<String> = sent.iter().filter_map(text).collect();
     texts.retain(|sql| sql.contains(&format!("sbtest{table}(")) || sql.contains(&format!("sbtest{table} ")));
     texts
-}
-
-fn int(value: &Value) -> i64 {
-    match value {
-        Value::Int(number) => *number,
-        Value::Text(text) => panic!("{text}"),
-    }
 }
 
 fn text(value: &Value) -> String {

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use tare_engine::{Address, ConnectTarget};
 use tare_text::Value;
 
-/// Valid placeholders, and their values.
 pub const PLACEHOLDERS: &[(&str, &str)] = &[
     ("socket", "path of the server's Unix socket"),
     ("socket_directory", "the directory of that socket, which PostgreSQL's clients take as the host"),

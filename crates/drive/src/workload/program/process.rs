@@ -16,7 +16,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use tare_engine::TaggedProcesses;
+use tare_engine::{KILL_LIMIT, TaggedProcesses};
 use tare_files::LogFile;
 
 /// The program to run, with all placeholders filled in.
@@ -210,8 +210,6 @@ fn children() -> BTreeSet<i32> {
     tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()
 }
 
-/// How long to keep killing processes that fork again and again.
-const HUNT: Duration = Duration::from_secs(5);
 /// The most of them that are named.
 const NAMED: usize = 20;
 
@@ -232,7 +230,7 @@ fn add_running(stat: &Stat, left: &mut Vec<String>) {
 
 /// Kills the orphans, and their own children in turn, and adds those that were still running to `left`.
 fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, left: &mut Vec<String>, usage: &mut Usage) {
-    let deadline = Instant::now() + HUNT;
+    let deadline = Instant::now() + KILL_LIMIT;
     let session = getsid(None).ok().map(|session| session.as_raw_nonzero().get());
     loop {
         let mut killed = Vec::new();

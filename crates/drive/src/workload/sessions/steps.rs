@@ -111,7 +111,7 @@ fn under_objective<T: Merge>(
         sample.metrics.retain(|(named, _)| *named != metric::TPS && *named != metric::QPS);
         // Transactions that still waited at the end are in the figure that was judged, and not in the metrics.
         let judged = record.found_step().and_then(|step| step.value);
-        say_as_judged(&mut sample.metrics, objective, judged);
+        set_judged_figure(&mut sample.metrics, objective, judged);
         sample.metrics.insert(0, (metric::MAX_TPS_UNDER_OBJECTIVE, found));
         driven.samples.push(sample);
         driven.searches.push(record);
@@ -267,7 +267,7 @@ fn judged<T>(objective: Slo, rate: f64, ran: &Ran<T>) -> StepRecord {
 }
 
 /// Sets the figure of the objective to the value by which the step met it.
-fn say_as_judged(metrics: &mut [(metric::Named, f64)], objective: Slo, judged: Option<f64>) {
+fn set_judged_figure(metrics: &mut [(metric::Named, f64)], objective: Slo, judged: Option<f64>) {
     let own = metrics.iter_mut().find(|(named, _)| named.name() == objective.metric());
     if let (Some((_, value)), Some(judged)) = (own, judged) {
         *value = judged;
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn the_reported_figure_of_the_objective_is_the_one_that_met_it() {
         let mut metrics = [(metric::LATENCY_MS_P95, 3.0), (metric::LATENCY_MS_P99, 6.0)];
-        say_as_judged(&mut metrics, "p99 <= 5ms".parse().unwrap(), Some(4.9));
+        set_judged_figure(&mut metrics, "p99 <= 5ms".parse().unwrap(), Some(4.9));
         assert_eq!(metrics.map(|(_, value)| value), [3.0, 4.9]);
     }
 

@@ -168,7 +168,7 @@ fn tallies(kinds: &[Kind], studies: usize) -> Vec<Tally> {
     let work = || {
         let mut done = Vec::new();
         while let Some(kind) = kinds.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let place = next_place(kinds, kind);
+            let place = kinds.iter().position(|other| std::ptr::eq(other, kind)).unwrap();
             done.push((place, Tally::of(*kind, studies, 20_261_121 + place as u64)));
         }
         done
@@ -181,10 +181,6 @@ fn tallies(kinds: &[Kind], studies: usize) -> Vec<Tally> {
     });
     all.sort_by_key(|(place, _)| *place);
     all.into_iter().map(|(_, tally)| tally).collect()
-}
-
-fn next_place(kinds: &[Kind], kind: &Kind) -> usize {
-    kinds.iter().position(|other| std::ptr::eq(other, kind)).unwrap()
 }
 
 fn head(what: &str) {

@@ -14,9 +14,7 @@ use tare_engine::file_sha1;
 use tare_files::{Folder, open_named};
 
 const BUILDS: &str = "builds";
-/// Stores the outcome of a build.
 const FILE: &str = "build.json";
-/// The output of a build.
 const LOG: &str = "build.log";
 /// The source tree in which a commit is built.
 const SOURCE: &str = "source";

@@ -74,7 +74,6 @@ impl BisectRequest {
         Ok(folder.write(FILE, output::pretty(self)?.as_bytes())?)
     }
 
-    /// Reads the request of an existing bisection.
     pub fn read(folder: &Folder) -> Result<Self, Problem> {
         let wrong = |what: String| {
             Problem::new(Exit::Usage, what)

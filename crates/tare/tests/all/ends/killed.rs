@@ -38,7 +38,6 @@ pub struct Place {
     pub study: String,
     pub root: PathBuf,
     pub state: PathBuf,
-    /// The original value of each setting.
     original: BTreeMap<&'static str, String>,
 }
 

@@ -35,7 +35,6 @@ impl Moments {
     }
 }
 
-/// The target of a kill -9.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whom {
     /// The run: its trial still restores settings.

@@ -362,6 +362,22 @@ setpriv --reuid=65534 --regid=65534 --clear-groups sh -c \
 END
 chmod 755 /mnt/exchange
 user mkdir -m 755 /tmp/mine
+# A study of $2 trials, each with as many runs of the command $1 without a server.
+client() {
+    cat >/mnt/client.toml <<END
+name = "client"
+[workload]
+name = "command"
+command = "$1"
+needs_server = false
+[sampling]
+trials = $2
+samples = $2
+warmup_s = 0
+steal_limit = "off"
+foreign_cpu_limit = "off"
+END
+}
 untouched() {
     cat err; test -L /tmp/mine/out
     find /mnt/secret | sort | diff /mnt/before -
@@ -375,20 +391,8 @@ fn results_swapped_while_root_writes_them_do_not_redirect_its_writes() {
         "{EXCHANGED}{}",
         r#"
         # Between two runs of a client: its second log, and all that comes after its trial.
-        cat >/mnt/programs.toml <<'END'
-name = "programs"
-[workload]
-name = "command"
-command = "sh -c 'sleep 0.1; /mnt/exchange'"
-needs_server = false
-[sampling]
-trials = 2
-samples = 2
-warmup_s = 0
-steal_limit = "off"
-foreign_cpu_limit = "off"
-END
-        code=0; as /mnt/tare run --trust /mnt/programs.toml --out /tmp/mine/out 2>err || code=$?
+        client "sh -c 'sleep 0.1; /mnt/exchange'" 2
+        code=0; as /mnt/tare run --trust /mnt/client.toml --out /tmp/mine/out 2>err || code=$?
         untouched
         test $code = 3 && grep 'was replaced' err
         test -e /tmp/mine/moved/logs/client-1-00000-1.log
@@ -421,19 +425,8 @@ fn results_swapped_during_the_last_trial_still_receive_the_report() {
     holds(&format!(
         "{EXCHANGED}{}",
         r#"
-        cat >/mnt/last.toml <<'END'
-name = "last"
-[workload]
-name = "command"
-command = "/mnt/exchange"
-needs_server = false
-[sampling]
-trials = 1
-warmup_s = 0
-steal_limit = "off"
-foreign_cpu_limit = "off"
-END
-        as /mnt/tare run --trust /mnt/last.toml --out /tmp/mine/out 2>err || :
+        client /mnt/exchange 1
+        as /mnt/tare run --trust /mnt/client.toml --out /tmp/mine/out 2>err || :
         untouched
         grep -q '<!DOCTYPE html>' /tmp/mine/moved/report.html
         "#

@@ -118,7 +118,6 @@ fn a_server_runs_from_the_tree_in_which_it_was_built() {
     assert_eq!(running.connect().unwrap().run("SELECT c FROM t WHERE id < 10"), Ok(9));
 }
 
-/// Number of free huge pages.
 fn free_huge_pages() -> u64 {
     let memory = fs::read_to_string("/proc/meminfo").unwrap();
     let line = memory.lines().find_map(|line| line.strip_prefix("HugePages_Free:"));

@@ -10,7 +10,6 @@ use crate::numa::guest::{Guest, RESULTS_BEGIN, RESULTS_END};
 use crate::numa::image::Image;
 use crate::support::Ended;
 
-/// A NUMA node of a machine.
 pub struct Node {
     /// Its CPUs, such as "0-11"; `None` for a memory-only node.
     pub cpus: Option<&'static str>,
@@ -79,7 +78,6 @@ const JOB_BEGINS: &str = "job begins";
 const BOOT_STANDS: &str = "detected stalls on CPUs";
 const BOOTS: usize = 3;
 
-/// How a machine ended.
 #[derive(Debug)]
 enum End {
     Off,

@@ -99,7 +99,6 @@ pub fn dir(study: &Study) -> TempDir {
     dir
 }
 
-/// The results of a study, read back.
 pub fn results(study: &Study) -> tare_results::Results {
     tare_results::open(dir(study).path()).unwrap()
 }
@@ -112,13 +111,11 @@ pub fn csv(rows: &str) -> tare_results::Results {
     tare_results::open(&path).unwrap()
 }
 
-/// The HTML page of results.
 pub fn page(dir: &Path) -> String {
     let results = tare_results::open(dir).unwrap();
     tare_report::html::render(&results, &tare_findings::summarize(&results))
 }
 
-/// Writes a study and returns the number of records.
 pub fn write(study: &Study, dir: &Path) -> usize {
     let mut noise = Noise::new(7);
     let mut schedule = Vec::new();
@@ -328,7 +325,6 @@ pub fn disturb(dir: &Path, hit: &dyn Fn(u64) -> bool, scale: f64) {
     });
 }
 
-/// Changes every record of a directory.
 pub fn each_record(dir: &Path, mut change: impl FnMut(&mut serde_json::Value)) {
     let path = dir.join("trials.jsonl");
     let changed = |line: &str| {

@@ -23,7 +23,6 @@ pub fn with_histograms(dir: &Path) {
     });
 }
 
-/// The page of this study.
 pub fn page() -> String {
     let dir = tempfile::tempdir().unwrap();
     with_histograms(dir.path());

@@ -1,6 +1,6 @@
 //! Cache lines that cores take from each other, with a fake perf: most test machines do not sample memory accesses.
 
-use crate::support::{World, json, script, trials};
+use crate::support::{World, json, one_line, script, trials};
 use std::path::Path;
 use tare_results::cache_lines::NO_SAMPLING;
 
@@ -54,31 +54,26 @@ fn a_shared_cache_line_is_reported_with_both_functions_in_every_output() {
     }
     let sentence = "is written by planted_write on node 0 and read by planted_read";
     let (shown, _) = world.exits(0, &["show", "results"]);
-    assert!(words(&shown).contains(sentence) && words(&shown).contains("4 of 4 sampled loads"), "{shown}");
+    assert!(one_line(&shown).contains(sentence) && one_line(&shown).contains("4 of 4 sampled loads"), "{shown}");
     let (shown, _) = world.exits(0, &["show", "results", "--json"]);
     let shown = json(&shown);
     let named = &shown["captures"][0]["lines"]["lines"][0]["read_by"][0]["function"];
     assert_eq!(named, "planted_read", "{}", shown["captures"]);
     let sides = ["results:threads=1", "results:threads=2"];
     let (why, _) = world.exits(0, &["why", sides[0], sides[1]]);
-    assert!(words(&why).contains(sentence), "{why}");
+    assert!(one_line(&why).contains(sentence), "{why}");
     let (why, _) = world.exits(0, &["why", sides[0], sides[1], "--json"]);
     assert_eq!(json(&why)["difference"]["lines"][1]["lines"][0]["counts"], serde_json::Value::Null, "counts are flat");
     assert_eq!(json(&why)["difference"]["lines"][1]["lines"][0]["found_remote"], 3, "{why}");
     // A single condition shows its own lines only.
     let (alone, _) = world.exits(0, &["why", sides[0]]);
-    assert!(words(&alone).contains(sentence) && !alone.contains("threads=2"), "{alone}");
+    assert!(one_line(&alone).contains(sentence) && !alone.contains("threads=2"), "{alone}");
     let (alone, _) = world.exits(0, &["why", "results", "--json"]);
     assert_eq!(json(&alone)["captures"][1]["lines"]["lines"][0]["found_remote"], 3, "{alone}");
     world.exits(0, &["report", "results"]);
     let page = std::fs::read_to_string(world.path("results/report.html")).unwrap();
     assert!(page.contains(sentence) && page.contains("planted_lock_[k]"), "not on the page");
     world.assert_clean();
-}
-
-/// Removes line breaks, which may be anywhere on a terminal.
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -90,7 +85,7 @@ fn a_processor_without_access_sampling_is_reported_in_the_plan_and_the_record() 
     let world = World::new();
     let study = world.study(STUDY);
     let (out, err) = world.exits(0, &["run", &study, "--dry-run"]);
-    assert!(words(&(out + &err)).contains(&format!("capture.lines: {NO_SAMPLING}")), "not said before");
+    assert!(one_line(&(out + &err)).contains(&format!("capture.lines: {NO_SAMPLING}")), "not said before");
     // perf's message on such a machine; only the capture of lines is missing.
     let fake = world.path("bin");
     std::fs::create_dir(&fake).unwrap();

@@ -123,7 +123,6 @@ fn counted(record: &Value) {
     }
 }
 
-/// The first suspect.
 fn first_cause(found: &Value) -> &Value {
     found["causes"].as_array().and_then(|causes| causes.first()).unwrap_or_else(|| panic!("{found:#}"))
 }

@@ -22,6 +22,14 @@ fn study(world: &World, script: &str) -> String {
     ))
 }
 
+/// The reason why the trial of a run with this script failed.
+fn reason(world: &World, script: &str) -> String {
+    let study = study(world, script);
+    let ended = world.tare(&["run", &study, "--out", "results"]).output().unwrap();
+    assert!(!ended.status.success(), "{}", text(&ended.stderr));
+    trials(&world.path("results"))[0]["reason"].as_str().unwrap_or_default().to_owned()
+}
+
 #[test]
 fn a_thread_named_by_the_client_host_is_bound_only_if_it_is_the_servers() {
     let world = World::new();
@@ -34,12 +42,8 @@ fn a_thread_named_by_the_client_host_is_bound_only_if_it_is_the_servers() {
     };
     let before = allowed();
     let script = format!("\"$@\" | sed -u 's/\"connected\":\\[[^]]*\\]/\"connected\":[{pid}]/'\n");
-    let study = study(&world, &script);
-    let ended = world.tare(&["run", &study, "--out", "results"]).output().unwrap();
-    assert!(!ended.status.success(), "{}", text(&ended.stderr));
-    let records = trials(&world.path("results"));
-    let reason = records[0]["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains(&format!("thread {pid}")) && reason.contains("no process of the server"), "{records:?}");
+    let reason = reason(&world, &script);
+    assert!(reason.contains(&format!("thread {pid}")) && reason.contains("no process of the server"), "{reason}");
     assert_eq!(allowed(), before, "it runs where it did");
     world.assert_clean();
 }
@@ -48,12 +52,8 @@ fn a_thread_named_by_the_client_host_is_bound_only_if_it_is_the_servers() {
 fn a_file_named_by_the_server_host_is_not_read_on_the_client_host() {
     let world = World::new();
     let script = "sed -u 's:\"settings\"\\:{:&\"workload.file\"\\:\"/etc/passwd\",:' | \"$@\"\n";
-    let study = study(&world, script);
-    let ended = world.tare(&["run", &study, "--out", "results"]).output().unwrap();
-    assert!(!ended.status.success(), "{}", text(&ended.stderr));
-    let records = trials(&world.path("results"));
-    let reason = records[0]["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("workload.file: it was not read"), "{records:?}");
+    let reason = reason(&world, script);
+    assert!(reason.contains("workload.file: it was not read"), "{reason}");
     world.assert_clean();
 }
 
@@ -61,12 +61,8 @@ fn a_file_named_by_the_server_host_is_not_read_on_the_client_host() {
 fn the_server_host_can_order_no_more_samples_than_a_trial_may_have() {
     let world = World::new();
     let script = "sed -u 's:\"samples\"\\:1,:\"samples\"\\:1000000000000,:' | \"$@\"\n";
-    let study = study(&world, script);
-    let ended = world.tare(&["run", &study, "--out", "results"]).output().unwrap();
-    assert!(!ended.status.success(), "{}", text(&ended.stderr));
-    let records = trials(&world.path("results"));
-    let reason = records[0]["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("1000000000000 samples: at most 100000"), "{records:?}");
+    let reason = reason(&world, script);
+    assert!(reason.contains("1000000000000 samples: at most 100000"), "{reason}");
     world.assert_clean();
 }
 

@@ -14,7 +14,6 @@ use tare_noise::{Journal, fake};
 /// Default number of random kills.
 const KILLS: u32 = 8;
 
-/// The target of a kill -9.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Whom {
     /// The ssh process on this host.
@@ -26,7 +25,6 @@ enum Whom {
     /// The server's half, on this host.
     Trial,
     Run,
-    /// Everything on this host.
     Here,
 }
 
@@ -134,7 +132,6 @@ impl Hosts {
         hits
     }
 
-    /// The settings of both machines.
     fn found(&self) -> [Settings; 2] {
         ["machine", "far-machine"].map(|root| settings_of(&self.world.path(root)))
     }
