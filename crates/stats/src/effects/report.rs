@@ -172,8 +172,7 @@ mod tests {
             let half = (ci.high / ci.low).ln() * 500.0;
             assert!(half > 23.73 * 2.306 && half < 23.73 * 4.31, "{half}");
         }
-        // The published p of the first is 0.003; two trials per condition may be in one mode by chance.
-        assert_eq!((found[0].mean_p, found[1].mean_p), (Some(1.0), Some(1.0)));
+        assert!(found[0].mean_p.unwrap() < 0.05 && found[1].mean_p.unwrap() > 0.5);
     }
 
     /// The variance effects of the full model are the plain contrasts of ln(s^2).

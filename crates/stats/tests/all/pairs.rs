@@ -203,10 +203,12 @@ fn factors_keep_their_rate_and_gain_their_power_by_pooling() {
             assert!(wrong < LIMIT, "{name} {n} {lost}: {wrong}");
         }
     }
-    let study = Study { k: 4, n: 2, draw: MODES.1, drift: 0.0, of: &alike };
-    let wrong = share(STUDIES, || any_moved(&study.run(&mut rng), &[], two_by_two));
-    println!("2x2 {}, two trials without blocks: {:.1}%", MODES.0, 100.0 * wrong);
-    assert!(wrong < LIMIT, "without blocks: {wrong}");
+    for (k, levels) in [(4, two_by_two as fn(usize) -> Vec<bool>), (8, |c| vec![c & 1 == 1, c & 2 == 2, c & 4 == 4])] {
+        let study = Study { k, n: 2, draw: MODES.1, drift: 0.0, of: &alike };
+        let wrong = share(STUDIES, || any_moved(&study.run(&mut rng), &[], levels));
+        println!("{k} conditions {}, two trials without blocks: {:.1}%", MODES.0, 100.0 * wrong);
+        assert!(wrong < LIMIT, "{k} without blocks: {wrong}");
+    }
     let half = |condition: usize| (0.0, if condition & 1 == 1 { 3.0 } else { 1.0 });
     let study = Study { k: 4, n: 5, draw: SHAPES[0].1, drift: 2.0, of: &half };
     let wrong = share(STUDIES, || moved(&mut rng, &study, two_by_two, 0));
