@@ -5,7 +5,7 @@ use super::ab_sides::{self, Side, side};
 use super::ab_together::TurnsArgs;
 use super::compare::percentage;
 use super::measured::MeasuredArgs;
-use super::output::note;
+use super::output::{note, quoted_path};
 use super::plan_view::View;
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{RunOptions, execute, unless_interrupted};
@@ -166,7 +166,7 @@ fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
         |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
     match &run.plan.settle {
         None => {
-            let advice = format!("resume with: tare run --resume {}", path.display());
+            let advice = format!("resume with: tare run --resume {}", quoted_path(path));
             return no_comparison("this is not a comparison of two sides", advice);
         }
         Some(rule) if rule.certify => {
@@ -215,7 +215,7 @@ fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
     let end = execute(study, plan, directory, options, &mut RoundListener::new(pair_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
-    let path = directory.path().display();
+    let (path, word) = (directory.path().display(), quoted_path(directory.path()));
     match Ab::of(&plan, &records).filter(|ab| ab.pairs + ab.lost > 0) {
         Some(ab) => {
             let certified = ab_certificates::of(study, &plan);
@@ -224,20 +224,20 @@ fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
             note(&format!("results: {path}{drawn}"));
             match end? {
                 RunEnd { left, .. } if left > 0 => {
-                    note(&format!("interrupted; resume with: tare ab --resume {path}"));
+                    note(&format!("interrupted; resume with: tare ab --resume {word}"));
                     Ok(Exit::Interrupted)
                 }
                 _ => {
                     if let Some(advice) = advice(&ab) {
                         note(&advice);
                     }
-                    exit_of(&ab, &records, &path.to_string())
+                    exit_of(&ab, &records, directory.path())
                 }
             }
         }
         None => {
             end?;
-            note(&format!("interrupted before the first pair; resume with: tare ab --resume {path}"));
+            note(&format!("interrupted before the first pair; resume with: tare ab --resume {word}"));
             Ok(Exit::Interrupted)
         }
     }
@@ -256,7 +256,7 @@ fn advice(ab: &Ab) -> Option<String> {
     Some(format!("{what}: a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()))
 }
 
-fn exit_of(ab: &Ab, records: &[TrialRecord], path: &str) -> Result<Exit, Problem> {
+fn exit_of(ab: &Ab, records: &[TrialRecord], path: &Path) -> Result<Exit, Problem> {
     match ab.verdict {
         AbVerdict::Faster | AbVerdict::Equivalent => Ok(Exit::Done),
         AbVerdict::Slower => Ok(Exit::GateFailed),
@@ -264,9 +264,10 @@ fn exit_of(ab: &Ab, records: &[TrialRecord], path: &str) -> Result<Exit, Problem
         AbVerdict::Undecided if ab.stop == Some(Stop::Session) => {
             note(&format!(
                 "session {} of {} is over; run the next one, if possible after a restart of the machine, with: tare ab \
-                 --resume {path}",
+                 --resume {}",
                 ab.rule.begun.len(),
-                ab.rule.sessions
+                ab.rule.sessions,
+                quoted_path(path)
             ));
             Ok(Exit::Inconclusive)
         }
@@ -274,22 +275,23 @@ fn exit_of(ab: &Ab, records: &[TrialRecord], path: &str) -> Result<Exit, Problem
     }
 }
 
-fn no_result(ab: &Ab, records: &[TrialRecord], path: &str) -> Problem {
+fn no_result(ab: &Ab, records: &[TrialRecord], path: &Path) -> Problem {
+    let word = quoted_path(path);
     let samples = records.iter().flat_map(|record| &record.samples);
     let measured: BTreeSet<&str> = samples.flat_map(|sample| sample.metrics.keys()).map(String::as_str).collect();
     match ab.rule.metric.as_deref().filter(|name| !measured.is_empty() && !measured.contains(name)) {
         Some(name) => Problem::new(Exit::TrialFailed, format!("no trial has the metric `{name}`"))
-            .at(path)
+            .at(path.display().to_string())
             .expected(format!("one of: {}", measured.iter().copied().collect::<Vec<_>>().join(", ")))
             .advised(tare_text::nearest(name, measured.iter().copied()).map(|near| format!("did you mean `{near}`?"))),
         None => Problem::new(Exit::TrialFailed, "no pair has a result: all trials failed")
-            .at(format!("{path}/trials.jsonl"))
+            .at(path.join("trials.jsonl").display().to_string())
             .advice(match ab.by_turns {
                 true => format!(
-                    "read the reasons with: tare show {path}; if the two servers disturb each other, run one trial \
+                    "read the reasons with: tare show {word}; if the two servers disturb each other, run one trial \
                      after the other: --no-interleave"
                 ),
-                false => format!("read the reasons with: tare show {path}"),
+                false => format!("read the reasons with: tare show {word}"),
             }),
     }
 }

@@ -4,7 +4,7 @@ use super::ab::effect;
 use super::ab_plan::fresh_seed;
 use super::find_what::{self, What};
 use super::measured::{MeasuredArgs, check_metrics};
-use super::output::{self, note, time};
+use super::output::{self, note, quoted_path, time};
 use super::plan_view::View;
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{RunOptions, execute, unless_interrupted};
@@ -107,7 +107,7 @@ pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(rule) = &mut run.plan.race else {
         return Err(Problem::new(Exit::Usage, "this is not a race")
             .at(path.display().to_string())
-            .advice(format!("resume with: tare run --resume {}", path.display())));
+            .advice(format!("resume with: tare run --resume {}", quoted_path(path))));
     };
     rule.sessions += 1;
     rule.budget_s = args.within.or(rule.budget_s);
@@ -194,10 +194,10 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     let end = execute(study, plan, directory, &options, &mut RoundListener::new(block_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
-    let path = directory.path().display();
+    let (path, word) = (directory.path().display(), quoted_path(directory.path()));
     let Some(found) = Find::of(&plan, &records).filter(|found| found.blocks > 0) else {
         end?;
-        note(&format!("interrupted before the first block; resume with: tare find --resume {path}"));
+        note(&format!("interrupted before the first block; resume with: tare find --resume {word}"));
         return Ok(Exit::Interrupted);
     };
     match args.json {
@@ -212,21 +212,21 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     }
     match end? {
         RunEnd { left, .. } if left > 0 => {
-            note(&format!("interrupted; resume with: tare find --resume {path}"));
+            note(&format!("interrupted; resume with: tare find --resume {word}"));
             Ok(Exit::Interrupted)
         }
         _ if found.decided => Ok(Exit::Done),
         _ if found.stop == Some(RaceStop::NoneLeft) => {
             Err(Problem::new(Exit::TrialFailed, "no candidate has a result: trials failed")
                 .at(format!("{path}/trials.jsonl"))
-                .advice(format!("read the reasons with: tare show {path}")))
+                .advice(format!("read the reasons with: tare show {word}")))
         }
         // After the last look, more time adds no block.
         _ if found.stop == Some(RaceStop::LastLook) => Ok(Exit::Inconclusive),
         _ => {
             // --within counts from the first block on; if nothing is known, twice the time so far.
             let minutes = ((found.elapsed_s + found.to_go_s.unwrap_or(found.elapsed_s)) / 60.0).ceil();
-            note(&format!("resume with: tare find --resume {path} --within {minutes:.0}min"));
+            note(&format!("resume with: tare find --resume {word} --within {minutes:.0}min"));
             Ok(Exit::Inconclusive)
         }
     }

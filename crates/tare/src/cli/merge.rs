@@ -1,6 +1,6 @@
 //! `tare merge`: joins the results of several machines in one results directory.
 
-use super::output::note;
+use super::output::{note, quoted_path};
 use super::{Exit, Problem};
 use clap::Args;
 use std::path::PathBuf;
@@ -37,6 +37,6 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
             count(merged.missing, "trial")
         ));
     }
-    note(&format!("look at them with: tare show {out}"));
+    note(&format!("look at them with: tare show {}", quoted_path(&args.out)));
     Ok(Exit::Done)
 }

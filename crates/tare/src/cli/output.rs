@@ -4,6 +4,7 @@ use super::{Exit, Problem};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tare_report::terminal::{Style, wrap};
 /// Formats the duration of a plan; minutes are rounded up.
@@ -92,6 +93,11 @@ struct Headed<'a, T> {
     version: u32,
     #[serde(flatten)]
     rest: &'a T,
+}
+
+/// A path as a word of a command to paste.
+pub fn quoted_path(path: &Path) -> String {
+    tare_text::quoted(&path.to_string_lossy())
 }
 
 /// Prints the one JSON document of a command: schema and version, then the fields of `rest`, which must have some.

@@ -1,6 +1,6 @@
 //! `tare run`: runs a study from start to report.
 
-use super::output::{duration, note};
+use super::output::{duration, note, quoted_path};
 use super::plan_view::View;
 use super::run_listener::TerminalListener;
 use super::study_file::{StudyChanges, StudyText};
@@ -387,7 +387,7 @@ pub fn execute(
         // Finished trials are kept, and this is where the command to resume is known.
         _ if goes_on(&e) => Problem::from(e).advice(format!(
             "free disk space or fix the permissions, then: tare run --resume {}",
-            directory.path().display()
+            quoted_path(directory.path())
         )),
         RunError::SameReason { trials, reason } => Problem::new(
             Exit::TrialFailed,
@@ -395,8 +395,9 @@ pub fn execute(
         )
         .at(reason)
         .advice(format!(
-            "fix the cause, then resume with: tare run --resume {path}; logs: {path}/logs",
-            path = directory.path().display()
+            "fix the cause, then resume with: tare run --resume {}; logs: {}",
+            quoted_path(directory.path()),
+            directory.path().join("logs").display()
         )),
         _ => e.into(),
     })
@@ -417,14 +418,14 @@ fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
         note(&format!(
             "interrupted with {} left; resume with: tare run --resume {}",
             count(end.left, "trial"),
-            path.display()
+            quoted_path(path)
         ));
         return Ok(Exit::Interrupted);
     }
     if end.given_up > 0 {
         return Err(Problem::new(Exit::TrialFailed, format!("{} failed permanently", count(end.given_up, "trial")))
             .at(path.join("trials.jsonl").display().to_string())
-            .advice(format!("read the reasons with: tare show {}", path.display())));
+            .advice(format!("read the reasons with: tare show {}", quoted_path(path))));
     }
     Ok(Exit::Done)
 }

@@ -1,6 +1,6 @@
 //! `tare shard`: divides one study among several machines.
 
-use super::output::{duration, note};
+use super::output::{duration, note, quoted_path};
 use super::run::unless_interrupted;
 use super::study_file::{self, StudyChanges, StudyText};
 use super::{Exit, Problem, interrupt, plan_view, read_topology};
@@ -41,7 +41,7 @@ pub struct ShardArgs {
 /// Creates the directory that the machines share, and prints how to go on.
 pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     let sharded = cut(&args.cut, args.into)?;
-    let (path, count) = (sharded.path().display(), sharded.count());
+    let (path, count) = (quoted_path(sharded.path()), sharded.count());
     let each_s = sharded.plan().estimated_s / count as f64;
     note(&format!(
         "{} of {} in {path}, about {} each. On each machine, with the same program:\n  tare run --shard {path} 0    \

@@ -1,6 +1,6 @@
 //! `tare slurm`: runs a study as a Slurm job array.
 
-use super::output::{as_is, note};
+use super::output::{as_is, note, quoted_path};
 use super::shard::{Cut, cut};
 use super::{Exit, Problem};
 use clap::Args;
@@ -39,7 +39,7 @@ pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     let script = folder.join("job.sh");
     tare_files::write_whole(&script, script_text(args, partition, &sharded, &program, &folder).as_bytes())
         .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
-    let shown = folder.display();
+    let shown = quoted_path(&folder);
     note(&format!(
         "wrote {} for {}; check it, and change it if your cluster needs other settings",
         script.display(),
@@ -48,7 +48,7 @@ pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     if args.submit {
         as_is(&submit(&script)?)?;
     } else {
-        note(&format!("submit it with:\n  sbatch {}", script.display()));
+        note(&format!("submit it with:\n  sbatch {}", quoted_path(&script)));
     }
     note(&format!("progress:\n  tare show {shown}\nwhen all have ended:\n  tare merge {shown} --out RESULTS"));
     Ok(Exit::Done)

@@ -4,8 +4,8 @@ use super::super::ab::effect;
 use super::super::ab_plan::fresh_seed;
 use super::super::ab_together::TurnsArgs;
 use super::super::measured::MeasuredArgs;
-use super::super::output::note;
 use super::super::output::time;
+use super::super::output::{note, quoted_path};
 use super::super::run::{RunOptions, default_out, unless_interrupted};
 use super::super::{Exit, Problem, host, interrupt, trust};
 use super::builds::Builds;
@@ -208,7 +208,7 @@ fn search(request: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result
     let search = Search { bench, builds: Builds::of(request, folder)? };
     let end = search.run();
     let found = search.state()?.found;
-    let resume = format!("resume with: tare bisect --resume {}", path.display());
+    let resume = format!("resume with: tare bisect --resume {}", quoted_path(path));
     if found.pairs == 0 {
         return Ok(match end? {
             End::Interrupted => {

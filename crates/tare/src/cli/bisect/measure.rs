@@ -2,6 +2,7 @@
 
 use super::super::ab_plan::pair_line;
 use super::super::ab_sides;
+use super::super::output::quoted_path;
 use super::super::rounds::RoundListener;
 use super::super::run::{RunOptions, begun_before, begun_in, execute, room_for_data, unless_interrupted};
 use super::super::{Exit, Problem, ab_together, plan_view, study_file, trust};
@@ -120,7 +121,7 @@ impl Bench<'_> {
         let Some((study, plan, directory)) = self.begin_or_go_on(two, programs, until)? else { return Ok(false) };
         let end = execute(&study, &plan, &directory, self.options, &mut RoundListener::new(pair_line)).map_err(
             |problem| {
-                let resume = format!("then resume with: tare bisect --resume {}", self.folder.path().display());
+                let resume = format!("then resume with: tare bisect --resume {}", quoted_path(self.folder.path()));
                 problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
             },
         )?;
@@ -203,6 +204,6 @@ pub fn with_result(ends: &Measured) -> Result<(), Problem> {
         false => Ok(()),
         true => Err(Problem::new(Exit::TrialFailed, "no pair of GOOD and BAD has a result: trials failed")
             .at(ends.path.join("trials.jsonl").display().to_string())
-            .advice(format!("read the reasons with: tare show {}", ends.path.display()))),
+            .advice(format!("read the reasons with: tare show {}", quoted_path(&ends.path)))),
     }
 }

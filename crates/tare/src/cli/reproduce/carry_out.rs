@@ -2,7 +2,7 @@
 
 use super::predict::{On, plan, testable};
 use super::view;
-use crate::cli::output::note;
+use crate::cli::output::{note, quoted_path};
 use crate::cli::run::{RunOptions, begun_before, begun_in, execute, room_for_data, unless_interrupted};
 use crate::cli::run_listener::TerminalListener;
 use crate::cli::{Exit, Problem, host, results_problem, trust};
@@ -85,10 +85,11 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
     }
     if late > 0 {
         let late = tare_text::count(late, "experiment");
-        note(&format!("{late} did not start within the time; resume with: tare reproduce --resume {}", out.display()));
+        let word = quoted_path(out);
+        note(&format!("{late} did not start within the time; resume with: tare reproduce --resume {word}"));
     }
     if interrupted {
-        note(&format!("interrupted; resume with: tare reproduce --resume {}", out.display()));
+        note(&format!("interrupted; resume with: tare reproduce --resume {}", quoted_path(out)));
         return Ok(Exit::Interrupted);
     }
     let tested = all.iter().any(|own| !matches!(own.verdict, Some(Reproduced::CannotBeTested(_))));

@@ -1,7 +1,7 @@
 //! The options of `tare reproduce`, and the experiments that they select.
 
 use super::{carry_out, predict, view};
-use crate::cli::output::{self, time};
+use crate::cli::output::{self, quoted_path, time};
 use crate::cli::run::{default_out, unless_interrupted};
 use crate::cli::{Exit, Problem, interrupt, read_topology, trust};
 use clap::Args;
@@ -99,7 +99,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
     if !folder.names()?.is_empty() {
         return Err(Problem::new(Exit::Usage, "the folder is not empty").at(out.display().to_string()).advice(
-            format!("choose another --out, or resume the run there: tare reproduce --resume {}", out.display()),
+            format!("choose another --out, or resume the run there: tare reproduce --resume {}", quoted_path(&out)),
         ));
     }
     folder.write(PREDICTIONS, output::pretty(&predictions)?.as_bytes())?;

@@ -97,21 +97,22 @@ fn merging_again_only_adds_new_records() {
     let world = World::new();
     cut(&world, "2");
     world.exits(0, &["run", "--shard", "shards", "0"]);
-    let (_, err) = world.exits(0, &["merge", "shards", "--out", "merged"]);
+    let (_, err) = world.exits(0, &["merge", "shards", "--out", "all of it"]);
     assert!(err.contains("6 trials of the schedule have no usable result yet"), "{err}");
-    let file = world.path("merged/trials.jsonl");
+    assert!(err.contains("tare show 'all of it'"), "the command can be pasted: {err}");
+    let file = world.path("all of it/trials.jsonl");
     let half = std::fs::read(&file).unwrap();
-    world.exits(0, &["merge", "shards", "--out", "merged"]);
+    world.exits(0, &["merge", "shards", "--out", "all of it"]);
     assert_eq!(std::fs::read(&file).unwrap(), half);
     world.exits(0, &["run", "--shard", "shards", "1"]);
-    world.exits(0, &["merge", "shards", "--out", "merged"]);
-    assert_eq!(trials(&world.path("merged")).len(), 12);
+    world.exits(0, &["merge", "shards", "--out", "all of it"]);
+    assert_eq!(trials(&world.path("all of it")).len(), 12);
     // The same part under two names is one part.
     let part = format!("shards/shard-0000/{}", host(&world));
-    let (_, err) = world.exits(0, &["merge", "shards", &part, "--out", "merged"]);
+    let (_, err) = world.exits(0, &["merge", "shards", &part, "--out", "all of it"]);
     assert!(err.contains("12 records") && !err.contains("left out"), "{err}");
-    assert_eq!(trials(&world.path("merged")).len(), 12);
-    assert!(!world.exits(0, &["show", "merged"]).0.starts_with("A rehearsal"));
+    assert_eq!(trials(&world.path("all of it")).len(), 12);
+    assert!(!world.exits(0, &["show", "all of it"]).0.starts_with("A rehearsal"));
     // Another study cannot be merged with it.
     let other = STUDY.replace("rows = 200", "rows = 300");
     std::fs::write(world.path("other.toml"), other).unwrap();
