@@ -139,7 +139,7 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().copied().filter(|trial| state::is_disturbed(trial)).collect()
     }
 
-    /// Whether a trial is in both, see [`is_same_trial`].
+    /// Whether a trial is in both. Trials without a start time cannot be recognised.
     pub fn has_trial_of(&self, other: &Self) -> bool {
         let known: HashMap<&str, &TrialRecord> = other.ok.iter().map(|trial| (&*trial.started_at, *trial)).collect();
         self.ok.iter().any(|trial| known.get(&*trial.started_at).is_some_and(|same| is_same_trial(trial, same)))
