@@ -109,6 +109,15 @@ impl Distribution {
     /// The names that parse without a parameter, for suggestions.
     pub const NAMES: [&str; 5] = ["uniform", "zipfian", "special", "pareto", "gaussian"];
 
+    /// Whether it has a parameter other than sysbench's default.
+    pub fn has_parameter(self) -> bool {
+        match self {
+            Self::Zipfian { exponent } => exponent != ZIPFIAN_EXPONENT,
+            Self::Normal { .. } | Self::Exponential { .. } => true,
+            Self::Uniform | Self::Special | Self::Pareto | Self::Gaussian => false,
+        }
+    }
+
     /// This distribution over `[a, b]`, with its constants precomputed. A `b` below `a` counts as `a`.
     pub fn over(self, a: u64, b: u64) -> Draw {
         let b = b.max(a);

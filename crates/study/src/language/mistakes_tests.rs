@@ -62,6 +62,7 @@ fn a_value_that_a_key_does_not_take_is_refused_with_those_that_it_takes() {
         (DBT3, "workload.preload=maybe", "on, off"),
         (DBT3, "workload.order=backwards", "numeric, random, alone"),
         (DBT3, "workload.rows=10", "rows"),
+        ("[workload]\nname = \"sysbench\"\n", "workload.distribution=zipfian:1.1", "--rand-zipfian-exp"),
     ] {
         let (.., error) = refused(&format!("name = \"x\"\n{study}"), &[set]);
         assert!(error.contains(expected), "{set}: {error}");

@@ -51,7 +51,7 @@ impl Keyed for SysbenchSettings {
             |s| s.distribution.map(|d| d.to_string().into()),
             |s, v| {
                 let distribution: Distribution = v.parsed()?;
-                if distribution.to_string().contains(':') {
+                if distribution.has_parameter() {
                     return Err(
                         "sysbench has a parameter as an option: options = \"--rand-zipfian-exp=1.1\"".to_owned()
                     );
