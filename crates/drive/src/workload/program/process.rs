@@ -6,7 +6,7 @@ use procfs::process::{Process, Stat};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpid, getsid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
+    Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
 };
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -231,7 +231,8 @@ fn add_running(stat: &Stat, left: &mut Vec<String>) {
 /// Kills the orphans, and their own children in turn, and adds those that were still running to `left`.
 fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, left: &mut Vec<String>, usage: &mut Usage) {
     let deadline = Instant::now() + KILL_LIMIT;
-    let session = getsid(None).ok().map(|session| session.as_raw_nonzero().get());
+    // By procfs: in a PID namespace with the session's leader outside it is 0, which the call's wrapper does not expect.
+    let session = Process::myself().and_then(|own| own.stat()).ok().map(|stat| stat.session);
     loop {
         let mut killed = Vec::new();
         for stat in orphans(before, marked) {

@@ -100,6 +100,28 @@ fn each_failure_of_a_program_has_its_own_reason_and_leaves_nothing() {
     assert!(logs.iter().any(|name| name.starts_with("trial-00000")), "{logs:?}");
 }
 
+/// As in many containers: the leader of tare's session is outside, and the session's number is 0.
+#[test]
+fn in_a_pid_namespace_the_helpers_of_a_program_are_ended() {
+    if !rustix::process::geteuid().is_root() {
+        println!("not tried: only root may mount /proc");
+        return;
+    }
+    let world = World::new();
+    let study = world.study(
+        "name = \"own\"\n[workload]\nname = \"command\"\ncommand = [\"sh\", \"-c\", \"setsid sleep 300 & sleep 0.2\"]\n\
+         [sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0\n",
+    );
+    let namespace = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
+    let run = world.behind(&namespace, &["run", &study, "--out", "r"]).output();
+    let run = run.expect("unshare (Debian package util-linux)");
+    let records = trials(&world.path("r"));
+    let reason = |record: &serde_json::Value| record["reason"].as_str().unwrap_or_default().to_owned();
+    assert!(records.len() == 2 && run.status.code() == Some(4), "{}", text(&run.stderr));
+    assert!(records.iter().all(|record| reason(record).contains("left processes running")), "{records:?}");
+    world.assert_clean();
+}
+
 #[test]
 fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_start() {
     let world = World::new();
