@@ -5,7 +5,7 @@ use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
 use super::question::AnswerContext;
 use super::summary::{ConditionSummary, MetricSummary, Summary};
-use super::verdict::Answer;
+use super::verdict::{Answer, Trials as Basis};
 use super::{
     builds, captures, composite, counters, distance, distributions, dropped, effects, estimate, grid, hosts, lifetimes,
     modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, settled, spread, time, warm_up,
@@ -19,19 +19,25 @@ use tare_stats::{Trials, descriptive, trials};
 use tare_topology::Machine;
 
 /// Analyses results. Clean trials count, and disturbed ones if no attempt at a clean one was left; all others are
-/// counted and listed.
+/// counted and listed. If the answer leaves the disturbed trials out, every other finding does too, so that a figure
+/// of its sentence stands in the table next to it.
 pub fn summarize(results: &Results) -> Summary {
     let machine = results.environment.as_ref().map(|environment| &environment.machine);
-    let conditions = collect::conditions(results);
+    let counting = collect::conditions(results);
+    let context = AnswerContext::of(results);
+    let answer = answer_of(&context, &counting);
+    let conditions: Vec<ConditionTrials<'_>> = match answer.basis().0 {
+        Basis::All => counting.clone(),
+        Basis::Clean => counting.iter().map(ConditionTrials::clean).collect(),
+    };
     let metrics = collect::all_metrics(&conditions);
     let headline_metric = decided(results.plan.as_ref(), &metrics).or_else(|| headline_metric(&metrics));
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
-    let context = AnswerContext::of(results);
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
     let seen = modes::StudyModes::of(&all, &metrics, headline_metric.as_deref());
     let given = Given { all: &conditions, machine, adjusts, modes: &seen };
     let summaries: Vec<ConditionSummary> =
-        conditions.iter().map(|condition| condition_summary(condition, &given)).collect();
+        conditions.iter().zip(&counting).map(|(condition, all)| condition_summary(condition, all, &given)).collect();
     let headline_name = headline_metric.clone();
     let headline = headline_name.as_deref();
     let means = |name: &str| {
@@ -45,7 +51,7 @@ pub fn summarize(results: &Results) -> Summary {
         effects: effects::effects(&conditions, context.answer_rate()),
         scaling: scaling::scaling(&conditions, context.rate(&Question::Scaling)),
         spread_sources: effects::sources(&conditions, context.rate(&Question::Spread)),
-        answer: answer_of(&context, &conditions),
+        answer,
         modes_tested: headline.and_then(|metric| seen.tested(&conditions, metric)),
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
         run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),
@@ -97,18 +103,24 @@ struct Given<'a> {
     modes: &'a modes::StudyModes<'a>,
 }
 
-fn condition_summary<'a>(condition: &ConditionTrials<'a>, given: &Given<'a>) -> ConditionSummary {
+/// `counting`: the condition with all trials that count.
+fn condition_summary<'a>(
+    condition: &ConditionTrials<'a>,
+    counting: &ConditionTrials<'a>,
+    given: &Given<'a>,
+) -> ConditionSummary {
+    let disturbed = counting.disturbed().len();
     let metrics: Vec<MetricSummary> =
         condition.metrics().iter().filter_map(|name| metric_summary(condition, name, given)).collect();
     ConditionSummary {
         name: condition.name.to_owned(),
         levels: condition.levels.clone(),
-        trials: condition.ok.len(),
+        trials: counting.ok.len(),
         spread: spread::of(&metrics),
         metrics,
         latencies: distributions::of(condition),
-        clean_trials: condition.ok.len() - condition.disturbed().len(),
-        disturbed_trials: condition.disturbed().len(),
+        clean_trials: counting.ok.len() - disturbed,
+        disturbed_trials: disturbed,
         failed_trials: condition.failed.len(),
         contaminated_trials: condition.put_aside.len(),
     }

@@ -273,6 +273,7 @@ pub struct Components {
 pub struct ConditionSummary {
     pub name: String,
     pub levels: Levels,
+    /// Trials that count. If the answer leaves the disturbed ones out, metrics are those of the clean ones.
     pub trials: usize,
     #[serde(skip)]
     pub metrics: Vec<MetricSummary>,

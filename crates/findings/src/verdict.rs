@@ -38,6 +38,22 @@ impl Answer {
             Some(Without::Selected { .. } | Without::TooFew) => None,
         }
     }
+
+    /// The trials on which the first sentence rests, and every other finding with it.
+    pub fn basis(&self) -> (Trials, &Verdict) {
+        match self.disturbed.as_ref().map(|found| &found.without) {
+            Some(Without::Same(clean) | Without::Other(clean)) => (Trials::Clean, clean),
+            None | Some(Without::Untested | Without::Selected { .. } | Without::TooFew) => (Trials::All, &self.verdict),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trials {
+    /// All that count.
+    All,
+    /// Those of them that were not disturbed.
+    Clean,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -77,7 +77,8 @@ impl<'a> Source<'a> {
             heads.extend([format!("{name}{unit}").into(), "between".into()]);
         }
         let row = |(condition, known): &(&ConditionSummary, ByName<'_>)| {
-            let mut row: Vec<Cell> = vec![(&condition.name).into(), condition.trials.into()];
+            let trials = condition.metrics.iter().map(|metric| metric.trials).max().unwrap_or(0);
+            let mut row: Vec<Cell> = vec![(&condition.name).into(), trials.into()];
             for (name, scale) in &metrics {
                 let found = known.get(name).copied();
                 let middle = |of: &MetricSummary| scale.middle(of.middle()).join(" or ");

@@ -2,7 +2,8 @@
 
 use tare_findings::collect;
 use tare_findings::figures::count;
-use tare_findings::summary::Summary;
+use tare_findings::summary::{ConditionSummary, Summary};
+use tare_findings::verdict::Trials;
 use tare_results::Results;
 use tare_stats::blocks::Spread;
 
@@ -12,9 +13,12 @@ pub(super) const TWO_TRIALS: &str = "two trials are often in one mode by chance,
 
 /// "Compared by block over all 24 trials; spreads are not shown to differ (p 0.34) and are pooled."
 pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
-    let analysis = summary.answer.verdict.tested()?.analysis;
-    // Trials that failed for good are missing in the same way as those that were left out.
-    let of = analysis.of + collect::missing_trials(results);
+    let (basis, verdict) = summary.answer.basis();
+    let analysis = verdict.tested()?.analysis;
+    let left_out = |condition: &ConditionSummary| if basis == Trials::Clean { condition.disturbed_trials } else { 0 };
+    let disturbed: usize = summary.conditions.iter().map(left_out).sum();
+    // Trials that failed for good or were disturbed are missing in the same way as those that were left out.
+    let of = analysis.of + disturbed + collect::missing_trials(results);
     let trials = match analysis.trials == of {
         true => format!("all {of} trials"),
         false => format!("{} of {of} trials", analysis.trials),
@@ -32,7 +36,7 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
         }
         Spread::Own => "each condition has its own spread".to_owned(),
     };
-    let few = match summary.conditions.iter().map(|condition| condition.trials).max() {
+    let few = match summary.conditions.iter().map(|condition| condition.trials - left_out(condition)).max() {
         Some(2) => format!("; {TWO_TRIALS}"),
         _ => String::new(),
     };

@@ -87,9 +87,11 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
         |clean: &'v Verdict, what: String| (headline(clean), [details(clean), vec![what]].concat(), vec![clean, all]);
     match &disturbed.without {
         Without::Untested => (headline(all), [details(all), vec![format!("{lead}.")]].concat(), vec![all]),
-        Without::Same(same) => clean(same, format!("{lead} and left out of this; with {them} the answer is the same.")),
+        Without::Same(same) => {
+            clean(same, format!("{lead} and left out of all figures; with {them} the answer is the same."))
+        }
         Without::Other(other) => {
-            clean(other, format!("{lead} and left out of this, which changes the answer. {with_all}"))
+            clean(other, format!("{lead} and left out of all figures, which changes the answer. {with_all}"))
         }
         Without::Selected { condition, why, clean } => {
             let (text, what) = selected(*why);

@@ -24,10 +24,7 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     let usable = results.trials.iter().filter(|trial| is_usable(trial)).count();
     let counted_words = match counted {
         0 => "no trial that counts was disturbed".to_owned(),
-        _ => format!(
-            "{counted} of {} that count were disturbed, as none of their attempts was clean",
-            count(usable, "trial")
-        ),
+        _ => format!("{counted} of {} {} disturbed in every attempt", count(usable, "trial"), was(counted)),
     };
     let aside = match disturbed.len() - counted {
         0 => String::new(),

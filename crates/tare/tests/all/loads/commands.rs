@@ -1,6 +1,6 @@
 //! Programs without a server: measured, placed, compared; and all the ways in which they can fail.
 
-use crate::support::{World, json, kill_at_once, script, trials, wait_until};
+use crate::support::{World, json, kill_at_once, script, text, trials, wait_until};
 
 #[test]
 fn two_programs_are_compared_with_a_verdict() {

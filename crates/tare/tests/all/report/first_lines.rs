@@ -213,6 +213,8 @@ fn every_built_in_study_is_answered_in_one_short_sentence_that_agrees_with_its_t
                     (1, false) => {
                         let clean = self::reported(builtin.text, &made, quick, disturbed, true);
                         assert_eq!(clean.answer.text, *line, "without its disturbed trials: {about}");
+                        assert_eq!(clean.figures, reported.figures, "the table is of other trials: {about}");
+                        borne_out(line, &reported.figures, &about);
                     }
                     _ => {}
                 }
