@@ -3,6 +3,7 @@
 use super::collect::ConditionTrials;
 use super::composite::Composite;
 use super::estimate;
+use super::modes;
 use super::verdict::{Measured, Range};
 use tare_results::metric;
 
@@ -17,7 +18,7 @@ impl Basis<'_> {
         Measured { metric: metrics.first().cloned().unwrap_or_default(), metrics: metrics.len() }
     }
 
-    /// The extreme means, if a single metric was measured.
+    /// The extreme means, if a single metric was measured and both describe their trials.
     pub fn range(&self) -> Option<Range> {
         match self.composite.metrics.as_slice() {
             [one] => range(one, self.conditions),
@@ -36,8 +37,10 @@ impl Basis<'_> {
 
 pub(super) fn range(name: &str, conditions: &[ConditionTrials<'_>]) -> Option<Range> {
     let mean = |condition: &ConditionTrials<'_>| estimate::of(condition, name).map(|found| found.mean);
-    let mut means: Vec<(&str, f64)> = conditions.iter().filter_map(|c| Some((c.name, mean(c)?))).collect();
+    let mut means: Vec<(&ConditionTrials<'_>, f64)> = conditions.iter().filter_map(|c| Some((c, mean(c)?))).collect();
     means.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let owned = |(condition, mean): &(&str, f64)| ((*condition).to_owned(), *mean);
-    Some(Range { low: owned(means.first()?), high: owned(means.last()?), unit: metric::describe(name).unit })
+    let owned = |(condition, mean): &(&ConditionTrials<'_>, f64)| {
+        modes::has_mean(condition, name).then(|| (condition.name.to_owned(), *mean))
+    };
+    Some(Range { low: owned(means.first()?)?, high: owned(means.last()?)?, unit: metric::describe(name).unit })
 }

@@ -45,6 +45,12 @@ pub(super) fn range_without_mean(means: &[f64]) -> Option<(f64, f64)> {
     (far && !(described && known)).then_some((least, most))
 }
 
+/// Whether the mean describes the trials: they have no modes and do not lie far apart.
+pub(super) fn has_mean(condition: &ConditionTrials<'_>, name: &str) -> bool {
+    let of_one = StudyModes::of(&[condition], &[name.to_owned()], Some(name));
+    of_one.get(condition, name).is_none() && range_without_mean(&condition.means(name)).is_none()
+}
+
 /// The modes of all metrics of all conditions, tested together.
 pub(super) struct StudyModes<'a> {
     found: HashMap<(&'a str, String), Modes>,

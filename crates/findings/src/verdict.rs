@@ -119,7 +119,7 @@ pub enum Verdict {
         /// The factor that makes the difference: the only one in which the two conditions of `ranking` differ.
         by: Option<String>,
         ranking: Ranked,
-        /// The extreme means, if a single metric was measured.
+        /// The extreme means, if a single metric was measured and both describe their trials.
         range: Option<Range>,
         /// Number of trials of the condition that has fewest.
         fewest_trials: usize,
@@ -128,7 +128,7 @@ pub enum Verdict {
     NotRanked {
         what: Measured,
         conditions: usize,
-        /// The extreme means, if a single metric was measured.
+        /// The extreme means, if a single metric was measured and both describe their trials.
         range: Option<Range>,
         /// Number of trials of the condition that has fewest.
         fewest_trials: usize,
