@@ -164,7 +164,7 @@ impl RelativeTable {
 
     /// Whether it answers the study's question: each load is answered separately.
     pub fn is_the_answer(summary: &Summary) -> bool {
-        matches!(summary.answer.basis().1, super::verdict::Verdict::ByLoad(_))
+        matches!(summary.answer.shown(), super::verdict::Verdict::ByLoad(_))
     }
 
     pub fn has_costs(&self) -> bool {

@@ -5,7 +5,7 @@ use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
 use super::question::AnswerContext;
 use super::summary::{ConditionSummary, MetricSummary, Summary};
-use super::verdict::{Answer, Trials as Basis};
+use super::verdict::Answer;
 use super::{
     builds, captures, composite, counters, distance, distributions, dropped, effects, estimate, grid, hosts, lifetimes,
     modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, settled, spread, time, warm_up,
@@ -26,9 +26,9 @@ pub fn summarize(results: &Results) -> Summary {
     let counting = collect::conditions(results);
     let context = AnswerContext::of(results);
     let answer = answer_of(&context, &counting);
-    let conditions: Vec<ConditionTrials<'_>> = match answer.basis().0 {
-        Basis::All => counting.clone(),
-        Basis::Clean => counting.iter().map(ConditionTrials::clean).collect(),
+    let conditions: Vec<ConditionTrials<'_>> = match answer.leaves_disturbed_out() {
+        false => counting.clone(),
+        true => counting.iter().map(ConditionTrials::clean).collect(),
     };
     let metrics = collect::all_metrics(&conditions);
     let headline_metric = decided(results.plan.as_ref(), &metrics).or_else(|| headline_metric(&metrics));

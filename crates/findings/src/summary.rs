@@ -332,6 +332,11 @@ pub struct MetricSummary {
 pub type ByName<'a> = HashMap<&'a str, &'a MetricSummary>;
 
 impl ConditionSummary {
+    /// Number of trials behind its metrics: without the disturbed ones if the answer leaves them out.
+    pub fn analysed(&self) -> usize {
+        self.metrics.iter().map(|metric| metric.trials).max().unwrap_or(0)
+    }
+
     pub fn by_name(&self) -> ByName<'_> {
         self.metrics.iter().map(|metric| (metric.name.as_str(), metric)).collect()
     }

@@ -39,21 +39,16 @@ impl Answer {
         }
     }
 
-    /// The trials on which the first sentence rests, and every other finding with it.
-    pub fn basis(&self) -> (Trials, &Verdict) {
-        match self.disturbed.as_ref().map(|found| &found.without) {
-            Some(Without::Same(clean) | Without::Other(clean)) => (Trials::Clean, clean),
-            None | Some(Without::Untested | Without::Selected { .. } | Without::TooFew) => (Trials::All, &self.verdict),
-        }
+    /// Whether it, and every other finding with it, rests on clean trials alone.
+    pub fn leaves_disturbed_out(&self) -> bool {
+        let without = self.disturbed.as_ref().map(|found| &found.without);
+        matches!(without, Some(Without::Same(_) | Without::Other(_)))
     }
-}
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trials {
-    /// All that count.
-    All,
-    /// Those of them that were not disturbed.
-    Clean,
+    /// The verdict from the trials on which the other findings rest.
+    pub fn shown(&self) -> &Verdict {
+        self.decides().unwrap_or(&self.verdict)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -77,8 +77,7 @@ impl<'a> Source<'a> {
             heads.extend([format!("{name}{unit}").into(), "between".into()]);
         }
         let row = |(condition, known): &(&ConditionSummary, ByName<'_>)| {
-            let trials = condition.metrics.iter().map(|metric| metric.trials).max().unwrap_or(0);
-            let mut row: Vec<Cell> = vec![(&condition.name).into(), trials.into()];
+            let mut row: Vec<Cell> = vec![(&condition.name).into(), condition.analysed().into()];
             for (name, scale) in &metrics {
                 let found = known.get(name).copied();
                 let middle = |of: &MetricSummary| scale.middle(of.middle()).join(" or ");

@@ -3,7 +3,6 @@
 use tare_findings::collect;
 use tare_findings::figures::count;
 use tare_findings::summary::{ConditionSummary, Summary};
-use tare_findings::verdict::Trials;
 use tare_results::Results;
 use tare_stats::blocks::Spread;
 
@@ -13,12 +12,9 @@ pub(super) const TWO_TRIALS: &str = "two trials are often in one mode by chance,
 
 /// "Compared by block over all 24 trials; spreads are not shown to differ (p 0.34) and are pooled."
 pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
-    let (basis, verdict) = summary.answer.basis();
-    let analysis = verdict.tested()?.analysis;
-    let left_out = |condition: &ConditionSummary| if basis == Trials::Clean { condition.disturbed_trials } else { 0 };
-    let disturbed: usize = summary.conditions.iter().map(left_out).sum();
+    let analysis = summary.answer.shown().tested()?.analysis;
     // Trials that failed for good or were disturbed are missing in the same way as those that were left out.
-    let of = analysis.of + disturbed + collect::missing_trials(results);
+    let of = summary.answer.verdict.tested()?.analysis.of + collect::missing_trials(results);
     let trials = match analysis.trials == of {
         true => format!("all {of} trials"),
         false => format!("{} of {of} trials", analysis.trials),
@@ -36,7 +32,7 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
         }
         Spread::Own => "each condition has its own spread".to_owned(),
     };
-    let few = match summary.conditions.iter().map(|condition| condition.trials - left_out(condition)).max() {
+    let few = match summary.conditions.iter().map(ConditionSummary::analysed).max() {
         Some(2) => format!("; {TWO_TRIALS}"),
         _ => String::new(),
     };

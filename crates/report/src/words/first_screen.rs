@@ -7,7 +7,7 @@ use super::warnings::warnings;
 use std::collections::BTreeSet;
 use tare_findings::ab::Ab;
 use tare_findings::figures::{count, percent};
-use tare_findings::summary::{MetricSummary, Summary};
+use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_results::schema::TrialRecord;
 use tare_results::{Results, Source};
 
@@ -48,7 +48,7 @@ pub fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
 }
 
 fn what_was_run(summary: &Summary, results: &Results) -> String {
-    let ok: usize = summary.conditions.iter().map(|condition| condition.trials).sum();
+    let analysed: usize = summary.conditions.iter().map(ConditionSummary::analysed).sum();
     let conditions = count(summary.conditions.len(), "condition");
     let samples = results.trials.iter().map(|trial| trial.sample_count()).max().unwrap_or(0);
     let versions: BTreeSet<String> = results.trials.iter().filter_map(server).collect();
@@ -65,7 +65,7 @@ fn what_was_run(summary: &Summary, results: &Results) -> String {
     format!(
         "{}: {conditions}, {} analysed, up to {} each{version}{when}.",
         results.study,
-        count(ok, "trial"),
+        count(analysed, "trial"),
         count(samples, "sample")
     )
 }

@@ -22,7 +22,7 @@ pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     all.extend(summary.machines.iter().flat_map(machines::sentences));
     all.extend(analysis::sentence(summary, results));
     all.extend(waits::sentence(summary));
-    all.extend(summary.run_order.as_ref().and_then(|drift| trials::drift(drift, summary.answer.basis().1)));
+    all.extend(summary.run_order.as_ref().and_then(|drift| trials::drift(drift, summary.answer.shown())));
     all.extend(trials::aside(summary));
     all.extend(summary.lifetimes.as_ref().map(trials::lifetimes));
     all.extend(summary.dropped.as_ref().map(trials::dropped));
@@ -72,7 +72,7 @@ fn modes_tested(found: &ModesTested) -> Option<String> {
 }
 
 fn of_headline(summary: &Summary, metric: &str) -> Vec<String> {
-    let is_answer = matches!(summary.answer.basis().1, Verdict::SpreadFrom(_));
+    let is_answer = matches!(summary.answer.shown(), Verdict::SpreadFrom(_));
     let levels = summary.conditions.iter().map(|condition| &condition.levels);
     let sources = summary.spread_sources.as_ref().filter(|_| !is_answer);
     let all = [

@@ -28,6 +28,24 @@ fn two_modes_on_a_terminal() {
     insta::assert_snapshot!(shown(&fake::bimodal()));
 }
 
+/// Disturbed trials that are slower than the others, but not all of a condition.
+#[test]
+fn what_the_answer_leaves_out_is_in_no_figure_but_in_the_counts() {
+    let dir = fake::dir(&crate::report::first_lines::study("first-look", 1.5, 10));
+    fake::disturb(dir.path(), &|trial| trial < 7, 0.97);
+    let results = tare_results::open(dir.path()).unwrap();
+    let summary = summarize(&results);
+    let text = one_line(&terminal::show(&results, &summary, PLAIN));
+    let disturbed = "7 of 30 trials were disturbed and left out of all figures; with them the answer is the same.";
+    assert!(text.contains(disturbed), "{text}");
+    assert!(text.contains("Compared by block over 23 of 30 trials"), "{text}");
+    assert!(text.contains("3 conditions, 23 trials analysed"), "{text}");
+    for condition in &summary.conditions {
+        assert_eq!((condition.trials, condition.clean_trials + condition.disturbed_trials), (10, 10), "{condition:?}");
+        assert!(condition.disturbed_trials > 0 && condition.analysed() == condition.clean_trials, "{condition:?}");
+    }
+}
+
 /// The parts of a page, rows of charts and of tables, that belong to a condition.
 fn rows_of<'p>(page: &'p str, condition: &str) -> Vec<&'p str> {
     let mark = format!("data-c=\"{condition}\"");
