@@ -250,7 +250,10 @@ fn a_study_over_tls_verifies_thread_placement_and_records_the_encryption() {
         let study = theirs.study(&format!(
             "[placement]\nclient = \"cpus:{last}\"\nserver = \"cpus:{last}\"\nbind = \"thread\"\npairing = \"same-pu\"\n"
         ));
-        let study = std::fs::read_to_string(&study).unwrap().replace("threads = 2", "threads = 1");
+        let study = std::fs::read_to_string(&study)
+            .unwrap()
+            .replace("threads = 2", "threads = 1")
+            .replace("trials = 2", "trials = 1");
         let study = theirs.world.study(&study);
         let run = |out: &str, more: &[&str]| {
             let words = [&["run", &study, "--out", out][..], more].concat();
