@@ -99,7 +99,8 @@ fn a_busy_process_next_to_one_of_two_identical_runs_leaves_the_gate_undecided() 
     const LIMIT: &str = "sampling.foreign_cpu_limit=0.05";
     let world = World::new();
     let study = world.study(
-        "name = \"gate\"\n[workload]\nrows = 500\n[sampling]\ntrials = 3\nwarmup_s = 0.1\nsample_s = 0.5\n\
+        "name = \"gate\"\n[workload]\nrows = 500\n[sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0.1\n\
+         sample_s = 0.5\n\
          [placement]\nclient = \"pu:0\"\nserver = \"pu:0\"\n",
     );
     world.exits(0, &["run", &study, "--out", "base", "--json", "--set", LIMIT]);
@@ -121,7 +122,7 @@ fn a_probe_is_recorded_with_every_sample_of_every_load() {
         let name = if load == "oltp" { "point_select" } else { load };
         let scale = if load == "dbt3" { "scale = 0.01\n" } else { "" };
         let study = world.study(&format!(
-            "name = \"probed\"\n[workload]\nname = \"{name}\"\n{scale}[sampling]\ntrials = 2\nsamples = 2\n\
+            "name = \"probed\"\n[workload]\nname = \"{name}\"\n{scale}[sampling]\ntrials = 1\nsamples = 2\n\
              warmup_s = 0.1\nsample_s = 0.2\nprobe = \"spin\"\nprobe_share = 1.0\n"
         ));
         world.exits(0, &["run", &study, "--out", load, "--set", set, "--json"]);
