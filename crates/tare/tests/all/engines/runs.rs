@@ -2,7 +2,7 @@
 
 use crate::engines::support::run_on;
 use crate::support::{World, verified};
-use tare_engine::{Engine, Mariadb, Mysql, Postgresql};
+use tare_engine::{Engine, Mariadb, Postgresql};
 
 fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value> {
     let records = run_on(world, engine, 0, study);
@@ -60,11 +60,6 @@ pairing = "same-pu"
 #[test]
 fn every_client_server_pair_of_mariadb_is_bound_and_every_setting_verified() {
     pairs_are_proved(&Mariadb, "MariaDB", "innodb_adaptive_hash_index", "OFF");
-}
-
-#[test]
-fn every_client_server_pair_of_mysql_is_bound_and_every_setting_verified() {
-    pairs_are_proved(&Mysql, "9.", "innodb_adaptive_hash_index", "OFF");
 }
 
 #[test]

@@ -118,7 +118,8 @@ fn filled() -> &'static Vec<Vec<Vec<String>>> {
     })
 }
 
-/// Fills, runs, cuts all connections during a run, kills clients and damages data, on one engine.
+/// Fills, runs, cuts all connections during a run, kills clients and damages data, on one engine. MySQL has MariaDB's
+/// statements: it is filled and runs.
 fn life(engine: &dyn Engine) {
     let company = Company::new(engine);
     let name = engine.name();
@@ -130,6 +131,9 @@ fn life(engine: &dyn Engine) {
         assert!(tally.took(kind).count() > 0, "{name}: no {kind} of {}", tally.count());
     }
     assert_eq!(company.broken(), [0; 0], "{name}: after {} transactions", tally.count());
+    if name == Mysql.name() {
+        return company.stop();
+    }
 
     let interrupters = Mutex::default();
     let ended = std::thread::scope(|scope| {
@@ -243,7 +247,7 @@ fn consistency_conditions_hold_after_runs_and_kills_and_detect_damage_on_mariadb
 }
 
 #[test]
-fn consistency_conditions_hold_after_runs_and_kills_and_detect_damage_on_mysql() {
+fn consistency_conditions_hold_after_a_run_on_mysql() {
     life(&Mysql);
 }
 

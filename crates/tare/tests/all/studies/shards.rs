@@ -60,13 +60,26 @@ fn shards_contain_whole_blocks_and_merge_into_every_trial_once() {
     assert!(out.contains("`tare run --shard shards 0` completes them"), "{out}");
     assert!(err.contains("shard 0        0 of 6 trials   not started"), "{err}");
     assert!(err.contains("shard 1        6 of 6 trials   on "), "{err}");
+    // Half of it is merged, and again without a change.
+    let merged = world.path("all of it");
+    let merge = || world.exits(0, &["merge", "shards", "--out", "all of it"]).1;
+    let err = merge();
+    assert!(err.contains("6 trials of the schedule have no usable result yet"), "{err}");
+    assert!(err.contains("tare show 'all of it'"), "the command can be pasted: {err}");
+    let half = std::fs::read(merged.join("trials.jsonl")).unwrap();
+    merge();
+    assert_eq!(std::fs::read(merged.join("trials.jsonl")).unwrap(), half);
     world.exits(0, &["run", "--shard", "shards", "0"]);
     // Again: nothing is left to run.
     world.exits(0, &["run", "--shard", "shards", "0"]);
-    let (_, err) = world.exits(0, &["merge", "shards", "--out", "merged"]);
+    let err = merge();
     assert!(err.contains("12 records of 2 parts from"), "{err}");
+    // The same part under two names is one part.
+    let part = format!("shards/shard-0000/{}", host(&world));
+    let (_, err) = world.exits(0, &["merge", "shards", &part, "--out", "all of it"]);
+    assert!(err.contains("12 records") && !err.contains("left out"), "{err}");
+    assert!(!world.exits(0, &["show", "all of it"]).0.starts_with("A rehearsal"));
 
-    let merged = world.path("merged");
     let plan = json(&std::fs::read_to_string(world.path("shards/plan.json")).unwrap());
     let all: BTreeSet<u64> = trials(&merged).iter().map(|record| record["trial"].as_u64().unwrap()).collect();
     assert_eq!(all, (0..12).collect(), "every trial once");
@@ -84,35 +97,11 @@ fn shards_contain_whole_blocks_and_merge_into_every_trial_once() {
     std::fs::copy(merged.join("environment.json"), local.join("environment.json")).unwrap();
     std::fs::copy(merged.join("trials.jsonl"), local.join("trials.jsonl")).unwrap();
     let shown = |results: &str| world.exits(0, &["show", results, "--json"]).0;
-    assert_eq!(shown("merged"), shown("local"));
-    assert_eq!(json(&shown("shards"))["conditions"], json(&shown("merged"))["conditions"], "as far as it is");
+    assert_eq!(shown("all of it"), shown("local"));
+    assert_eq!(json(&shown("shards"))["conditions"], json(&shown("local"))["conditions"], "as far as it is");
 
     let logs = names(&merged.join("logs")).len();
     assert!(logs >= 12, "{logs} logs");
-    world.assert_clean();
-}
-
-#[test]
-fn merging_again_only_adds_new_records() {
-    let world = World::new();
-    cut(&world, "2");
-    world.exits(0, &["run", "--shard", "shards", "0"]);
-    let (_, err) = world.exits(0, &["merge", "shards", "--out", "all of it"]);
-    assert!(err.contains("6 trials of the schedule have no usable result yet"), "{err}");
-    assert!(err.contains("tare show 'all of it'"), "the command can be pasted: {err}");
-    let file = world.path("all of it/trials.jsonl");
-    let half = std::fs::read(&file).unwrap();
-    world.exits(0, &["merge", "shards", "--out", "all of it"]);
-    assert_eq!(std::fs::read(&file).unwrap(), half);
-    world.exits(0, &["run", "--shard", "shards", "1"]);
-    world.exits(0, &["merge", "shards", "--out", "all of it"]);
-    assert_eq!(trials(&world.path("all of it")).len(), 12);
-    // The same part under two names is one part.
-    let part = format!("shards/shard-0000/{}", host(&world));
-    let (_, err) = world.exits(0, &["merge", "shards", &part, "--out", "all of it"]);
-    assert!(err.contains("12 records") && !err.contains("left out"), "{err}");
-    assert_eq!(trials(&world.path("all of it")).len(), 12);
-    assert!(!world.exits(0, &["show", "all of it"]).0.starts_with("A rehearsal"));
     // Another study cannot be merged with it.
     let other = STUDY.replace("rows = 200", "rows = 300");
     std::fs::write(world.path("other.toml"), other).unwrap();
@@ -121,16 +110,15 @@ fn merging_again_only_adds_new_records() {
     assert!(err.contains("another study"), "{err}");
     let (_, err) = world.exits(2, &["merge", "shards", "--out", "other"]);
     assert!(err.contains("not empty"), "{err}");
+    world.assert_clean();
 }
 
 #[test]
 fn a_rehearsal_is_reported_as_such_in_its_shards_and_after_merging() {
     let world = World::new();
-    let study = world.study(&format!("{STUDY}[quick.sampling]\ntrials = 2\n"));
-    world.exits(0, &["shard", &study, "--quick", "--into", "2", "--out", "shards"]);
-    for shard in ["0", "1"] {
-        world.exits(0, &["run", "--shard", "shards", shard]);
-    }
+    let study = world.study(&format!("{STUDY}[quick.sampling]\ntrials = 1\n"));
+    world.exits(0, &["shard", &study, "--quick", "--into", "1", "--out", "shards"]);
+    world.exits(0, &["run", "--shard", "shards", "0"]);
     world.exits(0, &["merge", "shards", "--out", "merged"]);
     for results in ["shards", "merged", &format!("shards/shard-0000/{}", host(&world))] {
         let (out, _) = world.exits(0, &["show", results]);
