@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
-/// Twenty-four trials: eight blocks of three conditions.
+/// Eighteen trials: six blocks of three conditions.
 const STUDY: &str = r#"
 name = "array"
 [workload]
 name = "read_only"
 rows = 200
 [sampling]
-trials = 8
+trials = 6
 warmup_s = 0
 sample_s = 0.2
 foreign_cpu_limit = "off"
@@ -181,7 +181,7 @@ fn a_slurm_array_survives_the_death_of_a_node() {
     });
     let (_, err) = world.exits(0, &["merge", "shards", "--out", "merged"]);
     assert!(!err.contains("no usable result"), "{err}\n{last}\n{}", logs());
-    assert_whole(&world, "merged", 24);
+    assert_whole(&world, "merged", 18);
     drop(cluster);
     world.assert_clean();
 }
@@ -189,7 +189,7 @@ fn a_slurm_array_survives_the_death_of_a_node() {
 #[test]
 fn gnu_parallel_runs_shards_over_ssh() {
     let world = World::new();
-    let study = world.study(&STUDY.replace("trials = 8", "trials = 2"));
+    let study = world.study(&STUDY.replace("trials = 6", "trials = 2"));
     world.exits(0, &["shard", &study, "--into", "2", "--out", "shards"]);
     let top = world.directory.path().display().to_string();
     let variables: String =
