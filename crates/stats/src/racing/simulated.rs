@@ -134,15 +134,9 @@ fn of_24_placements_close_together_the_named_one_is_right_in_a_third_of_the_grid
 }
 
 #[test]
-fn the_best_is_not_lost_where_it_is_just_ahead_of_equals() {
-    for heavy_tails in [false, true] {
-        let (wrong, _, _) = races(60, 20_261_124, |_| {
-            let mut planted = vec![0.0; 6];
-            planted[4] = 0.021;
-            Ground { planted, cov: 0.015, heavy_tails, next_to: NextTo::Nothing }
-        });
-        assert!(wrong <= 0.05, "{heavy_tails} {wrong}");
-    }
+fn the_best_is_not_lost_where_it_is_just_ahead_of_equals_whatever_the_tails() {
+    let (wrong, ..) = races(60, 20_261_124, |_| Ground { heavy_tails: true, ..just_ahead(NextTo::Nothing) });
+    assert!(wrong <= 0.05, "{wrong}");
 }
 
 #[test]
@@ -161,6 +155,7 @@ fn just_ahead(next_to: NextTo) -> Ground {
     Ground { planted: vec![0.0, 0.0, 0.0, 0.0, 0.021, 0.0], cov: 0.015, heavy_tails: false, next_to }
 }
 
+/// Nor is the best lost to what slows it alone.
 #[test]
 fn the_leader_is_no_further_behind_the_best_than_reported() {
     let next_to = [
@@ -172,18 +167,13 @@ fn the_leader_is_no_further_behind_the_best_than_reported() {
     ];
     for (seed, next_to) in (20_261_140..).zip(next_to) {
         let mut rng = StdRng::seed_from_u64(seed);
-        let reported: Vec<bool> = (0..60).filter_map(|_| race(&just_ahead(next_to), &mut rng).further).collect();
+        let ran: Vec<Ran> = (0..60).map(|_| race(&just_ahead(next_to), &mut rng)).collect();
+        let reported: Vec<bool> = ran.iter().filter_map(|ran| ran.further).collect();
         let wrong = reported.iter().filter(|further| **further).count();
-        println!("seed {seed}: {wrong} of {}", reported.len());
+        let lost = ran.iter().filter(|ran| ran.lost.is_some_and(|lost| lost > 0.02)).count();
+        println!("seed {seed}: {wrong} of {}, {lost} lost", reported.len());
         assert!(wrong <= 5 && reported.len() >= 50, "{seed}: {wrong} of {}", reported.len());
-    }
-}
-
-#[test]
-fn the_best_is_not_lost_to_what_slows_it_alone() {
-    for (blocks, takes) in [(0.3, 0.06), (0.9, 0.1)] {
-        let (wrong, ..) = races(40, 20_261_127, |_| just_ahead(NextTo::TheBest { blocks, takes }));
-        assert!(wrong <= 0.05, "{blocks} {wrong}");
+        assert!(lost <= 3 || matches!(next_to, NextTo::Anything(_)), "{seed}: {lost} of 60 lost");
     }
 }
 

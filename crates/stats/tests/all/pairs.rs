@@ -141,16 +141,15 @@ fn a_condition_ten_times_as_noisy_makes_no_pair_differ_and_hides_none() {
     }
 }
 
+/// In five blocks, and in drift: `powers`.
 #[test]
 fn five_percent_of_one_condition_are_found() {
     let mut rng = generator(33);
-    // With paired differences of each pair alone: 34 and 98; with the extreme pair alone 19 and 94.
-    for (n, least) in [(5, 0.72), (10, 0.97)] {
-        let study = Study { k: 7, n, draw: SHAPES[0].1, drift: 0.0, of: &last_of_seven };
-        let found = share(400, || claims(&study.run(&mut rng)));
-        println!("+5% of one in seven, {n} blocks: {:.1}%", 100.0 * found);
-        assert!(found > least, "{n}: {found}");
-    }
+    // With paired differences of each pair alone 98; with the extreme pair alone 94.
+    let study = Study { k: 7, n: 10, draw: SHAPES[0].1, drift: 0.0, of: &last_of_seven };
+    let found = share(400, || claims(&study.run(&mut rng)));
+    println!("+5% of one in seven, 10 blocks: {:.1}%", 100.0 * found);
+    assert!(found > 0.97, "{found}");
     // 10% at a CoV of 1%: 52 and 96 by the differences of each pair alone.
     let of_eight = |condition: usize| (if condition == 7 { 0.2 } else { 0.0 }, 1.0);
     for (n, least) in [(3, 0.85), (4, 0.98)] {
@@ -159,11 +158,6 @@ fn five_percent_of_one_condition_are_found() {
         println!("ten standard deviations of one in eight, {n} blocks: {:.1}%", 100.0 * found);
         assert!(found > least, "{n}: {found}");
     }
-    let tenth = |condition: usize| (2.0 * last_of_seven(condition).0, 1.0);
-    let study = Study { k: 7, n: 5, draw: SHAPES[0].1, drift: 2.0, of: &tenth };
-    let found = share(400, || claims(&study.run(&mut rng)));
-    println!("+10% of one in seven in drift, 5 blocks: {:.1}%", 100.0 * found);
-    assert!(found > 0.90, "{found}");
 }
 
 /// The levels of a condition in a design of two factors with two levels.

@@ -177,7 +177,7 @@ fn a_study_that_fits_is_unchanged_and_one_that_cannot_fit_is_refused() {
     let (study, plan) = cut("numa-scaling", D, &[&one[..], &["sampling.within_s=86400"]].concat()).unwrap();
     assert_eq!((study.sampling.trials, plan.trials.len(), study.design.ladder), (4, 12, None));
     assert!(plan.within.unwrap().levels.is_empty());
-    let seconds = cut("numa-scaling", D, &["sampling.within_s=10"]).unwrap_err();
+    let seconds = cut("numa-scaling", D, &[&one[..], &["sampling.within_s=10"]].concat()).unwrap_err();
     assert!(seconds.to_string().ends_with("but the limit is 10 s"), "{seconds}");
     let short = cut("numa-scaling", D, &["sampling.within_s=1200"]).unwrap_err();
     assert!(short.to_string().contains("for the data), but the limit is 20 min"), "{short}");

@@ -1,5 +1,6 @@
-//! Tests the loop with thousands of generated schedules: trials that succeed, fail, are disturbed, hang, crash or are
-//! interrupted, runs that die and resume, pilots that add trials. No process is started and no time passes.
+//! Tests the loop with hundreds of generated schedules (`make test-long`: 10,000): trials that succeed, fail, are
+//! disturbed, hang, crash or are interrupted, runs that die and resume, pilots that add trials. No process is started and
+//! no time passes.
 
 use super::{Attempt, Book, Ended, Failure, Listener, Prepared, Run, RunError, Runner};
 use std::cell::RefCell;
@@ -17,7 +18,7 @@ use tare_study::plan::resolve::{Where, resolve};
 use tare_topology::Machine;
 
 /// Number of schedules unless `TARE_TEST_SCHEDULES` is set.
-const SCHEDULES: u64 = 1_000;
+const SCHEDULES: u64 = 500;
 /// How often a run may be resumed before a schedule counts as endless.
 const MOST_RUNS: usize = 500;
 

@@ -12,7 +12,8 @@ use tare_engine::{
     Code, ConnectTarget, DataDirectory, Engine, EngineError, Mariadb, Mysql, Server, StartRequest, Transport,
 };
 
-/// The most common requests on one server: its report of itself, rows as a stream, lock waits, passwords.
+/// The most common requests on one server: its report of itself, rows as a stream, lock waits, what settling and a
+/// preload ask, passwords.
 #[test]
 fn mysql_reports_settings_counts_lock_waits_and_accepts_streams_and_socket_passwords() {
     let place = Place::new();
@@ -27,6 +28,7 @@ fn mysql_reports_settings_counts_lock_waits_and_accepts_streams_and_socket_passw
     all_settings_and_which_are_changed(&*server);
     a_stream_where_it_is_allowed_leaves_the_same_rows_as_inserts(&*server);
     lock_waits_are_counted(&*server);
+    the_backlog_and_the_pages_in_memory_are_known(&*server);
     a_password_over_the_socket_needs_no_key(&*server);
 }
 
@@ -71,6 +73,16 @@ fn lock_waits_are_counted(server: &dyn Server) {
     assert!(!diagnostics.lock_waits().unwrap().is_empty());
     assert!(diagnostics.counters().unwrap().contains_key("Com_update"));
     assert_eq!(diagnostics.report().unwrap().0, "innodb-status.txt");
+}
+
+fn the_backlog_and_the_pages_in_memory_are_known(server: &dyn Server) {
+    let mut session = server.connect().unwrap();
+    let backlog = server.dialect().backlog(&mut *session).unwrap();
+    let names: Vec<&str> = backlog.iter().map(|left| left.what).collect();
+    assert_eq!(names, ["history_list_length", "dirty_pages"]);
+    session.query("ANALYZE TABLE t").unwrap();
+    let pages = server.dialect().pages_in_memory(&mut *session).unwrap().unwrap();
+    assert!(pages.held > 0 && pages.data > 0, "{pages:?}");
 }
 
 fn a_password_over_the_socket_needs_no_key(server: &dyn Server) {

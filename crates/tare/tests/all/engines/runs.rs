@@ -1,8 +1,8 @@
-//! Complete runs on real servers: pairs, options and layouts verified, queries checked, nothing left.
+//! Complete runs on real servers: pairs, options and layouts verified, nothing left.
 
 use crate::engines::support::run_on;
 use crate::support::{World, verified};
-use tare_engine::{Engine, Mariadb, Mysql, Postgresql};
+use tare_engine::{Engine, Mariadb, Postgresql};
 
 fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value> {
     let records = run_on(world, engine, 0, study);
@@ -63,24 +63,6 @@ fn every_client_server_pair_of_mariadb_is_bound_and_every_setting_verified() {
 }
 
 #[test]
-fn every_client_server_pair_of_mysql_is_bound_and_every_setting_verified() {
-    pairs_are_proved(&Mysql, "9.", "innodb_adaptive_hash_index", "OFF");
-}
-
-#[test]
 fn every_client_server_pair_of_postgresql_is_bound_and_every_setting_verified() {
     pairs_are_proved(&Postgresql, ".", "shared_buffers", "64MB");
-}
-
-/// `loads::dbt3_run` tests the other engines.
-#[test]
-fn queries_are_run_and_checked_on_mysql() {
-    let world = World::new();
-    let study = "name = \"queries\"\n[engine]\nname = \"mysql\"\n[workload]\nname = \"dbt3\"\nscale = 0.01\n\
-                 queries = \"1,6,14\"\nwarmup_runs = 1\npreload = true\n[sampling]\ntrials = 1\nsamples = 2\n";
-    let records = run(&world, &Mysql, study);
-    assert!(verified(&records[0], "queries").contains("rows compared with"), "{records:?}");
-    assert!(verified(&records[0], "preload").contains("pool then held"), "{records:?}");
-    assert!(records[0]["samples"][1]["metrics"]["query_s_q14"].as_f64().unwrap() > 0.0);
-    world.assert_clean();
 }

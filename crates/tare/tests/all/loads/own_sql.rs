@@ -1,8 +1,9 @@
-//! The user's own statements on every engine: schema and rows, latency and rows per statement, errors by class.
+//! The user's own statements in every dialect (MySQL has MariaDB's): schema and rows, latency and rows per statement,
+//! errors by class.
 
 use crate::engines::support::run_on;
 use crate::support::{World, json, trials};
-use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
+use tare_engine::{Engine, Mariadb, Postgresql, Sqlite};
 
 const FILE: &str = "errors = \"count\"\n\
     [data]\nschema = \"CREATE TABLE accounts (id INTEGER NOT NULL PRIMARY KEY, owner VARCHAR(20), balance INTEGER NOT NULL); \
@@ -184,11 +185,6 @@ fn insert_benchmark_runs_on(engine: &dyn Engine) {
 fn the_insert_benchmark_writes_and_deletes_what_its_steps_say_on_sqlite_and_mariadb() {
     insert_benchmark_runs_on(&Sqlite);
     insert_benchmark_runs_on(&Mariadb);
-}
-
-#[test]
-fn the_insert_benchmark_writes_and_deletes_what_its_steps_say_on_mysql() {
-    insert_benchmark_runs_on(&Mysql);
 }
 
 #[test]

@@ -27,8 +27,14 @@ def typed(text, value):
     return float(text) if isinstance(value, float) else text
 
 
-def same(csv_file, parquet_file):
-    """CSV and Parquet hold the same, by Python's reader, pyarrow and duckdb."""
+def same(*files):
+    """Each CSV file holds the same as the Parquet file after it, by Python's reader, pyarrow and duckdb."""
+    assert files
+    for csv_file, parquet_file in zip(files[::2], files[1::2]):
+        same_rows(csv_file, parquet_file)
+
+
+def same_rows(csv_file, parquet_file):
     import duckdb
     import pyarrow.parquet
 

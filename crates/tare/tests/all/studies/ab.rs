@@ -324,7 +324,7 @@ fn a_certificate_of_a_side_against_itself_is_shown_with_every_verdict() {
     let world = World::new();
     let side = "command=sleep 0.02";
     let relinked = ["--relinked", "command=sleep 0.021"];
-    let all = ["ab", "--certify", "--json", "--out", "c", "--a", side, "--budget", "8s"];
+    let all = ["ab", "--certify", "--json", "--out", "c", "--a", side, "--budget", "3s"];
     let all = [&all[..], &relinked, &QUIET].concat();
     let (out, _) = world.exits(0, &all);
     let found = json(&out);
@@ -344,7 +344,7 @@ fn a_certificate_of_a_side_against_itself_is_shown_with_every_verdict() {
     assert_eq!(certificate["comparisons"], found["comparisons"], "{verdict}");
     assert_eq!((&certificate["load"], &certificate["same_load"]), (&"command".into(), &true.into()));
     // A further certificate for the same load adds to the first.
-    let again = [&["ab", "--certify", "--json", "--out", "d", "--a", side, "--budget", "4s"], &QUIET[..]].concat();
+    let again = [&["ab", "--certify", "--json", "--out", "d", "--a", side, "--budget", "2s"], &QUIET[..]].concat();
     let more = json(&world.exits(0, &again).0)["comparisons"].as_u64().unwrap();
     let (out, _) =
         world.exits(5, &["ab", "--out", "e", "--a", "command=true", "--b", "command=true", "--budget", "0.02s"]);
@@ -380,7 +380,7 @@ fn both_sides_of_a_duet_run_at_the_same_time_on_swapped_halves_of_the_machine() 
         return;
     }
     let short = ["--set", "sampling.sample_s=0.5", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
-    let all = [&["--duet", "--load", "read_only", "--budget", "6s", "--seed", "3"], &short[..]].concat();
+    let all = [&["--duet", "--load", "read_only", "--budget", "3s", "--seed", "3"], &short[..]].concat();
     let all = [&["ab", "--json", "--out", "results", "--a", "aslr=off", "--b", "aslr=off"], &QUIET[..], &all].concat();
     let output = world.output(&all);
     let found = json(&String::from_utf8(output.stdout).unwrap());
@@ -432,13 +432,13 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
     }
     let floats = ["ab", "--a", "placement=float", "--b", "placement=same-pu"];
     refused(&floats, "the operating system places the threads");
-    let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
-    let all = [&sides[..], &["--json", "--out", "results", "--budget", "8s"], &short, &QUIET].concat();
+    let short = ["--set", "sampling.sample_s=0.4", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
+    let all = [&sides[..], &["--json", "--out", "results", "--budget", "4s"], &short, &QUIET].concat();
     let output = world.output(&all);
     let found = json(&String::from_utf8(output.stdout).unwrap());
     assert!(found["interleaved"] == true && found["lost_pairs"] == 0 && found["pairs"].as_u64() >= Some(1), "{found}");
     let records = trials(&world.path("results"));
-    records.chunks_exact(2).for_each(|pair| take_turns(&pair[0], &pair[1], 0.8));
+    records.chunks_exact(2).for_each(|pair| take_turns(&pair[0], &pair[1], 0.4));
     world.assert_clean();
 }
 

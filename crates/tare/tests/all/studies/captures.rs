@@ -227,6 +227,8 @@ fn lock_waits_counters_and_innodb_status_of_mariadb_are_captured() {
         "--set",
         "engine.options.performance_schema=OFF",
         "--set",
+        "sampling.sample_s=0.2",
+        "--set",
         "capture.profile=off",
     ];
     world.exits(0, &off);

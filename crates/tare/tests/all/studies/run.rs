@@ -23,13 +23,19 @@ pairing = "same-pu"
 "#;
 
 #[test]
-fn a_run_measures_verifies_every_thread_and_leaves_nothing() {
+fn a_run_measures_verifies_every_thread_refuses_a_second_run_and_leaves_nothing() {
     let world = World::new();
     let study = world.study(STUDY);
-    let (out, err) = world.exits(0, &["run", &study, "--out", "results", "--json"]);
-    let summary = json(&out);
-    assert_eq!(summary["conditions"].as_array().unwrap().len(), 2, "{err}");
     let results = world.path("results");
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
+    wait_for_trials(&results, 1);
+    for args in [["run", "--resume", "results"].as_slice(), &["run", &study, "--out", "other"]] {
+        let (_, err) = world.exits(3, args);
+        assert!(err.contains(&run.id().to_string()), "{err}");
+    }
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    let summary = json(&world.exits(0, &["show", "results", "--json"]).0);
+    assert_eq!(summary["conditions"].as_array().unwrap().len(), 2, "{summary}");
     for file in ["study.toml", "plan.json", "environment.json", "trials.jsonl", "report.html"] {
         assert!(results.join(file).is_file(), "{file}");
     }
@@ -77,29 +83,14 @@ fn ctrl_c_leaves_a_usable_directory_and_resume_keeps_the_order() {
     world.assert_clean();
 }
 
-#[test]
-fn a_second_run_at_the_same_time_is_refused_and_the_first_goes_on() {
-    let world = World::new();
-    let study = world.study(STUDY);
-    let results = world.path("results");
-    let mut run = world.begin(&["run", &study, "--out", "results"]);
-    wait_for_trials(&results, 1);
-    for args in [["run", "--resume", "results"].as_slice(), &["run", &study, "--out", "other"]] {
-        let (_, err) = world.exits(3, args);
-        assert!(err.contains(&run.id().to_string()), "{err}");
-    }
-    assert_eq!(run.wait().unwrap().code(), Some(0));
-    assert_eq!(trials(&results).len(), 8);
-    world.assert_clean();
-}
-
 /// The same study twice, once with another process on its CPUs: neither a regression nor a pass.
 #[test]
 fn a_busy_process_next_to_one_of_two_identical_runs_leaves_the_gate_undecided() {
     const LIMIT: &str = "sampling.foreign_cpu_limit=0.05";
     let world = World::new();
     let study = world.study(
-        "name = \"gate\"\n[workload]\nrows = 500\n[sampling]\ntrials = 3\nwarmup_s = 0.1\nsample_s = 0.5\n\
+        "name = \"gate\"\n[workload]\nrows = 500\n[sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0.1\n\
+         sample_s = 0.5\n\
          [placement]\nclient = \"pu:0\"\nserver = \"pu:0\"\n",
     );
     world.exits(0, &["run", &study, "--out", "base", "--json", "--set", LIMIT]);
@@ -121,7 +112,7 @@ fn a_probe_is_recorded_with_every_sample_of_every_load() {
         let name = if load == "oltp" { "point_select" } else { load };
         let scale = if load == "dbt3" { "scale = 0.01\n" } else { "" };
         let study = world.study(&format!(
-            "name = \"probed\"\n[workload]\nname = \"{name}\"\n{scale}[sampling]\ntrials = 2\nsamples = 2\n\
+            "name = \"probed\"\n[workload]\nname = \"{name}\"\n{scale}[sampling]\ntrials = 1\nsamples = 2\n\
              warmup_s = 0.1\nsample_s = 0.2\nprobe = \"spin\"\nprobe_share = 1.0\n"
         ));
         world.exits(0, &["run", &study, "--out", load, "--set", set, "--json"]);

@@ -50,11 +50,6 @@ fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_mariadb() {
 }
 
 #[test]
-fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_mysql() {
-    adds_up("mysql", "off");
-}
-
-#[test]
 fn time_parts_add_up_to_the_transaction_time_in_every_trial_of_postgresql() {
     adds_up("postgresql", "off");
 }

@@ -15,7 +15,7 @@ fn study(engine: &dyn Engine) -> String {
         "name = \"engines\"\n[engine]\nname = \"{}\"\ntransport = \"tcp\"\n{binary}\
          [workload]\nname = \"read_only\"\nrows = 100\nthreads = 2\n\
          [placement]\nclient = \"pu:1\"\nserver = \"pu:0\"\nbind = \"thread\"\n\
-         [sampling]\ntrials = 1\nwarmup_s = 0.2\nsample_s = 1\nattempts = 1\n",
+         [sampling]\ntrials = 1\nwarmup_s = 0.2\nsample_s = 0.5\nattempts = 1\n",
         engine.name()
     )
 }

@@ -9,7 +9,7 @@ fn study(world: &World, more: &str) -> String {
     world.study(&format!(
         "name = \"two-hosts\"\n[engine]\ntransport = \"tcp\"\n[workload]\nname = \"point_select\"\nrows = 200\n\
          threads = 2\n{client}[placement]\nclient = \"pu:1\"\nserver = \"pu:0\"\nbind = \"thread\"\n\
-         [sampling]\ntrials = 1\nwarmup_s = 0.2\nsample_s = 1\nattempts = 1\n{more}"
+         [sampling]\ntrials = 1\nwarmup_s = 0.2\nsample_s = 0.3\nattempts = 1\n{more}"
     ))
 }
 
