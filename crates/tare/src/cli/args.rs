@@ -11,7 +11,7 @@ use tare_engine::sqlite::{ServeArgs, serve};
 ///
 /// A study says what to run: a database, a workload, factors and their levels. Every combination of levels is a
 /// condition; every condition gets several trials, each with a server of its own, in random order. Client and server
-/// threads are put where the study says, pair by pair, and proved to have stayed there.
+/// threads run on the CPUs that the study names, pair by pair, and tare verifies that they stay there.
 #[derive(Debug, Parser)]
 #[command(name = "tare", version, propagate_version = true, after_help = AFTER_HELP)]
 struct Args {

@@ -31,7 +31,7 @@ pub struct StudyChanges {
     /// Run this load instead of the study's, for example read_write or tpcc
     #[arg(long, value_name = "WORKLOAD")]
     load: Option<String>,
-    /// Compare server programs, one --binary each; without STUDY, with the built-in study side-by-side
+    /// A server program to compare with the others (may be repeated); without STUDY, on the built-in study side-by-side
     #[arg(long, value_name = "PATH")]
     binary: Vec<String>,
     /// Set an option of the engine, or compare several of its values (may be repeated); without STUDY, with
