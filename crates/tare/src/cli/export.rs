@@ -22,7 +22,7 @@ pub struct Export {
     #[arg(required = true)]
     results: Vec<PathBuf>,
     /// What to write
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "FORMAT")]
     format: Format,
     /// Where to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]

@@ -124,7 +124,9 @@ impl StudyChanges {
         for path in self.binary.iter().map(Path::new) {
             if programs.engine_of(engine, path).is_none() {
                 let why = programs.of(engine, Some(path)).err().unwrap_or_default();
-                return Err(Problem::new(Exit::Usage, format!("--binary {}: {why}", path.display())));
+                return Err(Problem::new(Exit::Usage, why)
+                    .at(format!("--binary {}", path.display()))
+                    .advice("name a server; see those of this machine with: tare studies --engines"));
             }
         }
         Ok(())
@@ -181,7 +183,8 @@ impl StudyText {
             read => (read, true),
         };
         let text = bytes.map_err(|e| e.to_string());
-        let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(|e| format!("cannot read {name}: {e}")));
+        let text =
+            text.and_then(|bytes| String::from_utf8(bytes).map_err(|_| format!("{name} is not a text in UTF-8")));
         Ok(Self { origin: name.to_owned(), text: text.map_err(|e| unknown(name, e))?, trusted })
     }
 
