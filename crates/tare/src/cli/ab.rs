@@ -60,7 +60,7 @@ pub struct AbArgs {
     #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     budget: Option<f64>,
     /// Number of sessions, each one run: this is the first, --resume runs the next. From 5 on, the verdict is over
-    /// sessions
+    /// sessions [default: 1]
     #[arg(long, value_name = "N", value_parser = sessions, conflicts_with = "certify")]
     sessions: Option<usize>,
     /// Compare A with itself and with copies of itself instead of B: shows how often comparisons are wrong on this

@@ -25,10 +25,10 @@ const LARGEST: u64 = 16 << 20;
 /// What a command line changes in the study that it names.
 #[derive(Debug, Args)]
 pub struct StudyChanges {
-    /// Run on this engine instead of the study's: sqlite, mariadb, mysql or postgresql
+    /// Run on this engine: sqlite, mariadb, mysql or postgresql [default: the study's]
     #[arg(long)]
     engine: Option<String>,
-    /// Run this load instead of the study's, for example read_write or tpcc
+    /// Run this load, for example read_write or tpcc [default: the study's]
     #[arg(long, value_name = "WORKLOAD")]
     load: Option<String>,
     /// A server program to compare with the others (may be repeated); without STUDY, on the built-in study side-by-side
@@ -38,19 +38,20 @@ pub struct StudyChanges {
     /// side-by-side
     #[arg(long, value_name = "NAME=VALUE[,VALUE]", value_parser = option)]
     option: Vec<EngineOption>,
-    /// Trials of every condition, each a fresh server
+    /// Trials of every condition, each a fresh server [default: the study's number]
     #[arg(long, value_name = "N", value_parser = |text: &str| count_of("trials", text))]
     trials: Option<usize>,
-    /// Samples in each trial
+    /// Samples in each trial [default: the study's number]
     #[arg(long, value_name = "N", value_parser = |text: &str| count_of("samples", text))]
     samples: Option<usize>,
-    /// The time for the whole run including its data, such as 1h or 90min: tare shortens the plan to fit
+    /// The time for the whole run including its data, such as 1h or 90min: tare shortens the plan to fit [default: the
+    /// plan's own time]
     #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     within: Option<f64>,
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
     #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
     set: Vec<String>,
-    /// A short rehearsal with the study's quick settings
+    /// Run a short rehearsal with the study's quick settings
     #[arg(long)]
     quick: bool,
     /// Use the size and settings that the study's article published; the study file has their sources
