@@ -111,7 +111,11 @@ impl From<ReadError> for Problem {
                 .at(path.display().to_string())
                 .expected("a JSON document written by tare"),
             ReadError::Malformed { path, line, column, expected, .. } => {
-                problem.at(format!("{}, line {line}, column {column}", path.display())).expected(expected)
+                let study = path.extension().is_some_and(|kind| kind == "toml");
+                problem
+                    .at(format!("{}, line {line}, column {column}", path.display()))
+                    .expected(expected)
+                    .advised(study.then(|| format!("run a study with: tare run {}", output::quoted_path(&path))))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Reads and plans the study that a command names: a file or a built-in one.
 
 use super::problem::expectation;
-use super::{Exit, Problem, interrupt, trust};
+use super::{Exit, Problem, interrupt, output, trust};
 use crate::state;
 use clap::Args;
 use std::path::Path;
@@ -200,6 +200,10 @@ fn unknown(name: &str, reason: String) -> Problem {
     let problem =
         Problem::new(Exit::Usage, reason).expected(format!("a study file or a built-in study: {}", known.join(", ")));
     match tare_text::nearest(name, known.iter().copied()) {
+        _ if Path::new(name).join("plan.json").exists() => {
+            let results = output::quoted_path(Path::new(name));
+            problem.advice(format!("these are results: tare show {results}, or tare run --resume {results}"))
+        }
         Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
         None => problem.advice("list the built-in studies with: tare studies"),
     }

@@ -68,6 +68,7 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
     }
     std::fs::create_dir_all(world.path("all/one")).unwrap();
     std::fs::write(world.path("all/one/plan.json"), "").unwrap();
+    std::fs::write(world.path("study.toml"), "name = \"study\"\n").unwrap();
     for (words, line) in [
         (&["load", "point_select", "run", "now"][..], "error: unexpected argument 'now'\n"),
         (&["load", "point_select", "--rate", "-1"], "'-1': no option takes a negative number\n"),
@@ -79,6 +80,8 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
         (&["run", "--command", "true", "--set", "placement.client=nod:0"], "found \"nod\" at byte 0; did you mean"),
         (&["bisect", "a", "b", "--build", "make"], "error: git failed: "),
         (&["bisect", "--builds", "/bin/true", "--command", "{binary}"], "error: this is not a list of builds\n"),
+        (&["run", "all/one"], "  do now: these are results: tare show all/one, or tare run --resume all/one\n"),
+        (&["show", "study.toml"], "  do now: run a study with: tare run study.toml\n"),
         (&["show", "all"], "  do now: name one of the results in it, such as all/one\n"),
         (&["run", "--command", "true", "--out", "all"], "  do now: choose another --out, or resume what is there: "),
     ] {
