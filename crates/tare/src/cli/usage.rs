@@ -8,6 +8,7 @@ use std::error::Error as _;
 use std::num::{ParseFloatError, ParseIntError};
 use std::path::Path;
 use tare_study::language::builtin;
+use tare_study::language::made::declared;
 
 /// Converts an error of clap; `None` if clap shows help that was requested or that replaces missing arguments.
 pub fn problem(error: &Error) -> Option<Problem> {
@@ -35,11 +36,13 @@ pub fn problem(error: &Error) -> Option<Problem> {
     if let Some(expected) = expected {
         problem = problem.expected(expected);
     }
-    let help = format!("see the options with `{} --help`", command(usage));
-    Some(problem.advice(match (near(error), study(error)) {
-        (Some(name), _) => format!("did you mean `{name}`? Else {help}"),
-        (None, Some(study)) => format!("to run a study: tare run {study}. Else {help}"),
-        (None, None) => help,
+    let command = command(usage);
+    let help = format!("see the options with `{command} --help`");
+    Some(problem.advice(match (key(error, &command), near(error), study(error)) {
+        (Some(key), ..) => format!("set the study's key: --set {key}=VALUE. Else {help}"),
+        (_, Some(name), _) => format!("did you mean `{name}`? Else {help}"),
+        (.., Some(study)) => format!("to run a study: tare run {study}. Else {help}"),
+        _ => help,
     }))
 }
 
@@ -89,6 +92,19 @@ fn near(error: &Error) -> Option<String> {
         let (given, meant) = (one(given)?, one(meant)?);
         tare_text::nearest(&given, [meant.as_str()]).map(str::to_owned)
     })
+}
+
+/// Sections of a study whose keys are often taken for options.
+const SECTIONS: [&str; 4] = ["workload", "sampling", "engine", "placement"];
+
+/// The key of a study with the name of an unknown option, if the command sets keys.
+fn key(error: &Error, command: &str) -> Option<String> {
+    let sets = matches!(command, "tare run" | "tare ab" | "tare find" | "tare bisect" | "tare shard" | "tare slurm");
+    let option = words(error, ContextKind::InvalidArg).into_iter().next().filter(|_| sets)?;
+    let name = option.strip_prefix("--")?.replace('-', "_");
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument && name != "name";
+    let section = SECTIONS.into_iter().find(|section| is_unknown && declared(section, &name).is_some())?;
+    Some(format!("{section}.{name}"))
 }
 
 /// The name of a study, or a file, in place of a command.

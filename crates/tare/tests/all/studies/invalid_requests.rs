@@ -72,6 +72,7 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
     for (words, line) in [
         (&["load", "point_select", "run", "now"][..], "error: unexpected argument 'now'\n"),
         (&["load", "point_select", "--rate", "-1"], "'-1': no option takes a negative number\n"),
+        (&["run", "--threads", "4"], "  do now: set the study's key: --set workload.threads=VALUE. Else see "),
         (&["doctor", "--spin", "x"], "  expected: a number\n"),
         (&["shard", "first-look", "--into", "x"], "  expected: a whole number\n"),
         (&["shard", "first-look", "--into", "0"], "stays on one machine\n"),
