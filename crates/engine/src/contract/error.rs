@@ -5,6 +5,7 @@ use crate::transport::stream::lost_words;
 use crate::{Address, Code, SqlError, SqlErrorKind, SqlState};
 use std::error::Error;
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error as ThisError;
@@ -79,9 +80,11 @@ impl EngineError {
     pub(crate) fn unreached(address: &Address, error: &io::Error) -> Self {
         let reason = match (error.kind(), address) {
             (io::ErrorKind::NotFound, Address::Socket(_)) => "the socket does not exist",
+            (io::ErrorKind::ConnectionRefused, Address::Socket(path)) if !is_socket(path) => "this is not a socket",
             (io::ErrorKind::ConnectionRefused, Address::Socket(_)) => {
                 "the socket was left behind by a server that has ended"
             }
+            (io::ErrorKind::NotFound, Address::Tcp(..)) => "no address is known for this name of a host",
             (io::ErrorKind::ConnectionRefused, Address::Tcp(..)) => "the connection was refused",
             _ => {
                 let source = SqlError::own(SqlErrorKind::Lost, lost_words(error));
@@ -104,6 +107,11 @@ impl EngineError {
     /// Whether the account exists but has no right to use the database.
     pub fn is_database_denied(&self) -> bool {
         self.is_refused_with(&[DATABASE_DENIED], |state| state.as_str() == "42501")
+    }
+
+    /// Whether the server, or the account, has as many connections as it may have.
+    pub fn has_too_many_connections(&self) -> bool {
+        self.is_refused_with(&TOO_MANY_CONNECTIONS, |state| state.as_str() == "53300")
     }
 
     /// Whether a server refused the connection with one of these error numbers or a matching SQLSTATE.
@@ -165,6 +173,13 @@ const NO_DATABASE: u32 = 1049;
 /// The error number for a database to which the account has no right, whether or not it exists.
 const DATABASE_DENIED: u32 = 1044;
 
+/// The error numbers for too many connections: of the server, of the account by a setting, of the account by a grant.
+const TOO_MANY_CONNECTIONS: [u32; 3] = [1040, 1203, 1226];
+
+fn is_socket(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
 fn none_of(searched: &[PathBuf]) -> String {
     match searched {
         [] => String::new(),
@@ -211,13 +226,20 @@ mod tests {
         let kinds = |code| {
             let source = SqlError { kind: SqlErrorKind::Other, code, message: String::new() };
             let error = EngineError::Connect { address: "s".to_owned(), source };
-            [error.is_login_refused(), error.is_no_database(), error.is_database_denied()]
+            let full = error.has_too_many_connections();
+            [error.is_login_refused(), error.is_no_database(), error.is_database_denied(), full]
         };
-        let login = [1045, 1698, 3955].map(|number| Some(Code::Number(number))).into_iter();
-        assert!(login.chain([state("28P01"), state("28000")]).all(|code| kinds(code) == [true, false, false]));
-        assert!([Some(Code::Number(1049)), state("3D000")].into_iter().all(|code| kinds(code) == [false, true, false]));
-        assert!([Some(Code::Number(1044)), state("42501")].into_iter().all(|code| kinds(code) == [false, false, true]));
-        assert!([Some(Code::Number(1046)), state("53300"), None].into_iter().all(|code| kinds(code) == [false; 3]));
+        for (numbers, states, kind) in [
+            (&[1045, 1698, 3955][..], &["28P01", "28000"][..], [true, false, false, false]),
+            (&[1049], &["3D000"], [false, true, false, false]),
+            (&[1044], &["42501"], [false, false, true, false]),
+            (&[1040, 1203, 1226], &["53300"], [false, false, false, true]),
+            (&[1046], &["53200"], [false; 4]),
+        ] {
+            let codes = numbers.iter().map(|number| Some(Code::Number(*number)));
+            assert!(codes.chain(states.iter().map(|text| state(text))).all(|code| kinds(code) == kind), "{states:?}");
+        }
+        assert_eq!(kinds(None), [false; 4]);
     }
 
     #[test]

@@ -249,7 +249,12 @@ fn addresses(host: &str, port: u16, deadline: Instant) -> io::Result<Vec<SocketA
         return Ok(vec![(address, port).into()]);
     }
     let host = host.to_owned();
-    resolved(deadline, move || (host.as_str(), port).to_socket_addrs().map(Iterator::collect))
+    resolved(deadline, move || {
+        // The system's own errors for a name without an address have no kind.
+        let found =
+            (host.as_str(), port).to_socket_addrs().map_err(|error| io::Error::new(ErrorKind::NotFound, error))?;
+        Ok(found.collect())
+    })
 }
 
 /// What `ask` returns before the deadline. For a name server that does not answer, the system waits as long as
@@ -347,6 +352,9 @@ mod tests {
         });
         drop(end);
         assert_eq!(late.unwrap_err().kind(), ErrorKind::TimedOut);
+        let unknown = addresses("no\0name", 1, Instant::now() + Duration::from_secs(60)).unwrap_err();
+        let unreached = crate::EngineError::unreached(&Address::Tcp("no".to_owned(), 1), &unknown);
+        assert_eq!(unreached.to_string(), "no server listens at no:1: no address is known for this name of a host");
         let own = addresses("localhost", 1, Instant::now() + Duration::from_secs(60)).unwrap();
         assert!(!own.is_empty() && own.iter().all(|address| address.ip().is_loopback() && address.port() == 1));
     }

@@ -9,6 +9,7 @@ use tare_findings::figures::{Scale, count, percent};
 use tare_findings::summary::Summary;
 use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why::Times;
+use tare_stats::Interval;
 use tare_text::ending;
 
 /// Maximum and minimum characters of a condition's name; columns that the figures need.
@@ -100,7 +101,14 @@ pub fn times(found: &Times, results: &str, style: Style) -> String {
 fn one(time: &ConditionTime, style: Style) -> String {
     let scale = Scale::new("us", time.us_per_transaction, 4);
     let mut all = Vec::new();
-    let interval = |ci| between(ci, "-", |end| scale.number(end));
+    let known = |ci: &Interval| ci.width() / 2.0 <= time.us_per_transaction;
+    let interval =
+        |ci: Option<Interval>| between(ci.filter(known), if ci.is_some() { "?" } else { "-" }, |end| scale.number(end));
+    let mut cis = time.parts.iter().chain([&time.not_explained]).map(|part| part.ci).chain([time.ci]).flatten();
+    let unknown = match cis.all(|ci| known(&ci)) {
+        true => "",
+        false => "; ?: half of the interval is more than the whole time, not known from so few trials",
+    };
     for part in time.parts.iter().chain([&time.not_explained]) {
         let cells =
             vec![plain(&words::part(&part.part)), scale.number(part.us), interval(part.ci), words::signed(part.share)];
@@ -119,7 +127,8 @@ fn one(time: &ConditionTime, style: Style) -> String {
         format!("; {} of the server's work on another node than its memory", percent(share))
     });
     let alongside = format!(
-        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches per transaction{remote}",
+        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches per \
+         transaction{remote}{unknown}",
         scale.figure(time.background_us),
         time.switches
     );

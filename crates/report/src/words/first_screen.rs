@@ -127,7 +127,13 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
             count(trials, "trial")
         ),
         Some((name, half, _)) => {
-            format!("the widest 95% interval of {} is ±{}, at {name}", metric_name(summary), percent(half))
+            let without: Vec<_> = measured.iter().filter(|(_, metric)| metric.interval().is_none()).collect();
+            let without = match without.as_slice() {
+                [] => String::new(),
+                [(one, _)] => format!("; {one} has none"),
+                all => format!("; {} conditions have none", all.len()),
+            };
+            format!("the widest 95% interval of {} is ±{}, at {name}{without}", metric_name(summary), percent(half))
         }
     };
     let order = results

@@ -44,6 +44,9 @@ pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
             "# shared_buffers alone had the memory policy {pool}, which no setting of PostgreSQL gives it"
         ));
     }
+    if matches!(policy, MemoryPolicy::WeightedInterleave(_)) {
+        shell.push("# --weighted-interleave needs numactl 2.0.19 or later".to_owned());
+    }
     if let Some(options) = numactl(&server, &policy) {
         shell.push(format!("numactl {options} {program} ..."));
     }
@@ -59,9 +62,9 @@ pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
     let options = options(condition);
     if !options.is_empty() {
         let lines = options.iter().map(|(name, value)| match engine.as_str() {
-            "postgresql" => format!("{name} = '{}'", value.replace('\'', "''")),
+            "postgresql" => format!("{name} = '{}'", value.replace('\\', "\\\\").replace('\'', "''")),
             "sqlite" => format!("PRAGMA {name} = {value};"),
-            _ => format!("{name} = {value}"),
+            _ => format!("{name} = {}", in_option_file(value)),
         });
         add(&mut all, option_file, head.map(str::to_owned).into_iter().chain(lines).collect());
     }
@@ -72,6 +75,12 @@ fn add(all: &mut Vec<Paste>, into: &str, lines: Vec<String>) {
     if !lines.is_empty() {
         all.push(Paste { into: into.to_owned(), lines });
     }
+}
+
+/// A value in an option file of MariaDB or MySQL, where a backslash begins an escape and a # outside quotes a comment.
+fn in_option_file(value: &str) -> String {
+    let escaped = value.replace('\\', "\\\\");
+    if value.contains('#') { format!("\"{}\"", escaped.replace('"', "\\\"")) } else { escaped }
 }
 
 fn options(condition: &PlannedCondition) -> BTreeMap<&str, String> {
@@ -124,9 +133,13 @@ mod tests {
 
     #[test]
     fn lines_contain_the_placement_of_the_server_and_its_settings() {
-        let settings =
-            [("engine.name", "postgresql"), ("placement.bind", "set"), ("engine.options.shared_buffers", "1GB")];
-        let condition = PlannedCondition {
+        let settings = [
+            ("engine.name", "postgresql"),
+            ("placement.bind", "set"),
+            ("engine.options.search_path", r"it's\a"),
+            ("engine.options.shared_buffers", "1GB"),
+        ];
+        let mut condition = PlannedCondition {
             name: "x".into(),
             placement: Some(PlannedPlacement {
                 client: vec![vec![4, 5]],
@@ -149,8 +162,22 @@ mod tests {
             "CPUAffinity=0-3",
             "NUMAPolicy=interleave",
             "NUMAMask=0-1",
+            r"search_path = 'it''s\\a'",
             "shared_buffers = '1GB'",
         ];
         assert_eq!(lines, expected);
+
+        let weighted = condition.placement.as_mut().expect("set above");
+        weighted.memory = Some("weighted-interleave:0-1".into());
+        condition.settings.insert("engine.name".into(), "mariadb".into());
+        condition.settings.insert("engine.options.init_connect".into(), r##"SET @a = "#\""##.into());
+        let lines: Vec<String> = paste(&condition).into_iter().flat_map(|paste| paste.lines).collect();
+        for line in [
+            "# --weighted-interleave needs numactl 2.0.19 or later",
+            "numactl --physcpubind=0-3 --weighted-interleave=0-1 mariadbd ...",
+            r##"init_connect = "SET @a = \"#\\\"""##,
+        ] {
+            assert!(lines.iter().any(|found| found == line), "{lines:#?}");
+        }
     }
 }

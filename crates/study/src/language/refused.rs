@@ -1,13 +1,7 @@
-//! Keys that are refused with a hint: passwords, and keys of earlier versions.
+//! Keys that are refused with a hint: passwords.
 
 /// What is wrong with a refused key, and what to do instead; none for any other key.
 pub fn key(section: &str, key: &str) -> Option<(String, &'static str)> {
-    if section == "server" {
-        return Some((
-            "server.host is no longer supported: start a study of two hosts on the server's host".to_owned(),
-            "no [server] section; start the run on the server's machine, with client.host = \"<this machine>\"",
-        ));
-    }
     let plain = key.to_lowercase().replace(['-', '_'], "");
     if section == "engine" && plain == "loginpath" {
         return Some((
@@ -28,8 +22,6 @@ pub fn key(section: &str, key: &str) -> Option<(String, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::Source;
-    use super::super::parse::{Overrides, parse};
     use super::*;
 
     #[test]
@@ -40,17 +32,5 @@ mod tests {
         }
         assert!(key("engine", "login_path").unwrap().0.contains("mylogin"));
         assert_eq!(key("engine", "passage"), None);
-    }
-
-    #[test]
-    fn the_host_of_servers_says_what_to_do_instead() {
-        let overrides = |set: &str| Overrides { sets: vec![set.to_owned()], ..Overrides::default() };
-        let parsed = |text, overrides| parse(Source { origin: "test", text }, &overrides).unwrap_err();
-        let in_file = parsed("name = \"s\"\n[server]\nssh = [\"ssh\"]\nhost = \"there\"\n", Overrides::default());
-        assert_eq!(in_file.line, 2);
-        for error in [in_file, parsed("name = \"s\"\n", overrides("server.host=there"))] {
-            assert!(error.what.contains("server.host is no longer supported"), "{error}");
-            assert!(error.expected.contains("client.host = \"<this machine>\""), "{error:?}");
-        }
     }
 }

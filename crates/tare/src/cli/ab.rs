@@ -24,7 +24,8 @@ use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::{Fingerprint, Machine};
 
-/// Is B different from A? Runs pairs of trials in random order until it is decided, with 5% false alarms
+/// Compare two sides by pairs of trials in random order until it is decided whether B differs from A, with 5% false
+/// alarms
 ///
 /// Each pair is one fresh trial of each side; which of them runs first is random, and the effect of the order is
 /// estimated and removed. The comparison is decided when the interval of B/A excludes 1 (faster, slower) or lies within
@@ -48,8 +49,8 @@ pub struct AbArgs {
     study: Option<String>,
     #[command(flatten)]
     on: MeasuredArgs,
-    /// A metric that the change cannot affect (may be repeated): if it changes, there is no verdict. The probes next to
-    /// the samples are controls by default
+    /// A metric that the change cannot affect (may be repeated): if it changes, there is no verdict [default: the
+    /// probes next to the samples]
     #[arg(long = "control", value_name = "NAME", conflicts_with = "certify")]
     controls: Vec<String>,
     /// The smallest change of interest; smaller ones count as equivalent [default: 2%]
@@ -59,7 +60,7 @@ pub struct AbArgs {
     #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     budget: Option<f64>,
     /// Number of sessions, each one run: this is the first, --resume runs the next. From 5 on, the verdict is over
-    /// sessions
+    /// sessions [default: 1]
     #[arg(long, value_name = "N", value_parser = sessions, conflicts_with = "certify")]
     sessions: Option<usize>,
     /// Compare A with itself and with copies of itself instead of B: shows how often comparisons are wrong on this

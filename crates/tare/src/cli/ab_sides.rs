@@ -190,15 +190,17 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
             let what = format!("side {letter} has an option that its server does not know");
             return Err(Problem::new(Exit::Usage, what).at(reason));
         }
-        return Err(Problem::new(Exit::Machine, format!("side {letter} cannot be measured on this machine"))
-            .at(reason)
-            .advice(match missing.levels.contains_key("binary") {
-                true => {
-                    "see what this machine has with `tare studies --engines`; write a program that is not a server as \
-                     command=PROGRAM"
-                }
-                false => "see what this machine has with `tare studies --engines` and `tare topo`",
-            }));
+        let has = |factor| missing.levels.contains_key(factor);
+        let advice = match (has("binary"), has("command")) {
+            (true, _) => Some(
+                "see what this machine has with `tare studies --engines`; write a program that is not a server as \
+                 command=PROGRAM",
+            ),
+            (_, true) => None,
+            _ => Some("see what this machine has with `tare studies --engines` and `tare topo`"),
+        };
+        let what = format!("side {letter} cannot be measured on this machine: {reason}");
+        return Err(Problem::new(Exit::Machine, what).advised(advice));
     }
     Ok([a.name.clone(), b.name.clone()])
 }

@@ -22,7 +22,7 @@ const INTERLEAVE: &str = "--interleave";
 pub struct TurnsArgs {
     /// Start the servers of both sides of a pair and let short samples of them take turns, so that noise of the machine
     /// affects both; an error if this is not possible [default: if it is possible, the load only reads and each thread
-    /// is bound to one PU]
+    /// is bound to one PU (logical CPU)]
     #[arg(long)]
     interleave: bool,
     /// Run one trial after the other

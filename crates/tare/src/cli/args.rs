@@ -11,7 +11,7 @@ use tare_engine::sqlite::{ServeArgs, serve};
 ///
 /// A study says what to run: a database, a workload, factors and their levels. Every combination of levels is a
 /// condition; every condition gets several trials, each with a server of its own, in random order. Client and server
-/// threads are put where the study says, pair by pair, and proved to have stayed there.
+/// threads run on the CPUs that the study names, pair by pair, and tare verifies that they stay there.
 #[derive(Debug, Parser)]
 #[command(name = "tare", version, propagate_version = true, after_help = AFTER_HELP)]
 struct Args {
@@ -196,6 +196,9 @@ mod tests {
         fn judge(command: &clap::Command) -> usize {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples = help.lines().filter(|line| line.starts_with("  tare ") || line.starts_with("      --"));
+            // clap wraps longer paragraphs; line breaks within them would stay.
+            let broken = help.lines().find(|line| line.chars().count() > 80 && !line.ends_with('.'));
+            assert_eq!(broken, None);
             examples.inspect(|line| assert!(line.chars().count() <= 80, "{line}")).count()
                 + command.get_subcommands().map(judge).sum::<usize>()
         }

@@ -28,10 +28,10 @@ pub struct Compare {
     /// Gate: exit 1 when B is slower by more than PCT percent, 5 when the trials cannot decide
     #[arg(long, value_name = "PCT", value_parser = percentage)]
     fail_if_slower: Option<f64>,
-    /// Smallest change of interest in percent; smaller ones count as equivalent
-    #[arg(long, alias = "minimum-effect", value_name = "PCT", default_value = "1", value_parser = percentage)]
-    min_effect: f64,
-    /// Metric that the gate judges, may be repeated; by default throughput and query times
+    /// The smallest change of interest; smaller ones count as equivalent
+    #[arg(long, alias = "min-effect", value_name = "PCT", default_value = "1%", value_parser = percentage)]
+    minimum_effect: f64,
+    /// A metric that the gate judges (may be repeated) [default: throughput and query times]
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
     /// Write a heat map of all relative changes as one HTML file
@@ -50,7 +50,8 @@ pub struct Compare {
 
 /// Compares the sides and prints ratios, intervals and verdicts; as a gate it chooses the exit code.
 pub fn run(args: Compare) -> Result<Exit, Problem> {
-    let options = Options { min_effect: args.min_effect, fail_if_slower: args.fail_if_slower, judged: args.metrics };
+    let options =
+        Options { min_effect: args.minimum_effect, fail_if_slower: args.fail_if_slower, judged: args.metrics };
     let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();
     let sessions: Vec<Vec<String>> = names.iter().map(|name| sessions_of(name)).collect();
     let style = Style::of_stdout(config::get().colour);

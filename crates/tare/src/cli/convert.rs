@@ -45,7 +45,17 @@ impl From<MachineError> for Problem {
             | MachineError::Reader { .. } => Exit::Usage,
             _ => Exit::Machine,
         };
-        Self::new(exit, e.to_string())
+        let advice = match e {
+            MachineError::Synthetic { .. } => Some(
+                "name the parts from the outermost to the innermost, each with its number in the part before it, such \
+                 as \"package:2 node:1 core:6 pu:2\"",
+            ),
+            MachineError::XmlUnreadable { .. } | MachineError::XmlInvalid { .. } => {
+                Some("write the file on the machine that it describes: lstopo machine.xml")
+            }
+            _ => None,
+        };
+        Self::new(exit, e.to_string()).advised(advice)
     }
 }
 
@@ -78,13 +88,15 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
             DirectoryError::NotEmpty(_) => (
                 Exit::Usage,
-                "choose another --out, or resume what is there: --resume DIR in place of study and options",
+                "choose another --out, or resume what is there: tare run --resume DIR (if ab, find, bisect or \
+                 reproduce began it, that command with --resume DIR)",
             ),
             DirectoryError::WouldLose { .. } => {
                 (Exit::Usage, "name every folder that the earlier merge was made of, or choose another --out")
             }
             DirectoryError::Busy(_) => (Exit::Usage, "wait for it to end, or choose another directory"),
             DirectoryError::NotResults { .. } => (Exit::Usage, "name a directory that `tare run` has made"),
+            DirectoryError::File(FilesError::WrongKind { .. }) => return Self::new(Exit::Usage, e.to_string()),
             DirectoryError::File(_) => (Exit::Usage, "check what it is, then remove it, or name another directory"),
             DirectoryError::RecordTooLong { .. } => (Exit::Usage, "lower sampling.samples"),
             DirectoryError::TooLong { .. } => (Exit::Usage, "make the study smaller, or split it"),
@@ -124,6 +136,7 @@ const NO_DATABASE: &str =
     "create it with the server's own client, or name another one: --database NAME (in a study: engine.database)";
 const DENIED: &str = "grant the account the rights to it, or name another database or account: --database NAME, --user \
                       USER (in a study: engine.database, engine.user)";
+const TOO_MANY: &str = "raise the server's limit of connections, or lower --threads (in a study: workload.threads)";
 const EMBEDDED: &str = "tare load needs a server that runs already, and SQLite has none: tare run --engine sqlite starts \
                         one of its own";
 
@@ -145,6 +158,7 @@ impl From<EngineError> for Problem {
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             e if e.is_login_refused() => (Exit::Machine, Some(LOGIN.to_owned())),
             e if e.is_database_denied() => (Exit::Machine, Some(DENIED.to_owned())),
+            e if e.has_too_many_connections() => (Exit::Machine, Some(TOO_MANY.to_owned())),
             e if e.is_no_database() => (Exit::Machine, Some(NO_DATABASE.to_owned())),
             _ => (Exit::Machine, None),
         };

@@ -22,14 +22,14 @@ pub struct DoctorArgs {
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     spin: f64,
     /// Seconds to measure how a fixed amount of work drifts, and how well the probes of `sampling.probe` explain it; 0:
-    /// skip
+    /// skip [default: five times --spin]
     #[arg(long, value_name = "SECONDS")]
     drift: Option<f64>,
     /// Measure for about a minute whether a probe (`sampling.probe`) would help this study here: a file, or the name of
     /// a built-in study
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
-    /// With --study: measure on this engine
+    /// With --study: measure on this engine [default: the study's]
     #[arg(long, requires = "study")]
     engine: Option<String>,
     /// With --study: samples to measure [default: as many as fit into a minute, 20 to 120]

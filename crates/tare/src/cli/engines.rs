@@ -26,6 +26,9 @@ struct Found {
 /// Prints every engine with its servers in the usual places and under the given directories.
 pub fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
     interrupt::stop()?;
+    if let Some(folder) = under.iter().find(|folder| !folder.is_dir()) {
+        return Err(Problem::new(super::Exit::Usage, "this is not a folder").at(folder.display().to_string()));
+    }
     let mut engines = Vec::new();
     for name in engine_names() {
         let engine = engine_by_name(name).map_err(|e| Problem::new(super::Exit::Usage, e.to_string()))?;

@@ -22,15 +22,15 @@ pub struct Export {
     #[arg(required = true)]
     results: Vec<PathBuf>,
     /// What to write
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "FORMAT")]
     format: Format,
-    /// Where to write; by default standard output
+    /// Where to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// With --format csv or parquet: which tidy table [default: samples]
     #[arg(long, value_name = "NAME")]
     table: Option<Table>,
-    /// Only this metric (may be repeated); by default all, and in formats for readers the study's main ones
+    /// Write only this metric (may be repeated) [default: all; in formats for readers the study's main ones]
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
     /// Write every chart of the page (svg, png), one file each, to the folder given with --out

@@ -35,10 +35,10 @@ pub struct FindArgs {
     /// factor with its levels, such as threads=4,8 or 'command=./new --run'; repeat a factor to add levels
     #[arg(value_name = "WHAT", value_parser = find_what::what)]
     what: Vec<What>,
-    /// An option of the engine with its values
+    /// An option of the engine with its values (may be repeated)
     #[arg(long, value_name = "NAME=VALUE,VALUE", value_parser = find_what::option)]
     option: Vec<What>,
-    /// A server's program; one --binary each
+    /// A server's program (may be repeated)
     #[arg(long, value_name = "PATH", value_parser = find_what::binary)]
     binary: Vec<What>,
     /// The study to measure the candidates with, a file or a built-in name; its own factors are left out [default:

@@ -27,14 +27,14 @@ pub struct History {
     /// Results directories, CSV files with the columns condition,trial,sample,metric,value, or folders of them
     #[arg(required = true, value_name = "DIR|FILE")]
     results: Vec<PathBuf>,
-    /// Metric to look at, may be repeated; by default throughput and query times
+    /// A metric to look at (may be repeated) [default: throughput and query times]
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
-    /// Condition to look at, may be repeated; by default all
+    /// A condition to look at (may be repeated) [default: all]
     #[arg(long = "condition", value_name = "NAME")]
     conditions: Vec<String>,
-    /// Smallest change of interest in percent; smaller ones are not shown
-    #[arg(long, value_name = "PCT", default_value = "1", value_parser = percentage)]
+    /// The smallest change of interest; smaller ones are not shown
+    #[arg(long, value_name = "PCT", default_value = "1%", value_parser = percentage)]
     minimum_effect: f64,
     /// Gate: exit 1 when the last change made a metric slower by more than PCT percent; a drift does not fail the gate
     #[arg(long, value_name = "PCT", value_parser = percentage)]

@@ -22,7 +22,7 @@ pub fn run(args: &ManArgs, table: Command) -> Result<Exit, Problem> {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "For bash: tare completions bash > ~/.local/share/bash-completion/completions/tare")]
+#[command(after_help = "For bash:\n  tare completions bash > ~/.local/share/bash-completion/completions/tare")]
 pub struct CompletionsArgs {
     /// The shell to print them for
     shell: Shell,

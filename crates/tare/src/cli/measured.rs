@@ -12,11 +12,11 @@ use tare_study::language::spec::Study;
 /// What the study is run with, and what of it is compared.
 #[derive(Debug, Args)]
 pub struct MeasuredArgs {
-    /// Run on this engine: sqlite, mariadb, mysql or postgresql
+    /// Run on this engine: sqlite, mariadb, mysql or postgresql [default: the study's]
     #[arg(long)]
     pub engine: Option<String>,
-    /// Run this load instead of the study's, for example read_write or dbt3, or a file of statements, NAME.toml
-    /// (docs/sql.md)
+    /// Run this load, for example read_write or dbt3, or a file of statements, NAME.toml (docs/sql.md) [default: the
+    /// study's]
     #[arg(long, value_name = "WORKLOAD", value_parser = load)]
     pub load: Option<String>,
     /// The metric to compare [default: the load's first headline metric]

@@ -12,7 +12,7 @@ use tare_report::{write_report_in, write_report_to};
 pub struct Report {
     /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value
     results: PathBuf,
-    /// Where to write; by default report.html in the directory, or next to the CSV file under its name
+    /// Where to write [default: report.html in the directory, or next to the CSV file under its name]
     #[arg(short, long, alias = "output", value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print one JSON document: the path of the file that was written

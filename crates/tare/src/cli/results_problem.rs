@@ -46,6 +46,13 @@ fn of_bisection(path: &Path) -> Option<Vec<String>> {
     Some(if steps.is_empty() { all } else { steps })
 }
 
+/// Advice for a folder that holds results: names the last one.
+fn one_inside(path: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.path());
+    let last = entries.filter(|entry| entry.join("plan.json").exists()).max()?;
+    Some(format!("name one of the results in it, such as {}", output::quoted_path(&last)))
+}
+
 impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
         let problem = Self::new(Exit::Usage, error.to_string());
@@ -73,7 +80,7 @@ impl From<ReadError> for Problem {
                 Self::new(Exit::Usage, "this is not a results directory")
                     .at(path.display().to_string())
                     .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it")
-                    .advised(pairs)
+                    .advised(pairs.or_else(|| one_inside(&path)))
             }
             ReadError::OtherStudy { .. } => problem
                 .expected("parts of one study, cut by `tare shard` or run with the same study file and seed")
@@ -104,7 +111,11 @@ impl From<ReadError> for Problem {
                 .at(path.display().to_string())
                 .expected("a JSON document written by tare"),
             ReadError::Malformed { path, line, column, expected, .. } => {
-                problem.at(format!("{}, line {line}, column {column}", path.display())).expected(expected)
+                let study = path.extension().is_some_and(|kind| kind == "toml");
+                problem
+                    .at(format!("{}, line {line}, column {column}", path.display()))
+                    .expected(expected)
+                    .advised(study.then(|| format!("run a study with: tare run {}", output::quoted_path(&path))))
             }
         }
     }

@@ -85,7 +85,6 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
     if let Some(path) = &args.resume {
         let begun = Directory::begun(path, trust::whose(args.trust))?;
         interrupt::stop()?;
-        began_here(&begun)?;
         return resume(begun, args);
     }
     if let Some([directory, index]) = args.shard.as_deref() {
@@ -276,24 +275,6 @@ fn requested_study(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Pr
 /// `None` if a signal arrived meanwhile: an error that it caused is not reported.
 pub fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
     if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
-}
-
-/// Refuses to resume results of 0.1.0 whose run was on another host: the rest of the results is there.
-fn began_here(directory: &Folder) -> Result<(), Problem> {
-    const PLACE: &str = "server-host.json";
-    if directory.file(PLACE)?.is_none() {
-        return Ok(());
-    }
-    let place = directory.path().join(PLACE);
-    Err(Problem::new(
-        Exit::Usage,
-        "this run was made on another host with server.host, which is no longer supported",
-    )
-    .at(place.display().to_string())
-    .advice(
-        "the existing results can be shown, compared and exported; to continue, start the study again on the server's \
-         machine, with client.host = \"<this machine>\"",
-    ))
 }
 
 /// Locks the machine, immediately or as soon as it is free.

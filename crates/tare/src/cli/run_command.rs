@@ -11,12 +11,12 @@ use tare_text::Value;
 /// Programs that are measured without a study file.
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
-    /// Measure a program instead of a study: split into words as in a shell, but run without one; repeat it to compare
-    /// several
+    /// Measure a program instead of a study: split into words as in a shell, but run without one (may be repeated, to
+    /// compare several)
     #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "resume", "engine", "quick", "load", "binary", "option",
         "samples"])]
     command: Vec<String>,
-    /// With --command: runs of each, in random order; --trials is the same
+    /// With --command: measured runs of each, in random order; --trials is the same
     #[arg(long, value_name = "N", requires = "command", conflicts_with = "trials", default_value_t = 10)]
     runs: usize,
     /// With --command: unmeasured runs before each measured one

@@ -84,7 +84,7 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     if count == 0 || count > blocks {
         return Err(usage(format!("{count} shards of {blocks} blocks"))
             .expected(format!("1 to {blocks} shards: a block (one trial of each condition) stays on one machine"))
-            .advice(format!("more blocks: --set sampling.trials={}", count.max(1))));
+            .advised((count > 0).then(|| format!("more blocks: --set sampling.trials={count}"))));
     }
     let out = args.out.clone().unwrap_or_else(|| Path::new("tare-shards").join(&study.name));
     Ok(Sharded::create(&out, &write::to_toml(&study), &plan, count)?)

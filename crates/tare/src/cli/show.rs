@@ -16,7 +16,7 @@ use tare_results::shards::{self, Sharded};
 pub struct Show {
     /// A results directory, a study cut into shards, or a CSV file with the columns condition,trial,sample,metric,value
     results: PathBuf,
-    /// Every row of every table, however many conditions there are
+    /// Show every row of every table, however many conditions there are
     #[arg(long)]
     all: bool,
     /// Show another statistic next to the mean, and what it hides

@@ -1,7 +1,7 @@
 //! Reads and plans the study that a command names: a file or a built-in one.
 
 use super::problem::expectation;
-use super::{Exit, Problem, interrupt, trust};
+use super::{Exit, Problem, interrupt, output, trust};
 use crate::state;
 use clap::Args;
 use std::path::Path;
@@ -25,32 +25,33 @@ const LARGEST: u64 = 16 << 20;
 /// What a command line changes in the study that it names.
 #[derive(Debug, Args)]
 pub struct StudyChanges {
-    /// Run on this engine instead of the study's: sqlite, mariadb, mysql or postgresql
+    /// Run on this engine: sqlite, mariadb, mysql or postgresql [default: the study's]
     #[arg(long)]
     engine: Option<String>,
-    /// Run this load instead of the study's, for example read_write or tpcc
+    /// Run this load, for example read_write or tpcc [default: the study's]
     #[arg(long, value_name = "WORKLOAD")]
     load: Option<String>,
-    /// Compare server programs, one --binary each; without STUDY, with the built-in study side-by-side
+    /// A server program to compare with the others (may be repeated); without STUDY, on the built-in study side-by-side
     #[arg(long, value_name = "PATH")]
     binary: Vec<String>,
     /// Set an option of the engine, or compare several of its values (may be repeated); without STUDY, with
     /// side-by-side
     #[arg(long, value_name = "NAME=VALUE[,VALUE]", value_parser = option)]
     option: Vec<EngineOption>,
-    /// Trials of every condition, each a fresh server
+    /// Trials of every condition, each a fresh server [default: the study's number]
     #[arg(long, value_name = "N", value_parser = |text: &str| count_of("trials", text))]
     trials: Option<usize>,
-    /// Samples in each trial
+    /// Samples in each trial [default: the study's number]
     #[arg(long, value_name = "N", value_parser = |text: &str| count_of("samples", text))]
     samples: Option<usize>,
-    /// The time for the whole run including its data, such as 1h or 90min: tare shortens the plan to fit
+    /// The time for the whole run including its data, such as 1h or 90min: tare shortens the plan to fit [default: the
+    /// plan's own time]
     #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     within: Option<f64>,
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
     #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
     set: Vec<String>,
-    /// A short rehearsal with the study's quick settings
+    /// Run a short rehearsal with the study's quick settings
     #[arg(long)]
     quick: bool,
     /// Use the size and settings that the study's article published; the study file has their sources
@@ -124,7 +125,9 @@ impl StudyChanges {
         for path in self.binary.iter().map(Path::new) {
             if programs.engine_of(engine, path).is_none() {
                 let why = programs.of(engine, Some(path)).err().unwrap_or_default();
-                return Err(Problem::new(Exit::Usage, format!("--binary {}: {why}", path.display())));
+                return Err(Problem::new(Exit::Usage, why)
+                    .at(format!("--binary {}", path.display()))
+                    .advice("name a server; see those of this machine with: tare studies --engines"));
             }
         }
         Ok(())
@@ -181,7 +184,8 @@ impl StudyText {
             read => (read, true),
         };
         let text = bytes.map_err(|e| e.to_string());
-        let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(|e| format!("cannot read {name}: {e}")));
+        let text =
+            text.and_then(|bytes| String::from_utf8(bytes).map_err(|_| format!("{name} is not a text in UTF-8")));
         Ok(Self { origin: name.to_owned(), text: text.map_err(|e| unknown(name, e))?, trusted })
     }
 
@@ -196,6 +200,10 @@ fn unknown(name: &str, reason: String) -> Problem {
     let problem =
         Problem::new(Exit::Usage, reason).expected(format!("a study file or a built-in study: {}", known.join(", ")));
     match tare_text::nearest(name, known.iter().copied()) {
+        _ if Path::new(name).join("plan.json").exists() => {
+            let results = output::quoted_path(Path::new(name));
+            problem.advice(format!("these are results: tare show {results}, or tare run --resume {results}"))
+        }
         Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
         None => problem.advice("list the built-in studies with: tare studies"),
     }

@@ -13,7 +13,7 @@ use tare_topology::{Machine, PairingChoice};
 
 #[derive(Debug, Args)]
 pub struct TopoArgs {
-    /// Another machine: a synthetic description such as "node:4 core:32 pu:1", or an hwloc XML file
+    /// Show another machine: a description such as "node:4 core:32 pu:1", or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
     /// Measure the cost of distances: cache line transfers between PUs (logical CPUs), latency and bandwidth between
@@ -24,7 +24,7 @@ pub struct TopoArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "measure",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit_s: u64,
-    /// With --measure: heat maps as one self-contained HTML file
+    /// With --measure: write heat maps as one self-contained HTML file
     #[arg(long, value_name = "FILE", requires = "measure")]
     html: Option<PathBuf>,
     /// Print one JSON document

@@ -1,9 +1,14 @@
 //! Errors of the command line, in the form of all other errors.
 
+use super::output::quoted_path;
 use super::{Exit, Problem};
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
+use std::num::{ParseFloatError, ParseIntError};
+use std::path::Path;
+use tare_study::language::builtin;
+use tare_study::language::made::declared;
 
 /// Converts an error of clap; `None` if clap shows help that was requested or that replaces missing arguments.
 pub fn problem(error: &Error) -> Option<Problem> {
@@ -15,18 +20,30 @@ pub fn problem(error: &Error) -> Option<Problem> {
     let usage = usage.as_deref().map(|usage| usage.trim_start_matches("Usage:").trim());
     let values = words(error, ContextKind::ValidValue);
     let expected = match error.source() {
-        Some(source) => Some(source.to_string()),
+        Some(source) if source.is::<ParseIntError>() => Some("a whole number".to_owned()),
+        Some(source) if source.is::<ParseFloatError>() => Some("a number".to_owned()),
+        Some(source) => {
+            let text = source.to_string();
+            // clap writes a range as Rust does.
+            Some(match text.split_once(" is not in ") {
+                Some((_, range)) => format!("a whole number from {}", range.replace("..=", " to ")),
+                None => text,
+            })
+        }
         None if values.is_empty() => usage.map(str::to_owned),
         None => Some(values.join(", ")),
     };
     if let Some(expected) = expected {
         problem = problem.expected(expected);
     }
-    let help = format!("see the options with `{} --help`", command(usage));
-    Some(match near(error) {
-        Some(name) => problem.advice(format!("did you mean `{name}`? Else {help}")),
-        None => problem.advice(help),
-    })
+    let command = command(usage);
+    let help = format!("see the options with `{command} --help`");
+    Some(problem.advice(match (key(error, &command), near(error), study(error)) {
+        (Some(key), ..) => format!("set the study's key: --set {key}=VALUE. Else {help}"),
+        (_, Some(name), _) => format!("did you mean `{name}`? Else {help}"),
+        (.., Some(study)) => format!("to run a study: tare run {study}. Else {help}"),
+        _ => help,
+    }))
 }
 
 fn what(error: &Error) -> String {
@@ -34,7 +51,14 @@ fn what(error: &Error) -> String {
     let word = |kind| words(error, kind).iter().map(|word| tare_text::shown_name(word)).collect::<Vec<_>>().join(", ");
     let argument = word(ContextKind::InvalidArg);
     match (error.kind(), word(ContextKind::InvalidValue)) {
+        (ErrorKind::UnknownArgument, _) if argument.parse::<f64>().is_ok() => {
+            format!("unexpected argument '{argument}': no option takes a negative number")
+        }
         (ErrorKind::UnknownArgument, _) => format!("unexpected argument '{argument}'"),
+        // clap takes a surplus word for a command.
+        (ErrorKind::ArgumentConflict, _) if argument.is_empty() => {
+            format!("unexpected argument '{}'", word(ContextKind::InvalidSubcommand))
+        }
         (ErrorKind::InvalidSubcommand, _) => format!("there is no command '{}'", word(ContextKind::InvalidSubcommand)),
         (ErrorKind::MissingRequiredArgument, _) => format!("missing: {argument}"),
         (ErrorKind::ArgumentConflict, _) => {
@@ -68,6 +92,26 @@ fn near(error: &Error) -> Option<String> {
         let (given, meant) = (one(given)?, one(meant)?);
         tare_text::nearest(&given, [meant.as_str()]).map(str::to_owned)
     })
+}
+
+/// Sections of a study whose keys are often taken for options.
+const SECTIONS: [&str; 4] = ["workload", "sampling", "engine", "placement"];
+
+/// The key of a study with the name of an unknown option, if the command sets keys.
+fn key(error: &Error, command: &str) -> Option<String> {
+    let sets = matches!(command, "tare run" | "tare ab" | "tare find" | "tare bisect" | "tare shard" | "tare slurm");
+    let option = words(error, ContextKind::InvalidArg).into_iter().next().filter(|_| sets)?;
+    let name = option.strip_prefix("--")?.replace('-', "_");
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument && name != "name";
+    let section = SECTIONS.into_iter().find(|section| is_unknown && declared(section, &name).is_some())?;
+    Some(format!("{section}.{name}"))
+}
+
+/// The name of a study, or a file, in place of a command.
+fn study(error: &Error) -> Option<String> {
+    let word = words(error, ContextKind::InvalidSubcommand).into_iter().next();
+    let path = word.as_deref().filter(|_| error.kind() == ErrorKind::InvalidSubcommand).map(Path::new)?;
+    (path.to_str().is_some_and(|name| builtin::find(name).is_some()) || path.is_file()).then(|| quoted_path(path))
 }
 
 /// The command whose help to show: from the usage text, or else from the arguments.

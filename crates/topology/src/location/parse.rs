@@ -9,7 +9,7 @@ use tare_text::{did_you_mean, nearest};
 
 /// Why a text is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("at byte {offset}: expected {expected}, found {found:?}{}", did_you_mean(*nearest))]
+#[error("expected {expected}, found {found:?} at byte {offset}{}", did_you_mean(*nearest))]
 pub struct LocationError {
     /// Position of the error, in bytes from the start of the text.
     pub offset: usize,

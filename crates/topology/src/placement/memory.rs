@@ -46,7 +46,7 @@ pub enum Nodes {
 /// Why a text is not a memory policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "at byte {offset}: expected {expected}, found {found:?}{}", did_you_mean(*nearest)
+    "expected {expected}, found {found:?} at byte {offset}{}", did_you_mean(*nearest)
 )]
 pub struct PolicyError {
     /// Position of the error, in bytes from the start of the text.

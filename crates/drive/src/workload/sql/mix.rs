@@ -58,7 +58,10 @@ impl Transaction {
 
 impl Mix {
     pub fn read(text: &str, requested: &FileChanges) -> Result<Self, String> {
-        let file: File = toml::from_str(text).map_err(|e| format!("a file of statements: {e}"))?;
+        let file: File = toml::from_str(text).map_err(|e| {
+            let line = text[..e.span().map_or(0, |at| at.start)].matches('\n').count() + 1;
+            format!("a file of statements; line {line}: {}", e.message())
+        })?;
         if file.transactions.is_empty() {
             return Err("at least one [[transaction]]".to_owned());
         }

@@ -175,7 +175,8 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
         false => {
             let bytes = tare_files::read_named(Path::new(list), LARGEST_LIST, trust::whose(trusted))
                 .map_err(|error| Problem::from(error).expected(BUILDS))?;
-            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let text = String::from_utf8(bytes)
+                .map_err(|_| Problem::new(Exit::Usage, "this is not a list of builds").at(list).expected(BUILDS))?;
             text.lines()
                 .map(str::trim)
                 .filter(|line| !line.is_empty() && !line.starts_with('#'))

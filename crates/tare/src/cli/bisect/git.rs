@@ -145,7 +145,7 @@ fn done(out: Output) -> Result<String, Problem> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match out.status.success() {
         true => Ok(text(&out.stdout)),
-        false => Err(Problem::new(Exit::Usage, "git failed").at(text(&out.stderr).trim_end().to_owned())),
+        false => Err(Problem::new(Exit::Usage, format!("git failed: {}", text(&out.stderr).trim_end()))),
     }
 }
 

@@ -27,13 +27,15 @@ const USAGE: &str = "tare load [OPTIONS] <WORKLOAD> [COMMAND]
        tare load tpcc [OPTIONS] [COMMAND]";
 
 const AFTER_HELP: &str = "\
-Defaults that differ from sysbench: ids are drawn uniformly (sysbench: --rand-type=special), up to 10 s of warm-up are
-not measured (none), it measures 60 s (10 s), prints a line per second (--report-interval=0), draws the same numbers
-every time (--rand-seed=0: others), and rolls a transaction back before it is repeated (sysbench starts a new one, which
-commits half of the old one after a lock timeout). The statements and their number per transaction are sysbench's own.
-insert, delete and bulk_insert change the number of rows: on a server of your own only --cleanup and --prepare reset it.
+Defaults that differ from sysbench's, which are in brackets: ids are drawn uniformly (--rand-type=special), up to 10 s \
+of warm-up are not measured (none), it measures 60 s (10 s), prints a line per second (--report-interval=0), draws the \
+same numbers every time (--rand-seed=0: others), and rolls a transaction back before it is repeated (sysbench starts a \
+new one, which commits half of the old one after a lock timeout). The statements and their number per transaction are \
+sysbench's own.
+insert, delete and bulk_insert change the number of rows: on a server that runs already only --cleanup and --prepare \
+reset it.
 
-Example, on tables that sysbench prepared too:
+Examples, on tables that sysbench prepared too:
   tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock \\
       --user me --tables 4 --rows 100000 --prepare
   tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock \\

@@ -47,7 +47,7 @@ impl KeyOptions for RunKeys {
         KeyOption {
             value: "LIMIT",
             not_with: Some("rate"),
-            more: "; for example \"p99 <= 5ms\"; --time is then the length of a step [default: 5s]",
+            more: "; --time sets the length of a step [default: none; of a step: 5s]",
             ..KeyOption::new("slo", "workload", "objective")
         },
         KeyOption {

@@ -185,7 +185,7 @@ pub fn words(viewed: &Viewed<'_>) -> String {
         reads + writes + others,
         sample.qps(),
     );
-    text += &format!("restarts      {restarts:>12}   {:.2} per second\n", per_s(*restarts));
+    text += &format!("run again     {restarts:>12}   {:.2} per second\n", per_s(*restarts));
     text += &format!("reconnects    {reconnects:>12}   {:.2} per second\n", per_s(*reconnects));
     text += &format!("time          {elapsed_s:>12.3} s\n");
     if let Some(l) = sample.latency_ms {

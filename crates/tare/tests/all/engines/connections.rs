@@ -67,7 +67,11 @@ fn every_command_reports_a_refused_account_and_a_missing_socket_alike() {
     let nowhere = theirs.world.path("nothing.sock");
     let left = theirs.world.path("left.sock");
     drop_listener(&left);
-    for (place, reason) in [(&nowhere, "the socket does not exist"), (&left, "left behind by a server")] {
+    let file = theirs.world.path("file");
+    std::fs::write(&file, "").unwrap();
+    for (place, reason) in
+        [(&nowhere, "the socket does not exist"), (&left, "left behind by a server"), (&file, "this is not a socket")]
+    {
         let place = place.to_str().unwrap();
         let set = format!("engine.socket={place}");
         for words in [

@@ -40,6 +40,8 @@ fn a_mistake_in_statements_is_reported_with_its_place_and_advice() {
     let [what, place, advice] = refused("own.toml", wrong);
     assert_eq!((what.as_str(), place.as_str()), ("the file of statements cannot be used", "own.toml"));
     assert!(advice.contains("docs/sql.md"), "{advice}");
+    let (_, err) = world.exits(2, &["load", "own.toml"]);
+    assert!(err.contains("; line 3: unknown field `statments`"), "{err}");
     for load in ["own.toml", "point_select"] {
         let (_, err) = world.exits(2, &["load", load, "-D", "scale=5"]);
         assert!(err.contains("-D"), "{err}");

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use tare_findings::differences::{Difference, What};
 use tare_findings::time::{ConditionTime, Part, PartTime};
-use tare_findings::why::{Cause, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Why};
+use tare_findings::why::{
+    Cause, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Times, Why,
+};
+use tare_report::terminal::{self, Style};
 use tare_report::words::{suspects, why};
 use tare_results::captures::WAKES;
 use tare_results::events::NO_COUNTERS;
@@ -104,6 +107,17 @@ pub(super) fn whys() -> Vec<(&'static str, Why)> {
         ("no difference", of_parts(&alike, false)),
         ("a function alone", Why { functions: of_function, ..of_parts(&alike, false) }),
     ]
+}
+
+#[test]
+fn an_interval_beyond_the_whole_time_is_not_printed() {
+    let [mut side, _] = whys().remove(0).1.sides;
+    side.ci = Some(Interval { low: 0.0, high: 1e9 });
+    side.parts[0].ci = Some(Interval { low: 100.0, high: 300.0 });
+    let text = terminal::times(&Times { conditions: vec![side], ..Times::default() }, "RESULTS", Style::default());
+    assert!(text.matches(" to ").count() == 1 && text.contains("; ?: half of the interval is more than"), "{text}");
+    let whole = text.lines().find(|line| line.starts_with("all ")).unwrap();
+    assert_eq!(whole.split_whitespace().nth(2), Some("?"), "{text}");
 }
 
 #[test]

@@ -53,8 +53,41 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
             "error: missing: <RESULTS>\n  \
              expected: tare report <RESULTS>\n  do now: see the options with `tare report --help`\n",
         ),
+        (
+            &["first-look"],
+            "error: there is no command 'first-look'\n  expected: tare <COMMAND>\n  \
+             do now: to run a study: tare run first-look. Else see the options with `tare --help`\n",
+        ),
+        (
+            &["topo", "--measure", "--limit-s", "0"],
+            "error: invalid value '0' for '--limit-s <SECONDS>'\n  expected: a whole number from 1 to 86400\n  \
+             do now: see the options with `tare topo --help`\n",
+        ),
     ] {
         assert_eq!(world.exits(2, words).1, printed);
+    }
+    std::fs::create_dir_all(world.path("all/one")).unwrap();
+    std::fs::write(world.path("all/one/plan.json"), "").unwrap();
+    std::fs::write(world.path("study.toml"), "name = \"study\"\n").unwrap();
+    for (words, line) in [
+        (&["load", "point_select", "run", "now"][..], "error: unexpected argument 'now'\n"),
+        (&["load", "point_select", "--rate", "-1"], "'-1': no option takes a negative number\n"),
+        (&["run", "--threads", "4"], "  do now: set the study's key: --set workload.threads=VALUE. Else see "),
+        (&["doctor", "--spin", "x"], "  expected: a number\n"),
+        (&["shard", "first-look", "--into", "x"], "  expected: a whole number\n"),
+        (&["shard", "first-look", "--into", "0"], "stays on one machine\n"),
+        (&["studies", "--engines", "--under", "nothing"], "error: this is not a folder\n  where: nothing\n"),
+        (&["topo", "--topology", "node:x"], "  do now: name the parts from the outermost to the innermost, "),
+        (&["run", "--command", "true", "--set", "placement.client=nod:0"], "found \"nod\" at byte 0; did you mean"),
+        (&["bisect", "a", "b", "--build", "make"], "error: git failed: "),
+        (&["bisect", "--builds", "/bin/true", "--command", "{binary}"], "error: this is not a list of builds\n"),
+        (&["run", "all/one"], "  do now: these are results: tare show all/one, or tare run --resume all/one\n"),
+        (&["show", "study.toml"], "  do now: run a study with: tare run study.toml\n"),
+        (&["show", "all"], "  do now: name one of the results in it, such as all/one\n"),
+        (&["run", "--command", "true", "--out", "all"], "  do now: choose another --out, or resume what is there: "),
+    ] {
+        let (_, err) = world.exits(2, words);
+        assert!(err.contains(line) && !err.contains("trials=1"), "{words:?}: {err}");
     }
 }
 
@@ -81,6 +114,9 @@ fn a_missing_program_is_reported_before_any_trial() {
     assert!(!world.path("none").exists());
     let (_, err) = world.exits(2, &["run", "--command", "a 'b"]);
     assert!(err.contains("--command") && err.contains("every quote closed"), "{err}");
+    let (_, err) = world.exits(3, &["ab", "--a", "command=/nonexistent/prog", "--b", "command=true", "--dry-run"]);
+    assert!(err.contains("side a cannot be measured on this machine: there is no program /nonexistent/prog"), "{err}");
+    assert!(!err.contains("do now"), "{err}");
     // A program that `--prepare` creates need not exist at the start.
     let made = format!("cp /bin/true {}", world.path("made").display());
     let program = world.path("made").display().to_string();
@@ -112,7 +148,7 @@ fn a_client_program_is_refused_where_a_server_is_expected() {
     // An existing program is not measured without the missing one.
     let server = Mariadb.binary(None).unwrap().path.display().to_string();
     let (_, err) = world.exits(2, &["run", "--binary", &server, "--binary", "/nonexistent", "--dry-run"]);
-    assert!(err.contains("--binary /nonexistent: ") && err.contains("the file does not exist"), "{err}");
+    assert!(err.contains("/nonexistent: the file does not exist\n  where: --binary /nonexistent\n"), "{err}");
     let (_, err) = world.exits(3, &["ab", "--a", "binary=10.11", "--b", "binary=10.11", "--dry-run"]);
     assert!(err.contains("side a cannot be") && err.contains("10.11: the file does not exist"), "{err}");
 }

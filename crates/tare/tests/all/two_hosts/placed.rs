@@ -95,25 +95,3 @@ fn a_client_host_that_is_another_machine_than_planned_fails_the_trial() {
     assert!(reason.starts_with("on client.host far: ") && reason.contains("CPUs"), "{reason}\n{err}");
     world.assert_clean();
 }
-
-#[test]
-fn results_with_a_removed_study_key_are_still_readable() {
-    let world = World::new();
-    world.exits(0, &["run", &study(&world, ""), "--out", "results"]);
-    // Results as returned to the host where such a run was started, and as left by an interrupted one.
-    let path = world.path("results/study.toml");
-    let text = std::fs::read_to_string(&path).unwrap();
-    let ssh = text.lines().find(|line| line.starts_with("ssh = ")).unwrap();
-    std::fs::write(&path, text.replace(ssh, r#"ssh = '["/usr/bin/tare","way-back"]'"#)).unwrap();
-    std::fs::remove_file(world.path("results/report.html")).unwrap();
-    for command in ["show", "report"] {
-        let (out, err) = world.exits(0, &[command, "results"]);
-        assert!(command == "report" || out.contains("tps"), "{out}\n{err}");
-    }
-    world.exits(0, &["export", "results", "--format", "csv", "--out", "results.csv"]);
-    std::fs::write(world.path("results/server-host.json"), "{}").unwrap();
-    let (_, err) = world.exits(2, &["run", "--resume", "results"]);
-    assert!(err.contains("start the study again on the server's machine"), "{err}");
-    world.exits(0, &["show", "results"]);
-    world.assert_clean();
-}
