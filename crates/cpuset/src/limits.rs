@@ -182,7 +182,13 @@ fn above(top: &Path, folder: &Path) -> Vec<Limit> {
     let limited = groups.filter_map(|group| {
         let (limit, used) = (number(&group.join("pids.max"))?, number(&group.join("pids.current"))?);
         let name = format!("pids.max of the control group {}", group.display());
-        Some(Limit { name, counts: Kind::Tasks, limit, used, raise: "TasksMax= of its unit, or that file: " })
+        Some(Limit {
+            name,
+            counts: Kind::Tasks,
+            limit,
+            used,
+            raise: "TasksMax= of its unit, --pids-limit of its container, or that file: ",
+        })
     });
     limited.collect()
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{NoiseError, Result};
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, test_kill_process};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::OwnedFd;
@@ -78,8 +79,22 @@ pub(super) fn holder(path: &Path) -> Option<i32> {
     })
 }
 
+/// Whether a descriptor of this process holds the lock, from /proc/PID/fdinfo (proc_pid_fdinfo(5)). [`holder`] finds
+/// nothing where a file system, such as btrfs, reports another device number to stat(2) than to /proc/locks.
+pub(super) fn holds(pid: i32, path: &Path) -> bool {
+    let Ok(lock) = fs::symlink_metadata(path) else { return false };
+    let is_lock = |file: fs::Metadata| (file.dev(), file.ino()) == (lock.dev(), lock.ino());
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    descriptors.filter(|entry| fs::metadata(entry.path()).is_ok_and(is_lock)).any(|entry| {
+        let about = format!("/proc/{pid}/fdinfo/{}", entry.file_name().to_string_lossy());
+        let about = proc_text(&about).unwrap_or_default();
+        about.lines().any(|line| line.starts_with("lock:") && line.contains(" FLOCK "))
+    })
+}
+
+/// Whether a process exists. /proc does not list those of other users where it is mounted with hidepid (proc(5)).
 pub(super) fn lives(pid: i32) -> bool {
-    Path::new(&format!("/proc/{pid}")).exists()
+    Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 /// Characters of a command that are printed at most.
@@ -105,6 +120,19 @@ pub(super) fn describe(holder: Option<i32>) -> String {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn the_descriptor_that_holds_a_lock_is_found_without_the_kernels_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, own) = (folder.path().join("l"), std::process::id().cast_signed());
+        let file = open(&path).unwrap();
+        assert!(!holds(own, &path), "open, and not locked");
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+        let other = open(&path).unwrap();
+        assert!(holds(own, &path));
+        drop(file);
+        assert!(!holds(own, &path), "{other:?} did not lock it");
+    }
 
     #[test]
     fn the_command_of_a_holder_is_one_short_line() {

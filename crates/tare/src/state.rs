@@ -39,6 +39,19 @@ pub enum StateError {
     NoCache,
     #[error("cannot clean up after a killed run: {0}")]
     Leftovers(#[from] EngineError),
+    /// Processes would be taken for others, or not be found.
+    #[error("/proc {0}: mount the one of this PID namespace (mount -t proc proc /proc, or unshare --mount-proc)")]
+    Proc(&'static str),
+}
+
+/// Checks that /proc has the process numbers that this process sees too.
+fn own_proc() -> Result<(), StateError> {
+    let own = std::process::id().to_string();
+    match std::fs::read_link("/proc/self") {
+        Ok(link) if link == Path::new(&own) => Ok(()),
+        Ok(_) => Err(StateError::Proc("belongs to another PID namespace")),
+        Err(_) => Err(StateError::Proc("is not mounted")),
+    }
 }
 
 #[derive(Debug)]
@@ -121,7 +134,11 @@ pub fn cache_directory() -> Result<PathBuf, StateError> {
     let root = rustix::process::geteuid().is_root();
     let chosen = config::get().cache.clone();
     let place = cache_place(|name| std::env::var_os(name), chosen, root, is_roots).ok_or(StateError::NoCache)?;
-    Ok(PrivateFolder::open_or_create(&place, Access::Closed)?.path().to_owned())
+    let folder = PrivateFolder::open_or_create(&place, Access::Closed)?;
+    let may_write = rustix::fs::access(folder.path(), rustix::fs::Access::WRITE_OK);
+    // For root only a read-only file system refuses it.
+    may_write.map_err(|e| FilesError::Io { doing: "write to", path: place, source: e.into() })?;
+    Ok(folder.path().to_owned())
 }
 
 /// Root keeps its cache in its own home or in [`ROOT_CACHE`], never in the home of the user who called sudo.
@@ -157,6 +174,7 @@ fn is_roots(path: &Path) -> bool {
 /// # Errors
 /// When another run has the machine, or leftovers of a killed run cannot be removed or restored.
 pub fn take_host(report: &dyn Fn(&str)) -> Result<Host, StateError> {
+    own_proc()?;
     let state = directory()?;
     let lock = HostLock::acquire(&HostLock::default_dir())?;
     lock.wait_for_trials(&Patience { longest: TRIAL_PATIENCE, enough: &tare_engine::interrupted, report })?;

@@ -18,7 +18,10 @@ pub enum SutError {
     #[error(transparent)]
     Observe(#[from] ObserveError),
     /// A connection cannot be bound if its server thread is unknown.
-    #[error("the server does not report which thread serves connection {0}, so that thread cannot be bound")]
+    #[error(
+        "the server does not report which thread of this PID namespace serves connection {0}, so that thread cannot be \
+         bound; for a server in a container, run tare in the same one, or on the host through the server's Unix socket"
+    )]
     NoServerThread(usize),
     /// The threads of two programs could not be paired.
     #[error(transparent)]

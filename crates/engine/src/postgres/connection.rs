@@ -2,6 +2,7 @@
 
 use super::login::{Proof, authenticate, maybe_for_want_of_tls, secure};
 use super::message::{self, Messages, Pieces, put, put_text, rows_of};
+use crate::process::peer;
 use crate::transport::answer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
@@ -314,8 +315,9 @@ impl<S: Channel> Session for Connection<S> {
 
     /// The main thread of the connection's own process, whose number the server sent during login.
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
-        let is_local = self.messages.stream.is_local();
-        Ok(is_local.then_some(self.backend).and_then(|pid| ThreadRef::of_tid(pid).ok()))
+        let stream = &self.messages.stream;
+        let reported = stream.is_local().then_some(self.backend);
+        Ok(reported.and_then(|pid| peer::thread_of(pid, stream.server_pid(), &["postgres"])))
     }
 }
 

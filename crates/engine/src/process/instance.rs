@@ -1,6 +1,7 @@
 //! A server with everything that exists only as long as it runs.
 
 use super::leftovers::Registration;
+use super::peer;
 use super::process_tree::ProcessTree;
 use super::server_process::{Launch, ServerProcess, StopPolicy, verify_preload};
 use crate::contract::diagnostics::Diagnostics;
@@ -169,9 +170,8 @@ impl Instance {
 }
 
 fn listener_pid(socket: &Path) -> Option<u32> {
-    let stream = UnixStream::connect(socket).ok()?;
-    let credentials = rustix::net::sockopt::socket_peercred(&stream).ok()?;
-    u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
+    let listener = peer::listener(&UnixStream::connect(socket).ok()?)?;
+    u32::try_from(listener).ok()
 }
 
 /// Runs one of this program's own statements.

@@ -9,6 +9,7 @@ pub(crate) mod instance;
 pub(crate) mod leftovers;
 pub(crate) mod listed_folder;
 pub(crate) mod log;
+pub(crate) mod peer;
 pub(crate) mod process_tree;
 pub(crate) mod server_process;
 pub(crate) mod tagged;

@@ -117,8 +117,13 @@ impl ServerProcess {
         before_exec(&mut command, Before { aslr: launch.aslr, hide_root, groups });
         let child = command.spawn().map_err(|source| {
             launch.tree.end();
-            match hide_root {
-                true if source.kind() == io::ErrorKind::PermissionDenied => no_namespace(launch.program, &source),
+            match Errno::from_io_error(&source) {
+                // Of unshare(2), also where user.max_user_namespaces is 0, and of writing uid_map.
+                Some(Errno::PERM | Errno::ACCESS | Errno::NOSPC | Errno::USERS | Errno::NOSYS | Errno::INVAL)
+                    if hide_root =>
+                {
+                    no_namespace(launch.program, &source)
+                }
                 _ => EngineError::io("run", launch.program, source),
             }
         })?;
@@ -291,8 +296,8 @@ impl Drop for ServerProcess {
 
 fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
     let reason = format!(
-        "refuses to run as root, and this kernel creates no user namespace in which it would not be root ({source}): \
-         run tare as an ordinary user"
+        "refuses to run as root, and this system creates no user namespace in which it would not be root ({source}): \
+         run tare as an ordinary user; with Docker, docker run --user NAME, or --security-opt seccomp=unconfined"
     );
     EngineError::BinaryUnusable { path: program.to_owned(), reason }
 }

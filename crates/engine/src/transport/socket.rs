@@ -3,6 +3,7 @@
 use super::spin::{Spin, Spinning};
 use crate::Address;
 use crate::process::guard::interrupted;
+use crate::process::peer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
@@ -110,10 +111,10 @@ impl End {
         Ok(Self::Tcp(stream))
     }
 
-    /// Whether the other end is a process of this machine.
+    /// Whether the other end is a process of this machine, and in this PID namespace.
     pub(crate) fn is_local(&self) -> bool {
         match self {
-            Self::Unix(_) => true,
+            Self::Unix(stream) => peer::listener(stream).is_some(),
             // The kernel uses the address of the outgoing interface: it equals the peer's address only if the
             // connection does not leave this machine.
             Self::Tcp(stream) => match (stream.local_addr(), stream.peer_addr()) {
@@ -126,10 +127,7 @@ impl End {
     /// The process that listens at the other end; only Unix sockets report it.
     pub(crate) fn server_pid(&self) -> Option<i32> {
         match self {
-            Self::Unix(stream) => {
-                let credentials = sockopt::socket_peercred(stream).ok()?;
-                Some(credentials.pid.as_raw_nonzero().get())
-            }
+            Self::Unix(stream) => peer::listener(stream),
             Self::Tcp(_) => None,
         }
     }

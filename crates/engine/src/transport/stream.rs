@@ -19,7 +19,7 @@ pub(crate) trait Channel: Read + Write + Send {
     fn set_deadline(&mut self, deadline: Option<Instant>);
     /// Whether it spins until something can be read, instead of sleeping.
     fn set_spinning(&mut self, spinning: Option<Spinning>);
-    /// Whether the other end is a process of this machine.
+    /// Whether the other end is a process of this machine, and in this PID namespace.
     fn is_local(&self) -> bool {
         true
     }

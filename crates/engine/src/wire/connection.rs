@@ -7,6 +7,7 @@ use super::greeting::Greeting;
 use super::login::{authenticate, maybe_for_want_of_tls, secure};
 use super::response::{self, First};
 use super::serving;
+use crate::process::peer;
 use crate::transport::answer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
@@ -274,11 +275,13 @@ impl<S: Channel> Session for Connection<S> {
         if !self.packets.stream().is_local() {
             return Ok(None);
         }
-        let tid = match (self.thread_number()?, self.packets.stream().server_pid()) {
-            (None, Some(pid)) => serving::thread(pid, || self.query(serving::WORK).map(drop))?,
-            (reported, _) => reported,
-        };
-        Ok(tid.and_then(|tid| ThreadRef::of_tid(tid).ok()))
+        match (self.thread_number()?, self.packets.stream().server_pid()) {
+            (None, Some(pid)) => {
+                let tid = serving::thread(pid, || self.query(serving::WORK).map(drop))?;
+                Ok(tid.map(|tid| ThreadRef { pid, tid }))
+            }
+            (reported, listener) => Ok(reported.and_then(|tid| peer::thread_of(tid, listener, &["mariadb", "mysql"]))),
+        }
     }
 }
 

@@ -9,12 +9,14 @@ use std::sync::OnceLock;
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::{Address, Binary, Charset, Engine, engine_by_name};
 use tare_noise::{Availability, MemoryConfines, MemoryGroups, System};
+use tare_topology::bind::may_set_memory_policy;
 use tare_topology::{MemoryPolicy, Side};
 
 /// Whether a condition can run here. Without `programs`, no program that the study names is run to find out.
 pub fn available(settings: &Settings, programs: Option<&Programs>) -> Result<(), String> {
     machine(settings)?;
     threads(settings)?;
+    memory_policy(settings)?;
     process(settings)?;
     running(settings)?;
     settle(settings)?;
@@ -49,6 +51,20 @@ fn threads(settings: &Settings) -> Result<(), String> {
     };
     let room = NOW.get_or_init(Limits::now).check(wanted);
     room.map_err(|low| format!("workload.threads = {requested}: {low}"))
+}
+
+/// The filter of a container may deny the system calls that set a policy.
+fn memory_policy(settings: &Settings) -> Result<(), String> {
+    /// Tried once for all conditions.
+    static MAY: OnceLock<bool> = OnceLock::new();
+    let policy = &settings.placement.memory;
+    match *policy == MemoryPolicy::Default || *MAY.get_or_init(may_set_memory_policy) {
+        true => Ok(()),
+        false => Err(format!(
+            "memory = {policy}: set_mempolicy(2) is not permitted here, as in a container without CAP_SYS_NICE: docker \
+             run --cap-add SYS_NICE"
+        )),
+    }
 }
 
 fn machine(settings: &Settings) -> Result<(), String> {

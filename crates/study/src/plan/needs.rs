@@ -146,8 +146,8 @@ pub fn memory_here() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"))?;
     let total = kib.trim().parse::<u64>().ok()?.saturating_mul(1024);
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|max| max.trim().parse().ok());
-    Some(group.map_or(total, |group: u64| group.min(total)))
+    let group = tare_noise::memory_limit_bytes(std::process::id());
+    Some(group.map_or(total, |group| group.min(total)))
 }
 
 /// Memory of a described machine, bytes; none if its description does not give it: hwloc then assumes 1 GiB per node.

@@ -110,7 +110,8 @@ impl From<StateError> for Problem {
     fn from(e: StateError) -> Self {
         match e {
             StateError::Noise(e) => e.into(),
-            StateError::Leftovers(_) | StateError::Files(_) | StateError::NoCache => {
+            StateError::Files(ref files) => Self::new(Exit::Machine, e.to_string()).advised(own_folders(files)),
+            StateError::Leftovers(_) | StateError::NoCache | StateError::Proc(_) => {
                 Self::new(Exit::Machine, e.to_string())
             }
         }
@@ -119,11 +120,27 @@ impl From<StateError> for Problem {
 
 impl From<NoiseError> for Problem {
     fn from(e: NoiseError) -> Self {
-        let is_locked = matches!(e, NoiseError::Locked { .. });
-        Self::new(Exit::Machine, e.to_string()).advised(is_locked.then_some(
-            "with --wait, run, ab and find start when it ends; two runs at the same time would disturb each other",
-        ))
+        let advice = match &e {
+            NoiseError::Locked { .. } => Some(
+                "with --wait, run, ab and find start when it ends; two runs at the same time would disturb each other",
+            ),
+            NoiseError::Write { action: "create", path, .. } if path.extension().is_some_and(|end| end == "lock") => {
+                Some(OWN_FOLDERS)
+            }
+            NoiseError::Files(files) => own_folders(files),
+            _ => None,
+        };
+        Self::new(Exit::Machine, e.to_string()).advised(advice)
     }
+}
+
+const OWN_FOLDERS: &str =
+    "set TARE_STATE_DIR, TARE_CACHE_DIR and TARE_LOCK_DIR to folders of your own in which files can be created";
+
+/// What to do if a folder of this program's own cannot be created, as where the root file system is read-only.
+fn own_folders(e: &FilesError) -> Option<&'static str> {
+    let kind = e.source_kind();
+    matches!(kind, Some(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)).then_some(OWN_FOLDERS)
 }
 
 const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or set \

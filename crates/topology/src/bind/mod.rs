@@ -10,6 +10,6 @@ mod placed;
 mod shared;
 
 pub use error::BindError;
-pub use memory::{read_memory_policy, set_memory_policy, this_thread_memory_policy};
+pub use memory::{may_set_memory_policy, read_memory_policy, set_memory_policy, this_thread_memory_policy};
 pub use placed::Placed;
 pub use shared::{set_shared_memory_policy, shared_memory_pages};

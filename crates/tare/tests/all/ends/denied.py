@@ -2,7 +2,8 @@
 
     denied.py kill,sched_getaffinity COMMAND [ARGUMENT ...]
 
-Each call answers "Operation not permitted"; `threads` lets processes be made and no thread.
+Each call answers "Operation not permitted"; `threads` lets processes be made and no thread; `docker` denies what
+Docker's profile does by default (moby, profiles/seccomp/default.json), as far as tare and its servers use it.
 """
 
 import ctypes
@@ -11,10 +12,15 @@ import platform
 import struct
 import sys
 
+NAMES = "kill sched_getaffinity clone mbind get_mempolicy set_mempolicy move_pages unshare perf_event_open personality"
 NUMBERS = {
-    "x86_64": {"kill": 62, "pidfd_send_signal": 424, "sched_getaffinity": 204, "clone": 56, "clone3": 435},
-    "aarch64": {"kill": 129, "pidfd_send_signal": 424, "sched_getaffinity": 123, "clone": 220, "clone3": 435},
+    "x86_64": [62, 204, 56, 237, 239, 238, 279, 272, 298, 135],
+    "aarch64": [129, 123, 220, 235, 236, 237, 239, 97, 241, 92],
 }[platform.machine()]
+NUMBERS = dict(zip(NAMES.split(), NUMBERS), pidfd_send_signal=424, clone3=435)
+# The arguments of personality that Docker's profile allows.
+PERSONALITIES = [0, 8, 0x20000, 0x20008, 0xFFFFFFFF]
+DOCKER = ["mbind", "get_mempolicy", "set_mempolicy", "move_pages", "unshare", "perf_event_open"]
 LOAD, EQUAL, ANY_BIT, RETURN = 0x20, 0x15, 0x45, 0x06
 NUMBER, FIRST_ARGUMENT = 0, 16
 ALLOW, ERROR = 0x7FFF0000, 0x00050000
@@ -31,6 +37,13 @@ def program(names):
             filter += [(EQUAL, 0, 1, NUMBERS["clone3"]), (RETURN, 0, 0, ERROR | ENOSYS)]
             filter += [(EQUAL, 0, 4, NUMBERS["clone"]), (LOAD, 0, 0, FIRST_ARGUMENT)]
             filter += [(ANY_BIT, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ERROR | EAGAIN), (RETURN, 0, 0, ALLOW)]
+        elif name == "docker":
+            filter += program(DOCKER)[1:-1]
+            filter += [(EQUAL, 0, 1, NUMBERS["clone3"]), (RETURN, 0, 0, ERROR | ENOSYS)]
+            filter += [(EQUAL, 0, 2 * len(PERSONALITIES) + 2, NUMBERS["personality"]), (LOAD, 0, 0, FIRST_ARGUMENT)]
+            for allowed in PERSONALITIES:
+                filter += [(EQUAL, 0, 1, allowed), (RETURN, 0, 0, ALLOW)]
+            filter += [(RETURN, 0, 0, ERROR | EPERM)]
         else:
             filter += [(EQUAL, 0, 1, NUMBERS[name]), (RETURN, 0, 0, ERROR | EPERM)]
     return filter + [(RETURN, 0, 0, ALLOW)]

@@ -22,25 +22,55 @@ fn run_under(world: &World, wrapper: &[&str], sets: &[&str]) -> (Option<i32>, St
     (output.status.code(), printed)
 }
 
-fn denied(calls: &str) -> (Option<i32>, String) {
+fn denied(calls: &str, sets: &[&str]) -> (Option<i32>, String) {
     let world = World::new();
     let filter = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/ends/denied.py");
-    let result = run_under(&world, &["python3", filter.to_str().unwrap(), calls], &[]);
+    let result = run_under(&world, &["python3", filter.to_str().unwrap(), calls], sets);
     world.assert_clean();
     result
 }
 
 #[test]
 fn a_denied_system_call_is_reported_as_an_error_within_seconds() {
-    let (code, printed) = denied("sched_getaffinity");
+    let (code, printed) = denied("sched_getaffinity", &[]);
     assert!(
         code == Some(3) && printed.contains("CPU affinity") && printed.contains("not permitted"),
         "{code:?} {printed}"
     );
-    let (code, printed) = denied("kill,pidfd_send_signal");
+    let (code, printed) = denied("kill,pidfd_send_signal", &[]);
     assert!(code == Some(3) && printed.contains("sending it a signal failed"), "{code:?} {printed}");
-    let (code, printed) = denied("threads");
+    let (code, printed) = denied("threads", &[]);
     assert!(code == Some(3) && printed.contains("cannot handle signals"), "{code:?} {printed}");
+}
+
+#[test]
+fn under_dockers_default_filter_a_study_runs_and_what_is_denied_is_named() {
+    let (code, printed) = denied("docker", &[]);
+    assert_eq!(code, Some(0), "{printed}");
+    let refused = |set: &str, reason: &str| {
+        let (code, printed) = denied("docker", &[set]);
+        assert!(code == Some(3) && printed.contains(reason), "{set}: {code:?} {printed}");
+    };
+    refused("process.aslr=off", "personality(2) is not permitted");
+    refused("placement.memory=bind:all", "--cap-add SYS_NICE");
+    if rustix::process::geteuid().is_root() {
+        refused("engine.name=postgresql", "docker run --user");
+    }
+}
+
+#[test]
+fn another_namespaces_proc_and_a_read_only_cache_are_refused_with_what_to_do() {
+    if !rustix::process::geteuid().is_root() {
+        return; // Only root makes such namespaces everywhere.
+    }
+    let world = World::new();
+    let (code, printed) = run_under(&world, &["unshare", "--pid", "--fork", "--kill-child"], &[]);
+    assert!(code == Some(3) && printed.contains("belongs to another PID namespace"), "{code:?} {printed}");
+    let read_only = "mount --bind cache cache && mount -o remount,ro,bind cache && exec \"$@\"";
+    let (code, printed) = run_under(&world, &["unshare", "--mount", "sh", "-c", read_only, "sh"], &[]);
+    let what_to_do = ["Read-only file system", "TARE_CACHE_DIR"];
+    assert!(code == Some(3) && what_to_do.iter().all(|words| printed.contains(words)), "{code:?} {printed}");
+    world.assert_clean();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::engines::running_support::{Theirs, engines, placed};
 use crate::engines::support::{PATIENCE, Place, prepared};
-use crate::support::{World, json, one_line, send, trials, verified, wait_until};
+use crate::support::{World, json, one_line, send, text, trials, verified, wait_until};
 use rustix::process::Signal;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -149,6 +149,20 @@ fn requests_that_a_running_server_cannot_meet_are_refused_with_the_reason() {
     assert!(err.contains("not both"), "{err}");
     // Nothing is created on a running server; missing tables are a usage error, as with `tare load`.
     refused("[quick]\n[factors]\nrows = [7777]\n", 2, "tare creates nothing");
+    if rustix::process::geteuid().is_root() {
+        // As from a container: the server's numbers mean other threads there, or none.
+        let contained = |more: &[&str]| {
+            let load = theirs.load(&[&["--time", "300ms", "--warmup", "0s", "--json"], more].concat());
+            let load: Vec<&str> = load.iter().map(String::as_str).collect();
+            let namespace = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
+            theirs.world.behind(&namespace, &load).output().unwrap()
+        };
+        let (measured, placed) = (contained(&[]), contained(&["--server", "cpus:0", "--bind", "thread"]));
+        let (out, err) = (text(&measured.stdout), text(&measured.stderr));
+        assert!(measured.status.success() && json(&out)["server_cost"].is_null(), "{out}{err}");
+        let err = text(&placed.stdout) + &text(&placed.stderr);
+        assert!(!placed.status.success() && err.contains("thread of this PID namespace"), "{err}");
+    }
 }
 
 #[test]
