@@ -5,7 +5,7 @@ use super::fit::{Effects, Fit, MOST_CONDITIONS, value_of};
 use super::spread::{Spreads, noisiest};
 use super::table::{Condition, Table};
 use crate::descriptive::{mean, std_dev};
-use crate::quantiles::t_upper_tail;
+use crate::quantiles::{t_two_sided, t_upper_tail};
 use crate::welch;
 
 /// With fewer blocks no test detects that one condition varies ten times as much: a pooled variance alone decides
@@ -99,6 +99,11 @@ fn two_sided(statistic: f64, df: f64, few: bool) -> f64 {
 /// P(T > statistic), of few trials with one degree of freedom and [`TWO_TRIALS`] times.
 pub(crate) fn upper_tail(statistic: f64, df: f64, few: bool) -> f64 {
     if few { TWO_TRIALS * t_upper_tail(statistic, 1.0) } else { t_upper_tail(statistic, df) }
+}
+
+/// The statistic at which twice [`upper_tail`] is 1 - `confidence`.
+pub(crate) fn two_sided_limit(confidence: f64, df: f64, few: bool) -> f64 {
+    if few { t_two_sided(1.0 - (1.0 - confidence) / TWO_TRIALS, 1.0) } else { t_two_sided(confidence, df) }
 }
 
 /// Compares conditions, within blocks where they ran in blocks.
