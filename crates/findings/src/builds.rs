@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::schema::Levels;
-use tare_stats::blocks::{Condition, FEWEST_BLOCKS, Model, shared_p_values};
+use tare_stats::blocks::{Condition, shared_p_values};
 use tare_stats::ratio::{self, Arms, Design, Verdict};
 
 /// The factors whose levels are builds: named builds, or paths of server programs.
@@ -41,7 +41,9 @@ pub(super) fn builds(
         pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better, design: pair.design }).collect();
     let Ok(judged) = ratio::compare(&family, 0.0, CONFIDENCE) else { return Vec::new() };
     let count = pairs.len() as f64;
-    let shared = by_spread_of_all(&pairs).unwrap_or_else(|| vec![0.0; pairs.len()]);
+    let cell = |trials: &Vec<f64>| trials.iter().map(|value| value.ln()).enumerate().collect::<Condition>();
+    let cells = pairs.iter().map(|pair| (pair.trials.each_ref().map(cell), pair.design == Design::Blocks));
+    let shared = shared_p_values(&cells.collect::<Vec<_>>());
     let judged = judged.into_iter().zip(shared).map(|(found, shared)| (found, found.p_value.max(shared * count)));
     pairs
         .iter()
@@ -61,17 +63,6 @@ pub(super) fn builds(
             locks: changed(pair, results, Profiled::Locks),
         })
         .collect()
-}
-
-/// With few trials, the p-values by a spread pooled over all pairs, as in the answer for each load.
-fn by_spread_of_all(pairs: &[Pair<'_, '_>]) -> Option<Vec<f64>> {
-    let difference = |pair: &Pair<'_, '_>| {
-        let few = pair.trials.iter().all(|trials| trials.len() < FEWEST_BLOCKS);
-        let cell = |trials: &Vec<f64>| trials.iter().map(|value| value.ln()).enumerate().collect::<Condition>();
-        let cells = pair.trials.each_ref().map(cell);
-        few.then(|| Model::of(&cells, pair.design == Design::Blocks).contrast(&[(0, -1.0), (1, 1.0)])).flatten()
-    };
-    Some(shared_p_values(&pairs.iter().map(difference).collect::<Option<Vec<_>>>()?))
 }
 
 fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pair<'c, 'r>> {

@@ -73,9 +73,20 @@ impl Contrast {
     }
 }
 
-/// The p-values of contrasts of separate models, each of two conditions, by one variance pooled over all of them. With
-/// fewer than [`FEWEST_BLOCKS`] blocks a difference must be significant by this too, as by [`Contrast::pooled`].
-pub fn shared_p_values(contrasts: &[Contrast]) -> Vec<f64> {
+/// The p-values of the differences of separate pairs of conditions, each with whether it ran in blocks, by one variance
+/// pooled over all pairs. With fewer than [`FEWEST_BLOCKS`] trials per condition a difference must be significant by
+/// this too, as by [`Contrast::pooled`]: three differences of one pair often agree by chance. 0 for all if a pair has
+/// more trials or no standard error, because then no such test is needed.
+pub fn shared_p_values(pairs: &[([Condition; 2], bool)]) -> Vec<f64> {
+    let difference = |(pair, blocked): &([Condition; 2], bool)| {
+        let few = pair.iter().all(|condition| condition.len() < FEWEST_BLOCKS);
+        few.then(|| Model::of(pair, *blocked).contrast(&[(0, -1.0), (1, 1.0)])).flatten()
+    };
+    let contrasts: Option<Vec<Contrast>> = pairs.iter().map(difference).collect();
+    contrasts.map_or_else(|| vec![0.0; pairs.len()], |contrasts| pooled_p_values(&contrasts))
+}
+
+fn pooled_p_values(contrasts: &[Contrast]) -> Vec<f64> {
     // A contrast of two conditions in n blocks has n - 1 degrees of freedom.
     let blocks = |contrast: &Contrast| contrast.df + 1.0;
     let df: f64 = contrasts.iter().map(|contrast| contrast.df).sum();
