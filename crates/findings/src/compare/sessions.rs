@@ -106,9 +106,7 @@ fn merged(sides: &[&Vec<Run<'_>>], blocked: bool) -> Results {
 /// A session's trials of one condition as one trial: a failed one if all of them failed; none without any attempt that
 /// ended for reasons other than a disturbance.
 fn as_trial(condition: &ConditionTrials<'_>, number: usize, block: usize) -> Option<TrialRecord> {
-    let clean = condition.clean();
-    // Disturbed only if all of them were.
-    let of = if clean.ok.is_empty() { condition } else { &clean };
+    let of = condition.clean_or_all();
     let mean = |metric: String| {
         let values = of.means(&metric);
         Some((metric, crate::collect::mean(&values)?))

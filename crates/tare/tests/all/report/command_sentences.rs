@@ -268,6 +268,8 @@ fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
     ] {
         let sentence = history_sentence(&found);
         borne_out(&sentence, &terminal::history(&found, None, Style::default()));
+        let gated = terminal::history(&History { slower: Some(Vec::new()), ..found }, Some(0.05), Style::default());
+        assert_eq!(gated.contains("gate passed without a test"), what == "too few", "{gated}");
         sentences.push((format!("history, {what}"), sentence));
     }
     for (what, found) in claims() {
