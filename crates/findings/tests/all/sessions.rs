@@ -166,6 +166,14 @@ fn a_session_that_is_named_twice_is_refused() {
         b[copy].trials.iter_mut().for_each(|trial| trial.started_at.clear());
     }
     assert!(judged(&b).is_ok());
+    // Failures of a session count once too.
+    for trial in &mut b[1].trials {
+        trial.outcome = Outcome::Failed;
+        trial.samples.clear();
+    }
+    assert!(judged(&b).is_ok());
+    b[2] = b[1].clone();
+    assert!(matches!(judged(&b), Err(CompareError::SameTrials { what: "two sessions", .. })));
 }
 
 #[test]
