@@ -103,6 +103,8 @@ pub struct Ab {
     pub disturbed_alone: [usize; 2],
     /// Pairs that were left out because a trial gave no result.
     pub lost: usize,
+    /// How many of these lack a result of A alone, and how many of B alone.
+    pub lost_alone: [usize; 2],
     pub elapsed_s: f64,
     pub pair_s: f64,
     /// The smallest change that this number of pairs detects with 80% power, as a fraction.
@@ -128,7 +130,7 @@ impl Ab {
         let look = pairs.decided(&rule)?;
         let mut found = look.finding;
         // A t interval over sessions is valid for a single look, the last one.
-        let is_last = matches!(look.stop, Some(Stop::Settled | Stop::LastLook | Stop::Control | Stop::OneSided));
+        let is_last = look.stop.is_some_and(|stop| matches!(stop, Stop::Settled | Stop::LastLook) || stop.withholds());
         if rule.is_over_sessions() && !is_last {
             found.ci = None;
         }
@@ -162,6 +164,7 @@ impl Ab {
             disturbed: pairs.measured.iter().filter(|pair| pair.is_disturbed()).count(),
             disturbed_alone: pairs.disturbed_alone(),
             lost: pairs.lost,
+            lost_alone: pairs.lost_alone,
             elapsed_s: pairs.elapsed_s,
             pair_s,
             smallest_detectable: outlook.and_then(|outlook| outlook.smallest_detectable),

@@ -23,7 +23,7 @@ use super::{collect, effects, modes, moving};
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
-use tare_stats::blocks::{FEWEST_BLOCKS, Model, shared_p_values};
+use tare_stats::blocks::{Condition, shared_p_values};
 
 /// Answers the study's question from all trials that count, and a second time without the disturbed ones. A race is
 /// not answered twice, because it dropped conditions on the basis of all trials.
@@ -161,17 +161,15 @@ pub(super) fn loads<'t>(measured: &[ConditionTrials<'t>]) -> Option<Vec<(String,
     is_answer.then(|| loads.iter().cloned().map(with_conditions).collect())
 }
 
-/// With few trials of two conditions of each load, the p-values by a spread pooled over the loads: three differences
-/// under one load often agree by chance. 0 for other studies, which need no such test.
+/// With few trials of two conditions of each load, the p-values by a spread pooled over the loads. 0 for other studies,
+/// which need no such test.
 pub(super) fn by_spread_of_loads(loads: &[(String, Vec<ConditionTrials<'_>>)]) -> Vec<f64> {
-    let few = |own: &[ConditionTrials<'_>]| own.len() == 2 && own.iter().all(|one| one.ok.len() < FEWEST_BLOCKS);
-    let difference = |own: &[ConditionTrials<'_>]| {
+    let pair = |own: &[ConditionTrials<'_>]| -> Option<([Condition; 2], bool)> {
         let composite = composite::of(own, &headline_metric(&collect::all_metrics(own))?)?;
-        let blocked = own.iter().all(|condition| condition.blocked);
-        Model::of(&composite.cells, blocked).contrast(&[(0, -1.0), (1, 1.0)])
+        Some((composite.cells.try_into().ok()?, own.iter().all(|condition| condition.blocked)))
     };
-    let found: Option<Vec<_>> = loads.iter().map(|(_, own)| if few(own) { difference(own) } else { None }).collect();
-    found.map_or_else(|| vec![0.0; loads.len()], |found| shared_p_values(&found))
+    let pairs: Option<Vec<_>> = loads.iter().map(|(_, own)| pair(own)).collect();
+    pairs.map_or_else(|| vec![0.0; loads.len()], |pairs| shared_p_values(&pairs))
 }
 
 /// A verdict for each load separately. All loads form one family of tests (Bonferroni).

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::schema::Levels;
-use tare_stats::blocks::{Condition, FEWEST_BLOCKS, Model, shared_p_values};
+use tare_stats::blocks::{Condition, shared_p_values};
 use tare_stats::ratio::{self, Arms, Design, Verdict};
 
 /// The factors whose levels are builds: named builds, or paths of server programs.
@@ -36,18 +36,20 @@ pub(super) fn builds(
     let Some(metric) = metric else { return Vec::new() };
     let pairs = pairs(conditions, metric);
     let groups = Groups::of_study(results);
-    let better = metric::describe(metric).better;
-    let family: Vec<Arms<'_>> =
-        pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better, design: pair.design }).collect();
-    let Ok(judged) = ratio::compare(&family, 0.0, CONFIDENCE) else { return Vec::new() };
-    let count = pairs.len() as f64;
-    let shared = by_spread_of_all(&pairs).unwrap_or_else(|| vec![0.0; pairs.len()]);
-    let judged = judged.into_iter().zip(shared).map(|(found, shared)| (found, found.p_value.max(shared * count)));
+    // As in the answer, a difference must also be shown without the disturbed trials.
+    let clean: Vec<ConditionTrials<'_>> = conditions.iter().map(ConditionTrials::clean).collect();
+    let is_disturbed = conditions.iter().any(|condition| !condition.disturbed().is_empty());
+    let clean = if is_disturbed { self::pairs(&clean, metric) } else { Vec::new() };
+    let without = judged(&clean, metric);
+    let holds = |pair: &Pair<'_, '_>, verdict: Verdict| {
+        let same = |other: &Pair<'_, '_>| (&other.levels, other.names) == (&pair.levels, pair.names);
+        !is_disturbed || clean.iter().zip(&without).any(|(other, (_, own))| same(other) && *own == verdict)
+    };
     pairs
         .iter()
-        .zip(judged)
-        .filter_map(|(pair, (found, p_value))| Some((pair, found, p_value, found.effect.ratio()?)))
-        .map(|(pair, found, p_value, ratio)| BuildComparison {
+        .zip(judged(&pairs, metric))
+        .filter_map(|(pair, (found, verdict))| Some((pair, verdict, found.effect.ratio()?)))
+        .map(|(pair, verdict, ratio)| BuildComparison {
             factor: pair.factor.to_owned(),
             metric: metric.to_owned(),
             a: pair.names[0].to_owned(),
@@ -56,22 +58,27 @@ pub(super) fn builds(
             levels: pair.levels.clone(),
             ratio: ratio.value,
             ci: ratio.ci,
-            verdict: if p_value <= ANSWER { found.verdict } else { Verdict::Inconclusive },
+            verdict: if holds(pair, verdict) { verdict } else { Verdict::Inconclusive },
             symbols: changed(pair, results, Profiled::Symbols),
             locks: changed(pair, results, Profiled::Locks),
         })
         .collect()
 }
 
-/// With few trials, the p-values by a spread pooled over all pairs, as in the answer for each load.
-fn by_spread_of_all(pairs: &[Pair<'_, '_>]) -> Option<Vec<f64>> {
-    let difference = |pair: &Pair<'_, '_>| {
-        let few = pair.trials.iter().all(|trials| trials.len() < FEWEST_BLOCKS);
-        let cell = |trials: &Vec<f64>| trials.iter().map(|value| value.ln()).enumerate().collect::<Condition>();
-        let cells = pair.trials.each_ref().map(cell);
-        few.then(|| Model::of(&cells, pair.design == Design::Blocks).contrast(&[(0, -1.0), (1, 1.0)])).flatten()
+/// The comparison and the verdict of each pair, all tested together; empty if a pair cannot be compared.
+fn judged(pairs: &[Pair<'_, '_>], metric: &str) -> Vec<(ratio::Comparison, Verdict)> {
+    let better = metric::describe(metric).better;
+    let family: Vec<Arms<'_>> =
+        pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better, design: pair.design }).collect();
+    let Ok(judged) = ratio::compare(&family, 0.0, CONFIDENCE) else { return Vec::new() };
+    let cell = |trials: &Vec<f64>| trials.iter().map(|value| value.ln()).enumerate().collect::<Condition>();
+    let cells = pairs.iter().map(|pair| (pair.trials.each_ref().map(cell), pair.design == Design::Blocks));
+    let shared = shared_p_values(&cells.collect::<Vec<_>>());
+    let of = |(found, shared): (ratio::Comparison, f64)| {
+        let is_shown = found.p_value.max(shared * pairs.len() as f64) <= ANSWER;
+        (found, if is_shown { found.verdict } else { Verdict::Inconclusive })
     };
-    Some(shared_p_values(&pairs.iter().map(difference).collect::<Option<Vec<_>>>()?))
+    judged.into_iter().zip(shared).map(of).collect()
 }
 
 fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pair<'c, 'r>> {

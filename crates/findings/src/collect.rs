@@ -150,6 +150,12 @@ impl<'a> ConditionTrials<'a> {
         Self { ok, ..self.clone() }
     }
 
+    /// The undisturbed trials, or all if every one was disturbed.
+    pub fn clean_or_all(&self) -> Self {
+        let clean = self.clean();
+        if clean.ok.is_empty() { self.clone() } else { clean }
+    }
+
     /// The same trials, each corrected for what disturbed it.
     pub fn at_best(&self) -> Self {
         Self { at_best: true, ..self.clone() }

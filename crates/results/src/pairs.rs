@@ -39,6 +39,8 @@ pub struct Pairs {
     pub measured: Vec<Measured>,
     /// Pairs in which a trial gave no usable result, or with a reboot of the machine between the two.
     pub lost: usize,
+    /// How many of these pairs lack a result of A alone, and how many of B alone.
+    pub lost_alone: [usize; 2],
     pub elapsed_s: f64,
     /// The part of `elapsed_s` in the last session.
     pub session_s: f64,
@@ -97,7 +99,11 @@ impl Pairs {
                     pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first, disturbed });
                     pairs.add_controls(rule, a, b, b_first);
                 }
-                _ => pairs.lost += 1,
+                (own_a, own_b) => {
+                    pairs.lost += 1;
+                    pairs.lost_alone[0] += usize::from(own_a.is_none() && own_b.is_some());
+                    pairs.lost_alone[1] += usize::from(own_a.is_some() && own_b.is_none());
+                }
             }
         }
         pairs.metric = metric;
@@ -160,14 +166,19 @@ impl Pairs {
     }
 
     /// Withdraws a claim of change if a control metric changed, and any claim that may be due to disturbances of one
-    /// side only.
+    /// side only, or to missing results of one side.
     fn claimed(&self, rule: &Settle, mut look: Look) -> Option<Look> {
         let moved = || self.untouched(rule).iter().any(|(_, control)| control.verdict == Verdict::Changed);
         let stop = match look.finding.verdict {
             Verdict::Undecided => None,
             _ if rule.certify => None,
             Verdict::Changed if moved() => Some(Stop::Control),
-            _ => self.is_one_sided(&look.finding).then_some(Stop::OneSided),
+            _ if self.is_one_sided(&look.finding, self.disturbed_alone()) => Some(Stop::OneSided),
+            // The other trials of a side that fails more often may be a selection of its fast ones.
+            _ => {
+                let [a, b] = self.lost_alone;
+                self.is_one_sided(&look.finding, [b, a]).then_some(Stop::FailsMore)
+            }
         };
         if stop.is_some() {
             look.finding.verdict = Verdict::Undecided;
@@ -176,10 +187,9 @@ impl Pairs {
         Some(look)
     }
 
-    /// Whether the slower side was disturbed alone more often than the other side (sign test); if the sides are equal,
-    /// whether either was.
-    fn is_one_sided(&self, found: &Finding) -> bool {
-        let [a, b] = self.disturbed_alone();
+    /// From the pairs in which A alone and B alone had a disadvantage: whether the slower side had it more often (sign
+    /// test); if the sides are equal, whether either had.
+    fn is_one_sided(&self, found: &Finding, [a, b]: [usize; 2]) -> bool {
         let better = self.metric.as_deref().map_or(Better::Higher, |metric| metric::describe(metric).better);
         let is_b_slower = found.ratio.is_some_and(|ratio| (ratio < 1.0) == (better == Better::Higher));
         match (found.verdict, is_b_slower) {
@@ -251,6 +261,15 @@ pub enum Stop {
     Control,
     /// Trials of one side only were disturbed more often than by chance.
     OneSided,
+    /// One side alone gave no result more often than by chance.
+    FailsMore,
+}
+
+impl Stop {
+    /// Whether a verdict was withdrawn: more pairs would not bring it back.
+    pub fn withholds(self) -> bool {
+        matches!(self, Self::Control | Self::OneSided | Self::FailsMore)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -258,6 +258,33 @@ fn nothing_is_claimed_where_the_slower_side_alone_was_disturbed_more_often_than_
 }
 
 #[test]
+fn nothing_is_claimed_where_the_side_that_is_not_slower_alone_failed_more_often_than_chance_has_it() {
+    let plan = plan(12);
+    let look = |b_tps: f64, failed: &[(&str, usize)]| {
+        let own = |trial: &PlannedTrial| {
+            let tps = if trial.condition == "b" { b_tps } else { 100.0 } + (trial.trial % 3) as f64 / 10.0;
+            let mut record = record(&plan, trial.trial, tps);
+            if failed.contains(&(trial.condition.as_str(), trial.block)) {
+                record.outcome = Outcome::Failed;
+            }
+            record
+        };
+        let records: Vec<TrialRecord> = plan.trials.iter().map(own).collect();
+        let look = Pairs::of(&plan, &rule(), &records).decided(&rule()).unwrap();
+        (look.finding.verdict, look.stop)
+    };
+    let of_b = [("b", 1), ("b", 4), ("b", 9)];
+    let none = (Verdict::Undecided, Some(Stop::FailsMore));
+    assert_eq!([look(110.0, &of_b), look(100.0, &of_b)], [none; 2]);
+    // Failures do not make B less slow.
+    assert_eq!(look(90.0, &of_b), (Verdict::Changed, Some(Stop::Settled)));
+    assert_eq!(look(90.0, &of_b.map(|(_, block)| ("a", block))), none);
+    for few in [&of_b[..2], &[of_b[0], of_b[1], of_b[2], ("a", 9)]] {
+        assert_eq!(look(100.0, few), (Verdict::Equivalent, Some(Stop::Settled)), "{few:?}");
+    }
+}
+
+#[test]
 fn a_side_against_itself_goes_on_whatever_its_pairs_say() {
     let plan = plan(40);
     let records: Vec<TrialRecord> =

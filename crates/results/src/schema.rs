@@ -330,15 +330,6 @@ pub struct Environment {
     pub machine: Machine,
 }
 
-impl Environment {
-    /// An environment of which only the machine is known.
-    pub fn of_machine(machine: Machine) -> Self {
-        let [tare_version, command, kernel, cpu_model, os] = [const { String::new() }; 5];
-        let (hypervisor, settings) = (None, BTreeMap::new());
-        Self { schema: SCHEMA, tare_version, command, kernel, cpu_model, hypervisor, os, settings, machine }
-    }
-}
-
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

@@ -10,8 +10,8 @@ use tare_results::Results;
 use tare_results::metric::Better;
 use tare_results::probe::Probe;
 use tare_results::server::LowOptimisation;
-use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
+use tare_stats::{Estimate, Interval};
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -101,6 +101,17 @@ pub struct MetricComparison {
     /// Whether the trials include disturbed ones that count.
     pub disturbed: bool,
     pub paired: bool,
+}
+
+impl MetricComparison {
+    /// B / A on which the verdict is based: the adjusted ratio if the study declared an adjustment; none without a
+    /// ratio.
+    pub fn decisive(&self) -> Option<Estimate> {
+        match &self.adjusted {
+            Some(adjusted) => Some(Estimate { value: adjusted.ratio, ci: adjusted.ci }),
+            None => Some(Estimate { value: self.ratio?, ci: self.ci }),
+        }
+    }
 }
 
 /// A difference beyond the largest possible effect of the measured disturbance.

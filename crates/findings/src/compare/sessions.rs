@@ -11,7 +11,7 @@ use crate::collect::{ConditionTrials, is_same_trial};
 use crate::differences;
 use std::collections::{BTreeMap, HashMap};
 use tare_results::Results;
-use tare_results::schema::{SampleRecord, TrialRecord};
+use tare_results::schema::{Outcome, SampleRecord, TrialRecord};
 use tare_stats::ratio::Verdict;
 use tare_stats::sequential::FEWEST_SESSIONS;
 
@@ -36,8 +36,10 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     let (of_a, of_b) = (run_of(a)?, run_of(b)?);
     let read = [Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" }];
     let mut found = prepared(read[0], read[1], options)?;
-    found.losses = lost(&runs, &found.pairs.iter().map(|pair| pair.comparison.condition.clone()).collect::<Vec<_>>());
-    found.notes.retain(|note| !matches!(note, Note::Sessions { .. }));
+    let with_metrics = found.pairs.iter().map(|pair| pair.comparison.condition.clone());
+    found.losses = lost(&runs, with_metrics.chain(found.losses.iter().map(|lost| lost.condition.clone())).collect());
+    found.notes.retain(|note| !matches!(note, Note::Sessions { .. } | Note::Failed { .. } | Note::Lost { .. }));
+    found.notes.extend(found.losses.iter().flat_map(|losses| of_losses(&runs, losses)));
     // A session without a value of a judged metric, for example because all of its trials failed, does not count.
     let judged = found.pairs.iter().map(|pair| &pair.comparison).filter(|metric| metric.judged);
     let [a, b] = judged.fold(named, |[a, b], metric| [a.min(metric.trials_a), b.min(metric.trials_b)]);
@@ -51,7 +53,9 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     found.sessions = Some(of);
     let few = |metric: &&mut MetricComparison| metric.trials_a.min(metric.trials_b) < FEWEST_SESSIONS;
     found.metrics.iter_mut().filter(few).for_each(|metric| metric.verdict = Verdict::Inconclusive);
-    if !of.decides {
+    // Failures are counted in trials, so that few sessions can show that B fails more often.
+    let is_failed = found.losses.iter().any(|losses| losses.b_fails_more);
+    if !of.decides && !is_failed {
         found.gate = found.gate.map(|_| super::Gate::Inconclusive);
     }
     Ok(found)
@@ -65,7 +69,8 @@ fn runs<'r>(sides: &[Side<'r>]) -> Result<Vec<Run<'r>>, CompareError> {
 fn each_once(sides: &[Side<'_>], runs: &[Run<'_>]) -> Result<(), CompareError> {
     let mut known: HashMap<&str, Vec<(usize, &TrialRecord)>> = HashMap::new();
     for (place, run) in runs.iter().enumerate() {
-        let trials = || run.conditions.iter().flat_map(|condition| condition.ok.iter().copied());
+        let trials =
+            || run.conditions.iter().flat_map(|condition| condition.ok.iter().chain(&condition.failed).copied());
         let session = |trial: &TrialRecord| {
             let started_together = known.get(&*trial.started_at)?;
             started_together.iter().find(|(_, other)| is_same_trial(trial, other)).map(|(session, _)| *session)
@@ -98,17 +103,19 @@ fn merged(sides: &[&Vec<Run<'_>>], blocked: bool) -> Results {
     Results { trials, ..Results::default() }
 }
 
-/// A session's trials of one condition as one trial; none without a result.
+/// A session's trials of one condition as one trial: a failed one if all of them failed; none without any attempt that
+/// ended for reasons other than a disturbance.
 fn as_trial(condition: &ConditionTrials<'_>, number: usize, block: usize) -> Option<TrialRecord> {
-    let clean = condition.clean();
-    // Disturbed only if all of them were.
-    let of = if clean.ok.is_empty() { condition } else { &clean };
+    let of = condition.clean_or_all();
     let mean = |metric: String| {
         let values = of.means(&metric);
         Some((metric, crate::collect::mean(&values)?))
     };
     let metrics: BTreeMap<String, f64> = of.metrics().into_iter().filter_map(mean).collect();
-    let mut record = (*of.ok.first()?).clone();
+    let mut record = (*of.ok.first().or(of.failed.first())?).clone();
+    if of.ok.is_empty() {
+        record.outcome = Outcome::Failed;
+    }
     (record.trial, record.block) = (number, block);
     record.plain = Default::default();
     record.of_all_samples = BTreeMap::new();
@@ -117,16 +124,14 @@ fn as_trial(condition: &ConditionTrials<'_>, number: usize, block: usize) -> Opt
 }
 
 /// The failures of all sessions together, for every pair of conditions in which one side failed.
-fn lost(runs: &[Vec<Run<'_>>; 2], pairs: &[ConditionPair]) -> Vec<Losses> {
+fn lost(runs: &[Vec<Run<'_>>; 2], mut pairs: Vec<ConditionPair>) -> Vec<Losses> {
     let sum = |side: &[Run<'_>], name: &str| {
-        let own = side.iter().flat_map(|run| &run.conditions).filter(|condition| condition.name == name);
-        own.map(losses::lost).fold(Lost { failed: 0, lost: 0, trials: 0 }, |sum, one| Lost {
+        named(side, name).map(losses::lost).fold(Lost { failed: 0, lost: 0, trials: 0 }, |sum, one| Lost {
             failed: sum.failed + one.failed,
             lost: sum.lost + one.lost,
             trials: sum.trials + one.trials,
         })
     };
-    let mut pairs = pairs.to_vec();
     pairs.sort();
     pairs.dedup();
     let of = |condition: ConditionPair| Losses {
@@ -138,4 +143,21 @@ fn lost(runs: &[Vec<Run<'_>>; 2], pairs: &[ConditionPair]) -> Vec<Losses> {
         b_fails_more: false,
     };
     pairs.into_iter().map(of).filter(|found| found.a.failed + found.b.failed > 0).collect()
+}
+
+/// The notes on the failed and lost trials of both sides, in all of their sessions.
+fn of_losses(runs: &[Vec<Run<'_>>; 2], losses: &Losses) -> Vec<Note> {
+    let sides = [("A", &losses.condition.a, losses.a), ("B", &losses.condition.b, losses.b)];
+    let of = |(runs, (side, condition, lost)): (&Vec<Run<'_>>, (&str, &String, Lost))| {
+        let (side, condition) = (side.to_owned(), condition.clone());
+        let failed: usize = named(runs, &condition).map(|own| own.failed.len()).sum();
+        let failed = (failed > 0).then(|| Note::Failed { side: side.clone(), condition: condition.clone(), failed });
+        failed.into_iter().chain((lost.lost > 0).then_some(Note::Lost { side, condition, lost }))
+    };
+    runs.iter().zip(sides).flat_map(of).collect()
+}
+
+/// One condition in each session of a side.
+fn named<'r, 's>(side: &'s [Run<'r>], name: &'s str) -> impl Iterator<Item = &'s ConditionTrials<'r>> {
+    side.iter().flat_map(|run| &run.conditions).filter(move |condition| condition.name == name)
 }

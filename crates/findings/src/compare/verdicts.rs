@@ -4,6 +4,7 @@ use super::model::{Adjusted, Beyond, Change, CompareError, Gate, Losses, MetricC
 use super::pairs::{Pair, Values};
 use crate::confidence::CONFIDENCE;
 use tare_results::metric::{self, Better};
+use tare_stats::blocks::are_few;
 use tare_stats::ratio::{self, Arms, Effect, Verdict};
 
 pub(super) fn judge(pairs: &mut [Pair], requested: &[String]) -> Result<(), CompareError> {
@@ -149,8 +150,9 @@ fn compared<'p>(
 
 /// The gate fails if a judged metric is shown to be slower by more than the margin, adjusted for the number of metrics.
 /// It passes if the worse end of every judged interval lies within the margin; this needs no adjustment, because all
-/// intervals must. Otherwise it is inconclusive, as it is if the result changes without the disturbed trials, unless
-/// the slowdown is larger than the disturbance could explain.
+/// intervals must. Few trials must also give the verdict that B is equivalent or faster, because their interval is too
+/// narrow if trials have two modes ([`are_few`]). Otherwise it is inconclusive, as it is if the result changes without
+/// the disturbed trials, unless the slowdown is larger than the disturbance could explain.
 ///
 /// It also fails if B is shown to lose trials more often, and it cannot pass if a side lost trials.
 pub(super) fn gate(judged: &[Pair], losses: &[Losses], margin: f64) -> Gate {
@@ -174,13 +176,17 @@ fn of_metrics(judged: &[Pair], margin: f64) -> Gate {
 }
 
 fn gate_of<'p>(judged: &'p [Pair], margin: f64, values: impl Fn(&'p Pair) -> &'p Values) -> Gate {
-    let outcomes = compared(judged, margin, values);
+    let outcomes = compared(judged, margin, &values);
     if outcomes.iter().flatten().any(|outcome| outcome.verdict == Verdict::Slower) {
         return Gate::Failed;
     }
-    let within = |(pair, outcome): (&Pair, &Option<ratio::Comparison>)| {
-        let Some(effect) = outcome.map(|outcome| outcome.effect) else { return false };
+    let within = |(pair, outcome): (&'p Pair, &Option<ratio::Comparison>)| {
+        let Some(ratio::Comparison { effect, verdict, .. }) = *outcome else { return false };
         let Some(ci) = effect.estimate().ci else { return false };
+        let values = values(pair);
+        if are_few([values.a.len(), values.b.len()]) && !matches!(verdict, Verdict::Equivalent | Verdict::Faster) {
+            return false;
+        }
         // A difference is taken relative to the magnitude of A.
         let relative = |end: f64| match effect {
             Effect::Ratio(_) => end,

@@ -24,7 +24,7 @@ pub struct Run {
 struct Value {
     /// In the order of the results, from 0.
     place: usize,
-    /// Mean over its trials.
+    /// Mean over its undisturbed trials, or over all if every one was disturbed.
     mean: f64,
 }
 
@@ -33,6 +33,7 @@ impl Run {
         let times = results.trials.iter().map(|trial| trial.started_at.as_str()).filter(|time| !time.is_empty());
         let (mut values, mut place) = (HashMap::<String, HashMap<String, Value>>::new(), 0);
         for condition in collect::conditions(results) {
+            let condition = condition.clean_or_all();
             for metric in condition.metrics() {
                 let means: Vec<f64> = condition.means(&metric);
                 if let Some(mean) = collect::mean(&means).filter(|_| !means.is_empty()) {
@@ -85,6 +86,24 @@ pub fn commit_of(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
+
+    #[test]
+    fn a_run_counts_as_the_mean_of_its_undisturbed_trials() {
+        let of = |disturbed: usize| {
+            let trial = |trial: usize| {
+                let planned = PlannedTrial { trial, block: trial, condition: "base".to_owned(), lifetime: None };
+                let mut record = TrialRecord::new(&planned, 1, Levels::new(), String::new());
+                record.reason = (trial < disturbed).then(|| "another program".to_owned());
+                let metrics = [("tps".to_owned(), if trial == 0 { 500.0 } else { 1000.0 })].into();
+                record.samples = vec![SampleRecord { elapsed_s: 1.0, metrics, ..SampleRecord::default() }];
+                record
+            };
+            let results = Results { trials: (0..3).map(trial).collect(), ..Results::default() };
+            Run::of("run".to_owned(), &results).value("base", "tps")
+        };
+        assert_eq!([of(0), of(1), of(3)], [2500.0 / 3.0, 1000.0, 2500.0 / 3.0].map(Some));
+    }
 
     #[test]
     fn a_commit_is_a_word_of_hexadecimal_digits() {

@@ -80,7 +80,7 @@ pub struct Proof {
 impl Proof {
     /// Judges the pairs of a comparison: the unchanged condition against the changed one, by the time of a transaction.
     pub fn of(trial: Trial, ab: &Ab) -> Self {
-        let claimed = ab.ci.filter(|_| ab.stop != Some(Stop::OneSided));
+        let claimed = ab.ci.filter(|_| !ab.stop.is_some_and(Stop::withholds));
         let verdict = judge(trial.expected, trial.effect, ab.verdict, claimed);
         Self { verdict, ratio: ab.ratio, ci: ab.ci, pairs: ab.pairs, elapsed_s: ab.elapsed_s, trial }
     }

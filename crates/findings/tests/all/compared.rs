@@ -163,6 +163,15 @@ fn sides_with_few_trials_have_a_note() {
         assert_eq!(noted(a, b), expected, "{a} and {b} trials");
     }
     assert_eq!(noted(2, 9), None, "nine trials cannot all be in one mode by chance");
+    // A gate of 5% passes only far within its limit, or with a third trial.
+    let sides: [(&[f64], Gate); 3] = [
+        (&[1000.0, 1003.0], Gate::Inconclusive),
+        (&[1000.0, 1003.0, 1001.0], Gate::Passed),
+        (&[1000.0, 1000.01], Gate::Passed),
+    ];
+    for (values, expected) in sides {
+        assert_eq!(of_scores("score", values, values).1, Some(expected), "{values:?}");
+    }
 }
 
 /// A run that declared adjustment by the probe `chain`: the machine drifts by `machine`, throughput follows, and

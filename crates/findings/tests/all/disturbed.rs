@@ -72,14 +72,14 @@ fn a_claim_that_holds_without_them_comes_out_the_same_although_figures_differ() 
     assert_ne!(again, &answer.verdict);
 }
 
-/// Six blocks of two conditions; only the first `clean` trials of one of them are not disturbed.
+/// Six blocks of three conditions; only the first `clean` trials of one of them are not disturbed.
 #[test]
 fn one_clean_trial_of_a_condition_decides_nothing_and_two_do() {
     let of = |clean: usize| {
         let mut trials = Vec::new();
         for block in 0..6 {
             for (condition, tps, is_disturbed) in
-                [("placement=a", 1000.0, block >= clean), ("placement=b", 500.0, false)]
+                [("placement=a", 1000.0, block >= clean), ("placement=b", 500.0, false), ("placement=c", 250.0, false)]
             {
                 let luck = 1.0 + 0.0001 * ((7 * trials.len()) % 11) as f64;
                 trials.push(trial(trials.len(), block, condition, tps * luck, is_disturbed));
@@ -87,8 +87,11 @@ fn one_clean_trial_of_a_condition_decides_nothing_and_two_do() {
         }
         answered(&results("best", trials))
     };
-    assert_eq!((without(&of(1)), of(1).decides()), (&Without::TooFew, None));
-    assert!(matches!(without(&of(2)), Without::Same(_)), "{:?}", of(2));
+    // Without any, the other two would be compared as if the third did not exist.
+    for clean in [0, 1] {
+        assert_eq!((without(&of(clean)), of(clean).decides()), (&Without::TooFew, None), "{clean} clean");
+    }
+    assert!(of(2).decides().is_some_and(Verdict::is_claim), "{:?}", of(2));
 }
 
 /// Sixteen blocks as in [`luck`]: the first `slow` trials by luck are slow and disturbed.

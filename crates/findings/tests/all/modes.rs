@@ -7,7 +7,7 @@ use tare_findings::summarize;
 use tare_findings::summary::Summary;
 use tare_findings::threads::{FULLEST_NODE, Feature, features, table};
 use tare_results::Results;
-use tare_results::schema::{Environment, ThreadClass, ThreadRecord, TrialRecord};
+use tare_results::schema::{Environment, SCHEMA, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::Machine;
 
 fn thread(class: ThreadClass, pair: usize, cpu: u32) -> ThreadRecord {
@@ -36,7 +36,9 @@ pub fn seated(number: usize, tps: f64, pairs: &[(u32, u32)]) -> TrialRecord {
 
 /// The environment record of a machine with this description.
 pub fn environment(machine: &str) -> Environment {
-    Environment::of_machine(Machine::synthetic(machine).unwrap())
+    let [tare_version, command, kernel, cpu_model, os] = [const { String::new() }; 5];
+    let (hypervisor, settings, machine) = (None, BTreeMap::new(), Machine::synthetic(machine).unwrap());
+    Environment { schema: SCHEMA, tare_version, command, kernel, cpu_model, hypervisor, os, settings, machine }
 }
 
 #[test]

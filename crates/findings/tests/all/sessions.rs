@@ -1,7 +1,7 @@
 //! Several sessions per side: effects that a session's trials share must not lead to a verdict.
 
 use crate::made_up::{results, trial};
-use tare_findings::compare::{CompareError, Comparison, Gate, Options, Side, compare, compare_sessions};
+use tare_findings::compare::{CompareError, Comparison, Gate, Lost, Note, Options, Side, compare, compare_sessions};
 use tare_results::Results;
 use tare_results::schema::{Outcome, RanOn};
 use tare_stats::ratio::Verdict;
@@ -103,9 +103,43 @@ fn fewer_than_five_sessions_decide_nothing() {
         trial.samples.clear();
     }
     let open = compare_sessions(&sides(&a, None), &sides(&dead, None), &options()).unwrap();
-    assert_eq!((verdict(&open), open.gate), (Verdict::Inconclusive, Some(Gate::Inconclusive)));
     let of = open.sessions.unwrap();
-    assert_eq!((of.a, of.b, of.decides), (5, 4, false));
+    assert_eq!((verdict(&open), of.a, of.b, of.decides), (Verdict::Inconclusive, 5, 4, false));
+    // But its trials failed, and none of A's.
+    assert_eq!((open.losses[0].b_fails_more, open.gate), (true, Some(Gate::Failed)));
+}
+
+/// Whatever the number of sessions: failures are counted in trials.
+#[test]
+fn a_side_that_lost_all_its_trials_fails_the_gate_of_two_sessions() {
+    let mut rng = Noise(71_006);
+    let gains = [("build=a", 0.0), ("build=b", 0.0)];
+    let mut all: Vec<Results> = (0..2).map(|_| session(&mut rng, 0.01, &gains)).collect();
+    for trial in all.iter_mut().flat_map(|results| &mut results.trials).filter(|trial| trial.condition == "build=b") {
+        trial.outcome = Outcome::Failed;
+        trial.samples.clear();
+    }
+    let (a, b) = (sides(&all, Some("build=a")), sides(&all, Some("build=b")));
+    let notes = |found: &Comparison| -> Vec<Note> {
+        let is_of_losses = |note: &&Note| matches!(note, Note::Failed { .. } | Note::Lost { .. });
+        found.notes.iter().filter(is_of_losses).cloned().collect()
+    };
+    let lost = Lost { failed: 12, lost: 12, trials: 12 };
+    let (side, condition) = ("B".to_owned(), "build=b".to_owned());
+    let expected = vec![
+        Note::Failed { side: side.clone(), condition: condition.clone(), failed: 12 },
+        Note::Lost { side, condition, lost },
+    ];
+    let found = compare_sessions(&a, &b, &options()).unwrap();
+    assert_eq!((found.gate, found.metrics.len(), found.losses[0].b), (Some(Gate::Failed), 0, lost));
+    assert_eq!(notes(&found), expected);
+    let turned = compare_sessions(&b, &a, &options()).unwrap();
+    assert_eq!(turned.gate, Some(Gate::Inconclusive), "A fails more");
+    // Sessions of their own for each side.
+    let (of_a, of_b) = all.split_at(1);
+    let (a, b) = (sides(of_a, Some("build=a")), sides(of_b, Some("build=b")));
+    let apart = compare_sessions(&[&a[..], &sides(of_b, Some("build=a"))].concat(), &b, &options()).unwrap();
+    assert_eq!((apart.gate, apart.losses[0].b.lost), (Some(Gate::Failed), 6));
 }
 
 /// A trial is recognised by its start, its host and its values.
@@ -132,6 +166,14 @@ fn a_session_that_is_named_twice_is_refused() {
         b[copy].trials.iter_mut().for_each(|trial| trial.started_at.clear());
     }
     assert!(judged(&b).is_ok());
+    // Failures of a session count once too.
+    for trial in &mut b[1].trials {
+        trial.outcome = Outcome::Failed;
+        trial.samples.clear();
+    }
+    assert!(judged(&b).is_ok());
+    b[2] = b[1].clone();
+    assert!(matches!(judged(&b), Err(CompareError::SameTrials { what: "two sessions", .. })));
 }
 
 #[test]

@@ -114,6 +114,29 @@ fn three_differences_that_agree_under_one_load_need_the_spread_of_all_loads() {
     assert_eq!([4, 5].map(|blocks| shown(blocks, wild.map(|other| 100.0 * other))), [[false; 2], [true; 2]]);
 }
 
+#[test]
+fn builds_differ_under_a_load_only_if_they_do_without_the_disturbed_trials() {
+    let verdict = |disturbed: usize, clean: f64| {
+        let mut trials = Vec::new();
+        for block in 0..10 {
+            let is_disturbed = block < disturbed;
+            for (name, tps, is_disturbed) in [
+                ("workload=read build=a", 1000.0, false),
+                ("workload=read build=b", if is_disturbed { 500.0 } else { clean }, is_disturbed),
+                ("workload=write build=a", 1000.0, false),
+                ("workload=write build=b", 1000.0, false),
+            ] {
+                let luck = 1.0 + 0.0001 * ((7 * trials.len()) % 11) as f64;
+                trials.push(trial(trials.len(), block, name, tps * luck, is_disturbed));
+            }
+        }
+        let summary = summarize(&results("effect", trials));
+        summary.builds.iter().find(|found| found.levels["workload"] == "read").unwrap().verdict
+    };
+    assert_eq!(verdict(8, 1000.0), ratio::Verdict::Inconclusive);
+    assert_eq!(verdict(3, 500.0), ratio::Verdict::Slower);
+}
+
 /// Twenty-two queries of which the first is twice as slow and the second twice as fast with ASLR.
 fn cancelling(seed: u64) -> Vec<TrialRecord> {
     let given = [

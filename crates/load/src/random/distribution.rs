@@ -4,6 +4,7 @@ use super::stream::Random;
 use super::zipfian::Zipfian;
 use std::f64::consts::TAU;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use tare_text::{did_you_mean, nearest};
 
@@ -81,11 +82,12 @@ impl FromStr for Distribution {
 /// `NAME:PARAMETER`.
 fn with_parameter(text: &str) -> Option<Distribution> {
     let (name, parameter) = text.split_once(':')?;
-    let parameter = parameter.parse::<f64>().ok().filter(|parameter| parameter.is_finite())?;
+    let (limits, _) = Distribution::limits(name)?;
+    let parameter = parameter.parse::<f64>().ok().filter(|parameter| limits.contains(parameter))?;
     match name {
-        "zipfian" if parameter >= 0.0 => Some(Distribution::Zipfian { exponent: parameter }),
-        "normal" if parameter >= LEAST_DEVIATIONS => Some(Distribution::Normal { deviations: parameter }),
-        "exponential" if parameter > 0.0 => Some(Distribution::Exponential { decay: parameter }),
+        "zipfian" => Some(Distribution::Zipfian { exponent: parameter }),
+        "normal" => Some(Distribution::Normal { deviations: parameter }),
+        "exponential" => Some(Distribution::Exponential { decay: parameter }),
         _ => None,
     }
 }
@@ -108,6 +110,16 @@ impl fmt::Display for Distribution {
 impl Distribution {
     /// The names that parse without a parameter, for suggestions.
     pub const NAMES: [&str; 5] = ["uniform", "zipfian", "special", "pareto", "gaussian"];
+
+    /// The limits of the parameter of a distribution, also in words; none for a name without a parameter.
+    pub fn limits(name: &str) -> Option<(RangeInclusive<f64>, &'static str)> {
+        match name {
+            "zipfian" => Some((0.0..=f64::MAX, "at least 0")),
+            "normal" => Some((LEAST_DEVIATIONS..=f64::MAX, "at least 2")),
+            "exponential" => Some((f64::MIN_POSITIVE..=f64::MAX, "above 0")),
+            _ => None,
+        }
+    }
 
     /// Whether it has a parameter other than sysbench's default.
     pub fn has_parameter(self) -> bool {

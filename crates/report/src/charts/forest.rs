@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::marks;
 use super::ratio_axis::{RatioAxis, with_ends};
 use maud::{Markup, html};
-use tare_findings::figures::times;
+use tare_findings::figures::{count, times};
 use tare_stats::Interval;
 
 /// Labels are on the left and figures on the right, or both above their line on a narrow page.
@@ -73,7 +73,7 @@ fn draw_line(line: &ForestLine, y: f64, axis: &RatioAxis<'_>, frame: &Frame) -> 
         @if let Some(Interval { low, high }) = line.ci {
             path class={ "interval " (class) } d=(format!("M{} {y}H{}", px(at(low)), px(at(high)), y = px(y))) {}
         }
-        // A dot if the interval excludes "no effect", otherwise a bar: never only by colour.
+        // A dot if it is shown to differ from "no effect", otherwise a bar: never only by colour.
         @let mark = match line.shown {
             true => marks::path(0, at(line.ratio), y, radius),
             false => format!("M{} {}v{}", px(at(line.ratio)), px(y - radius), px(2.0 * radius)),
@@ -91,9 +91,9 @@ fn description(lines: &[ForestLine]) -> String {
         .map(|line| format!("{} {}", line.label, times(line.ratio)))
         .collect();
     if shown.is_empty() {
-        format!("{} ratios; every interval contains 1x, which is no effect.", lines.len())
+        format!("{}; none is shown to differ from 1x, which is no effect.", count(lines.len(), "ratio"))
     } else {
-        format!("{} ratios. Intervals that exclude 1x: {}.", lines.len(), shown.join("; "))
+        format!("{}. Shown to differ from 1x: {}.", count(lines.len(), "ratio"), shown.join("; "))
     }
 }
 

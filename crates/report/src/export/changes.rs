@@ -29,7 +29,9 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
         let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
         let difference = metric.difference.map(|found| words::difference(&found, &metric.unit));
         let (change, interval) = difference.unwrap_or_else(|| {
-            (metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)), metric.ci.map(changes_of))
+            let found = metric.decisive();
+            let change = found.map_or("-".to_owned(), |found| change(found.value - 1.0) + &words::adjusted_by(metric));
+            (change, found.and_then(|found| found.ci).map(changes_of))
         });
         let interval = interval.as_deref().unwrap_or("-");
         let _ = writeln!(
@@ -70,7 +72,9 @@ pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>)
                 .filter(|found| found.b_fails_more)
                 .map(|found| line("error", &format!("{} fails more often, {}", found.side, words::failures(found))));
             let marked = slower.map(|(side, metric)| {
-                let by = metric.ratio.map_or(String::new(), |ratio| format!(" by {}", change(ratio - 1.0)));
+                let by = metric.decisive().map_or(String::new(), |found| {
+                    format!(" by {}{}", change(found.value - 1.0), words::adjusted_by(metric))
+                });
                 line("error", &format!("{} of {} is slower in {side}{by}", metric.name, metric.condition))
             });
             marked.chain(failing).collect()

@@ -48,7 +48,7 @@ pub fn changes(found: &ManyComparison) -> String {
 
 /// The improvement as a fraction: positive in the better direction of the metric.
 fn gain(row: &AgainstFirst) -> Option<f64> {
-    let ratio = row.metric.ratio?;
+    let ratio = row.metric.decisive()?.value;
     Some(match row.metric.better {
         Better::Higher => ratio - 1.0,
         Better::Lower => 1.0 / ratio - 1.0,

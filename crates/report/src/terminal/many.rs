@@ -62,8 +62,7 @@ fn base_words(found: &ManyComparison) -> Option<String> {
 
 fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
     let mut sorted = judged.to_vec();
-    let size = |row: &&AgainstFirst| row.metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    sorted.sort_by(|a, b| words::size(&b.metric).total_cmp(&words::size(&a.metric)));
     let by = sorted.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|found| &found.by);
     let by = by.map(|by| [format!("by {by}"), format!("{by} itself")]);
     let mut heads = vec!["side", "condition", "metric", "change", "95% interval"];

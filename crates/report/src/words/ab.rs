@@ -18,8 +18,8 @@ pub fn sentence(ab: &Ab) -> String {
             control.ratio.map_or_else(String::new, by)
         );
     }
-    if let Some(disturbed) = one_sided(ab, ["A", "B"]) {
-        return format!("No verdict after {}: {disturbed}.", count(ab.pairs, "pair"));
+    if let Some(why) = one_sided(ab, ["A", "B"]) {
+        return format!("No verdict after {}: {why}.", count(ab.pairs, "pair"));
     }
     let Some(change) = change_of(ab).filter(|change| change.ratio.ci.is_some()) else {
         return without_interval(ab);
@@ -36,13 +36,21 @@ pub fn sentence(ab: &Ab) -> String {
     }
 }
 
-/// The side that was disturbed without the other so often that no change is reported; `a` and `b` are the names of the
-/// sides.
+/// The side that was disturbed, or failed, without the other so often that nothing is claimed; `a` and `b` are the
+/// names of the sides.
 pub fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
-    let [of_a, of_b] = ab.disturbed_alone;
-    let ((more, often), (less, rarely)) = if of_a > of_b { ((a, of_a), (b, of_b)) } else { ((b, of_b), (a, of_a)) };
-    let stopped = ab.stop == Some(Stop::OneSided);
-    stopped.then(|| format!("only {more} was disturbed in {often} of them, only {less} in {rarely}"))
+    let sides = |[of_a, of_b]: [usize; 2]| if of_a > of_b { [(a, of_a), (b, of_b)] } else { [(b, of_b), (a, of_a)] };
+    match ab.stop {
+        Some(Stop::OneSided) => {
+            let [(more, often), (less, rarely)] = sides(ab.disturbed_alone);
+            Some(format!("only {more} was disturbed in {often} of them, only {less} in {rarely}"))
+        }
+        Some(Stop::FailsMore) => {
+            let [(more, often), (less, rarely)] = sides(ab.lost_alone);
+            Some(format!("only {more} failed in {often} others, only {less} in {rarely}"))
+        }
+        _ => None,
+    }
 }
 
 /// The sessions for which the answer holds, and the effort until it was decided.
@@ -145,6 +153,7 @@ pub fn line(ab: &Ab) -> String {
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
     let open = match (ab.verdict, ci.contains(1.0)) {
         _ if ab.stop == Some(Stop::OneSided) => "no verdict, as one side was disturbed more often than the other",
+        _ if ab.stop == Some(Stop::FailsMore) => "no verdict, as one side failed more often than the other",
         _ if ab.moved().is_some() => "no verdict, as a metric that the change cannot affect moved",
         (AbVerdict::Undecided, _) if within => "to be confirmed at the next look: equivalent",
         (AbVerdict::Undecided, false) => "to be confirmed at the next look: changed",
@@ -154,7 +163,7 @@ pub fn line(ab: &Ab) -> String {
         (AbVerdict::Slower, _) => "B is slower",
     };
     let to_go = match (ab.verdict, ab.to_go) {
-        (AbVerdict::Undecided, ToGo::Pairs { about, .. }) if ab.stop != Some(Stop::OneSided) => {
+        (AbVerdict::Undecided, ToGo::Pairs { about, .. }) if !ab.stop.is_some_and(Stop::withholds) => {
             format!("; about {} to go ({})", count(about, "pair"), duration(about as f64 * ab.pair_s))
         }
         _ => String::new(),
@@ -237,6 +246,7 @@ pub(super) mod tests {
             disturbed: 0,
             disturbed_alone: [0; 2],
             lost: 0,
+            lost_alone: [0; 2],
             elapsed_s: 540.0,
             pair_s: 30.0,
             smallest_detectable: Some(0.034),
@@ -319,6 +329,10 @@ pub(super) mod tests {
         let text = sentence(&found);
         assert_eq!(text, "No verdict after 18 pairs: only B was disturbed in 7 of them, only A in 1.");
         assert!(line(&found).contains("no verdict") && !line(&found).contains("to go"), "{}", line(&found));
+        (found.stop, found.lost_alone) = (Some(Stop::FailsMore), [0, 4]);
+        let text = sentence(&found);
+        assert_eq!(text, "No verdict after 18 pairs: only B failed in 4 others, only A in 0.");
+        assert!(line(&found).contains("no verdict, as one side failed"), "{}", line(&found));
     }
 
     #[test]
@@ -335,7 +349,7 @@ pub(super) mod tests {
              +3.4%)."
         );
         assert!(text.split_whitespace().count() <= 25);
-        assert!(line(&found).contains("no verdict"), "{}", line(&found));
+        assert!(line(&found).contains("no verdict") && !line(&found).contains("to go"), "{}", line(&found));
     }
 
     #[test]

@@ -40,6 +40,10 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
     if of_a + of_b > 0 {
         rows.push(("disturbed", format!("only A in {}, only B in {of_b}", count(of_a, "pair"))));
     }
+    let [of_a, of_b] = ab.lost_alone;
+    if of_a + of_b > 0 {
+        rows.push(("no result", format!("only A in {}, only B in {of_b}", count(of_a, "pair"))));
+    }
     rows.extend(ab.controls.iter().map(|control| ("control", of_control(control))));
     if ab.rule.duet.is_some() {
         let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
@@ -49,7 +53,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         rows.push(("turns", TURNS.to_owned()));
     }
     if ab.verdict == AbVerdict::Undecided {
-        if ab.stop != Some(Stop::OneSided) {
+        if !ab.stop.is_some_and(Stop::withholds) {
             rows.push(("to go", to_go(ab)));
         }
         rows.extend(why_stopped(ab).map(|why| ("stopped", why)));
@@ -148,6 +152,9 @@ fn stopped(stop: Stop) -> Option<String> {
         }
         Stop::OneSided => {
             "what disturbed only one side may explain the difference: see the reasons with tare show, then run it again"
+        }
+        Stop::FailsMore => {
+            "the other trials of a side that fails more often may be a selection: see the reasons with tare show"
         }
         Stop::LeftOut => "more pairs gave no result than gave one; see the logs of the trials",
     };

@@ -3,8 +3,10 @@
 use tare_findings::collect;
 use tare_findings::figures::count;
 use tare_findings::summary::{ConditionSummary, Summary};
+use tare_findings::verdict::Verdict;
 use tare_results::Results;
 use tare_stats::blocks::Spread;
+use tare_stats::effects::DIVIDED;
 
 /// Continues a sentence or begins a note.
 pub(super) const TWO_TRIALS: &str = "two trials are often in one mode by chance, so only a difference far beyond their \
@@ -32,8 +34,10 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
         }
         Spread::Own => "each condition has its own spread".to_owned(),
     };
+    let by_factors = matches!(summary.answer.shown(), Verdict::Moved { .. } | Verdict::NotMoved { .. });
+    let divided = by_factors && !analysis.by_block && summary.conditions.len() >= DIVIDED;
     let few = match summary.conditions.iter().map(ConditionSummary::analysed).max() {
-        Some(2) => format!("; {TWO_TRIALS}"),
+        Some(2) if !divided => format!("; {TWO_TRIALS}"),
         _ => String::new(),
     };
     Some(match (analysis.by_block, results.plan.is_some()) {

@@ -44,8 +44,8 @@ pub fn sentence(found: &Bisection) -> String {
         }
         (Outcome::Faster, _) => format!("Nothing slower to bisect: {bad} is faster than {good}{}.", size()),
         _ if found.chances.is_empty() => {
-            let disturbed = ends.and_then(|ends| one_sided(ends, [&good, &bad]));
-            let why = disturbed.map_or_else(size, |disturbed| format!(": {disturbed}"));
+            let one_sided = ends.and_then(|ends| one_sided(ends, [&good, &bad]));
+            let why = one_sided.map_or_else(size, |why| format!(": {why}"));
             format!("Undecided whether {bad} is slower than {good}, after {spent}{why}.")
         }
         _ => format!("Undecided after {spent}: {}.", most_likely(found)),
@@ -124,7 +124,7 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     if found.ends.as_ref().is_some_and(|ends| ends.by_turns) {
         rows.push(("turns", TURNS.to_owned()));
     }
-    let one_sided = found.ends.as_ref().filter(|ends| !chances && ends.stop == Some(Stop::OneSided));
+    let one_sided = found.ends.as_ref().filter(|ends| !chances && ends.stop.is_some_and(Stop::withholds));
     rows.extend(one_sided.and_then(why_stopped).map(|why| ("stopped", why)));
     rows
 }

@@ -23,7 +23,6 @@ pub fn identical(programs: &[String]) -> String {
 /// The largest change of a judged metric, or that none is shown, in at most 25 words; `None` if no metric is judged.
 pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String> {
     let judged = || found.metrics.iter().filter(|metric| metric.judged);
-    let size = |metric: &MetricComparison| metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let changed = judged().filter(|metric| matches!(metric.verdict, Verdict::Faster | Verdict::Slower));
     let first = judged().next()?;
     let by_size = |a: &&MetricComparison, b: &&MetricComparison| size(a).total_cmp(&size(b));
@@ -36,21 +35,37 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
             format!("A and B are equivalent within {}", percent(min_effect))
         }
+        // Smaller ones were not tested.
+        _ if min_effect > 0.0 => format!("No difference above {} is shown", percent(min_effect)),
         _ => "No difference is shown".to_owned(),
     };
     let one_condition = judged().all(|metric| metric.condition == first.condition);
     let at = if one_condition || largest.is_none() { String::new() } else { format!(" at {}", of.condition) };
-    let figures = of.ratio.filter(|_| largest.is_some() || judged().count() == 1).map(|ratio| {
-        let interval = shown_interval(of.ci).map_or("no interval".to_owned(), interval_of_change);
-        format!(": {} {} ({interval})", phrase(&of.name), change(ratio - 1.0))
-    });
+    let figures = if largest.is_some() || judged().count() == 1 { figures(of) } else { String::new() };
     let why = if is_hidden(of) { ", because trials were disturbed" } else { "" };
-    Some(format!("{what}{at}{why}{}.", figures.unwrap_or_default()))
+    Some(format!("{what}{at}{why}{figures}."))
+}
+
+/// The size of a change, for sorting.
+pub fn size(metric: &MetricComparison) -> f64 {
+    metric.decisive().map_or(0.0, |found| found.value.ln().abs())
+}
+
+/// The change on which the verdict is based, with its interval: ": throughput -2.9% (95% interval -3.2% to -2.6%)".
+pub(super) fn figures(metric: &MetricComparison) -> String {
+    let Some(found) = metric.decisive() else { return String::new() };
+    let interval = shown_interval(found.ci).map_or("no interval".to_owned(), interval_of_change);
+    format!(": {} {}{} ({interval})", phrase(&metric.name), change(found.value - 1.0), adjusted_by(metric))
+}
+
+/// The probe by which [`MetricComparison::decisive`] is adjusted; empty if by none.
+pub fn adjusted_by(metric: &MetricComparison) -> String {
+    metric.adjusted.as_ref().map_or_else(String::new, |adjusted| format!(", adjusted by {}", adjusted.by))
 }
 
 /// Whether a metric differs with its disturbed trials, which decide it.
 fn is_hidden(metric: &MetricComparison) -> bool {
-    let differs = metric.ci.is_some_and(|ci| ci.low > 1.0 || ci.high < 1.0);
+    let differs = metric.decisive().and_then(|found| found.ci).is_some_and(|ci| !ci.contains(1.0));
     differs && metric.disturbed && metric.verdict == Verdict::Inconclusive
 }
 

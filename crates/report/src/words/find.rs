@@ -18,6 +18,11 @@ pub fn sentence(find: &Find) -> String {
         None => format!("No candidate of {all} has a result after {trials} in {within}{disturbed}."),
         Some(named) if find.decided => {
             let (name, effect, sure) = (&named.name, percent(find.rule.minimum_effect), confidence(find));
+            // Nothing is known of candidates without results.
+            let all = match find.candidates.iter().filter(|candidate| candidate.fate == Fate::Lost).count() {
+                0 => all.to_string(),
+                lost => format!("{} ({lost} failed)", all - lost),
+            };
             format!(
                 "{name} is the best of {all}, or within {effect} of the best ({sure} confidence): {trials} in {within}{disturbed}."
             )
@@ -250,6 +255,19 @@ mod tests {
         assert_eq!(message(1e-17, 1.4e16), "0.50x");
         assert_eq!(message(0.4, 1.2), "0.50x (0.40x to 1.20x)");
         assert!(message(0.001, 0.9).contains("to 0.90x"), "{}", message(0.001, 0.9));
+    }
+
+    #[test]
+    fn a_candidate_without_results_is_none_of_those_that_the_best_is_the_best_of() {
+        let best_of = |fate| {
+            let of = [("a", Fate::Named, 0), ("b", Fate::Worse, 0), ("c", fate, 0)];
+            sentence(&Find { decided: true, ..made_up(&of, rule()) })
+        };
+        let all = best_of(Fate::Worse);
+        assert!(all.starts_with("a is the best of 3, or within 2.0% of the best (95% confidence): "), "{all}");
+        let known = best_of(Fate::Lost);
+        assert!(known.starts_with("a is the best of 2 (1 failed), or within 2.0%"), "{known}");
+        assert!(known.split_whitespace().count() <= 25, "{known}");
     }
 
     #[test]

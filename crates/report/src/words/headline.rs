@@ -125,10 +125,10 @@ fn nothing_tested(why: &Untested) -> String {
         ]),
         Untested::SingleTrial { metric, .. } => first_that_fits([
             format!(
-                "One trial per condition cannot distinguish a difference of {} from luck: run at least two.",
+                "One trial per condition cannot distinguish a difference of {} from luck: run at least three.",
                 phrase(metric)
             ),
-            "One trial per condition cannot distinguish a difference from luck: run at least two.".to_owned(),
+            "One trial per condition cannot distinguish a difference from luck: run at least three.".to_owned(),
         ]),
         Untested::NotRankable => "The conditions cannot be ranked.".to_owned(),
         Untested::NoSpreadSources => {

@@ -151,7 +151,9 @@ pub fn history_gate(found: &History, margin: f64) -> Option<String> {
         .filter_map(|place| found.lines.get(*place))
         .map(|line| format!("{} {}", line.condition, line.name))
         .collect();
+    let tested = found.lines.iter().any(|line| line.not_tested.is_none());
     Some(match named.is_empty() {
+        true if !tested => "gate passed without a test: changes cannot be assessed".to_owned(),
         true => format!("gate passed: no last segment is slower than the one before by more than {margin}"),
         false => format!("gate failed: slower than the segment before by more than {margin}: {}", list(&named)),
     })

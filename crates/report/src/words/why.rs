@@ -1,5 +1,6 @@
 //! Sentences on where the time of a transaction goes, and on the parts of a difference.
 
+use super::analysis::TWO_TRIALS;
 use super::wakes;
 use std::collections::BTreeMap;
 use tare_findings::differences::Difference;
@@ -10,6 +11,7 @@ use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::captures::{CALLERS, LOCKS, PROFILE, STATUS, WAITS, WAKES};
 use tare_results::events::EVENTS;
 use tare_results::hardware::Hardware;
+use tare_stats::blocks::are_few;
 
 const DIVIDE: [&str; 7] = [WAITS, WAKES, CALLERS, LOCKS, STATUS, PROFILE, EVENTS];
 /// Maximum parts named in the first sentence.
@@ -144,6 +146,9 @@ pub fn cautions(found: &Why) -> Vec<String> {
         lost.map(|((label, time), lost)| format!("{lost} of {} trials of {label}", lost + time.trials)).collect();
     let lost = (!lost.is_empty()).then(|| format!("no result: {}; tare show has the reasons", list(&lost)));
     let mut cautions: Vec<String> = lost.into_iter().chain(times_cautions(&[("A", a), ("B", b)])).collect();
+    if a.trials.min(b.trials) > 1 && are_few([a.trials, b.trials]) {
+        cautions.push(TWO_TRIALS.to_owned());
+    }
     if found.undisturbed.is_some() {
         let us = |time: &ConditionTime| {
             let strangers = time.parts.iter().filter(|part| part.part == Part::OtherPrograms);

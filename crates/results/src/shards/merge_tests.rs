@@ -4,7 +4,7 @@ use super::merge;
 use crate::captures::FOLDED;
 use crate::error::{DirectoryError, ReadError};
 use crate::limits::MOST_RECORDS;
-use crate::schema::{Environment, Outcome, Plan, PlannedCondition, PlannedTrial, RanOn, SCHEMA, TrialRecord};
+use crate::schema::{Outcome, Plan, PlannedCondition, PlannedTrial, RanOn, SCHEMA, TrialRecord};
 use crate::store::{append_trial, pretty, write_plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,10 @@ fn records_of_a_newer_schema_are_refused() {
 #[test]
 fn the_name_of_a_machine_makes_no_file_outside_of_the_merged_results() {
     let (folder, at) = scratch();
-    let environment = Environment::of_machine(tare_topology::Machine::synthetic("core:1 pu:1").unwrap());
+    let environment = serde_json::json!({
+        "schema": SCHEMA, "tare_version": "", "command": "", "kernel": "", "cpu_model": "", "hypervisor": null,
+        "os": "", "settings": {}, "machine": tare_topology::Machine::synthetic("core:1 pu:1").unwrap()
+    });
     for (number, host) in ["good-1.host", "../../evil", "..", "a/b", "x\n::error::y", ""].into_iter().enumerate() {
         let one = part(at(&format!("one-{number}")), &plan(&[0]), &[]);
         let place = Folder::open(&one, Trust::Anyone).unwrap().unwrap();

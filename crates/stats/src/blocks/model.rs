@@ -5,7 +5,7 @@ use super::fit::{Effects, Fit, MOST_CONDITIONS, value_of};
 use super::spread::{Spreads, noisiest};
 use super::table::{Condition, Table};
 use crate::descriptive::{mean, std_dev};
-use crate::quantiles::t_upper_tail;
+use crate::quantiles::{t_two_sided, t_upper_tail};
 use crate::welch;
 
 /// With fewer blocks no test detects that one condition varies ten times as much: a pooled variance alone decides
@@ -73,9 +73,20 @@ impl Contrast {
     }
 }
 
-/// The p-values of contrasts of separate models, each of two conditions, by one variance pooled over all of them. With
-/// fewer than [`FEWEST_BLOCKS`] blocks a difference must be significant by this too, as by [`Contrast::pooled`].
-pub fn shared_p_values(contrasts: &[Contrast]) -> Vec<f64> {
+/// The p-values of the differences of separate pairs of conditions, each with whether it ran in blocks, by one variance
+/// pooled over all pairs. With fewer than [`FEWEST_BLOCKS`] trials per condition a difference must be significant by
+/// this too, as by [`Contrast::pooled`]: three differences of one pair often agree by chance. 0 for all if a pair has
+/// more trials or no standard error, because then no such test is needed.
+pub fn shared_p_values(pairs: &[([Condition; 2], bool)]) -> Vec<f64> {
+    let difference = |(pair, blocked): &([Condition; 2], bool)| {
+        let few = pair.iter().all(|condition| condition.len() < FEWEST_BLOCKS);
+        few.then(|| Model::of(pair, *blocked).contrast(&[(0, -1.0), (1, 1.0)])).flatten()
+    };
+    let contrasts: Option<Vec<Contrast>> = pairs.iter().map(difference).collect();
+    contrasts.map_or_else(|| vec![0.0; pairs.len()], |contrasts| pooled_p_values(&contrasts))
+}
+
+fn pooled_p_values(contrasts: &[Contrast]) -> Vec<f64> {
     // A contrast of two conditions in n blocks has n - 1 degrees of freedom.
     let blocks = |contrast: &Contrast| contrast.df + 1.0;
     let df: f64 = contrasts.iter().map(|contrast| contrast.df).sum();
@@ -99,6 +110,11 @@ fn two_sided(statistic: f64, df: f64, few: bool) -> f64 {
 /// P(T > statistic), of few trials with one degree of freedom and [`TWO_TRIALS`] times.
 pub(crate) fn upper_tail(statistic: f64, df: f64, few: bool) -> f64 {
     if few { TWO_TRIALS * t_upper_tail(statistic, 1.0) } else { t_upper_tail(statistic, df) }
+}
+
+/// The statistic at which twice [`upper_tail`] is 1 - `confidence`.
+pub(crate) fn two_sided_limit(confidence: f64, df: f64, few: bool) -> f64 {
+    if few { t_two_sided(1.0 - (1.0 - confidence) / TWO_TRIALS, 1.0) } else { t_two_sided(confidence, df) }
 }
 
 /// Compares conditions, within blocks where they ran in blocks.

@@ -10,7 +10,7 @@ use crate::welch;
 /// From this number of conditions on, chance rarely divides trials of two modes by a factor: two trials of each
 /// condition of a 2x2x2 show an effect that is not there in at most 1.8% of studies, those of a 2x2 in up to 6%
 /// (docs/figures.md).
-const DIVIDED: usize = 8;
+pub const DIVIDED: usize = 8;
 
 /// A coefficient of the model of ln(value), with standard error and degrees of freedom where trials are replicated.
 pub(super) struct Coefficient {

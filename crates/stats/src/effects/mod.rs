@@ -9,5 +9,6 @@ mod sources;
 mod spread_test;
 
 pub use design::{Cell, residuals};
+pub use location::DIVIDED;
 pub use report::{Effect, adjusted_means, effects};
 pub use sources::{FactorSpread, SpreadRanking, sources, sources_at};

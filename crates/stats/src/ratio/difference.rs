@@ -1,10 +1,11 @@
 //! The difference of two means that are not both positive, whose ratio would not show the direction.
 
 use super::fieller::{Tested, in_errors};
+use crate::blocks::{are_few, two_sided_limit, upper_tail};
 use crate::descriptive::{mean, std_dev, variance};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
-use crate::quantiles::{t_two_sided, t_upper_tail};
+use crate::quantiles::t_two_sided;
 use crate::welch;
 
 /// The design of the trials of two arms, which determines what they share.
@@ -45,7 +46,7 @@ const POWER: f64 = 0.8;
 
 /// The difference of two means, by the t-test of the block differences, or by Welch's test without blocks. The smallest
 /// detectable difference is (t_{1 - alpha / 2} + t_power) standard errors (Kutner et al., Applied Linear Statistical
-/// Models, 2005). In a design with a probe, the probe is ignored.
+/// Models, 2005). In a design with a probe, the probe is ignored. Few trials are tested as everywhere, see [`are_few`].
 ///
 /// # Errors
 /// [`Error::NotFinite`] for values that are not finite, [`Error::Mismatch`] when the sides have different numbers of
@@ -63,9 +64,10 @@ pub fn shift(a: &[f64], b: &[f64], design: Design<'_>, confidence: f64) -> Resul
         return Ok(Shift { value: found.value(), ci, p_value: 1.0, smallest: None });
     }
     let Contrast { se, df, .. } = found.contrast(1.0);
-    let t = |two_sided: f64| if se > 0.0 { t_two_sided(two_sided, df) } else { 0.0 };
-    let smallest = (t(confidence) + t(2.0 * POWER - 1.0)) * se * found.unit;
-    let p_value = |way: f64| t_upper_tail(found.statistic(1.0, way).0, df);
+    let few = are_few([a.len(), b.len()]);
+    let limit = || two_sided_limit(confidence, df, few) + t_two_sided(2.0 * POWER - 1.0, df);
+    let smallest = if se > 0.0 { limit() * se * found.unit } else { 0.0 };
+    let p_value = |way: f64| upper_tail(found.statistic(1.0, way).0, df, few);
     let p_value = (2.0 * p_value(1.0).min(p_value(-1.0))).min(1.0);
     Ok(Shift { value: found.value(), ci, p_value, smallest: Some(smallest) })
 }
@@ -176,6 +178,22 @@ mod tests {
         near(welch.p_value, 0.079_39);
         // qt(0.975, 9) + qt(0.8, 9) = 2.262157 + 0.883404 standard errors of 0.388961.
         near(paired.smallest.unwrap(), (2.262_157 + 0.883_404) * 0.388_961);
+    }
+
+    #[test]
+    fn two_trials_show_only_a_difference_far_beyond_their_spread() {
+        // 1,000 standard errors: p = (2 / pi) atan(1 / 1000) = 0.000637 with one degree of freedom, and 20 times as
+        // much. Of 100 it is 0.127. The limits are tan(0.49875 pi) = 254.647 and tan(0.3 pi) = 1.376 standard errors.
+        let (a, b) = ([1.0, 1.002], [2.001, 2.001]);
+        for design in [Design::Independent, Design::Blocks] {
+            let found = shift(&a, &b, design, 0.95).unwrap();
+            assert!((found.p_value - 0.012_73).abs() < 1e-5, "{found:?}");
+            assert!((found.smallest.unwrap() - 0.001 * (254.647 + 1.376)).abs() < 1e-5, "{found:?}");
+            assert!(shift(&a, &[1.101; 2], design, 0.95).unwrap().p_value > 0.05);
+        }
+        assert!(
+            shift(&[1.0, 1.002, 1.001], &[1.101, 1.101, 1.102], Design::Independent, 0.95).unwrap().p_value < 0.001
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::simulate::{Generator, generator, normal, share};
 use rand_distr::{Distribution, LogNormal, StudentT};
-use tare_stats::blocks::{Condition, Contrast, Model, Spread, shared_p_values};
+use tare_stats::blocks::{Condition, Model, Spread, shared_p_values};
 use tare_stats::effects::{Cell, adjusted_means, effects};
 use tare_stats::order::randomized_blocks;
 use tare_stats::ratio::{Arms, Better, Design, Verdict, compare};
@@ -92,10 +92,12 @@ fn of_equal_conditions_no_pair_is_shown_to_differ() {
     // Two conditions under each of four loads: 7% by the spread of each load alone.
     let study = Study { k: 2, n: 3, draw: MODES.1, drift: 0.0, of: &alike };
     let wrong = share(STUDIES, || {
-        let found = |_| Model::of(&study.run(&mut rng), true).contrast(&[(0, -1.0), (1, 1.0)]).unwrap();
-        let loads: Vec<Contrast> = (0..4).map(found).collect();
-        let mut p_values = loads.iter().map(Contrast::p_value).zip(shared_p_values(&loads));
-        p_values.any(|(own, shared)| 4.0 * own.max(shared) <= ALPHA)
+        let loads: Vec<([Condition; 2], bool)> =
+            (0..4).map(|_| (study.run(&mut rng).try_into().unwrap(), true)).collect();
+        let own = |(load, blocked): &([Condition; 2], bool)| {
+            Model::of(load, *blocked).contrast(&[(0, -1.0), (1, 1.0)]).unwrap().p_value()
+        };
+        loads.iter().map(own).zip(shared_p_values(&loads)).any(|(own, shared)| 4.0 * own.max(shared) <= ALPHA)
     });
     println!("{}, 4 loads of 2 conditions in 3 blocks: {:.1}%", MODES.0, 100.0 * wrong);
     assert!(wrong < LIMIT, "4 loads: {wrong}");

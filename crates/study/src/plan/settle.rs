@@ -50,11 +50,16 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
 }
 
 /// The plan of a comparison that continues. If the machine was restarted since, or a session has all its pairs and
-/// others are to follow, a new session begins with the first pair that has not ended.
+/// others are to follow, a new session begins with the first pair that has not ended. A comparison that has ended stays
+/// as it is: another session would be another look.
 pub fn resumed(mut plan: Plan, records: &[TrialRecord], boot_id: Option<String>) -> Plan {
     let Some(rule) = &plan.settle else { return plan };
     let pairs = Pairs::of(&plan, rule, records);
-    let over = pairs.decided(rule).is_some_and(|look| look.stop == Some(Stop::Session));
+    let stop = pairs.decided(rule).and_then(|look| look.stop);
+    let over = stop == Some(Stop::Session);
+    if stop.is_some() && !over && pairs.ended() == plan.trials.len() / 2 {
+        return plan;
+    }
     let restarted = rule.begun.last().is_none_or(|session| session.boot_id != boot_id);
     let first_block = pairs.ended();
     if let Some(rule) = plan.settle.as_mut().filter(|_| over || restarted) {
@@ -82,4 +87,54 @@ fn with_pairs(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
         }
     }
     plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use tare_results::pairs::Rule;
+    use tare_results::schema::SampleRecord;
+
+    /// Sessions of six pairs on one boot, of a comparison over five sessions. A and B are first in turn.
+    fn measured(sessions: usize) -> (Plan, Vec<TrialRecord>) {
+        let begun = (0..sessions).map(|session| Session { first_block: 6 * session, boot_id: None }).collect();
+        let between = Settle::between(["a", "b"].map(str::to_owned), Rule::Sessions, 1);
+        let rule = Settle { minimum_effect: 0.02, sessions: 5, begun, ..between };
+        let mut plan = Plan { settle: Some(rule), ..Plan::default() };
+        for block in 0..6 * sessions {
+            for condition in if block % 2 == 0 { ["a", "b"] } else { ["b", "a"] } {
+                let trial = plan.trials.len();
+                plan.trials.push(PlannedTrial { trial, block, condition: condition.to_owned(), lifetime: None });
+            }
+        }
+        let record = |planned: &PlannedTrial| {
+            // B is worse in one session and better in the next, so there is no verdict.
+            let worse = match (planned.condition.as_str(), planned.block / 6 % 2) {
+                ("b", 0) => 0.03,
+                ("b", _) => -0.03,
+                _ => 0.0,
+            };
+            let tps = 1000.0 * (1.0 - worse) + (planned.trial % 5) as f64;
+            let metrics = [("tps".to_owned(), tps)].into();
+            let samples = vec![SampleRecord { elapsed_s: 1.0, metrics, ..SampleRecord::default() }];
+            TrialRecord { samples, ..TrialRecord::new(planned, 1, BTreeMap::new(), String::new()) }
+        };
+        let records = plan.trials.iter().map(record).collect();
+        (plan, records)
+    }
+
+    #[test]
+    fn a_comparison_that_has_ended_gets_no_further_session_after_a_restart() {
+        let after_restart = |sessions: usize, left: usize| {
+            let (plan, mut records) = measured(sessions);
+            records.truncate(records.len() - left);
+            let rule = resumed(plan, &records, Some("another boot".to_owned())).settle.unwrap();
+            rule.begun.iter().map(|session| session.first_block).collect::<Vec<_>>()
+        };
+        assert_eq!(after_restart(5, 0), [0, 6, 12, 18, 24]);
+        // One session is still to follow, or a pair has not ended.
+        assert_eq!(after_restart(4, 0), [0, 6, 12, 18, 24]);
+        assert_eq!(after_restart(5, 1), [0, 6, 12, 18, 24, 29]);
+    }
 }

@@ -4,9 +4,10 @@
 use super::{Attempt, Ended, Listener, Prepared, Run, RunError, Runner};
 use std::collections::BTreeMap;
 use std::time::Instant;
+use tare_drive::capture::environment::environment;
 use tare_drive::workload::Progress;
 use tare_files::{Folder, Trust};
-use tare_results::schema::{Environment, PlannedTrial, TrialRecord};
+use tare_results::schema::{PlannedTrial, TrialRecord};
 use tare_results::store::{Directory, append_trial, end_of_trials, read_trials_behind};
 use tare_study::language::document::Source;
 use tare_study::language::parse::{Overrides, parse};
@@ -63,7 +64,7 @@ fn the_last_trial_costs_no_more_time_to_record_than_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("results");
     let directory = Directory::create(&path, Trust::Anyone).unwrap();
-    directory.begin(&text, &plan, &Environment::of_machine(machine)).unwrap();
+    directory.begin(&text, &plan, &environment(&machine)).unwrap();
     let mut clock = Clock { begun: Instant::now(), tenth: trials / 10, ended: 0, marks: Vec::new() };
     let end = Run { study: &study, plan: &plan, runner: Recorder { directory: directory.folder() }, book: &directory }
         .execute(&mut clock)

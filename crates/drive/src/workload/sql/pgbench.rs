@@ -2,6 +2,7 @@
 
 use super::statement::check_names;
 use std::collections::BTreeMap;
+use tare_load::Distribution;
 use tare_text::nearest;
 use toml::{Table, Value};
 
@@ -141,8 +142,9 @@ fn drawn(text: &str, constants: &BTreeMap<String, i64>) -> Result<Option<Table>,
     let name = name.trim().to_ascii_lowercase();
     let (distribution, limits) = match name.as_str() {
         "random" => ("uniform", None),
-        "random_gaussian" => ("normal", Some((2.0..=f64::MAX, "at least 2"))),
-        "random_exponential" => ("exponential", Some((f64::MIN_POSITIVE..=f64::MAX, "above 0"))),
+        "random_gaussian" => ("normal", Distribution::limits("normal")),
+        "random_exponential" => ("exponential", Distribution::limits("exponential")),
+        // Narrower than those of sysbench.
         "random_zipfian" => ("zipfian", Some((1.001..=1000.0, "from 1.001 to 1000"))),
         _ => return Ok(None),
     };

@@ -35,6 +35,7 @@ fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
         lost: 0,
         disturbed: 0,
         disturbed_alone: [0; 2],
+        lost_alone: [0; 2],
         elapsed_s: 87.0,
         pair_s: 12.4,
         smallest_detectable: Some(0.034),
@@ -75,6 +76,7 @@ fn comparisons() -> Vec<(&'static str, Ab)> {
         ("undecided, disturbed", Ab { disturbed: 5, ..undecided() }),
         ("an untouched metric moved", Ab { controls: vec![moved], stop: Some(Stop::Control), ..slower() }),
         ("one side disturbed", Ab { disturbed_alone: [1, 5], stop: Some(Stop::OneSided), ..undecided() }),
+        ("one side failed", Ab { lost: 6, lost_alone: [1, 5], stop: Some(Stop::FailsMore), ..undecided() }),
         ("5 sessions", over_sessions(5, slower())),
         ("5 sessions, disturbed", over_sessions(5, Ab { disturbed: 5, ..slower() })),
         ("2 sessions of 5", over_sessions(2, open)),
@@ -266,6 +268,8 @@ fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
     ] {
         let sentence = history_sentence(&found);
         borne_out(&sentence, &terminal::history(&found, None, Style::default()));
+        let gated = terminal::history(&History { slower: Some(Vec::new()), ..found }, Some(0.05), Style::default());
+        assert_eq!(gated.contains("gate passed without a test"), what == "too few", "{gated}");
         sentences.push((format!("history, {what}"), sentence));
     }
     for (what, found) in claims() {

@@ -2,10 +2,12 @@
 
 use crate::report::fake;
 use crate::support::one_line;
-use tare_findings::compare::{Options, Side, compare, compare_sessions};
+use tare_findings::compare::{Adjusted, Comparison, Options, Side, Verdict, compare, compare_sessions};
 use tare_findings::summarize;
 use tare_report::json::SummaryJson;
 use tare_report::terminal::{self, Style};
+use tare_report::words;
+use tare_stats::Interval;
 
 const PLAIN: Style = Style { colour: false, width: Some(100), plain: false, all: false, statistic: None };
 
@@ -168,6 +170,44 @@ fn a_comparison_on_a_terminal() {
     let text = terminal::comparison(&found, &options, PLAIN);
     assert_narrow(&text);
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict() {
+    let results = fake::results(&fake::bimodal());
+    let side = |condition| Side { results: &results, condition: Some(condition) };
+    let options = Options { judged: vec!["tps".to_owned()], ..Options::default() };
+    let mut found = compare(side("placement=same-pu"), side("placement=float"), &options).unwrap();
+    let metric = &mut found.metrics[0];
+    let interval = |low, high| Some(Interval { low, high });
+    (metric.ratio, metric.ci, metric.verdict) = (Some(0.99), interval(0.985, 0.995), Verdict::Inconclusive);
+    metric.disturbed = false;
+    let sentence = |found: &Comparison, min_effect| words::comparison_sentence(found, min_effect).unwrap();
+    let figures = "throughput -1.0% (95% interval -1.5% to -0.50%).";
+    assert_eq!(sentence(&found, 0.01), format!("No difference above 1.0% is shown: {figures}"));
+    assert_eq!(sentence(&found, 0.0), format!("No difference is shown: {figures}"));
+    let adjusted = Adjusted { by: "chain".to_owned(), ratio: 1.05, ci: interval(1.03, 1.07), probe: None };
+    (found.metrics[0].adjusted, found.metrics[0].verdict) = (Some(adjusted), Verdict::Faster);
+    let expected = "throughput +5.0%, adjusted by chain (95% interval +3.0% to +7.0%).";
+    assert_eq!(sentence(&found, 0.01), format!("B is faster than A: {expected}"));
+}
+
+#[test]
+fn two_trials_of_fewer_than_eight_conditions_get_the_advice_to_run_three() {
+    for (factors, expected) in [(2, true), (3, false)] {
+        let mut text = String::new();
+        for condition in 0..1 << factors {
+            let names = ["a", "b", "c"].iter().take(factors).enumerate();
+            let levels: Vec<String> = names.map(|(bit, name)| format!("{name}={}", condition >> bit & 1)).collect();
+            for trial in 0..2 {
+                let tps = 100 + (7 * condition + 5 * trial) % 11;
+                text.push_str(&format!("{},{trial},0,tps,{tps}\n", levels.join(" ")));
+            }
+        }
+        let results = fake::csv(&text);
+        let further = words::first_screen(&summarize(&results), &results).further.join(" ");
+        assert_eq!(further.contains("run at least three"), expected, "{further}");
+    }
 }
 
 /// Two trials per side that lie far apart: an interval from a hundredth to a hundredfold is not worth printing.

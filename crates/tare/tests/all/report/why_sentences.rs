@@ -140,6 +140,11 @@ fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_a
     found.made_apart = vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU"), "EPYC", "Xeon")];
     let here = "here server version (none and 11.4.5) and CPU (EPYC and Xeon)";
     assert_eq!(why::cautions(&found).last(), Some(&format!("{apart}, {here}")));
+    for (trials, are_few) in [([2, 2], true), ([3, 2], true), ([1, 2], false), ([3, 3], false), ([2, 8], false)] {
+        (found.sides[0].trials, found.sides[1].trials) = (trials[0], trials[1]);
+        let cautions = why::cautions(&found);
+        assert_eq!(cautions.iter().any(|line| line.ends_with("run at least three")), are_few, "{trials:?}");
+    }
 }
 
 #[test]
