@@ -323,7 +323,7 @@ fn fit_and_serve(pages: &[(&str, String)], colours: Colours) {
     let judged: Vec<&str> = names.filter(|&name| JUDGED.contains(&name) || !is_rehearsal(name)).collect();
     let judge = JUDGE.replace("JUDGED", &format!("{judged:?}")).replace("COLOURS", &format!("{COLOURS:?}"));
     let judge = judge.replace("ASKED", requested);
-    // Rehearsals of built-in studies differ from "everything" in names alone, which are too long for small windows first.
+    // Rehearsals of built-in studies differ from "everything" in names alone, which are too long for small windows.
     let widths = |name: &str| -> &'static [u32] {
         let all = if is_rehearsal(name) { &WIDTHS[..2] } else { &WIDTHS[..] };
         if colours == Colours::Light { all } else { &WIDTHS[1..2] }
