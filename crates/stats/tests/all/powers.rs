@@ -45,8 +45,8 @@ fn a_difference_of_one_condition_in_seven_is_found() {
     }
 }
 
-/// The studentised range requires less of a pair than Holm's method, but must not increase the type I error. In the test
-/// suite `pairs` makes more studies.
+/// The studentised range requires less of a pair than Holm's method, but must not increase the type I error. In the
+/// test suite `pairs` makes more studies.
 #[test]
 fn equal_conditions_are_not_claimed_to_differ_beyond_the_stated_rate() {
     let mut rng = generator(77_102);

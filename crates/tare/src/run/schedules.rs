@@ -1,6 +1,6 @@
 //! Tests the loop with hundreds of generated schedules (`make test-long`: 10,000): trials that succeed, fail, are
-//! disturbed, hang, crash or are interrupted, runs that die and resume, pilots that add trials. No process is started and
-//! no time passes.
+//! disturbed, hang, crash or are interrupted, runs that die and resume, pilots that add trials. No process is started
+//! and no time passes.
 
 use super::{Attempt, Book, Ended, Failure, Listener, Prepared, Run, RunError, Runner};
 use std::cell::RefCell;

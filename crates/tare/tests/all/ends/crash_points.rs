@@ -142,7 +142,7 @@ impl Crashes {
             if run.try_wait().unwrap().is_some() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(5));
         };
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {

@@ -399,7 +399,7 @@ fn a_program_that_does_not_print_its_version_is_reported_and_ends_with_ctrl_c() 
     let config = format!("[engines]\nmariadb = \"{}\"\n", hangs.display());
     std::fs::write(world.path("config/tare/config.toml"), config).unwrap();
     let studies = vec!["studies", "--engines", "--under", "."];
-    for args in [studies, vec!["doctor"], vec!["setup"], vec!["shard", &study, "--into", "1"], run.clone()] {
+    for args in [studies, vec!["doctor"], vec!["setup", "mariadb"], vec!["shard", &study, "--into", "1"], run.clone()] {
         Interrupted { world: &world, args, server: None }.at_moments(3, Duration::from_millis(1500));
     }
     let (_, err) = world.exits(3, &run);

@@ -93,7 +93,8 @@ fn a_server_that_dies_or_refuses_an_option_is_reported_and_leaves_nothing() {
         ("engine.binary=/no/such/server", 3, "/no/such/server"),
         ("engine.options.no_such_option=1", 4, "no_such_option"),
     ] {
-        let (_, err) = world.exits(code, &["run", &study, "--out", "results", "--set", set]);
+        let one = ["--set", "factors.placement=float", "--set", "factors.workload=point_select", "--set", set];
+        let (_, err) = world.exits(code, &[&["run", &study, "--out", "results"], &one[..]].concat());
         assert!(err.contains(expected), "{set}\n{err}");
         world.assert_clean();
         // A request that is refused before the start leaves no results; others do.

@@ -103,12 +103,13 @@ fn works(session: &mut dyn Session, engine: &str) {
 }
 
 #[test]
-fn each_tls_mode_accepts_and_refuses_the_expected_connections() {
+fn each_tls_mode_account_and_study_is_connected_or_refused_as_expected() {
     use TlsMode::{Off, Preferred, Required, VerifyCa, VerifyFull};
     for engine in engines() {
         let server = Encrypted::new(engine, "server");
         let mut plain = server.connects(Off, "127.0.0.1", None);
         assert_eq!((plain.encryption(), server.version_by_the_server(plain.as_mut())), (None, None));
+        drop(plain);
         for (mode, host, ca) in [
             (Preferred, "127.0.0.1", None),
             (Required, "127.0.0.1", None),
@@ -136,43 +137,100 @@ fn each_tls_mode_accepts_and_refuses_the_expected_connections() {
             let why = server.refuses(mode, host, ca);
             assert!(why.contains(words), "{} {mode} {host} {ca:?}: {why}", engine.name());
         }
+        if engine.name() != "postgresql" {
+            accounts_connect_with_what_they_require(&server);
+        }
         server.require();
         let why = server.refuses(Off, "127.0.0.1", None);
         assert!(why.contains("request TLS (tls = "), "{}: {why}", engine.name());
         works(server.connects(Preferred, "127.0.0.1", None).as_mut(), engine.name());
+        if engine.name() != "mysql" {
+            a_study_is_placed_and_records_the_encryption(&server);
+        }
     }
 }
 
-#[test]
-fn accounts_that_require_tls_or_a_client_certificate_can_connect_with_them() {
-    for engine in engines().into_iter().filter(|engine| engine.name() != "postgresql") {
-        let server = Encrypted::new(engine, "server");
-        server.owner("CREATE USER 'shy'@'127.0.0.1' IDENTIFIED BY 'Zx9-shy' REQUIRE SSL");
-        server.owner("CREATE USER 'proved'@'127.0.0.1' IDENTIFIED BY 'Zx9-proved' REQUIRE X509");
-        let who = |mode, name: &str| ConnectTarget {
-            user: name.into(),
-            password: format!("Zx9-{name}"),
-            database: None,
-            ..server.target(mode, "127.0.0.1", None)
-        };
-        // Before the server has cached a hash of the password.
-        if engine.name() == "mysql" {
-            let mut keyless = who(TlsMode::Off, "shy");
-            keyless.tls.password_key = PasswordKey::None;
-            let why = server.try_to(&keyless).err().unwrap();
-            assert!(why.contains("was not sent") && why.contains("server_public_key"), "{why}");
-        }
-        let why = server.try_to(&who(TlsMode::Off, "shy")).err().unwrap();
-        assert!(why.contains("1045") && why.contains("request TLS (tls = "), "{why}");
-        // A new account: MySQL needs the password itself, and gets it only inside TLS.
-        let mut shy = server.try_to(&who(TlsMode::Required, "shy")).unwrap();
-        assert_eq!(one(shy.as_mut(), "SELECT CURRENT_USER()").as_deref(), Some("shy@127.0.0.1"));
-        let mut proved = who(TlsMode::VerifyCa, "proved");
-        proved.tls.ca = Some(server.certificates.path("ca.pem"));
-        assert!(server.try_to(&proved).is_err(), "without a certificate");
-        proved.tls.identity = Some(identity(&server.certificates));
-        assert_eq!(one(server.try_to(&proved).unwrap().as_mut(), "SELECT 1").as_deref(), Some("1"));
+/// Accounts that require TLS or a client certificate.
+fn accounts_connect_with_what_they_require(server: &Encrypted) {
+    server.owner("CREATE USER 'shy'@'127.0.0.1' IDENTIFIED BY 'Zx9-shy' REQUIRE SSL");
+    server.owner("CREATE USER 'proved'@'127.0.0.1' IDENTIFIED BY 'Zx9-proved' REQUIRE X509");
+    let who = |mode, name: &str| ConnectTarget {
+        user: name.into(),
+        password: format!("Zx9-{name}"),
+        database: None,
+        ..server.target(mode, "127.0.0.1", None)
+    };
+    // Before the server has cached a hash of the password.
+    if server.theirs.engine == "mysql" {
+        let mut keyless = who(TlsMode::Off, "shy");
+        keyless.tls.password_key = PasswordKey::None;
+        let why = server.try_to(&keyless).err().unwrap();
+        assert!(why.contains("was not sent") && why.contains("server_public_key"), "{why}");
     }
+    let why = server.try_to(&who(TlsMode::Off, "shy")).err().unwrap();
+    assert!(why.contains("1045") && why.contains("request TLS (tls = "), "{why}");
+    // A new account: MySQL needs the password itself, and gets it only inside TLS.
+    let mut shy = server.try_to(&who(TlsMode::Required, "shy")).unwrap();
+    assert_eq!(one(shy.as_mut(), "SELECT CURRENT_USER()").as_deref(), Some("shy@127.0.0.1"));
+    let mut proved = who(TlsMode::VerifyCa, "proved");
+    proved.tls.ca = Some(server.certificates.path("ca.pem"));
+    assert!(server.try_to(&proved).is_err(), "without a certificate");
+    proved.tls.identity = Some(identity(&server.certificates));
+    assert_eq!(one(server.try_to(&proved).unwrap().as_mut(), "SELECT 1").as_deref(), Some("1"));
+}
+
+/// The whole program: configuration files that require TLS, placed and verified threads, and the record. MySQL has
+/// MariaDB's files.
+fn a_study_is_placed_and_records_the_encryption(server: &Encrypted) {
+    let last = Machine::this().unwrap().pus.last().unwrap().os_index;
+    let theirs = &server.theirs;
+    let study = theirs.study(&format!(
+        "[placement]\nclient = \"cpus:{last}\"\nserver = \"cpus:{last}\"\nbind = \"thread\"\npairing = \"same-pu\"\n"
+    ));
+    let study = std::fs::read_to_string(&study)
+        .unwrap()
+        .replace("threads = 2", "threads = 1")
+        .replace("trials = 2", "trials = 1");
+    let study = theirs.world.study(&study);
+    let run = |out: &str, more: &[&str]| {
+        let words = [&["run", &study, "--out", out][..], more].concat();
+        let mut run = theirs.world.tare(&words);
+        run.env("TARE_PASSWORD", &theirs.server.target().password).env("HOME", theirs.world.path(""));
+        let ended = run.output().unwrap();
+        (ended.status.code(), crate::support::text(&ended.stderr))
+    };
+    let (code, err) = run("in-clear", &[]);
+    assert!(code == Some(3) && err.contains("request TLS (tls = "), "{code:?} {err}");
+    // The usual configuration files of each engine.
+    let ca = server.certificates.path("ca.pem");
+    let (file, key) = match theirs.engine {
+        "postgresql" => {
+            let text = format!("[db]\nhost=localhost\nsslmode=verify-full\nsslrootcert={}\n", shown(&ca));
+            std::fs::write(theirs.world.path(".pg_service.conf"), text).unwrap();
+            (theirs.world.path(".pg_service.conf"), "engine.service=db".to_owned())
+        }
+        _ => {
+            let text = format!("[client]\nssl-mode=VERIFY_CA\nssl-ca={}\n", shown(&ca));
+            std::fs::write(theirs.world.path("my.cnf"), text).unwrap();
+            (theirs.world.path("my.cnf"), format!("engine.option_file={}", shown(&theirs.world.path("my.cnf"))))
+        }
+    };
+    let host = ["--set", "engine.host=localhost"];
+    let (code, err) = run("results", &[&host[..], &["--set", &key]].concat());
+    assert_eq!(code, Some(0), "{}: {err}", theirs.engine);
+    for record in trials(&theirs.world.path("results")) {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        assert!(verified(&record, "tls").starts_with("encrypted: TLSv1."), "{record}");
+        let threads = record["samples"][0]["threads"].as_array().unwrap();
+        let paired: Vec<_> = threads.iter().filter(|thread| thread["pair"] == 0).collect();
+        assert_eq!(paired.len(), 2, "{record}");
+        assert!(paired.iter().all(|thread| thread["allowed_cpus"] == last.to_string().as_str()), "{record}");
+    }
+    // With the wrong authority, the run ends before anything is measured.
+    let other = format!("engine.tls_ca={}", shown(&server.certificates.path("other.pem")));
+    let (code, err) = run("refused", &[&host[..], &["--set", &key, "--set", &other]].concat());
+    assert!(code == Some(3) && err.contains("not signed by a trusted authority"), "{code:?} {err}");
+    assert!(file.exists());
 }
 
 fn identity(certificates: &Certificates) -> TlsIdentity {
@@ -237,65 +295,6 @@ fn unix_socket_connections_to_mariadb_are_encrypted_only_on_request() {
     let to = |mode| Mariadb.connect(&ConnectTarget { tls: tls(mode), ..theirs.server.target().clone() }).unwrap();
     assert_eq!(to(TlsMode::Preferred).encryption(), None, "no one listens inside the kernel");
     assert!(to(TlsMode::VerifyFull).encryption().is_some(), "a socket's host is localhost");
-}
-
-/// The whole program: configuration files that require TLS, placed and verified threads, and the record. MySQL has
-/// MariaDB's files.
-#[test]
-fn a_study_over_tls_verifies_thread_placement_and_records_the_encryption() {
-    let last = Machine::this().unwrap().pus.last().unwrap().os_index;
-    for engine in [&Mariadb as &dyn Engine, &Postgresql] {
-        let server = Encrypted::new(engine, "server");
-        server.require();
-        let theirs = &server.theirs;
-        let study = theirs.study(&format!(
-            "[placement]\nclient = \"cpus:{last}\"\nserver = \"cpus:{last}\"\nbind = \"thread\"\npairing = \"same-pu\"\n"
-        ));
-        let study = std::fs::read_to_string(&study)
-            .unwrap()
-            .replace("threads = 2", "threads = 1")
-            .replace("trials = 2", "trials = 1");
-        let study = theirs.world.study(&study);
-        let run = |out: &str, more: &[&str]| {
-            let words = [&["run", &study, "--out", out][..], more].concat();
-            let mut run = theirs.world.tare(&words);
-            run.env("TARE_PASSWORD", &theirs.server.target().password).env("HOME", theirs.world.path(""));
-            let ended = run.output().unwrap();
-            (ended.status.code(), crate::support::text(&ended.stderr))
-        };
-        let (code, err) = run("in-clear", &[]);
-        assert!(code == Some(3) && err.contains("request TLS (tls = "), "{code:?} {err}");
-        // The usual configuration files of each engine.
-        let ca = server.certificates.path("ca.pem");
-        let (file, key) = match engine.name() {
-            "postgresql" => {
-                let text = format!("[db]\nhost=localhost\nsslmode=verify-full\nsslrootcert={}\n", shown(&ca));
-                std::fs::write(theirs.world.path(".pg_service.conf"), text).unwrap();
-                (theirs.world.path(".pg_service.conf"), "engine.service=db".to_owned())
-            }
-            _ => {
-                let text = format!("[client]\nssl-mode=VERIFY_CA\nssl-ca={}\n", shown(&ca));
-                std::fs::write(theirs.world.path("my.cnf"), text).unwrap();
-                (theirs.world.path("my.cnf"), format!("engine.option_file={}", shown(&theirs.world.path("my.cnf"))))
-            }
-        };
-        let host = ["--set", "engine.host=localhost"];
-        let (code, err) = run("results", &[&host[..], &["--set", &key]].concat());
-        assert_eq!(code, Some(0), "{}: {err}", engine.name());
-        for record in trials(&theirs.world.path("results")) {
-            assert_eq!(record["outcome"], "ok", "{record}");
-            assert!(verified(&record, "tls").starts_with("encrypted: TLSv1."), "{record}");
-            let threads = record["samples"][0]["threads"].as_array().unwrap();
-            let paired: Vec<_> = threads.iter().filter(|thread| thread["pair"] == 0).collect();
-            assert_eq!(paired.len(), 2, "{record}");
-            assert!(paired.iter().all(|thread| thread["allowed_cpus"] == last.to_string().as_str()), "{record}");
-        }
-        // With the wrong authority, the run ends before anything is measured.
-        let other = format!("engine.tls_ca={}", shown(&server.certificates.path("other.pem")));
-        let (code, err) = run("refused", &[&host[..], &["--set", &key, "--set", &other]].concat());
-        assert!(code == Some(3) && err.contains("not signed by a trusted authority"), "{code:?} {err}");
-        assert!(file.exists());
-    }
 }
 
 #[test]

@@ -67,13 +67,13 @@ fn ctrl_c_ends_a_load_with_the_figures_so_far_but_without_any_in_the_warm_up() {
         let args = [&load[..], &["--time", "60s", "--warmup", warmup, "--threads", "2"]].concat();
         let mut command = world.tare(&args);
         command.stdout(Stdio::piped()).stderr(std::fs::File::create(&printed).unwrap());
-        let (code, out) = interrupted_after(command.spawn().unwrap(), &printed, "[ 2s ]");
+        let (code, out) = interrupted_after(command.spawn().unwrap(), &printed, "[ 1s ]");
         assert_eq!(code, 130, "{out}");
         assert_eq!(out.contains("transactions ") && out.contains("latency ms "), figures, "{out}");
         if figures {
             let time = out.lines().find_map(|line| line.strip_prefix("time ")).unwrap();
             let seconds: f64 = time.split_whitespace().next().unwrap().parse().unwrap();
-            assert!((2.0..5.0).contains(&seconds), "{out}");
+            assert!((1.0..4.0).contains(&seconds), "{out}");
             let note = std::fs::read_to_string(&printed).unwrap();
             assert!(note.contains("interrupted: the figures are for "), "{note}");
         }

@@ -58,7 +58,8 @@ fn every_json_document_conforms_to_the_schema_that_it_names() {
             &["find", "command=true", "command=/bin/true", "--within", "0.1s", "--minimum-effect", "0.01%"],
         ),
         ("tare-dry-run", 0, &["run", "--dry-run"]),
-        ("tare-setup", 0, &["setup"]),
+        // Without symbols of servers, for which apt takes seconds.
+        ("tare-setup", 0, &["setup", "mariadb"]),
         ("tare-studies", 0, &["studies"]),
         ("tare-studies", 0, &["studies", "first-look"]),
         ("tare-reproduce", 0, &["reproduce", "--list"]),

@@ -13,7 +13,7 @@ name = "read_only"
 [sampling]
 trials = 4
 warmup_s = 0
-sample_s = 0.1
+sample_s = 0.2
 foreign_cpu_limit = "off"
 steal_limit = "off"
 [factors]
@@ -168,8 +168,7 @@ fn host_but(world: &World, other: &str) -> String {
 #[test]
 fn a_shard_has_one_run_at_a_time_and_a_killed_run_loses_at_most_one_trial() {
     let world = World::new();
-    let study = world.study(&STUDY.replace("sample_s = 0.1", "sample_s = 0.2"));
-    world.exits(0, &["shard", &study, "--into", "2", "--out", "shards"]);
+    cut(&world, "2");
     let mut run = world.begin(&["run", "--shard", "shards", "0"]);
     let shard = world.path("shards/shard-0000");
     let part = loop {
