@@ -47,6 +47,11 @@ pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
     if matches!(policy, MemoryPolicy::WeightedInterleave(_)) {
         shell.push("# --weighted-interleave needs numactl 2.0.19 or later".to_owned());
     }
+    let confined = Some(&policy).filter(|_| spreads_its_pool(condition)).and_then(nodes);
+    if confined.is_some() {
+        let line = "# numactl does not keep InnoDB's pool on these nodes, AllowedMemoryNodes of the unit does";
+        shell.push(line.to_owned());
+    }
     if let Some(options) = numactl(&server, &policy) {
         shell.push(format!("numactl {options} {program} ..."));
     }
@@ -54,7 +59,8 @@ pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
         shell.push(format!("numactl {options} CLIENT ..."));
     }
     add(&mut all, "shell", shell);
-    let unit = systemd(&server, &policy);
+    let confined = confined.map(|nodes| format!("AllowedMemoryNodes={nodes}"));
+    let unit: Vec<String> = systemd(&server, &policy).into_iter().chain(confined).collect();
     if !unit.is_empty() {
         let lines = std::iter::once("[Service]".to_owned()).chain(unit).collect();
         add(&mut all, &format!("/etc/systemd/system/{service}.service.d/tare.conf"), lines);
@@ -74,6 +80,24 @@ pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
 fn add(all: &mut Vec<Paste>, into: &str, lines: Vec<String>) {
     if !lines.is_empty() {
         all.push(Paste { into: into.to_owned(), lines });
+    }
+}
+
+/// Whether InnoDB interleaves its pool over all nodes that its control group allows, whatever policy it inherits.
+fn spreads_its_pool(condition: &PlannedCondition) -> bool {
+    options(condition).iter().any(|(name, value)| {
+        name.replace('-', "_") == "innodb_numa_interleave"
+            && matches!(value.to_lowercase().as_str(), "on" | "1" | "true")
+    })
+}
+
+/// The nodes that a policy names, if these are not all.
+fn nodes(policy: &MemoryPolicy) -> Option<String> {
+    match policy {
+        MemoryPolicy::Bind(nodes) | MemoryPolicy::Interleave(nodes) | MemoryPolicy::WeightedInterleave(nodes) => {
+            Some(nodes.to_string()).filter(|nodes| nodes != "all")
+        }
+        _ => None,
     }
 }
 
@@ -171,8 +195,10 @@ mod tests {
         weighted.memory = Some("weighted-interleave:0-1".into());
         condition.settings.insert("engine.name".into(), "mariadb".into());
         condition.settings.insert("engine.options.init_connect".into(), r##"SET @a = "#\""##.into());
+        condition.settings.insert("engine.options.innodb_numa_interleave".into(), "ON".into());
         let lines: Vec<String> = paste(&condition).into_iter().flat_map(|paste| paste.lines).collect();
         for line in [
+            "AllowedMemoryNodes=0-1",
             "# --weighted-interleave needs numactl 2.0.19 or later",
             "numactl --physcpubind=0-3 --weighted-interleave=0-1 mariadbd ...",
             r##"init_connect = "SET @a = \"#\\\"""##,
