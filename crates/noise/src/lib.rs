@@ -56,7 +56,7 @@ pub use journal::{
     Journal, Outcome, RestoreReport, Restored, ThreadAffinities, recover, recover_trial, verify_as_found,
 };
 pub use lock::{HostLock, Patience, TrialLock};
-pub use memory_group::{MemoryConfines, MemoryGroup, MemoryGroups, memory_limit_bytes};
+pub use memory_group::{MemoryConfines, MemoryGroup, MemoryGroups, memory_limit_bytes, own_memory_limit_bytes};
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};
 pub use state_dir::{ROOT_STATE_DIR, default_state_dir};

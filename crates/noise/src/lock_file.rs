@@ -88,7 +88,8 @@ pub(super) fn holds(pid: i32, path: &Path) -> bool {
     descriptors.filter(|entry| fs::metadata(entry.path()).is_ok_and(is_lock)).any(|entry| {
         let about = format!("/proc/{pid}/fdinfo/{}", entry.file_name().to_string_lossy());
         let about = proc_text(&about).unwrap_or_default();
-        about.lines().any(|line| line.starts_with("lock:") && line.contains(" FLOCK "))
+        let mut locks = about.lines().filter_map(|line| line.strip_prefix("lock:"));
+        locks.any(|lock| lock.split_whitespace().any(|word| word == "FLOCK"))
     })
 }
 

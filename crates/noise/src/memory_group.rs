@@ -4,6 +4,7 @@
 
 use crate::control_group::{ControlGroup, Hierarchy, PREFIX, SWITCH, hierarchies};
 use rustix::fs::{Access, AtFlags, CWD};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io;
@@ -93,10 +94,12 @@ impl MemoryGroups {
     }
 
     fn at(version: u8, above: PathBuf, controllers: &[&'static str]) -> Result<Self, String> {
-        let may = |path: &Path| rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
+        let may = |path: &Path| rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS);
         let shown = above.display();
-        if !may(&above) || !may(&above.join("cgroup.procs")) {
-            return Err(format!("this user may not create a group in {shown}"));
+        match may(&above).and_then(|()| may(&above.join("cgroup.procs"))) {
+            Ok(()) => {}
+            Err(Errno::ROFS) => return Err(format!("{shown} is mounted read-only here, as in most containers")),
+            Err(_) => return Err(format!("this user may not create a group in {shown}")),
         }
         if version == 1 {
             return Ok(Self { above, version, off: Vec::new() });
@@ -188,18 +191,35 @@ impl MemoryGroup {
 
 /// The memory limit of the control group that a process is in, bytes; `None` if this group has no limit.
 pub fn memory_limit_bytes(pid: u32) -> Option<u64> {
-    let mounts = proc_text("/proc/self/mountinfo").ok()?;
-    let own = proc_text(&format!("/proc/{pid}/cgroup")).ok()?;
-    let limit = |hierarchy: Hierarchy<'_>| {
+    let group = |files: Vec<PathBuf>| number(files.first()?);
+    limit_files(pid).into_iter().find_map(group)
+}
+
+/// The lowest memory limit of the control groups that this process is in, as far as it sees them, bytes.
+pub fn own_memory_limit_bytes() -> Option<u64> {
+    limit_files(std::process::id()).into_iter().flatten().filter_map(|file| number(&file)).min()
+}
+
+/// The files with the memory limits of the group of a process and of those above it, for each hierarchy.
+fn limit_files(pid: u32) -> Vec<Vec<PathBuf>> {
+    let mounts = proc_text("/proc/self/mountinfo").unwrap_or_default();
+    let own = proc_text(&format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let files = |hierarchy: Hierarchy<'_>| {
         let (controller, file) = match hierarchy.version {
             1 if hierarchy.controllers.contains(&MEMORY) => (MEMORY, LIMIT_FILES_1[0]),
             2 => ("", LIMIT_FILES_2[0]),
             _ => return None,
         };
-        let text = fs::read_to_string(hierarchy.own_group(&own, controller)?.join(file)).ok()?;
-        text.trim().parse().ok()
+        let group = hierarchy.own_group(&own, controller)?;
+        let above = group.ancestors().take_while(|above| above.starts_with(hierarchy.at));
+        Some(above.map(|above| above.join(file)).collect())
     };
-    hierarchies(&mounts).into_iter().find_map(limit)
+    hierarchies(&mounts).into_iter().filter_map(files).collect()
+}
+
+/// The number in a file; `None` also for `max`.
+fn number(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 /// Groups in which a new group may be created, the nearest first, each with the version of its hierarchy. In version 2

@@ -146,7 +146,7 @@ pub fn memory_here() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"))?;
     let total = kib.trim().parse::<u64>().ok()?.saturating_mul(1024);
-    let group = tare_noise::memory_limit_bytes(std::process::id());
+    let group = tare_noise::own_memory_limit_bytes();
     Some(group.map_or(total, |group| group.min(total)))
 }
 

@@ -29,8 +29,8 @@ pub fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), BindError> {
     if found == *policy { Ok(()) } else { Err(BindError::PolicyDiffers { requested: policy.clone(), found }) }
 }
 
-/// Whether this process may set memory policies: a container's filter of system calls may deny it. Changes only a thread
-/// that ends at once. Takes as long as [`set_memory_policy`].
+/// Whether this process may set memory policies: a container's filter of system calls may deny it. Changes only a
+/// thread that ends at once. Takes as long as [`set_memory_policy`].
 pub fn may_set_memory_policy() -> bool {
     let tried = std::thread::Builder::new().spawn(|| apply(&MemoryPolicy::Default).is_ok());
     tried.map_or(true, |tried| tried.join().unwrap_or(true))
