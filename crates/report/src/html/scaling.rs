@@ -85,8 +85,7 @@ fn steps(page: &Page<'_>) -> Markup {
     }
 }
 
-pub(super) const HOLLOW: &str =
-    " A hollow dot is a trial that was disturbed in every attempt.";
+pub(super) const HOLLOW: &str = " A hollow dot is a trial that was disturbed in every attempt.";
 /// Bytes after which further charts are left out.
 const BYTES: usize = 400_000;
 

@@ -231,7 +231,7 @@ fn add_running(stat: &Stat, left: &mut Vec<String>) {
 /// Kills the orphans, and their own children in turn, and adds those that were still running to `left`.
 fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, left: &mut Vec<String>, usage: &mut Usage) {
     let deadline = Instant::now() + KILL_LIMIT;
-    // By procfs: in a PID namespace with the session's leader outside it is 0, which the call's wrapper does not expect.
+    // By procfs: where its leader is outside the PID namespace it is 0, which the call's wrapper does not expect.
     let session = Process::myself().and_then(|own| own.stat()).ok().map(|stat| stat.session);
     loop {
         let mut killed = Vec::new();
