@@ -40,18 +40,14 @@ impl KeyOption {
             ("", Some(default)) => format!(" [default: {default}]"),
             (more, _) => more.to_owned(),
         };
-        let help = capital(declared.as_ref().map_or("", |declared| declared.info.help)) + &more;
-        let help = match help.split_once("; absent: ") {
-            Some((what, absent)) => format!("{what} [default: {absent}]"),
-            None => help,
-        };
+        let help = declared.as_ref().map_or("", |declared| declared.info.help);
         let arg = Arg::new(self.long)
             .long(self.long)
             .visible_aliases(self.also.iter().copied())
             .aliases(self.taken.iter().copied())
             // sysbench accepts its options with - or _ between words.
             .aliases(self.long.contains('-').then_some(key))
-            .help(help)
+            .help(capital(help) + &more)
             .value_name(if self.value.is_empty() { value_name(kind) } else { self.value })
             .value_parser(move |text: &str| self.parse(kind, text));
         let arg = match kind {
