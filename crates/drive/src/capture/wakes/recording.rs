@@ -17,6 +17,11 @@ use tare_results::waits::WakesFile;
 /// Limit of events read: some seconds of a server that switches for every statement.
 const EVENTS: u64 = 2_000_000;
 const LARGEST: &str = "256M";
+/// The identity of the namespace in which the kernel starts (`PROC_PID_INIT_INO`, include/linux/proc_ns.h).
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
+const IN_CONTAINER: &str = "perf's tracepoints name threads by the numbers of the first PID namespace, and this is \
+     another: run tare outside of the container, or in one with --pid host; capture.waits records what threads sleep \
+     in and the callers here too";
 
 pub(in super::super) struct Wakes {
     recording: Recording,
@@ -29,6 +34,9 @@ impl Wakes {
     pub fn begin(place: &Place, graph: CallGraph, pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
         if connections.is_empty() {
             return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));
+        }
+        if !in_first_pid_namespace() {
+            return Err(Unavailable(IN_CONTAINER.to_owned()));
         }
         let arguments = ["record", "-a", "-e", "sched:sched_switch,sched:sched_waking", "--max-size", LARGEST];
         let recording = Recording::begin(place, WAKES_RECORDING, &arguments, TRACEPOINTS)?;
@@ -68,6 +76,10 @@ impl Wakes {
             }
         }
     }
+}
+
+fn in_first_pid_namespace() -> bool {
+    std::fs::read_link("/proc/self/ns/pid").map_or(true, |found| found == Path::new(FIRST_PID_NAMESPACE))
 }
 
 /// Clients are threads of this process and its descendants; the server is `pid` and its descendants.

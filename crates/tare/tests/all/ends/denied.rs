@@ -70,6 +70,12 @@ fn another_namespaces_proc_and_a_read_only_cache_are_refused_with_what_to_do() {
     let (code, printed) = run_under(&world, &["unshare", "--mount", "sh", "-c", read_only, "sh"], &[]);
     let what_to_do = ["Read-only file system", "TARE_CACHE_DIR"];
     assert!(code == Some(3) && what_to_do.iter().all(|words| printed.contains(words)), "{code:?} {printed}");
+    // With its own /proc all runs but what names threads by the numbers of the first namespace.
+    let contained = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
+    let (code, printed) = run_under(&world, &contained, &["capture.wakes=on"]);
+    let record = trials(&world.path("results")).remove(0);
+    let why = record["captures_missing"]["wakes"].as_str().unwrap_or_default();
+    assert!(code == Some(0) && why.contains("--pid host"), "{code:?} {record} {printed}");
     world.assert_clean();
 }
 

@@ -110,7 +110,7 @@ fn with_a_planted_mutex(world: &World, captures: &str) -> (Value, String, Value)
     let study = world.study(&format!(
         "name = \"callers\"\n[engine]\nname = \"sqlite\"\n[workload]\nname = \"point_select\"\nrows = 100\nthreads = 4\n\
          [capture]\n{captures}\n[sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0.1\n\
-         sample_s = 0.25\n\
+         sample_s = 0.4\n\
          [factors.option]\ntare_planted_mutex_us = [0, 2000]\n",
     ));
     world.exits(0, &["run", &study, "--out", "results"]);
