@@ -208,15 +208,15 @@ impl Children<'_> {
         let stopped = failure.clone().filter(|failure| failure.exit_code == STOPS_RUN);
         let reason = match exit {
             Exit::Interrupted => return Ok(Ended::Interrupted),
-            // If several trials shared this process, another one of them may have caused the timeout.
+            // It may have hung after its record was written, or another trial of the same process may have.
             Exit::TimedOut => match self.record(attempt, before)? {
-                Some(record) if record.lifetime.is_some() => {
+                Some(record) => {
                     state::reap().map_err(|e| {
                         RunError::Stopped(plain(format!("cannot remove what a trial left behind: {e}")))
                     })?;
                     return Ok(Ended::Recorded(Box::new(record)));
                 }
-                _ => format!("it took longer than {:.0} s", attempt.timeout.as_secs_f64()),
+                None => format!("it took longer than {:.0} s", attempt.timeout.as_secs_f64()),
             },
             Exit::By(status) => {
                 if let Some(record) = self.record(attempt, before)? {

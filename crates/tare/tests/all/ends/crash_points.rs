@@ -186,6 +186,24 @@ impl Crashes {
         panic!("{:?} and not {:?}", labels(&self.log.reached()), labels(&self.points));
     }
 
+    /// A trial that hangs after its record was written is given up, and this record is its only one.
+    fn hangs_after_its_record(&self) {
+        let is_record = |(_, label): &(u32, String)| label == "record: synced";
+        let at = self.points.iter().position(is_record).unwrap();
+        for _ in 0..5 {
+            let mut run = self.fresh();
+            run.args(["--set", "sampling.trial_timeout_s=8"]);
+            self.log.crash(&mut run, at + 1, Whom::All);
+            assert!(run.status().unwrap().success());
+            self.place.whole(&self.results(), 0);
+            self.check("a trial hung after its record", 0);
+            if self.log.reached().get(at).is_some_and(is_record) {
+                return;
+            }
+        }
+        panic!("point {at} is never a record");
+    }
+
     /// Whether nothing happens before the next point: between the point after a change of a setting or of the journal
     /// and the one before the next change. (`tare-noise`, where a crash takes a hundredth of the time, tests all.)
     fn is_as_the_next(&self, at: usize) -> bool {
@@ -262,7 +280,9 @@ fn without_symbols(world: &World) -> PathBuf {
 
 #[test]
 fn settings_and_records_survive_one_process_dying_at_every_crash_point() {
-    let counts = Crashes::new().every(Whom::One, 0, 1);
+    let crashes = Crashes::new();
+    crashes.hangs_after_its_record();
+    let counts = crashes.every(Whom::One, 0, 1);
     check_counts("one process", &counts, &[]);
 }
 
