@@ -47,7 +47,7 @@ impl Folder {
             return Ok(folder);
         }
         let (above, name) = split(path)?;
-        let above = made_above(above, trust)?;
+        let above = made_above(above, Rights::of_results(), trust)?;
         Self::make_in(above.as_fd(), name, Rights::of_results(), path.to_owned(), trust)
     }
 
@@ -349,20 +349,20 @@ pub(crate) fn names(folder: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>> 
 }
 
 /// The parent folder of a path, and its name there.
-fn split(path: &Path) -> Result<(&Path, &OsStr)> {
+pub(crate) fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     let name = path.file_name().ok_or_else(|| FilesError::io("create", path, Errno::NOENT))?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty());
     Ok((above.unwrap_or(Path::new(".")), name))
 }
 
 /// Opens a parent folder; creates it and its own parents where missing. Nothing is created in an untrusted place.
-fn made_above(path: &Path, trust: Trust) -> Result<OwnedFd> {
+pub(crate) fn made_above(path: &Path, rights: Rights, trust: Trust) -> Result<OwnedFd> {
     if let Some(folder) = walk::open_above(path, trust)? {
         return Ok(folder);
     }
     let (above, name) = split(path)?;
-    let above = made_above(above, trust)?;
-    make(above.as_fd(), name, Rights::of_results(), path)?;
+    let above = made_above(above, rights, trust)?;
+    make(above.as_fd(), name, rights, path)?;
     // Opened in its parent and not by its whole path, whose walk would make the work grow with the square of the depth.
     walk::open_made(&above, name, path, trust)
 }
