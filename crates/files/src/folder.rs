@@ -16,6 +16,10 @@ use std::path::{Path, PathBuf};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
+/// The most names of a folder: the largest plan has some logs for each of its trials, and a folder of others may have
+/// any number.
+const MOST_NAMES: usize = 4_000_000;
+
 /// An open folder of results. What is opened in it is checked with the same [`Trust`] as the folder itself. New files
 /// and folders in it are never writable for others, and are private if the folder is private. A folder that root
 /// creates is private unless root changes its mode.
@@ -338,11 +342,18 @@ impl Folder {
 
 /// The names in an open folder that are valid UTF-8, sorted.
 pub(crate) fn names(folder: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>> {
+    names_up_to(MOST_NAMES, folder, path)
+}
+
+pub(crate) fn names_up_to(limit: usize, folder: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>> {
     let failed = |e| FilesError::io("list", path, e);
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(folder).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name().to_str().map(str::to_owned);
         names.extend(name.ok().filter(|name| name != "." && name != ".."));
+        if names.len() > limit {
+            return Err(FilesError::TooMany { path: path.to_owned(), limit });
+        }
     }
     names.sort();
     Ok(names)
