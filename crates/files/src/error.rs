@@ -41,6 +41,9 @@ pub enum FilesError {
     /// It is larger than the limit for reading into memory.
     #[error("{} is larger than {limit} bytes, the most that is read", path.display())]
     TooLarge { path: PathBuf, limit: u64 },
+    /// A folder has more names than are read.
+    #[error("{} has more than {limit} files, the most that are read", path.display())]
+    TooMany { path: PathBuf, limit: usize },
 }
 
 impl FilesError {
@@ -76,7 +79,8 @@ impl FilesError {
             | Self::Foreign { path, .. }
             | Self::Open { path, .. }
             | Self::Outside { path, .. }
-            | Self::TooLarge { path, .. } => path,
+            | Self::TooLarge { path, .. }
+            | Self::TooMany { path, .. } => path,
         }
     }
 }

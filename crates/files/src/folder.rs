@@ -16,6 +16,10 @@ use std::path::{Path, PathBuf};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
+/// The most names of a folder: the largest plan has some logs for each of its trials, and a folder of others may have
+/// any number.
+const MOST_NAMES: usize = 4_000_000;
+
 /// An open folder of results. What is opened in it is checked with the same [`Trust`] as the folder itself. New files
 /// and folders in it are never writable for others, and are private if the folder is private. A folder that root
 /// creates is private unless root changes its mode.
@@ -47,7 +51,7 @@ impl Folder {
             return Ok(folder);
         }
         let (above, name) = split(path)?;
-        let above = made_above(above, trust)?;
+        let above = made_above(above, Rights::of_results(), trust)?;
         Self::make_in(above.as_fd(), name, Rights::of_results(), path.to_owned(), trust)
     }
 
@@ -338,31 +342,38 @@ impl Folder {
 
 /// The names in an open folder that are valid UTF-8, sorted.
 pub(crate) fn names(folder: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>> {
+    names_up_to(MOST_NAMES, folder, path)
+}
+
+pub(crate) fn names_up_to(limit: usize, folder: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>> {
     let failed = |e| FilesError::io("list", path, e);
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(folder).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name().to_str().map(str::to_owned);
         names.extend(name.ok().filter(|name| name != "." && name != ".."));
+        if names.len() > limit {
+            return Err(FilesError::TooMany { path: path.to_owned(), limit });
+        }
     }
     names.sort();
     Ok(names)
 }
 
 /// The parent folder of a path, and its name there.
-fn split(path: &Path) -> Result<(&Path, &OsStr)> {
+pub(crate) fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     let name = path.file_name().ok_or_else(|| FilesError::io("create", path, Errno::NOENT))?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty());
     Ok((above.unwrap_or(Path::new(".")), name))
 }
 
 /// Opens a parent folder; creates it and its own parents where missing. Nothing is created in an untrusted place.
-fn made_above(path: &Path, trust: Trust) -> Result<OwnedFd> {
+pub(crate) fn made_above(path: &Path, rights: Rights, trust: Trust) -> Result<OwnedFd> {
     if let Some(folder) = walk::open_above(path, trust)? {
         return Ok(folder);
     }
     let (above, name) = split(path)?;
-    let above = made_above(above, trust)?;
-    make(above.as_fd(), name, Rights::of_results(), path)?;
+    let above = made_above(above, rights, trust)?;
+    make(above.as_fd(), name, rights, path)?;
     // Opened in its parent and not by its whole path, whose walk would make the work grow with the square of the depth.
     walk::open_made(&above, name, path, trust)
 }

@@ -311,3 +311,15 @@ fn hundreds_of_missing_folders_are_made_without_walking_to_each_of_them() {
     assert!(folder.path().is_dir());
     assert!(opened <= (DEPTH + 2) * (above + 1), "{opened} names opened for {DEPTH} folders");
 }
+
+#[test]
+fn a_folder_with_too_many_names_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    for name in ["a", "b", "c"] {
+        fs::write(scratch.path().join(name), "").unwrap();
+    }
+    let folder = fs::File::open(scratch.path()).unwrap();
+    let names = |limit| super::folder::names_up_to(limit, std::os::fd::AsFd::as_fd(&folder), scratch.path());
+    assert_eq!(names(3).unwrap(), ["a", "b", "c"]);
+    assert!(matches!(names(2), Err(FilesError::TooMany { limit: 2, .. })));
+}

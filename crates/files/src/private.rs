@@ -2,17 +2,17 @@
 
 use crate::crash;
 use crate::error::{FilesError, Result};
-use crate::folder::names;
+use crate::folder::{made_above, names, split};
 use crate::owner::{OTHERS_WRITE, Rights, Trust, me, stat};
 use crate::read::{READ, check_regular, opened, read_all};
 use crate::walk::{self, Last};
 use crate::whole::write_in;
 use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The access that other users have to a folder.
@@ -49,25 +49,22 @@ impl PrivateFolder {
     /// belongs to another user; [`FilesError::Open`] when others may write to one of them; the system's error.
     pub fn open_or_create(path: &Path, access: Access) -> Result<Self> {
         let path = std::path::absolute(path).map_err(|e| FilesError::io("resolve", path, e))?;
-        if let Some(parent) = path.parent() {
-            let made = DirBuilder::new().recursive(true).mode(0o755).create(parent);
-            made.map_err(|e| FilesError::io("create", parent, e))?;
-        }
-        match DirBuilder::new().mode(access.mode()).create(&path) {
+        let (parent, name) = split(&path)?;
+        // Nothing is created in a place to which another user's link leads.
+        let above = made_above(parent, Rights::SHOWN, Trust::OWN)?;
+        match rustix::fs::mkdirat(&above, name, Mode::from_raw_mode(access.mode())) {
             Ok(()) => {
                 crash::point("private folder: made, not closed");
-                let folder = Self::check(path, access)?;
+                let folder = Self::check(path.clone(), access)?;
                 // Sets the mode again: the umask may have removed bits.
                 rustix::fs::fchmod(&folder.handle, Mode::from_raw_mode(access.mode()))
                     .map_err(|e| FilesError::io("close", &folder.path, e))?;
-                if let Some(parent) = folder.path.parent() {
-                    let synced = File::open(parent).and_then(|parent| parent.sync_all());
-                    synced.map_err(|e| FilesError::io("sync", parent, e))?;
-                }
+                let synced = File::open(parent).and_then(|parent| parent.sync_all());
+                synced.map_err(|e| FilesError::io("sync", parent, e))?;
                 crash::point("private folder: done");
                 Ok(folder)
             }
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => Self::check(path, access),
+            Err(Errno::EXIST) => Self::check(path, access),
             Err(e) => Err(FilesError::io("create", &path, e)),
         }
     }
@@ -88,7 +85,7 @@ impl PrivateFolder {
     fn check(path: PathBuf, access: Access) -> Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = walk::open(&path, flags, Trust::OWN, Last::NoLink)?;
-        let handle = handle.ok_or_else(|| FilesError::io("open", &path, rustix::io::Errno::NOENT))?;
+        let handle = handle.ok_or_else(|| FilesError::io("open", &path, Errno::NOENT))?;
         let stat = stat(&handle, &path)?;
         let mode = stat.st_mode & 0o7777;
         // Here not even the user's own group may write.
@@ -158,7 +155,7 @@ impl PrivateFolder {
     pub fn remove(&self, name: &str) -> Result<()> {
         crash::point("removal: before it");
         match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
-            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Ok(()) | Err(Errno::NOENT) => {}
             Err(e) => return Err(FilesError::io("remove", &self.path.join(name), e)),
         }
         crash::point("removal: done");

@@ -41,6 +41,9 @@ fn a_folder_writable_by_others_is_refused_and_a_readable_one_is_closed() {
         let error = PrivateFolder::open_or_create(&path, Access::Closed).unwrap_err();
         assert!(matches!(error, FilesError::Open { mode, .. } if mode == open), "{error}");
     }
+    fs::set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
+    assert!(PrivateFolder::open_or_create(&path.join("above/state"), Access::Closed).is_err());
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "something was created there");
     fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     PrivateFolder::open_or_create(&path, Access::Closed).unwrap();
     assert_eq!(mode(&path), 0o700);

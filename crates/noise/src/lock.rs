@@ -2,9 +2,11 @@
 
 use crate::error::{NoiseError, Result};
 use crate::lock_file::{ROOT_DIR, describe, holder, holds, lives, open, write_error};
+use crate::state_dir::ROOT_STATE_DIR;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::getppid;
-use std::fs;
+use std::fs::{self, File};
+use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ use tare_files::{Access, PrivateFolder};
 const FILE: &str = "tare-host.lock";
 /// Name of the file on which every trial holds a shared lock.
 const TRIALS: &str = "tare-trials.lock";
+/// Name of the lock in a state directory.
+const STATE: &str = "tare-state.lock";
 
 /// How long the kernel's list of locks may be outdated: it names an ended process until a child forked from it has
 /// called exec or ended.
@@ -34,6 +38,8 @@ const KEPT: Duration = Duration::from_secs(10);
 pub struct HostLock {
     /// `None` in a child whose parent holds the lock.
     _file: Option<OwnedFd>,
+    /// The lock of the state directory.
+    _state: Option<File>,
     other: Option<String>,
     path: PathBuf,
 }
@@ -87,9 +93,33 @@ impl HostLock {
             let ours = rustix::fs::fstat(&file).map_err(|e| write_error("examine", &path, e.into()))?;
             // The file may have been removed between open and lock; other processes then lock a new one.
             if fs::symlink_metadata(&path).is_ok_and(|there| there.ino() == ours.st_ino && there.dev() == ours.st_dev) {
-                return Ok(Self { _file: Some(file), other: other(), path });
+                return Ok(Self { _file: Some(file), _state: None, other: other(), path });
             }
         }
+    }
+
+    /// Takes the lock of a state directory as well. Two containers may share this directory and have a folder of locks
+    /// each: without it, the second run would take what the first one uses for leftovers of a killed one. Where the
+    /// directory cannot be created or its file system has no locks, there is nothing to take.
+    ///
+    /// # Errors
+    /// [`NoiseError::Locked`] when another process holds it; [`NoiseError::Files`] when the directory is not private.
+    pub fn with_state(self, state_dir: &Path) -> Result<Self> {
+        let access = if state_dir == Path::new(ROOT_STATE_DIR) { Access::Searchable } else { Access::Closed };
+        let file = match PrivateFolder::open_or_create(state_dir, access).and_then(|folder| folder.append(STATE)) {
+            Err(e) if matches!(e.source_kind(), Some(PermissionDenied | ReadOnlyFilesystem)) => return Ok(self),
+            file => file?,
+        };
+        let deadline = Instant::now() + UNSETTLED;
+        // As in `acquire`, a child that is being forked may hold a lock that was dropped a moment ago.
+        while flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+            if Instant::now() >= deadline {
+                let path = state_dir.join(STATE);
+                return Err(NoiseError::Locked { holder: describe(holder(&path)), path });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(Self { _state: Some(file), ..self })
     }
 
     /// For a trial: checks that its parent process, the run, holds the lock, or this process itself.
@@ -105,7 +135,7 @@ impl HostLock {
             let holder = holder(&path);
             let ours = [parent, std::process::id().cast_signed()];
             if ours.iter().any(|pid| holder == Some(*pid) || holds(*pid, &path)) {
-                return Ok(Self { _file: None, other: None, path });
+                return Ok(Self { _file: None, _state: None, other: None, path });
             }
             // The kernel's list is read in parts, and may miss a lock while others change.
             if parent_now() != parent || Instant::now() >= deadline {

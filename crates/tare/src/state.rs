@@ -176,7 +176,7 @@ fn is_roots(path: &Path) -> bool {
 pub fn take_host(report: &dyn Fn(&str)) -> Result<Host, StateError> {
     own_proc()?;
     let state = directory()?;
-    let lock = HostLock::acquire(&HostLock::default_dir())?;
+    let lock = HostLock::acquire(&HostLock::default_dir())?.with_state(&state)?;
     lock.wait_for_trials(&Patience { longest: TRIAL_PATIENCE, enough: &tare_engine::interrupted, report })?;
     let reaped = reap_leftovers(&state)?;
     let half_made = remove_half_made_data()?;

@@ -4,6 +4,7 @@
 use crate::EngineError;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Limit on an option file and everything that it includes, bytes.
@@ -12,6 +13,8 @@ const LARGEST: u64 = 1 << 20;
 const OF_A_FILE: u64 = 1 << 10;
 const OF_AN_ENTRY: u64 = 1 << 6;
 const DEPTH: usize = 8;
+/// The permission bit that lets users write who are neither its owner nor in its group.
+const OTHERS_WRITE: u32 = 0o002;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OptionFile {
@@ -62,10 +65,14 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn file(&mut self, path: &Path, in_group: bool, depth: usize) -> Result<(), EngineError> {
         let unreadable = |reason: String| EngineError::OptionFile { path: path.to_owned(), reason };
-        // Distributions make my.cnf a symbolic link.
-        let real = fs::canonicalize(path).map_err(|e| unreadable(e.to_string()))?;
-        let bytes = tare_files::read_regular(&real, LARGEST).map_err(|e| unreadable(e.to_string()))?;
-        let bytes = bytes.unwrap_or_default();
+        // A link is followed: distributions make my.cnf one.
+        let file = tare_files::open_named(path).map_err(|e| unreadable(e.to_string()))?;
+        let file = file.ok_or_else(|| unreadable("there is no such file".to_owned()))?;
+        // An option may name a plugin, so it is refused where MariaDB and MySQL ignore it.
+        if file.metadata().is_ok_and(|found| found.mode() & OTHERS_WRITE != 0) {
+            return Err(unreadable(format!("any user may change it: chmod o-w {}", path.display())));
+        }
+        let bytes = tare_files::read_all(file, path, LARGEST).map_err(|e| unreadable(e.to_string()))?;
         self.take(path, OF_A_FILE.max(bytes.len() as u64))?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         self.found.files.push(path.to_owned());
@@ -267,6 +274,23 @@ mod tests {
             let read = read_file(&path("my.cnf"), true, &ours, &|_, _| None);
             let refused = read.map(drop).map_err(|error| error.to_string().contains("exceeds 1024 KiB"));
             assert_eq!(refused, if fits { Ok(()) } else { Err(true) }, "{times} times {line}");
+        }
+    }
+
+    #[test]
+    fn an_option_file_that_any_user_may_change_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("my.cnf"), "!include other.cnf\n").unwrap();
+        fs::write(path("other.cnf"), "plugin_load_add = x.so\n").unwrap();
+        for name in ["my.cnf", "other.cnf"] {
+            for (mode, refused) in [(0o646, true), (0o664, false), (0o644, false)] {
+                fs::set_permissions(path(name), std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+                let read = read_file(&path("my.cnf"), true, &|text: &str| my_cnf_line(text, &|_| true), &|_, _| None);
+                let error = read.err().map(|error| error.to_string());
+                assert_eq!(error.is_some(), refused, "{name} {mode:o}: {error:?}");
+                assert!(error.is_none_or(|error| error.contains("chmod o-w") && error.contains(name)), "{name}");
+            }
         }
     }
 

@@ -68,6 +68,19 @@ fn two_in_one_process_exclude_each_other_and_anyone_can_open_the_file() {
     assert_eq!(answer, "parent=false");
 }
 
+/// As in two containers that share a state directory, and not the folder of locks.
+#[test]
+fn a_state_directory_is_used_by_one_run_at_a_time_whatever_their_locks() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let state = dir.path().join("state");
+    let lock = |folder: &Path| HostLock::acquire(folder).unwrap().with_state(&state);
+    let held = lock(dir.path()).unwrap();
+    let error = lock(other.path()).unwrap_err();
+    assert!(matches!(&error, NoiseError::Locked { path, .. } if path.starts_with(&state)), "{error}");
+    drop(held);
+    lock(other.path()).unwrap();
+}
+
 #[test]
 fn a_server_that_outlives_its_run_does_not_keep_the_lock() {
     let dir = tempfile::tempdir().unwrap();

@@ -38,8 +38,9 @@ pub fn escaped(text: &str) -> String {
             c if c.is_whitespace() => out.push(' '),
             c => out.push(c),
         }
-        let www = out.as_bytes().last_chunk().is_some_and(|end: &[u8; 4]| end.eq_ignore_ascii_case(b"www."));
-        if matches!(c, '@' | '#') || out.ends_with("://") || www {
+        let last = |length: usize| out.len().checked_sub(length).and_then(|at| out.get(at..)).unwrap_or_default();
+        let begins = |beginning: &&str| last(beginning.len()).eq_ignore_ascii_case(beginning);
+        if matches!(c, '@' | '#') || ["://", "www.", "gh-"].iter().any(begins) {
             out.push_str(CUT);
         }
     }
@@ -57,5 +58,6 @@ mod tests {
             r"@<!-- -->user \#<!-- -->1 \<details\> a\|b \`c\` \$d\$"
         );
         assert_eq!(escaped("![a](http://b.c) WWW.d"), r"!\[a\](http://<!-- -->b.c) WWW.<!-- -->d");
+        assert_eq!(escaped("GH-1"), "GH-<!-- -->1");
     }
 }

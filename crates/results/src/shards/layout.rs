@@ -43,10 +43,17 @@ pub struct Sharded {
 }
 
 impl Sharded {
-    /// Creates the folder. The plan's machine is removed: every shard binds itself to the machine that runs it.
-    pub fn create(path: &Path, study_toml: &str, plan: &Plan, count: usize) -> Result<Self, DirectoryError> {
+    /// Creates the folder. The plan's machine is removed: every shard binds itself to the machine that runs it. What is
+    /// written there is executed later: `trust` says whose folders are accepted.
+    pub fn create(
+        path: &Path,
+        study_toml: &str,
+        plan: &Plan,
+        count: usize,
+        trust: Trust,
+    ) -> Result<Self, DirectoryError> {
         let plan = Plan { machine: None, ..plan.clone() };
-        let open = Directory::take_empty(Folder::open_or_create(path, Trust::Anyone)?)?;
+        let open = Directory::take_empty(Folder::open_or_create(path, trust)?)?;
         open.write_study(study_toml)?;
         open.write("plan.json", &crate::store::pretty(&plan))?;
         // Written last: a folder with this file is complete.

@@ -3,7 +3,7 @@
 use super::output::{duration, note, quoted_path};
 use super::run::unless_interrupted;
 use super::study_file::{self, StudyChanges, StudyText};
-use super::{Exit, Problem, interrupt, plan_view, read_topology};
+use super::{Exit, Problem, interrupt, plan_view, read_topology, trust};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_results::shards::Sharded;
@@ -23,7 +23,7 @@ pub struct Cut {
     /// The machines that will run the study, if they differ from this one: a description, or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
-    /// Cut a study that belongs to another user: it names programs that run as you
+    /// Use a study or a folder that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
 }
@@ -57,7 +57,8 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
 
 pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     // The copy in the directory will belong to this user.
-    let study = StudyText::read(&args.study, super::trust::whose(args.trust), false)?;
+    let trust = trust::whose(args.trust);
+    let study = StudyText::read(&args.study, trust, false)?;
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let study = study.parse(&args.changes.overrides())?;
     if place == Where::Here {
@@ -87,5 +88,5 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
             .advised((count > 0).then(|| format!("more blocks: --set sampling.trials={count}"))));
     }
     let out = args.out.clone().unwrap_or_else(|| Path::new("tare-shards").join(&study.name));
-    Ok(Sharded::create(&out, &write::to_toml(&study), &plan, count)?)
+    Ok(Sharded::create(&out, &write::to_toml(&study), &plan, count, trust)?)
 }

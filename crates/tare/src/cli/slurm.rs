@@ -27,6 +27,8 @@ pub struct SlurmArgs {
     submit: bool,
 }
 
+const SCRIPT: &str = "job.sh";
+
 pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     let program = std::env::current_exe()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot find tare's own executable: {e}")))?;
@@ -36,9 +38,8 @@ pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     for path in [&program, &folder] {
         one_line("a path that the script names", &path.to_string_lossy())?;
     }
-    let script = folder.join("job.sh");
-    tare_files::write_whole(&script, script_text(args, partition, &sharded, &program, &folder).as_bytes())
-        .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
+    let script = folder.join(SCRIPT);
+    sharded.folder().write(SCRIPT, script_text(args, partition, &sharded, &program, &folder).as_bytes())?;
     let shown = quoted_path(&folder);
     note(&format!(
         "wrote {} for {}; check it, and change it if your cluster needs other settings",

@@ -6,6 +6,7 @@
 use super::super::perf::{ALL, next_line};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Result, Take};
+use std::path::Path;
 
 /// Suffix of kernel functions in folded chains.
 pub(in super::super) const KERNEL: &str = "_[k]";
@@ -23,6 +24,8 @@ const WEIGHT: usize = 16;
 const HEAVIEST: u64 = 1 << 36;
 const _: () = assert!((ALL / 8).checked_mul(HEAVIEST).is_some());
 
+/// Beginning of the path of the names of code that a process made while it ran: `/tmp/perf-PID.map`.
+const MADE_AT_RUN_TIME: &str = "/tmp/perf-";
 /// Objects in brackets that belong neither to the kernel nor to one of its modules.
 const USER_OBJECTS: [&str; 6] = ["[vdso]", "[vsyscall]", "[unknown]", "[heap]", "[stack]", "[anon]"];
 
@@ -113,9 +116,16 @@ pub(in super::super) fn frame(text: &str) -> Option<String> {
     let without_symbols = object == "[unknown]" && address >> 63 == 1;
     let kernel =
         without_symbols || object.ends_with(".ko") || (object.starts_with('[') && !USER_OBJECTS.contains(&object));
-    let symbol = Some(symbol).filter(|symbol| !symbol.is_empty() && *symbol != "[unknown]");
+    let symbol = Some(symbol).filter(|symbol| !symbol.is_empty() && *symbol != "[unknown]" && is_believed(object));
     let name = function(symbol, object.rsplit('/').next().unwrap_or("").trim_matches(['[', ']']));
     Some(if kernel { format!("{name}{KERNEL}") } else { name })
+}
+
+/// Whether names from this file are used. The names of code that a process made while it ran are in a file that any
+/// user may have created; perf reads it whoever owns it.
+fn is_believed(object: &str) -> bool {
+    let own = |owner: u32| owner == 0 || owner == rustix::process::geteuid().as_raw();
+    !object.starts_with(MADE_AT_RUN_TIME) || tare_files::owner_of(Path::new(object)).is_ok_and(own)
 }
 
 /// The name of a function in a chain; without a symbol, the name of its file.
@@ -192,6 +202,22 @@ mod tests {
             assert_eq!(frame(text).as_deref(), Some(expected), "{text}");
         }
         assert_eq!(frame("no address (x)"), None);
+    }
+
+    #[test]
+    fn names_of_code_made_at_run_time_are_not_taken_from_another_users_file() {
+        // No process has this number.
+        let names = format!("{MADE_AT_RUN_TIME}{}0000000.map", std::process::id());
+        let of = || frame(&format!("71cb planted ({names})")).unwrap();
+        let other = format!("[{}]", names.trim_start_matches("/tmp/"));
+        assert_eq!(of(), other, "it is gone by now");
+        std::fs::write(&names, "").unwrap();
+        let own = of();
+        let foreign = std::os::unix::fs::chown(&names, Some(12_345), None).map(|()| of());
+        std::fs::remove_file(&names).unwrap();
+        assert_eq!(own, "planted");
+        // Only root can give a file to another user.
+        assert!(foreign.is_err() || foreign.is_ok_and(|foreign| foreign == other));
     }
 
     #[test]

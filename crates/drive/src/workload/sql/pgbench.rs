@@ -65,9 +65,8 @@ pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result
         }
         let name = named(&script.file, &names);
         let statements = with_lines(&sql);
-        let known: Vec<&str> = parameters.keys().map(String::as_str).collect();
         for (line, sql) in &statements {
-            are_set(sql, &known).map_err(|what| script.wrong_at(*line, what))?;
+            are_set(sql, &parameters).map_err(|what| script.wrong_at(*line, what))?;
         }
         let (one, lines) = transaction(script, &name, statements)?;
         let lines = lines.into_iter().enumerate();
@@ -86,13 +85,14 @@ pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result
 }
 
 /// Checks that every variable in a statement has a value.
-fn are_set(sql: &str, known: &[&str]) -> Result<(), String> {
+fn are_set(sql: &str, known: &Table) -> Result<(), String> {
     let is_known = |name: &str| {
-        known.iter().position(|one| *one == name).ok_or_else(|| {
-            let near = nearest(name, known.iter().copied());
-            let near = near.map_or(String::new(), |near| format!("; did you mean :{near}?"));
-            format!(":{name} has no value: \\set {name} random(1, 1000) in the script, or -D {name}=NUMBER{near}")
-        })
+        if known.contains_key(name) {
+            return Ok(0);
+        }
+        let near = nearest(name, known.keys().map(String::as_str));
+        let near = near.map_or(String::new(), |near| format!("; did you mean :{near}?"));
+        Err(format!(":{name} has no value: \\set {name} random(1, 1000) in the script, or -D {name}=NUMBER{near}"))
     };
     check_names(sql, &is_known)
 }
@@ -254,10 +254,12 @@ fn with_lines(text: &str) -> Vec<(usize, String)> {
             && (!taken.starts_with("/*") || taken.starts_with("/*!"))
             && let Some((begins, statement)) = found.last_mut()
         {
-            if statement.trim().is_empty() {
-                *begins = line;
+            // The space before a statement is not a part of it.
+            match statement.is_empty() {
+                true if taken.trim_start().is_empty() => {}
+                true => (*begins, *statement) = (line, taken.to_owned()),
+                false => statement.push_str(taken),
             }
-            statement.push_str(taken);
         }
         line += taken.matches('\n').count();
         rest = left;
@@ -387,5 +389,15 @@ mod tests {
         for odd in ["", ";", "'", "/*", "$", "--", "$é$;", "'é"] {
             let _ = statements(odd);
         }
+    }
+
+    /// Neither the length of the space in a script nor the number of its variables may be squared.
+    #[test]
+    fn a_script_of_spaces_and_a_script_of_variables_are_read_in_linear_time() {
+        let space = " ".repeat(1 << 18);
+        assert_eq!(statements(&format!("{space}a{space}b{space};{space}")), [format!("a{space}b")]);
+        let many = |of: &dyn Fn(usize) -> String| (0..30_000).map(of).collect::<String>();
+        let text = format!("{}{}", many(&|n| format!("\\set v{n} 1\n")), many(&|n| format!("SELECT :v{n};\n")));
+        assert!(of(&[script("x.sql", &text)]).unwrap_err().starts_with("at most 5000 parameters"));
     }
 }

@@ -76,8 +76,8 @@ fn one_role(name: String, role: file::FileRole, known: &[Known<'_>]) -> Result<R
     if !is_word(&name) || name.contains('_') {
         return Err(wrong("a name of letters and digits".to_owned()));
     }
-    if role.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
-        return Err(wrong("a rate of transactions per second above 0 and up to 1e9".to_owned()));
+    if role.rate.is_some_and(|rate| !(1e-6..=1e9).contains(&rate)) {
+        return Err(wrong("a rate of transactions per second from 1e-6 to 1e9".to_owned()));
     }
     let find = |run: &String| {
         known.iter().position(|one| one.name == *run).ok_or_else(|| {
@@ -254,7 +254,9 @@ mod tests {
         assert!(wrong("run = [\"look\"]", "run = [\"lok\"]").contains("step reads: role c: lok is not one"));
         assert!(wrong("\"reads\"", "\"both\"").contains("a unique name of letters"));
         assert!(wrong("rows / 500", "rows / 50000").contains("step both: a count of 1 or more"));
-        assert!(wrong("rate = 20", "rate = 0").contains("above 0"));
+        for rate in ["0", "-1", "nan", "inf", "1e-300"] {
+            assert!(wrong("rate = 20", &format!("rate = {rate}")).contains("from 1e-6 to 1e9"), "{rate}");
+        }
         assert!(wrong("analyze = [\"t\"]", "count = 5").contains("count, or roles with a rate"));
         assert!(wrong("roles.c", "rols.c").contains("unknown field"));
         assert_eq!(threads_of_client(&steps()), 3);

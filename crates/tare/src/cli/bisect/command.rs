@@ -79,7 +79,7 @@ pub struct BisectArgs {
     /// Show how long it would take, and build and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// Use a study or a folder that other users own or may write to: programs named in them run as you
+    /// Use a study, a folder or a repository that other users own or may write to: programs named there run as you
     #[arg(long)]
     trust: bool,
     /// Print one JSON document on standard output; the line after each step still goes to standard error
@@ -104,7 +104,11 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
                 .expected("a folder that tare bisect has made")
         };
         let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(missing)?;
-        return search(&BisectRequest::read(&folder)?, &folder, args);
+        let request = BisectRequest::read(&folder)?;
+        if let Some(by) = &request.build {
+            git::believed(&by.repository, trust::whose(args.trust))?;
+        }
+        return search(&request, &folder, args);
     }
     let request = request(args)?;
     if args.dry_run {
@@ -130,7 +134,7 @@ fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
     let (line, build) = match (&args.builds, &args.good, &args.bad, &args.build) {
         (Some(list), ..) => (listed(list, args.trust)?, None),
         (None, Some(good), Some(bad), Some(command)) => {
-            let repository = git::repository()?;
+            let repository = git::repository(trust::whose(args.trust))?;
             let by = BuildBy { repository, command: command.clone(), binary: args.binary.clone() };
             (git::line(good, bad)?, Some(by))
         }

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use tare_files::{FilesError, Folder, Trust};
 use tare_findings::bisect::Commit;
 
 /// Separates the fields of a commit.
@@ -29,11 +30,25 @@ pub const OF_REPOSITORY: &[&str] = &[
 ];
 
 /// The git directory of the current working directory.
-pub fn repository() -> Result<PathBuf, Problem> {
+pub fn repository(trust: Trust) -> Result<PathBuf, Problem> {
     let out = git_output(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).map_err(|problem| {
         problem.advice("start it inside the repository; or name builds that are there with --builds")
     })?;
-    Ok(PathBuf::from(out.trim_end()))
+    let found = PathBuf::from(out.trim_end());
+    believed(&found, trust)?;
+    Ok(found)
+}
+
+/// Checks that no other user could have written to a repository: its commits are built, and git runs programs that its
+/// configuration names. Git itself looks at the owner alone, and at nothing where `safe.directory` is `*`.
+pub fn believed(repository: &Path, trust: Trust) -> Result<(), Problem> {
+    let Some(folder) = Folder::open(repository, trust)? else { return Ok(()) };
+    let parts = [folder.file("config").map(drop), folder.sub("objects").map(drop), folder.sub("refs").map(drop)];
+    // Of anything else that is wrong with them, git has the better message.
+    match parts.into_iter().filter_map(Result::err).find(FilesError::is_of_others) {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
 }
 
 /// The good commit and all after it up to the bad one, following first parents: a merge counts as one commit.

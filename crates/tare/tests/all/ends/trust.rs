@@ -277,6 +277,7 @@ fn results_and_studies_that_other_users_could_replace_are_refused() {
         refused run --resume /mnt/open/out
         refused reproduce --resume /mnt/open/out
         refused trial --directory /mnt/open/out --trial 0 --attempt 9
+        refused shard /mnt/programs.toml --into 2 --out /mnt/open/shards
         # One that is another user's, who exchanges what root put there.
         cp -a out /tmp/mine/out && cp /mnt/programs.toml /tmp/mine
         said='belongs to user 65534'
@@ -285,6 +286,7 @@ fn results_and_studies_that_other_users_could_replace_are_refused() {
         refused run --resume /tmp/mine/out
         refused trial --directory /tmp/mine/out --trial 0 --attempt 9
         refused shard /tmp/mine/programs.toml --into 2 --out shards
+        refused slurm /mnt/programs.toml --nodes 2 --out /tmp/mine/shards
         # A link of another's leads where he wants.
         user ln -s /mnt/programs.toml /tmp/linked.toml
         refused run /tmp/linked.toml --out elsewhere

@@ -6,6 +6,8 @@ use crate::support::{Ended, QUIET, World, json, script, send, trials, wait_for_t
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
@@ -57,6 +59,12 @@ fn a_slow_commit_is_found_despite_a_broken_build_and_interruptions() {
     let planned = json(&planned);
     assert_eq!((&planned["schema"], &planned["commits"]), (&"tare-bisect-dry-run".into(), &7.into()), "{planned}");
     assert!(!world.path("built").exists(), "a rehearsal builds nothing");
+    // Another user could put commits there.
+    let open = |mode| std::fs::set_permissions(world.path(".git/objects"), Permissions::from_mode(mode)).unwrap();
+    open(0o777);
+    let (_, err) = world.exits(2, &[&all[..], &["--dry-run"]].concat());
+    assert!(err.contains("others may write to") && err.contains("--trust"), "{err}");
+    open(0o755);
     let before = git(world.directory.path(), &["status", "--porcelain", "--untracked-files=no"]);
 
     let all = [&all[..], &QUIET[..], &["--out", "found", "--seed", "4"]].concat();

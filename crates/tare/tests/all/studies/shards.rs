@@ -3,6 +3,7 @@
 use crate::support::{World, json, names, trials, wait_for_trials};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Stdio;
 
 /// Twelve trials: four blocks of three conditions.
 const STUDY: &str = r#"
@@ -178,13 +179,23 @@ fn a_shard_has_one_run_at_a_time_and_a_killed_run_loses_at_most_one_trial() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     };
     wait_for_trials(&part, 2);
-    // Another lock directory, as on another machine that shares the directory.
+    // Other directories of its own, as on another machine that shares that of the shards.
     std::fs::create_dir(world.path("other-lock")).unwrap();
-    let second =
-        world.tare(&["run", "--shard", "shards", "0"]).env("TARE_LOCK_DIR", world.path("other-lock")).output().unwrap();
+    let elsewhere = |words: &[&str]| {
+        let mut command = world.tare(words);
+        command.env("TARE_LOCK_DIR", world.path("other-lock"));
+        command
+    };
+    // In a container that shares the state directory alone, nothing of the run is taken for a leftover.
+    let restore = elsewhere(&["restore"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut second = elsewhere(&["run", "--shard", "shards", "0"]);
+    let second = second.env("TARE_STATE_DIR", world.path("other-state")).output().unwrap();
     let err = crate::support::text(&second.stderr);
     assert_eq!(second.status.code(), Some(2), "{err}");
     assert!(err.contains("another tare run is working on"), "{err}");
+    let restore = restore.wait_with_output().unwrap();
+    let err = crate::support::text(&restore.stderr);
+    assert!(restore.status.code() == Some(3) && err.contains("in use by another run"), "{err}");
     run.kill().unwrap();
     run.wait().unwrap();
     let had = good(&part).values().map(BTreeSet::len).sum::<usize>();
