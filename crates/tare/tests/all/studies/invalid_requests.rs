@@ -111,6 +111,7 @@ fn a_missing_program_is_reported_before_any_trial() {
     let world = World::new();
     let (_, err) = world.exits(3, &["run", "--command", "/nonexistent/prog --fast", "--runs", "3", "--out", "none"]);
     assert!(err.contains("there is no program /nonexistent/prog") && !err.contains("trial 0"), "{err}");
+    assert!(!err.contains("do now"), "{err}");
     assert!(!world.path("none").exists());
     let (_, err) = world.exits(2, &["run", "--command", "a 'b"]);
     assert!(err.contains("--command") && err.contains("every quote closed"), "{err}");
