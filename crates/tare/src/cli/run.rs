@@ -59,7 +59,7 @@ pub struct RunArgs {
     /// there run as you
     #[arg(long)]
     trust: bool,
-    /// Ask for the password of a server that runs already
+    /// Ask for the password of a running server
     #[arg(long)]
     ask_password: bool,
     /// Wait while another run uses this machine, instead of ending
@@ -157,7 +157,7 @@ fn rehearsal(
 
 /// Output and waiting of a run, and what only the command line knows.
 pub struct RunOptions {
-    /// For a server that runs already.
+    /// For a running server.
     pub password: Option<String>,
     pub json: bool,
     /// Whether to wait while another run has the machine.
