@@ -146,6 +146,8 @@ fn a_client_program_is_refused_where_a_server_is_expected() {
         let (_, err) = world.exits(2, &["run", "--binary", program, "--dry-run"]);
         assert!(err.contains(&format!("{program}: is not the server of a known engine")), "{err}");
     }
+    // The embedded one is this program.
+    world.exits(0, &["run", "--binary", env!("CARGO_BIN_EXE_tare"), "--dry-run"]);
     // An existing program is not measured without the missing one.
     let server = Mariadb.binary(None).unwrap().path.display().to_string();
     let (_, err) = world.exits(2, &["run", "--binary", &server, "--binary", "/nonexistent", "--dry-run"]);
