@@ -27,7 +27,7 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
         parts.push(titled(style, head, &rows(&costs, &[], style)));
     }
     let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());
-    parts.push(explanation(options, style, adjusted));
+    parts.push(explanation(options, style, "rows of the first table", adjusted));
     let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
     parts.extend(found.gate.map(|gate| {
         let gated =
