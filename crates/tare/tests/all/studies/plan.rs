@@ -159,6 +159,10 @@ fn mistakes_on_the_command_line_are_exit_2() {
         (vec!["run", "first-lok"], "first-look"),
         (vec!["run", "--set", "sampling.trials=none"], "whole number"),
         (vec!["run", "--set", "sampling"], "path.to.key=value"),
+        (
+            vec!["run", "--set", "threads=2"],
+            "`threads` has no section\n  where: --set threads=2\n  expected: workload.threads=2",
+        ),
         (vec!["run", "--engine", "oracle"], "mariadb"),
         (vec!["run", "--dry-run", "--topology", "node:two"], "synthetic"),
         (vec!["run", "--topology", "core:2"], "--dry-run"),
