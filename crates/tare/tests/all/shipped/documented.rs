@@ -108,8 +108,8 @@ fn fitted(command: &str) -> (String, bool) {
 fn compares_two_builds(world: &World, command: &str) {
     succeeds(world, "mkdir -p base/bin new/bin && ln -s ../../bin/tare base/bin/mariadbd", "here");
     succeeds(world, "ln -s ../../bin/tare new/bin/mariadbd", "here");
-    let command = format!("{command} --set sampling.sample_s=0.2 --set workload.rows=100");
-    let out = type_it(world, &command.replace("30min", "1s"));
+    let quiet = "--set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off --set sampling.sample_s=0.2";
+    let out = type_it(world, &format!("{} {quiet} --no-interleave", command.replace("30min", "1s")));
     assert!(matches!(out.status.code(), Some(0 | 1 | 5)), "{}", String::from_utf8_lossy(&out.stderr));
     assert!(world.path("ab/ab.png").exists());
 }
