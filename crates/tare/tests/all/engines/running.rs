@@ -147,6 +147,9 @@ fn requests_that_a_running_server_cannot_meet_are_refused_with_the_reason() {
     refused("[engine.options]\nmax_connections = 7\n", 4, "tare sets nothing on a running server");
     let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.binary=/bin/true"]);
     assert!(err.contains("not both"), "{err}");
+    let nowhere = theirs.load(&["--client", "node:999"]);
+    let (_, err) = theirs.world.exits(3, &nowhere.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(err.contains("node:999 does not exist") && err.contains("do now: see what this machine has"), "{err}");
     // Nothing is created on a running server; missing tables are a usage error, as with `tare load`.
     refused("[quick]\n[factors]\nrows = [7777]\n", 2, "tare creates nothing");
     if rustix::process::geteuid().is_root() {
