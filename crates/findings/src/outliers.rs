@@ -31,7 +31,6 @@ pub struct Outlier {
     /// Its log within the results directory; null for trials of a CSV file.
     pub log: Option<String>,
     /// Covariates that are far from those of the other trials: name, its value, their mean.
-    #[serde(rename = "beside")]
     pub unusual: Vec<(String, f64, f64)>,
 }
 

@@ -122,7 +122,7 @@ fn condition_summary<'a>(
         clean_trials: counting.ok.len() - disturbed,
         disturbed_trials: disturbed,
         failed_trials: condition.failed.len(),
-        contaminated_trials: condition.put_aside.len(),
+        put_aside_trials: condition.put_aside.len(),
     }
 }
 

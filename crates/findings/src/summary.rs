@@ -286,7 +286,7 @@ pub struct ConditionSummary {
     pub disturbed_trials: usize,
     pub failed_trials: usize,
     /// Disturbed attempts that were set aside for another one.
-    pub contaminated_trials: usize,
+    pub put_aside_trials: usize,
     /// Spread over the primary metrics; null below two trials.
     pub spread: Option<Spread>,
 }

@@ -20,7 +20,7 @@ pub struct SummaryJson<'a> {
     answer: AnswerJson,
     reading: String,
     further_reading: Vec<String>,
-    odd: Vec<String>,
+    warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     relative: Option<RelativeTable>,
 }
@@ -49,7 +49,7 @@ impl<'a> SummaryJson<'a> {
             reading: answer.text.clone(),
             answer,
             further_reading: words::further(summary, results),
-            odd: words::warnings_in_full(summary, results),
+            warnings: words::warnings_in_full(summary, results),
             relative: RelativeTable::of(summary),
         }
     }

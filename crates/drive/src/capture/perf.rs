@@ -4,7 +4,7 @@ use super::patience::Patience;
 use super::place::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, geteuid, getrlimit, kill_process, prlimit};
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take, Write};
@@ -33,9 +33,10 @@ const SILENCE: Duration = Duration::from_secs(60);
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
 /// Two permissions are needed: to use perf for all threads, and to read the list of tracepoints. The files of that
 /// list belong to root and to the group given by the mount options.
-const TRACEPOINTS_REFUSED: &str = "perf may not read the scheduler's tracepoints: run tare as root, or allow it with: \
-     sudo sysctl kernel.perf_event_paranoid=-1 && sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing (in \
-     a container root needs CAP_PERFMON); capture.waits records what threads sleep in and the callers, without root";
+const ALLOW_TRACEPOINTS: &str = "run tare as root, or allow it with: sudo sysctl kernel.perf_event_paranoid=-1 && sudo \
+     mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing";
+/// Root without a permission is root of a container, or of a restricted service.
+const ROOT_NEEDS: &str = "root needs CAP_PERFMON (in a container: docker run --cap-add PERFMON)";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 /// Levels of kernel.perf_event_paranoid that allow perf to observe the kernel, to sample all CPUs, and to read
 /// tracepoints on all CPUs.
@@ -259,14 +260,28 @@ pub(super) fn advice(level: i32) -> String {
 
 /// Explains from its messages why perf did not start; `level` as in [`advice`].
 pub(super) fn refused(printed: &str, why: &str, level: i32) -> Unavailable {
+    refused_to(printed, why, level, geteuid().is_root())
+}
+
+fn refused_to(printed: &str, why: &str, level: i32, is_root: bool) -> Unavailable {
     let lower = printed.to_lowercase();
     if ["trace events", "/tracing"].iter().any(|words| lower.contains(words)) {
-        return Unavailable(TRACEPOINTS_REFUSED.to_owned());
+        let allow = match is_root {
+            true => format!("{ROOT_NEEDS} and a readable /sys/kernel/tracing"),
+            false => ALLOW_TRACEPOINTS.to_owned(),
+        };
+        return Unavailable(format!(
+            "perf may not read the scheduler's tracepoints: {allow}; capture.waits records what threads sleep in and the \
+             callers, without perf"
+        ));
     }
     if ["perf_event_paranoid", "permission", "not permitted", "access to performance"].iter().any(|w| lower.contains(w))
     {
         let advice = advice(level);
-        return Unavailable(format!("perf is not permitted: {advice} (a container may need CAP_PERFMON as well)"));
+        return Unavailable(match is_root {
+            true => format!("perf is not permitted: {ROOT_NEEDS}, or {advice}"),
+            false => format!("perf is not permitted: {advice} (a container may need CAP_PERFMON as well)"),
+        });
     }
     if lower.contains("not found for the running kernel") || lower.contains("linux-tools-") {
         return Unavailable(format!("perf is installed for another kernel only: {INSTALL}"));
@@ -289,12 +304,17 @@ mod tests {
         let paranoid = "Error:\nAccess to performance monitoring and observability operations is limited.\n\
                         Consider adjusting /proc/sys/kernel/perf_event_paranoid setting to open";
         for level in [1, 0, -1] {
-            let refused = refused(paranoid, "it ended at once", level).to_string();
+            let refused = refused_to(paranoid, "it ended at once", level, false).to_string();
             assert!(refused.contains(&format!("sysctl kernel.perf_event_paranoid={level} ")), "{refused}");
         }
         let tracepoints = "event syntax error: 'sched:sched_switch'\n  \\___ can't access trace events\n\nError:\tNo \
                            permissions to read /sys/kernel/tracing/events/sched/sched_switch\n";
-        let tracepoints = refused(tracepoints, "it ended at once", -1).to_string();
+        // Nothing that root may do remains but a capability.
+        for printed in [paranoid, tracepoints] {
+            let refused = refused_to(printed, "it ended at once", -1, true).to_string();
+            assert!(refused.contains(": root needs CAP_PERFMON") && !refused.contains("as root"), "{refused}");
+        }
+        let tracepoints = refused_to(tracepoints, "it ended at once", -1, false).to_string();
         for part in ["as root", "kernel.perf_event_paranoid=-1", "remount,mode=750,gid=$(id -g)", "capture.waits"] {
             assert!(tracepoints.contains(part), "{part}: {tracepoints}");
         }

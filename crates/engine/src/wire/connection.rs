@@ -3,7 +3,7 @@
 use super::columns::{Column, binary_row};
 use super::execute::Statement;
 use super::framing::{HEADER, Packets};
-use super::greeting::Greeting;
+use super::greeting::{Greeting, no_greeting};
 use super::login::{authenticate, maybe_for_want_of_tls, secure};
 use super::response::{self, First};
 use super::serving;
@@ -39,7 +39,7 @@ impl<S: Channel> Connection<S> {
     /// Reads the greeting, sets up encryption if required, logs in and enters the database.
     pub(crate) fn open(stream: S, target: &ConnectTarget) -> Result<Self, SqlError> {
         let mut packets = Packets::new(stream);
-        let payload = packets.receive().map_err(lost)?;
+        let payload = packets.receive().map_err(no_greeting)?;
         // A server with too many connections sends an error instead of a greeting.
         if payload.first() == Some(&0xff) {
             return Err(response::error(payload));

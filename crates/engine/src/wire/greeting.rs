@@ -2,9 +2,11 @@
 
 use super::bytes::{Bytes, put_length};
 use super::framing::HEADER;
-use crate::ConnectTarget;
+use crate::transport::session::lost;
+use crate::{ConnectTarget, SqlError};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+use std::io;
 
 const CLIENT_MYSQL: u32 = 1;
 /// An UPDATE counts the rows that it found, as in every other engine, and not only those that it changed: a load with
@@ -26,6 +28,16 @@ const DEPRECATE_EOF: u32 = 1 << 24;
 const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | DEPRECATE_EOF;
 /// MariaDB's extended capability 4: column metadata of a prepared statement is sent again only if it changed.
 const CACHE_METADATA: u32 = 1 << 4;
+/// What the user can check if another program seems to listen at the address.
+const CHECK: &str = "check that it is MariaDB or MySQL";
+
+/// The error if no greeting arrives, as from PostgreSQL, which waits for the client's first message.
+#[cold]
+pub(super) fn no_greeting(error: io::Error) -> SqlError {
+    let mut error = lost(error);
+    error.message.push_str(&format!(": {CHECK}"));
+    error
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Greeting {
@@ -43,7 +55,7 @@ impl Greeting {
         let mut bytes = Bytes(payload);
         match bytes.u8() {
             Some(10) => {}
-            Some(other) => return Err(format!("protocol version {other}, expected 10")),
+            Some(other) => return Err(format!("protocol version {other}, expected 10: {CHECK}")),
             None => return Err("an empty greeting".to_owned()),
         }
         let greeting = Self::body(&mut bytes).ok_or("a greeting that is cut short")?;
@@ -164,7 +176,10 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_no_server_greeting_is_refused() {
-        assert_eq!(Greeting::parse(b"HTTP/1.1 400").unwrap_err(), "protocol version 72, expected 10");
+        assert_eq!(
+            Greeting::parse(b"HTTP/1.1 400").unwrap_err(),
+            "protocol version 72, expected 10: check that it is MariaDB or MySQL"
+        );
         assert!(Greeting::parse(&[10, b'5', 0, 1]).unwrap_err().contains("cut short"));
     }
 

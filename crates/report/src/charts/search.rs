@@ -34,7 +34,7 @@ pub fn draw(name: &str, search: &SearchRecord) -> Markup {
         svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
             title { "The search for " (search.objective) ", " (name) }
             desc { (search.steps.len()) " steps, " (search.steps.iter().filter(|step| step.met).count()) " of which met the "
-                "objective: " (found_words(search)) "." }
+                "SLO: " (found_words(search)) "." }
             (x.horizontal(TOP, BOTTOM))
             (y.vertical(LEFT, RIGHT))
             text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label(metric.trim())) }

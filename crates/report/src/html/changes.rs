@@ -13,13 +13,13 @@ use tare_findings::figures::{change, changes_of};
 use tare_results::metric::{self, Better};
 use tare_stats::ratio::Verdict;
 
-pub fn changes(found: &ManyComparison) -> String {
+pub fn changes(found: &ManyComparison, min_effect: f64) -> String {
     let map = map(found);
     let base = found.sides.first().map_or("", String::as_str);
     let body = html! {
         header {
             p.study { "tare · changes against " (base) }
-            h1 { (words::many_sentence(found)) }
+            h1 { (words::many_sentence(found, min_effect)) }
         }
         main {
             @if !found.notes.is_empty() {

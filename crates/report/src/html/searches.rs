@@ -22,8 +22,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     (!all.is_empty()).then(|| {
         html! {
             p.note {
-                "Each step requests a rate: dots met the objective, triangles did not, diamonds did not because the client was "
-                "the limit. The line across is the limit, the dashed one the highest rate that met it."
+                "Each step requests a rate: dots met the service-level objective (SLO), triangles did not, diamonds did not "
+                "because the client was the limit. The line across is the limit, the dashed one the highest rate that met it."
             }
             @for (place, (name, search)) in all.iter().take(DRAWN).enumerate() {
                 details open[place == 0] {
@@ -65,7 +65,7 @@ fn table(search: &SearchRecord) -> Markup {
             thead { tr {
                 th scope="col" { "step" }
                 th scope="col" { "requested, " (rate.unit) } th scope="col" { "done, " (rate.unit) }
-                th scope="col" { (metric) ", ms" } th.l scope="col" { "objective" }
+                th scope="col" { (metric) ", ms" } th.l scope="col" { "SLO" }
             } }
             tbody { @for (place, step) in search.steps.iter().enumerate() { tr {
                 td { (place + 1) } td { (rate.number(step.asked_tps)) } td { (rate.number(step.done_tps)) }

@@ -28,7 +28,7 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
             found.metrics.iter().filter(|m| m.condition.to_string() == condition && says_something(m)).collect();
         parts.push(format!("{}\n{}", style.bold(&plain(&condition)), metrics(&rows, style)));
     }
-    parts.push(explanation(options, style, found.metrics.iter().any(|metric| metric.adjusted.is_some())));
+    parts.push(explanation(options, style, "marked *", found.metrics.iter().any(|metric| metric.adjusted.is_some())));
     parts.extend(found.gate.map(|gate| {
         let metrics: Vec<&MetricComparison> = found.metrics.iter().collect();
         let gated =
@@ -108,13 +108,12 @@ pub(super) fn probe_cell(probe: Option<ProbeChange>) -> String {
     or_dash(probe.and_then(|found| found.ci).map(ends))
 }
 
-pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> String {
+pub(super) fn explanation(options: &Options, style: Style, tested: &str, adjusted: bool) -> String {
     let text = format!(
-        "faster and slower say which way B is, by the metric's better direction and by more than {}; equivalent: the \
-         difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. \
-         Conditions of one run are compared block by block, so B/A may differ a little from the ratio of the two \
-         means. A verdict on disturbed trials is given only if it holds without them, or exceeds what the CPU time \
-         taken could explain.{}",
+        "faster, slower: in the metric's better direction, by more than {}; equivalent: the difference is smaller. \
+         Intervals are for each ratio alone, verdicts at 95% over all {tested} together. Conditions of one run are \
+         compared block by block, so a ratio may differ a little from that of the two means. A verdict on disturbed \
+         trials is given only if it holds without them, or exceeds what the CPU time taken could explain.{}",
         percent(options.min_effect),
         match adjusted {
             true =>

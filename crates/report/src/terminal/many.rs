@@ -14,7 +14,7 @@ use tare_results::metric;
 
 pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let base = found.sides.first().map_or(String::new(), |base| plain(base));
-    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::many_sentence(found))))];
+    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::many_sentence(found, options.min_effect))))];
     parts.extend(warned(style, &words::notes(&found.notes)));
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
     let head = format!("change against {base}, the largest first");
@@ -27,7 +27,7 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
         parts.push(titled(style, head, &rows(&costs, &[], style)));
     }
     let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());
-    parts.push(explanation(options, style, adjusted));
+    parts.push(explanation(options, style, "rows of the first table", adjusted));
     let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
     parts.extend(found.gate.map(|gate| {
         let gated =

@@ -25,13 +25,13 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
         Verdict::Untested(why) => nothing_tested(why),
         Verdict::Moved { rest, tested, .. } => moved(rest, tested.count).into_iter().collect(),
         Verdict::Ranked { ranking, fewest_trials, tested, .. } => {
-            [Some(ranked(ranking, *tested)), few(*fewest_trials)].into_iter().flatten().collect()
+            [ranked(ranking, *tested), few(*fewest_trials)].into_iter().flatten().collect()
         }
         Verdict::NotRanked { fewest_trials, alone, .. } => {
             single_ones(alone).into_iter().chain(few(*fewest_trials)).collect()
         }
         Verdict::Raced(race) => find::ended(race),
-        Verdict::RankedLevels { ranking, tested, .. } => vec![ranked(ranking, *tested)],
+        Verdict::RankedLevels { ranking, tested, .. } => ranked(ranking, *tested).into_iter().collect(),
         Verdict::NotMoved { alone, .. } => single_ones(alone).into_iter().collect(),
         Verdict::NotRankedLevels { .. } => Vec::new(),
         Verdict::SpreadFrom(from) if from.sources.is_empty() => Vec::new(),
@@ -103,17 +103,21 @@ fn moved(rest: &[Moved], tested: usize) -> Option<String> {
 }
 
 /// "95% interval 4.9x to 5.2x for all pairs together; a differs from all others, b is not distinguishable from c; 5 of
-/// 6 pairs differ."
-fn ranked(ranking: &Ranked, tested: Tested) -> String {
-    let interval = ranking.ci.map(|ci| format!("{} for all pairs together", interval_of_ratio(ci)));
+/// 6 pairs differ." Of two conditions, the first sentence has all but the interval.
+fn ranked(ranking: &Ranked, tested: Tested) -> Option<String> {
+    let several = tested.count > 1;
+    let together = if several { " for all pairs together" } else { "" };
+    let interval = ranking.ci.map(|ci| interval_of_ratio(ci) + together);
     let end = |name: &str, ties: &[String]| match ties {
         [] => format!("{name} differs from all others"),
         ties => format!("{name} is not distinguishable from {}", listed(ties.to_vec())),
     };
-    let ends = [end(&ranking.best, &ranking.best_ties), end(&ranking.worst, &ranking.worst_ties)];
-    let pairs = (tested.count > 1).then(|| format!("{} of {} differ", ranking.differing, count(tested.count, "pair")));
-    let all: Vec<String> = interval.into_iter().chain(ends).chain(pairs).collect();
-    format!("{}.", all.join("; "))
+    let of_several = several.then(|| {
+        let pairs = format!("{} of {} differ", ranking.differing, count(tested.count, "pair"));
+        [end(&ranking.best, &ranking.best_ties), end(&ranking.worst, &ranking.worst_ties), pairs]
+    });
+    let all: Vec<String> = interval.into_iter().chain(of_several.into_iter().flatten()).collect();
+    (!all.is_empty()).then(|| format!("{}.", all.join("; ")))
 }
 
 /// "Q1 2.0x (aslr on against off) and Q2 0.50x (ahi on against off)."

@@ -43,15 +43,15 @@ pub fn sentence(find: &Find) -> String {
                     )
                 }
                 Some(Open::DisturbedAlone) => {
-                    let at_most = |ratio| format!(", at most {} behind", over(ratio));
+                    let at_most = |ratio| format!(", or is at most {} behind", over(ratio));
                     let behind = find.known_behind().map_or_else(String::new, at_most);
                     format!(
-                        "{after}: {left} of {all} remain, {alone} {were} disturbed more often; {name} leads the \
+                        "{after}: {left} of {all} remain, {alone} disturbed more often; {name} leads the \
                          others{behind}."
                     )
                 }
                 Some(Open::Behind(ratio)) => format!(
-                    "{after}{disturbed}: {left} of {all} remain, {name} is ahead, at most {} behind the best.",
+                    "{after}{disturbed}: {left} of {all} remain, {name} is ahead, or at most {} behind the best.",
                     over(ratio)
                 ),
                 None => format!("{after}{disturbed}: {left} of {all} remain, {name} is ahead; {}.", to_go(find)),
@@ -279,7 +279,10 @@ mod tests {
         assert!(ended(&find).last().is_some_and(|last| last.contains(&message)), "{:?}", ended(&find));
         // Another candidate remains that was not disturbed.
         let text = sentence(&Find { behind: Some(1.048), ..find.clone() });
-        assert!(text.contains("3 of 4 remain, 1 was disturbed more often; a leads the others, at most 4.8%"), "{text}");
+        assert!(
+            text.contains("3 of 4 remain, 1 disturbed more often; a leads the others, or is at most 4.8%"),
+            "{text}"
+        );
         assert!(
             line(&find).contains("undecided while these are disturbed more often than the leader: b (5 of 8"),
             "{}",
@@ -303,7 +306,7 @@ mod tests {
         let of = [("a", Fate::Left, 0), ("b", Fate::Left, 1)];
         let find = Find { behind: Some(1.094), cov: Some(0.14), ..made_up(&of, rule()) };
         assert!(
-            sentence(&find).ends_with("2 of 2 remain, a is ahead, at most 9.4% behind the best."),
+            sentence(&find).ends_with("2 of 2 remain, a is ahead, or at most 9.4% behind the best."),
             "{}",
             sentence(&find)
         );

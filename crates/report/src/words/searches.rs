@@ -11,7 +11,7 @@ pub(super) fn notes(found: &[SearchNotes]) -> Vec<String> {
 fn scarce(notes: &SearchNotes) -> Option<String> {
     let fewest = notes.fewest_beyond.filter(|_| notes.scarce > 0)?;
     Some(format!(
-        "{}: {} of {} rest on fewer than {FEWEST_BEYOND} transactions beyond the objective's percentile (the fewest: \
+        "{}: {} of {} rest on fewer than {FEWEST_BEYOND} transactions beyond the SLO's percentile (the fewest: \
          {fewest:.0}): such a rate is too high on average; a sample_s {:.1} times as long gives {FEWEST_BEYOND}",
         notes.condition,
         notes.scarce,
@@ -23,7 +23,7 @@ fn scarce(notes: &SearchNotes) -> Option<String> {
 fn without_end(notes: &SearchNotes) -> Option<String> {
     let [low, high] = notes.bracket_tps?;
     Some(format!(
-        "{}: {} of {} are of searches that did not converge, as lower rates missed the objective and higher ones met \
+        "{}: {} of {} are of searches that did not converge, as lower rates missed the SLO and higher ones met \
          it: the highest rate lies between {} and {}, and the server or the machine changed during the search",
         notes.condition,
         notes.without_end,

@@ -55,8 +55,15 @@ impl Source<'_> {
     }
 
     pub fn table(&self) -> Result<Spanned<DeTable<'_>>, StudyError> {
-        DeTable::parse(self.text)
-            .map_err(|e| self.error(e.span().unwrap_or(0..0), format!("not TOML: {}", e.message()), "a TOML document"))
+        DeTable::parse(self.text).map_err(|e| {
+            let span = e.span().unwrap_or(0..0);
+            // One word, such as a duplicate key.
+            let is_word =
+                |text: &&str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+            let word = self.text.get(span.clone()).filter(is_word).map(|word| format!(": `{word}`"));
+            let what = format!("not TOML: {}{}", e.message(), word.unwrap_or_default());
+            self.error(span, what, "a TOML document")
+        })
     }
 
     pub fn as_table<'t, 'i>(&self, name: &str, value: &'t Spanned<DeValue<'i>>) -> Result<&'t DeTable<'i>, StudyError> {

@@ -75,7 +75,7 @@ const ENGINE: &[Key<Settings>] = &[
 const RUNNING: &[Key<Settings>] = &[
     Key::<Settings>::path(
         "socket",
-        "Unix socket of a server that runs already",
+        "Unix socket of a running server",
         |s| s.engine.running.requested.socket.as_ref(),
         |s, v| s.engine.running.requested.socket = Some(v),
     )
@@ -84,22 +84,21 @@ const RUNNING: &[Key<Settings>] = &[
          as a factor: compares servers",
     ),
     key!(text "host" in engine.running.requested.host,
-        "host of a server that runs already, for TCP; its threads can be placed on this machine only"),
+        "host of a running server, for TCP; its threads can be placed on this machine only"),
     key!(optional whole "port" in engine.running.requested.port, (1, 65_535),
-        "port of a server that runs already; absent: the engine's usual one"),
+        "port of a running server; absent: the engine's usual one"),
     key!(text "user" in engine.running.requested.user,
-        "account on a server that runs already; absent: that of your option file, or the engine's usual one"),
+        "account on a running server; absent: that of your option file, or the engine's usual one"),
     key!(text "database" in engine.running.requested.database,
-        "database that holds the tables on a server that runs already; absent: sbtest"),
+        "database that holds the tables on a running server; absent: sbtest"),
     key!(path "option_file" in engine.running.requested.option_file,
         "option file with [client] user, password, host, port, socket, ssl-mode and ssl-ca (mariadb, mysql); absent: \
          ~/.my.cnf"),
     key!(text "service" in engine.running.requested.service,
-        "service of ~/.pg_service.conf (postgresql); absent: PGSERVICE, if the study measures a server that runs \
-         already"),
+        "service of ~/.pg_service.conf (postgresql); absent: PGSERVICE, if the study measures a running server"),
     Key::<Settings>::words(
         "tls",
-        "TLS to a server that runs already: off, preferred, required, verify-ca or verify-full, or a value of MySQL's \
+        "TLS to a running server: off, preferred, required, verify-ca or verify-full, or a value of MySQL's \
          ssl-mode or PostgreSQL's sslmode; absent: as set in the option file, service or PGSSLMODE, else off",
         |s| s.engine.running.requested.tls.map(|mode| mode.to_string().into()),
         |s, v| s.engine.running.set_tls(v),
@@ -114,14 +113,14 @@ const RUNNING: &[Key<Settings>] = &[
         "PEM file with the private key of tls_cert, which other users must not be able to read; absent: it is in \
          tls_cert's file"),
     key!(path "server_public_key" in engine.running.requested.server_public_key,
-        "PEM file with the public RSA key of a MySQL server that runs already: encrypts the password if the connection \
+        "PEM file with the public RSA key of a running MySQL server: encrypts the password if the connection \
          is not encrypted; absent: that of the option file, else the password is not sent over such a connection"),
     key!(optional switch "get_server_public_key" in engine.running.requested.get_server_public_key,
         "whether to accept any public key that the server sends (MySQL's option of this name): only on a network where \
          no one can intercept the connection; absent: as set in the option file, else false"),
     Key::words(
         "restart",
-        "program and arguments that restart a server that runs already, before every trial, for example \
+        "program and arguments that restart a running server, before every trial, for example \
          [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial only reconnects and binds the threads again",
         |s| lists::text(&s.engine.running.restart),
         |s, v| s.engine.running.set_restart(v),

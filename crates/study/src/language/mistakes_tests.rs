@@ -18,6 +18,7 @@ fn a_mistake_of_a_study_has_its_line_and_column() {
         ("[engine]\nname = \"mariabd\"\n", 3, 8, "mariadb"),
         ("[workload]\nthreads = 0\n", 3, 11, "whole number from 1"),
         ("[placement]\nclient = \"nod:1\"\n", 3, 10, "node"),
+        ("[workload]\nrows = 1\nrows = 2\n", 4, 1, "duplicate key: `rows`"),
         ("[placments.a]\n", 2, 2, "placements"),
         ("[placement.float]\n", 2, 12, "placements.float"),
         ("[factors]\nthread = [1, 2]\n", 3, 11, "threads"),

@@ -432,7 +432,10 @@ impl<'a> Parser<'a> {
     fn command_line_set(&mut self, set: &str) -> Result<(), StudyError> {
         let usage = || self.source.error(0..0, format!("`{set}` is not KEY=VALUE"), "path.to.key=value");
         let (path, value) = set.split_once('=').ok_or_else(usage)?;
-        let (section, key) = path.split_once('.').ok_or_else(usage)?;
+        let (section, key) = path.split_once('.').ok_or_else(|| {
+            let Some(Field { section, key, .. }) = fields::factor(path) else { return usage() };
+            self.source.error(0..0, format!("`{path}` has no section"), format!("{section}.{key}={value}"))
+        })?;
         match (section, key.split_once('.')) {
             ("engine", Some(("options", option))) => {
                 self.study.base.engine.options.insert(option.to_owned(), value.to_owned());

@@ -108,7 +108,7 @@ fn sampling_unit(study: &Study) -> Option<String> {
             .to_owned(),
         command => format!("each trial restarts the server with `{}`", command.join(" ")),
     };
-    Some(format!("this study measures a server that runs already; {unit}"))
+    Some(format!("this study measures a running server; {unit}"))
 }
 
 /// Chooses the first of the base's alternative placements that this machine supports; if it supports none, the first,

@@ -83,7 +83,7 @@ fn process(settings: &Settings) -> Result<(), String> {
         return Err(format!("the workload {} has no server process, so [process] has no effect", load.name()));
     }
     if settings.engine.running.is_requested() && *process != ProcessSettings::default() {
-        return Err("[process] sets how a server is started, but the study measures a server that runs already".into());
+        return Err("[process] sets how a server is started, but the study measures a running server".into());
     }
     if let Some(aslr) = process.aslr {
         aslr.available().map_err(|reason| format!("aslr={aslr}: {reason}"))?;
@@ -128,13 +128,13 @@ fn running(settings: &Settings) -> Result<(), String> {
         let only_there = [("restart", !running.restart.is_empty()), ("tls", running.requested.tls.is_some())];
         return match only_there.into_iter().find(|(_, requested)| *requested) {
             None => Ok(()),
-            Some((key, _)) => Err(format!("{key} is for a server that runs already: name it with socket or host")),
+            Some((key, _)) => Err(format!("{key} is for a running server: name it with socket or host")),
         };
     }
     if !settings.workload.load.load().parts().is_empty() {
-        return Err("order = \"alone\" starts a server for each query, which is not possible with a server that runs \
-            already"
-            .into());
+        return Err(
+            "order = \"alone\" starts a server for each query, which is not possible with a running server".into()
+        );
     }
     if placement.memory != MemoryPolicy::Default {
         return Err(format!(

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_findings::ab::{Ab, AbVerdict, ToGo};
 use tare_results::pairs::Stop;
-use tare_results::schema::TrialRecord;
+use tare_results::schema::{Outcome, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::decide::{Decide, sessions};
 use tare_study::language::spec::Study;
@@ -285,15 +285,22 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &Path) -> Problem {
             .at(path.display().to_string())
             .expected(format!("one of: {}", measured.iter().copied().collect::<Vec<_>>().join(", ")))
             .advised(tare_text::nearest(name, measured.iter().copied()).map(|near| format!("did you mean `{near}`?"))),
-        None => Problem::new(Exit::TrialFailed, "no pair has a result: all trials failed")
-            .at(path.join("trials.jsonl").display().to_string())
-            .advice(match ab.by_turns {
-                true => format!(
-                    "read the reasons with: tare show {word}; if the two servers disturb each other, run one trial \
-                     after the other: --no-interleave"
-                ),
-                false => format!("read the reasons with: tare show {word}"),
-            }),
+        None => {
+            // Otherwise both trials of a pair have one, but one of them got no time while the other ran.
+            let failed = ab.lost_alone != [0; 2] || records.iter().all(|record| record.outcome != Outcome::Ok);
+            let why = if failed { "all trials failed" } else { "the trials of a pair did not run at the same time" };
+            let turns = match ab.by_turns {
+                true => "; if the two servers disturb each other, run one trial after the other: --no-interleave",
+                false => "",
+            };
+            let advice = match failed {
+                true => format!("read the reasons with: tare show {word}{turns}"),
+                false => format!("use longer samples: --set sampling.sample_s=SECONDS{turns}"),
+            };
+            Problem::new(Exit::TrialFailed, format!("no pair has a result: {why}"))
+                .at(path.join("trials.jsonl").display().to_string())
+                .advice(advice)
+        }
     }
 }
 

@@ -40,7 +40,7 @@ enum Command {
     Run(super::run::RunArgs),
     /// List the built-in studies, print one, or explain the keys of a study file
     Studies(super::studies::StudiesArgs),
-    /// Show the machine as placements see it
+    /// Show the machine's packages, nodes, caches and cores, and which pairings it has
     Topo(super::topo::TopoArgs),
     Show(super::show::Show),
     Ab(Box<super::ab::AbArgs>),

@@ -129,8 +129,8 @@ fn text(listed: &CleanJson, cache: &Path) -> String {
     let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     let mut text = String::new();
     let all: u64 = listed.cache.iter().map(|used| used.bytes).sum();
-    let verb = if listed.cache.iter().any(|used| used.removed) { "removed" } else { "there" };
-    text.push_str(&format!("prepared data: {} {verb}, in {}\n", mib(all), cache.display()));
+    let verb = if listed.cache.iter().any(|used| used.removed) { "removed from" } else { "in" };
+    text.push_str(&format!("prepared data: {} {verb} {}\n", mib(all), cache.display()));
     for used in &listed.results {
         let verb = if used.removed { "removed" } else { "kept" };
         text.push_str(&format!("results: {:>11} {verb}  {}\n", mib(used.bytes), used.path.display()));

@@ -77,7 +77,9 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
     let sides = opened.sides();
     if args.html.is_some() || args.csv.is_some() {
         let all = compare::compare_many(&sides, &options)?;
-        args.html.as_ref().map_or(Ok(()), |path| written(&opened, path, html::changes(&all).as_bytes()))?;
+        args.html
+            .as_ref()
+            .map_or(Ok(()), |path| written(&opened, path, html::changes(&all, options.min_effect).as_bytes()))?;
         args.csv.as_ref().map_or(Ok(()), |path| written(&opened, path, &csv_of(&all)?))?;
     }
     match sides.as_slice() {

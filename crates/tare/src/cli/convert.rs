@@ -154,7 +154,7 @@ const NO_DATABASE: &str =
 const DENIED: &str = "grant the account the rights to it, or name another database or account: --database NAME, --user \
                       USER (in a study: engine.database, engine.user)";
 const TOO_MANY: &str = "raise the server's limit of connections, or lower --threads (in a study: workload.threads)";
-const EMBEDDED: &str = "tare load needs a server that runs already, and SQLite has none: tare run --engine sqlite starts \
+const EMBEDDED: &str = "tare load needs a running server, and SQLite has none: tare run --engine sqlite starts \
                         one of its own";
 
 impl From<EngineError> for Problem {

@@ -126,31 +126,34 @@ fn to_file(path: &Path, audience: Audience, write: impl FnOnce(Sink<'_>) -> io::
 fn not_written(path: &Path, error: &io::Error) -> Problem {
     let problem =
         Problem::new(Exit::Machine, format!("cannot write the export: {error}")).at(path.display().to_string());
-    match error.kind() {
+    match kind(error) {
         ErrorKind::NotFound => problem.expected("a directory that exists"),
         // The error itself says what to do.
         ErrorKind::Unsupported => problem,
         ErrorKind::PermissionDenied => problem.advice("write it elsewhere with --out"),
-        _ => problem.expected("a file that can be written, with room for it"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            problem.advice("free some space, or write it elsewhere with --out")
+        }
+        _ => problem.expected("a file that can be written"),
     }
 }
 
 fn to_stdout(write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
     let mut out = BufWriter::new(io::stdout());
     match write(&mut out).and_then(|()| out.flush()) {
-        Err(error) if !is_broken_pipe(&error) => {
+        Err(error) if kind(&error) != ErrorKind::BrokenPipe => {
             Err(Problem::new(Exit::Machine, format!("cannot write the export to standard output: {error}")))
         }
         _ => Ok(()),
     }
 }
 
-/// Whether the reader has closed the pipe; the CSV writer has the error within its own.
-fn is_broken_pipe(error: &io::Error) -> bool {
+/// The kind of an error, also of one that the CSV writer has within its own.
+fn kind(error: &io::Error) -> ErrorKind {
     let of_csv = error.get_ref().and_then(|inner| inner.downcast_ref::<csv::Error>());
     match of_csv.map(csv::Error::kind) {
-        Some(csv::ErrorKind::Io(error)) => error.kind() == ErrorKind::BrokenPipe,
-        _ => error.kind() == ErrorKind::BrokenPipe,
+        Some(csv::ErrorKind::Io(error)) => error.kind(),
+        _ => error.kind(),
     }
 }
 

@@ -21,6 +21,7 @@ use tare_report::write_report_in;
 use tare_results::laps::{FIRST_LOOK, Question, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
+use tare_study::language::spec::Study;
 use tare_study::plan::{each_node, race};
 
 /// Find the best of many placements, memory policies, options or builds in a fraction of the trials
@@ -131,7 +132,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     if !args.keep_symmetric {
         each_node::merge_symmetric(&mut plan, &machine);
     }
-    let plan = raced(args, plan)?;
+    let plan = raced(args, &study, plan)?;
     if args.dry_run {
         plan_view::print(&study, &plan, View::of(args.json, args.all))?;
         if !args.json {
@@ -146,8 +147,8 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
 }
 
 /// Gives the plan its first block and the rule that adds further ones; both are fixed before anything is measured.
-fn raced(args: &FindArgs, mut plan: Plan) -> Result<Plan, Problem> {
-    plan_view::something_left(&plan)?;
+fn raced(args: &FindArgs, study: &Study, mut plan: Plan) -> Result<Plan, Problem> {
+    plan_view::something_left(study, &plan)?;
     let candidates: Vec<String> = plan
         .conditions
         .iter()

@@ -103,7 +103,9 @@ const EACH: &str = "each condition separately";
 pub fn first_line(study: &Study, plan: &Plan) -> String {
     let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
     let conditions = match plan.conditions.len() {
-        all if done < all => format!("{done} of {} (this machine cannot run the others)", count(all, "condition")),
+        all if done < all => {
+            format!("{done} of {} ({} cannot run the others)", count(all, "condition"), machine(plan))
+        }
         all => count(all, "condition"),
     };
     // A race and a comparison add blocks and pairs until they are decided, so their whole time is not known.
@@ -119,6 +121,10 @@ pub fn first_line(study: &Study, plan: &Plan) -> String {
         count(plan.samples, "sample"),
         time(study, plan)
     )
+}
+
+fn machine(plan: &Plan) -> &'static str {
+    if plan.machine.is_some() { "this machine" } else { "the described machine" }
 }
 
 /// The duration of a plan, and the longest one if disturbed trials are repeated.
@@ -281,7 +287,7 @@ fn unrealizable(plan: &Plan, names: &Names<'_>) -> String {
     let reasons: Vec<Option<String>> = plan.conditions.iter().zip(&names.names).map(message).collect();
     let groups = words::grouped(reasons.iter().map(Option::as_deref)).into_iter();
     let lines: String = groups.map(|(places, why)| format!("  {}: {why}\n", names.which(&places))).collect();
-    if lines.is_empty() { lines } else { format!("\nleft out on this machine:\n{lines}") }
+    if lines.is_empty() { lines } else { format!("\nleft out on {}:\n{lines}", machine(plan)) }
 }
 
 const SIDES: usize = 4;
@@ -307,21 +313,24 @@ fn sides(condition: &PlannedCondition) -> [Option<String>; SIDES] {
     }
 }
 
-/// Fails if this machine can run none of the conditions.
-pub fn something_left(plan: &Plan) -> Result<(), Problem> {
+/// Fails if the machine can run none of the conditions.
+pub fn something_left(study: &Study, plan: &Plan) -> Result<(), Problem> {
     if plan.conditions.iter().any(|c| c.realizable) {
         return Ok(());
     }
     let mut reasons: Vec<&str> = plan.conditions.iter().filter_map(|c| c.reason.as_deref()).collect();
     reasons.dedup();
     if let [reason] = reasons.as_slice() {
-        return Err(Problem::new(Exit::Machine, format!("this machine cannot run it: {reason}")).advice(
+        // What a program needs is in the reason.
+        let advice = study.base.workload.load.load().needs_server().then_some(
             "change the study, or use --set KEY=VALUE; to see what this machine has: tare topo, tare studies --engines",
-        ));
+        );
+        return Err(Problem::new(Exit::Machine, format!("{} cannot run it: {reason}", machine(plan))).advised(advice));
     }
     let reasons: Vec<String> =
         words::not_realizable(plan).into_iter().map(|(which, why)| format!("{which}: {why}")).collect();
-    Err(Problem::new(Exit::Machine, format!("this machine can run none of the {} conditions", plan.conditions.len()))
+    let what = format!("{} can run none of the {} conditions", machine(plan), plan.conditions.len());
+    Err(Problem::new(Exit::Machine, what)
         .at(reasons.join("\n"))
         .advice("see what it has with `tare topo`, or try `tare run first-look`"))
 }

@@ -127,7 +127,7 @@ impl From<WriteError> for Problem {
             .at(error.path().display().to_string());
         match error.source_kind() {
             Some(ErrorKind::NotFound) => problem.expected("a directory that exists"),
-            Some(ErrorKind::StorageFull) => {
+            Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
                 problem.advice("free some space and run `tare report` again; the results are unchanged")
             }
             Some(ErrorKind::PermissionDenied) => problem.advice("write it elsewhere with --out"),

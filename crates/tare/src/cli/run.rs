@@ -59,7 +59,7 @@ pub struct RunArgs {
     /// there run as you
     #[arg(long)]
     trust: bool,
-    /// Ask for the password of a server that runs already
+    /// Ask for the password of a running server
     #[arg(long)]
     ask_password: bool,
     /// Wait while another run uses this machine, instead of ending
@@ -119,14 +119,14 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
     };
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };
     if args.dry_run {
-        let left = plan_view::something_left(&plan);
+        let left = plan_view::something_left(&study, &plan);
         // If nothing is left to run, the error says everything that people need.
         if args.json || left.is_ok() {
             plan_view::print(&study, &plan, View::of(args.json, args.all))?;
         }
         return left.map(|()| Exit::Done);
     }
-    plan_view::something_left(&plan)?;
+    plan_view::something_left(&study, &plan)?;
     if !args.json {
         beforehand::announce(&study, &plan);
     }
@@ -157,7 +157,7 @@ fn rehearsal(
 
 /// Output and waiting of a run, and what only the command line knows.
 pub struct RunOptions {
-    /// For a server that runs already.
+    /// For a running server.
     pub password: Option<String>,
     pub json: bool,
     /// Whether to wait while another run has the machine.
@@ -201,7 +201,7 @@ fn begin(
     options: &RunOptions,
     choose: Option<Chooses>,
 ) -> Result<Exit, Problem> {
-    plan_view::something_left(&plan)?;
+    plan_view::something_left(&study, &plan)?;
     if !options.json {
         plan_view::print_notes(&plan);
     }

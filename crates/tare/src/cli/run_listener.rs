@@ -189,7 +189,7 @@ impl Listener for TerminalListener {
 fn value_of(record: &TrialRecord) -> Option<String> {
     let metrics = &record.samples.first()?.metrics;
     let of = |named: metric::Named| Some(figure(*metrics.get(named.name())?, named.metric.unit));
-    let under = || Some(format!("{} under the objective", of(metric::MAX_TPS_UNDER_OBJECTIVE)?));
+    let under = || Some(format!("{} under the SLO", of(metric::MAX_TPS_UNDER_OBJECTIVE)?));
     let queries = || {
         let all_s: f64 =
             metrics.iter().filter(|(name, _)| metric::query(name).is_some()).map(|(_, seconds)| seconds).sum();

@@ -80,7 +80,7 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     }
     plan_view::print_notes(&plan);
     plan_view::print_unrealizable(&plan);
-    plan_view::something_left(&plan)?;
+    plan_view::something_left(&study, &plan)?;
     let blocks = plan.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     if count == 0 || count > blocks {
         return Err(usage(format!("{count} shards of {blocks} blocks"))

@@ -123,8 +123,9 @@ impl StudyChanges {
         let programs = Programs::default();
         let engine = &study.base.engine.name;
         for path in self.binary.iter().map(Path::new) {
-            if programs.engine_of(engine, path).is_none() {
-                let why = programs.of(engine, Some(path)).err().unwrap_or_default();
+            if programs.engine_of(engine, path).is_none()
+                && let Err(why) = programs.of(engine, Some(path))
+            {
                 return Err(Problem::new(Exit::Usage, why)
                     .at(format!("--binary {}", path.display()))
                     .advice("name a server; see those of this machine with: tare studies --engines"));

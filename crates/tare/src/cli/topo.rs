@@ -1,4 +1,4 @@
-//! `tare topo`: prints the machine as placements see it.
+//! `tare topo`: prints the machine, its distances and its pairings.
 
 use super::{Exit, Problem, output, read_topology};
 use crate::config;

@@ -44,7 +44,7 @@ pub struct Children<'a> {
 }
 
 impl<'a> Children<'a> {
-    /// Runs trials of this directory until `stop` is set. `password` is for a server that runs already; `trusted` says
+    /// Runs trials of this directory until `stop` is set. `password` is for a running server; `trusted` says
     /// that the user trusts everyone who may write to the directory.
     pub fn new(directory: &'a Folder, stop: Stop<'a>, password: Option<String>, trusted: bool) -> Self {
         Self {

@@ -24,7 +24,7 @@ pub enum RunError {
     SameReason { trials: usize, reason: String },
     #[error("cannot prepare the data: {}", .0.what)]
     Prepare(Failure),
-    /// A server that runs already cannot be reached, or does not have the tables of the study.
+    /// A running server cannot be reached, or does not have the tables of the study.
     #[error("{}", .0.what)]
     Running(Failure),
 }

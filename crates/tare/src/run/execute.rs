@@ -158,7 +158,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         Ok(true)
     }
 
-    /// Whether tare makes the data of this trial: not on a server that runs already, or without a server.
+    /// Whether tare makes the data of this trial: not on a running server, or without a server.
     fn makes_data(&self, trial: usize) -> bool {
         let task = Task::find(self.study, self.plan, trial);
         let makes = |task: Task| {

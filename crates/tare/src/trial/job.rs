@@ -16,7 +16,7 @@ pub struct Trial<'a> {
     pub attempt: u32,
     /// The writer in whose file the record goes; `None`: the local run.
     pub writer: Option<Writer>,
-    /// Password for a server that runs already, from the environment or a prompt.
+    /// Password for a running server, from the environment or a prompt.
     pub password: Option<String>,
     /// Set when the trial must stop.
     pub interrupted: &'a AtomicBool,

@@ -233,16 +233,12 @@ impl Trial<'_> {
         Ok(driven)
     }
 
-    /// Measures on a server that runs already. Its affinities are restored on every return.
+    /// Measures on a running server. Its affinities are restored on every return.
     fn measure_running(&self, load: &dyn Load, record: &mut TrialRecord) -> Result<Driven, TrialError> {
         let server = running::begin(self, record)?;
         let requested = self.task.condition.settings.capture;
         let others = CaptureSettings { waits: false, locks: false, status: false, ..requested };
-        note_no_captures(
-            others,
-            "for a server that runs already, only waits, locks and status can be captured",
-            record,
-        );
+        note_no_captures(others, "for a running server, only waits, locks and status can be captured", record);
         let affinities = running::affinities(&self.task.placement)?;
         let driven = self.drive(load, Some(&server), affinities.clone());
         running::put_back(affinities.as_ref())?;

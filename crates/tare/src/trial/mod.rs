@@ -8,7 +8,7 @@
 //! | `parts` | a load whose parts need a server each |
 //! | `host` | what the load reports to its trial: progress, captures |
 //! | `dataset`, `server_start` | the restored data, and the server on it |
-//! | `restart`, `running` | a server that runs already, instead of one on a copy of the data |
+//! | `restart`, `running` | a running server, instead of one on a copy of the data |
 //! | `machine`, `process` | settings of the machine and of the server process: applied, verified |
 //! | `memory_nodes` | a control group that keeps the server's memory on its nodes |
 //! | `pool_memory` | the memory policy of a server's buffer pool |

@@ -1,4 +1,4 @@
-//! Restarts a server that runs already with the command of the study, waits for it, and verifies the restart.
+//! Restarts a running server with the command of the study, waits for it, and verifies the restart.
 
 use super::{Trial, TrialError};
 use std::process::{Command, ExitStatus, Stdio};

@@ -1,4 +1,4 @@
-//! A trial on a server that runs already: tare connects to it, and never stops or changes it, apart from affinities
+//! A trial on a running server: tare connects to it, and never stops or changes it, apart from affinities
 //! that the study requests, which are restored, and a restart command of the study.
 
 use super::restart::{attach, restarted};
@@ -36,12 +36,12 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
     Ok(server)
 }
 
-/// Checks that the tables exist: nothing is created on a server that runs already.
+/// Checks that the tables exist: nothing is created on a running server.
 pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
     let server = attach(trial)?;
     let load = trial.task.condition.settings.workload.load.load();
     load.check_data(&mut *server.connect()?).map_err(|error| {
-        let what = format!("{error}; tare creates nothing on a server that runs already: {}", load.how_to_fill());
+        let what = format!("{error}; tare creates nothing on a running server: {}", load.how_to_fill());
         TrialError::Load(LoadError::Generator(what))
     })
 }
@@ -69,8 +69,8 @@ fn as_requested(engine: &str, server: &RunningServer, option: &str, level: &str)
     };
     if !tare_engine::same_value(level, &found) {
         let reason = format!(
-            "the study says {level}, the running server has {found}, and tare sets nothing on a server that runs \
-             already: set it there, or leave it out of the study"
+            "the study says {level}, the server has {found}, and tare sets nothing on a running server: set it there, \
+             or leave it out of the study"
         );
         let (engine, option) = (engine_by_name(engine)?.name(), option.to_owned());
         return Err(EngineError::OptionRefused { engine, option, reason }.into());

@@ -23,7 +23,7 @@ use tare_topology::Machine;
 /// Largest list of builds that is read, bytes.
 const LARGEST_LIST: u64 = 16 << 20;
 
-/// Find the first slower commit between two from noisy figures
+/// Find the commit that made something slower, although measurements are noisy
 ///
 /// GOOD and BAD are compared first, as with `tare ab`: if they do not differ, there is nothing to bisect. Then pairs of
 /// trials of the good build and another one update the probability of every commit, until one reaches --confidence;

@@ -40,7 +40,8 @@ pub fn print(request: &BisectRequest, json: bool, trusted: bool) -> Result<(), P
         false => format!("{} to {} {noun}s", of.low, of.high),
     };
     let text = format!(
-        "{} to bisect: {} and {} in 8 of 10 bisections, if the step is {effect} and pairs spread as much{time}.",
+        "{} to bisect: {} and {} in 8 of 10 bisections, if the step and the standard deviation of a pair are \
+         {effect}{time}.",
         count(last, if request.build.is_some() { "commit" } else { "build" }),
         range(&pairs, "pair"),
         range(&builds, "build"),

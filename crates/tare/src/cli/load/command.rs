@@ -32,7 +32,7 @@ of warm-up are not measured (none), it measures 60 s (10 s), prints a line per s
 same numbers every time (--rand-seed=0: others), and rolls a transaction back before it is repeated (sysbench starts a \
 new one, which commits half of the old one after a lock timeout). The statements and their number per transaction are \
 sysbench's own.
-insert, delete and bulk_insert change the number of rows: on a server that runs already only --cleanup and --prepare \
+insert, delete and bulk_insert change the number of rows: on a running server only --cleanup and --prepare \
 reset it.
 
 Examples, on tables that sysbench prepared too:

@@ -62,7 +62,7 @@ fn placement(LoadRequest { settings, target, .. }: &LoadRequest<'_>) -> Result<R
     let placement = settings
         .placement
         .resolve(&Machine::this()?, settings.workload.threads)
-        .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
+        .map_err(|e| Problem::new(Exit::Machine, e.to_string()).advice("see what this machine has with: tare topo"))?;
     if running::binds_server(&placement) && !target.address.is_here() {
         return Err(Problem::new(
             Exit::Usage,

@@ -64,7 +64,7 @@ fn captures_on_a_running_server_read_waits_and_change_no_setting() {
             assert!(connections["threads"] == 2 && connections["parts"].as_array().unwrap().len() > 1, "{connections}");
             assert!(!read("status")["differences"].as_object().unwrap().is_empty());
             let missing = |name: &str| record["captures_missing"][name].as_str();
-            assert!(missing("profile").is_some_and(|why| why.contains("a server that runs already")), "{record}");
+            assert!(missing("profile").is_some_and(|why| why.contains("a running server")), "{record}");
             // PostgreSQL needs no change of settings; in the others, instruments would have to be enabled.
             let sets = missing("locks").is_some_and(|why| why.contains("changes no settings"));
             assert_eq!(sets, engine.name() != "postgresql", "{record}");
@@ -142,11 +142,14 @@ fn requests_that_a_running_server_cannot_meet_are_refused_with_the_reason() {
         assert!(err.contains(words), "{more}: {err}");
         let _ = std::fs::remove_dir_all(theirs.world.path("refused"));
     };
-    refused("[process]\naslr = \"off\"\n", 3, "a server that runs already");
+    refused("[process]\naslr = \"off\"\n", 3, "a running server");
     refused("[placement]\nmemory = \"local\"\nserver = \"cpus:0\"\n", 3, "runs already");
-    refused("[engine.options]\nmax_connections = 7\n", 4, "tare sets nothing on a server that runs already");
+    refused("[engine.options]\nmax_connections = 7\n", 4, "tare sets nothing on a running server");
     let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.binary=/bin/true"]);
     assert!(err.contains("not both"), "{err}");
+    let nowhere = theirs.load(&["--client", "node:999"]);
+    let (_, err) = theirs.world.exits(3, &nowhere.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(err.contains("node:999 does not exist") && err.contains("do now: see what this machine has"), "{err}");
     // Nothing is created on a running server; missing tables are a usage error, as with `tare load`.
     refused("[quick]\n[factors]\nrows = [7777]\n", 2, "tare creates nothing");
     if rustix::process::geteuid().is_root() {

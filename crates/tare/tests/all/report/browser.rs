@@ -276,7 +276,7 @@ fn compared(conditions: &[&str]) -> String {
     let side = |condition| (format!("results:{condition}"), Side { results: &results, condition: Some(condition) });
     let sides: Vec<(String, Side<'_>)> = conditions.iter().copied().map(side).collect();
     let options = Options { min_effect: 0.01, fail_if_slower: None, judged: Vec::new() };
-    changes(&compare_many(&sides, &options).unwrap())
+    changes(&compare_many(&sides, &options).unwrap(), options.min_effect)
 }
 
 /// A history whose runs have a date and a commit in their names.

@@ -159,7 +159,7 @@ fn symbols_and_locks_that_grow_are_ranked_before_large_ones() {
     let capture = &summary.captures[0];
     assert_eq!((capture.trials, capture.tps_ratio, capture.samples), (3, Some(0.9), 30_000));
     assert_eq!(capture.symbols[0].symbol, "rest");
-    assert!(summary.odd.iter().any(|line| line == "status was not captured in 9 trials: made up as well"));
+    assert!(summary.warnings.iter().any(|line| line == "status was not captured in 9 trials: made up as well"));
     let text = fake::page(directory.path());
     assert!(text.contains("What grows with the load") && text.contains("class=\"chart flame\""));
     assert_eq!(text.matches("class=\"chart flame\"").count(), 2, "the first and the last rung");

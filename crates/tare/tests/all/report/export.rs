@@ -293,7 +293,7 @@ fn an_export_replaces_a_link_but_not_its_target_and_writes_to_devices_in_place()
     assert_eq!(to_standard_output, std::fs::read_to_string(&link).unwrap());
     assert!(Path::new("/dev/stdout").is_symlink());
     let (code, _, err) = tare(&["export", path(dir.path()), "--format", "csv", "--out", "/dev/full"]);
-    assert!(code == 3 && err.contains("No space left"), "{code} {err}");
+    assert!(code == 3 && err.contains("No space left") && err.contains("do now: free some space"), "{code} {err}");
     assert!(Path::new("/dev/full").exists());
     // As `| head` does, the reader ends before the writer.
     for format in Format::value_variants().iter().filter_map(Format::to_possible_value) {

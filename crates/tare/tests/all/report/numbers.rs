@@ -65,7 +65,7 @@ fn results_without_a_usable_trial_are_reported_as_such() {
     assert_eq!(summary.headline_metric, None);
     assert!(summary.reading.contains("No trial has been recorded"), "{}", summary.reading);
     let completed = "30 of 30 planned trials have no usable result: `tare run --resume";
-    assert!(summary.odd.iter().any(|line| line.contains(completed)), "{:?}", summary.odd);
+    assert!(summary.warnings.iter().any(|line| line.contains(completed)), "{:?}", summary.warnings);
 }
 
 /// `--resume` makes no more attempts than the study allows.
@@ -74,7 +74,8 @@ fn trials_without_attempts_left_are_not_advised_to_be_resumed() {
     let mut study = fake::bimodal();
     study.missing = 1;
     let mut results = fake::results(&study);
-    let of = |results: &tare_results::Results| summarize(results).odd.into_iter().find(|line| line.contains("planned"));
+    let of =
+        |results: &tare_results::Results| summarize(results).warnings.into_iter().find(|line| line.contains("planned"));
     assert!(of(&results).unwrap().contains("1 of 30 planned trials has no usable result: `tare run --resume"));
     results.study_toml = Some("[sampling]\nattempts = 2\n".to_owned());
     let last = results.plan.as_ref().unwrap().trials.last().unwrap().clone();

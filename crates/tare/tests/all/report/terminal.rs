@@ -2,7 +2,7 @@
 
 use crate::report::fake;
 use crate::support::one_line;
-use tare_findings::compare::{Adjusted, Comparison, Options, Side, Verdict, compare, compare_sessions};
+use tare_findings::compare::{Adjusted, Comparison, Options, Side, Verdict, compare, compare_many, compare_sessions};
 use tare_findings::summarize;
 use tare_report::json::SummaryJson;
 use tare_report::terminal::{self, Style};
@@ -190,6 +190,17 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
     (found.metrics[0].adjusted, found.metrics[0].verdict) = (Some(adjusted), Verdict::Faster);
     let expected = "throughput +5.0%, adjusted by chain (95% interval +3.0% to +7.0%).";
     assert_eq!(sentence(&found, 0.01), format!("B is faster than A: {expected}"));
+    let sides =
+        ["placement=same-pu", "placement=float", "placement=other-node"].map(|name| (name.to_owned(), side(name)));
+    let mut many = compare_many(&sides, &options).unwrap();
+    let mut said = |verdict, min_effect| {
+        many.metrics.iter_mut().for_each(|row| row.metric.verdict = verdict);
+        words::many_sentence(&many, min_effect)
+    };
+    let none = "No side is shown to differ from placement=same-pu";
+    assert_eq!(said(Verdict::Inconclusive, 0.01), format!("{none} by more than 1.0%."));
+    assert_eq!(said(Verdict::Inconclusive, 0.0), format!("{none}."));
+    assert_eq!(said(Verdict::Equivalent, 0.01), "Every side is equivalent to placement=same-pu within 1.0%.");
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub struct SummaryInWords {
     pub answer: AnswerJson,
     pub reading: String,
     pub further_reading: Vec<String>,
-    pub odd: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 impl Deref for SummaryInWords {
@@ -30,7 +30,7 @@ pub fn summarize(results: &Results) -> SummaryInWords {
         reading: answer.text.clone(),
         answer,
         further_reading: words::further(&summary, results),
-        odd: words::warnings(&summary, results),
+        warnings: words::warnings(&summary, results),
         summary,
     }
 }

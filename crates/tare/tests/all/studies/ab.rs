@@ -439,6 +439,16 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
     assert!(found["interleaved"] == true && found["lost_pairs"] == 0 && found["pairs"].as_u64() >= Some(1), "{found}");
     let records = trials(&world.path("results"));
     records.chunks_exact(2).for_each(|pair| take_turns(&pair[0], &pair[1], 0.4));
+    // As if the machine had given one server no time while the other ran.
+    let apart = records.into_iter().map(|mut record| {
+        if record["levels"]["side"] == "b" {
+            record["samples"][0]["started_at"] = "2001-01-01T00:00:00Z".into();
+        }
+        format!("{record}\n")
+    });
+    std::fs::write(world.path("results/trials.jsonl"), apart.collect::<String>()).unwrap();
+    let (_, err) = world.exits(4, &["ab", "--resume", "results"]);
+    assert!(err.contains("the trials of a pair did not run at the same time"), "{err}");
     world.assert_clean();
 }
 

@@ -22,6 +22,7 @@ fn a_plan_of_hundreds_of_conditions_fits_one_screen_and_begins_with_the_time() {
     assert!(lines[0].starts_with("study numa-scaling: ") && lines[0].contains("; about "), "{out}");
     assert!(lines.len() < 60, "{} lines\n{out}", lines.len());
     assert!(out.contains("\nfactors\n") && out.contains("  threads       1, 2, 4"), "{out}");
+    assert!(out.contains("\nleft out on the described machine:\n"), "{out}");
     assert!(out.contains("  nodes=8 (110 conditions): 8 nodes are requested"), "{out}");
     let (_, err) = world.exits(3, &["run", "numa-scaling", "--dry-run", "--topology", "node:1 core:1 pu:1"]);
     assert!(err.lines().count() < 10, "{err}");

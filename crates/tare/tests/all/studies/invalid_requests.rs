@@ -111,6 +111,7 @@ fn a_missing_program_is_reported_before_any_trial() {
     let world = World::new();
     let (_, err) = world.exits(3, &["run", "--command", "/nonexistent/prog --fast", "--runs", "3", "--out", "none"]);
     assert!(err.contains("there is no program /nonexistent/prog") && !err.contains("trial 0"), "{err}");
+    assert!(!err.contains("do now"), "{err}");
     assert!(!world.path("none").exists());
     let (_, err) = world.exits(2, &["run", "--command", "a 'b"]);
     assert!(err.contains("--command") && err.contains("every quote closed"), "{err}");
@@ -145,6 +146,8 @@ fn a_client_program_is_refused_where_a_server_is_expected() {
         let (_, err) = world.exits(2, &["run", "--binary", program, "--dry-run"]);
         assert!(err.contains(&format!("{program}: is not the server of a known engine")), "{err}");
     }
+    // The embedded one is this program.
+    world.exits(0, &["run", "--binary", env!("CARGO_BIN_EXE_tare"), "--dry-run"]);
     // An existing program is not measured without the missing one.
     let server = Mariadb.binary(None).unwrap().path.display().to_string();
     let (_, err) = world.exits(2, &["run", "--binary", &server, "--binary", "/nonexistent", "--dry-run"]);

@@ -132,7 +132,7 @@ fn a_plan_of_many_conditions_fits_one_screen_and_is_complete_on_request() {
 fn a_machine_that_can_run_no_condition_of_a_study_is_exit_3() {
     let world = World::new();
     let (_, err) = world.exits(3, &["run", "mind-your-core", "--dry-run", "--topology", "core:2 pu:1"]);
-    assert!(err.contains("none of the 25 conditions"), "{err}");
+    assert!(err.contains("the described machine can run none of the 25 conditions"), "{err}");
     assert!(err.contains("core:2-") && err.contains("node:far"), "{err}");
 }
 
@@ -159,6 +159,10 @@ fn mistakes_on_the_command_line_are_exit_2() {
         (vec!["run", "first-lok"], "first-look"),
         (vec!["run", "--set", "sampling.trials=none"], "whole number"),
         (vec!["run", "--set", "sampling"], "path.to.key=value"),
+        (
+            vec!["run", "--set", "threads=2"],
+            "`threads` has no section\n  where: --set threads=2\n  expected: workload.threads=2",
+        ),
         (vec!["run", "--engine", "oracle"], "mariadb"),
         (vec!["run", "--dry-run", "--topology", "node:two"], "synthetic"),
         (vec!["run", "--topology", "core:2"], "--dry-run"),

@@ -117,13 +117,13 @@ fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_repeated() {
     let (out, _) = world.exits(0, &["show", "results", "--all"]);
     assert!(out.contains("was disturbed and put aside: sample 0: other processes took"), "{out}");
     let summary = json(&world.exits(0, &["show", "results", "--json"]).0);
-    assert!(summary["conditions"][0]["contaminated_trials"].as_u64().unwrap() >= 1);
+    assert!(summary["conditions"][0]["put_aside_trials"].as_u64().unwrap() >= 1);
     assert_eq!(summary["conditions"][0]["trials"], 3);
     let report = std::fs::read_to_string(results.join("report.html")).unwrap();
     // One attempt is reported by its reason, several by the program that disturbed them.
     let printed = ["disturbed attempts", "other processes took"].into_iter().filter_map(|words| report.find(words));
-    let (odd, table) = (printed.min().unwrap(), report.find("<table").unwrap());
-    assert!(odd < table, "odd things stand on top");
+    let (warning, table) = (printed.min().unwrap(), report.find("<table").unwrap());
+    assert!(warning < table, "warnings are above the tables");
     world.assert_clean();
 }
 
