@@ -41,10 +41,18 @@ const OF_RUNS: [&str; 22] = [
     "setting: written",
 ];
 
+/// Points after which only a sync, or the creation of a file without a name, comes before the next point.
+const BEFORE_SYNCS: [&str; 5] = [
+    "journal: entries written, not synced",
+    "record: appended, not synced",
+    "whole write: before it",
+    "whole write: written, not synced",
+    "whole write: renamed, folder not synced",
+];
+
 /// A place in which runs crash; the data is prepared once.
 struct Crashes {
     place: Place,
-    program: PathBuf,
     log: Log,
     before: BTreeMap<PathBuf, String>,
     /// Process and label of every point of a run without a crash.
@@ -57,10 +65,9 @@ impl Crashes {
         let root = world.path("machine");
         fake::create(&root).unwrap();
         let (before, state) = (settings_of(&root), world.path("state"));
-        let program = without_symbols(&world);
         let log = Log::new(world.path("crash.log"));
         let place = Place::new(world, &[&HARMLESS[..], &MORE[..]].concat(), SAMPLING, root, state);
-        let mut crashes = Self { place, program, log, before, points: Vec::new() };
+        let mut crashes = Self { place, log, before, points: Vec::new() };
         // The first of the two runs prepares the data.
         for _ in 0..2 {
             let mut run = crashes.fresh();
@@ -80,11 +87,8 @@ impl Crashes {
     }
 
     fn tare(&self, args: &[&str]) -> Command {
-        let requested = self.place.tare(args);
-        let mut command = Command::new(&self.program);
-        command.args(requested.get_args()).current_dir(self.place.world.directory.path());
-        command.envs(requested.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut command = self.place.tare(args);
+        command.stderr(Stdio::null());
         command
     }
 
@@ -215,14 +219,22 @@ impl Crashes {
         pid == next_pid && behind.contains(&label.as_str()) && before.iter().any(|begin| next.starts_with(begin))
     }
 
-    /// Whether this point belongs to the settings of the last trial. No later trial could be affected, so a crash of
-    /// the trial alone is tested in the first trial.
-    fn is_of_the_last_trial(&self, at: usize) -> bool {
-        let last = self.points.iter().rfind(|(_, label)| label.starts_with("record")).map(|(pid, _)| *pid);
+    /// Whether this point belongs to the settings of a trial in which another crash is tested. All trials change
+    /// settings by the same code: one process dies in the first, all die in the last, which has a record before it.
+    fn is_of_another_trial(&self, at: usize, whom: Whom) -> bool {
+        let mut recorded = self.points.iter().filter(|(_, label)| label.starts_with("record")).map(|(pid, _)| *pid);
+        let other = if whom == Whom::One { recorded.next_back() } else { recorded.next() };
         let of_settings = ["setting", "journal", "group"];
         self.points
             .get(at - 1)
-            .is_some_and(|(pid, label)| Some(*pid) == last && of_settings.iter().any(|begin| label.starts_with(begin)))
+            .is_some_and(|(pid, label)| Some(*pid) == other && of_settings.iter().any(|begin| label.starts_with(begin)))
+    }
+
+    /// Whether a kill here leaves what one at a later point leaves, since only a sync or a file without a name is
+    /// between them, and this label was tested.
+    fn is_tested_sync(&self, at: usize, counts: &Counts) -> bool {
+        let label = self.points.get(at - 1).map(|(_, label)| label.as_str());
+        label.is_some_and(|label| BEFORE_SYNCS.contains(&label) && counts.contains_key(label))
     }
 
     /// Whether only the run itself lives at this point, so that killing all processes is the same.
@@ -234,8 +246,9 @@ impl Crashes {
     fn every(&self, whom: Whom, rest: usize, of: usize) -> Counts {
         let (mut counts, mut met, mut left) = (Counts::new(), 0, 0);
         for at in (1..).filter(|at| at % of == rest) {
-            let met_by_all = whom == Whom::One && (self.is_of_the_last_trial(at) || self.is_of_the_run_alone(at));
-            if self.is_as_the_next(at) || met_by_all {
+            let is_the_same = self.is_as_the_next(at) || self.is_tested_sync(at, &counts);
+            let met_by_all = whom == Whom::One && self.is_of_the_run_alone(at);
+            if is_the_same || met_by_all || self.is_of_another_trial(at, whom) {
                 continue;
             }
             let Some(crash) = self.crash_as_counted(at, whom) else { break };
@@ -269,13 +282,6 @@ struct Crash {
 fn state_of(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.chars().next()
-}
-
-/// A stripped copy of the program: it is started hundreds of times, and each trial reads all of it.
-fn without_symbols(world: &World) -> PathBuf {
-    let (program, copy) = (PathBuf::from(env!("CARGO_BIN_EXE_tare")), world.path("tare"));
-    let stripped = Command::new("strip").arg("-o").arg(&copy).arg(&program).status();
-    if stripped.is_ok_and(|status| status.success()) { copy } else { program }
 }
 
 #[test]

@@ -146,9 +146,9 @@ fn chromium(page: &Path, colours: Colours) -> (String, String) {
 }
 
 fn chromium_with(page: &Path, colours: Colours, further: &[&str]) -> (String, String) {
-    let name = ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_program = |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let name = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(is_program);
     let name = name.expect("chromium is not installed: apt-get install chromium, or scripts/setup test");
     let home = tempfile::tempdir().unwrap();
     let mut command = Command::new(name);
@@ -325,8 +325,12 @@ fn fit_and_serve(pages: &[(&str, String)], colours: Colours) {
     let judge = judge.replace("ASKED", requested);
     // Rehearsals of built-in studies differ from "everything" in names alone, which are too long for small windows.
     let widths = |name: &str| -> &'static [u32] {
-        let all = if is_rehearsal(name) { &WIDTHS[..2] } else { &WIDTHS[..] };
-        if colours == Colours::Light { all } else { &WIDTHS[1..2] }
+        match (colours, judged.contains(&name)) {
+            (Colours::Dark, _) => &WIDTHS[1..2],
+            (Colours::Light, false) => &WIDTHS[..1],
+            (Colours::Light, true) if is_rehearsal(name) => &WIDTHS[..2],
+            (Colours::Light, true) => &WIDTHS,
+        }
     };
     let mut found = findings(dir.path(), pages, (&axe, &judge), colours, widths);
     assert_eq!(found.iter().filter(|line| *line == "judging").count(), judged.len(), "{found:?}");
