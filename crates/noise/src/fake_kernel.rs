@@ -9,7 +9,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The kernel of a fake machine.
 #[derive(Debug)]
 pub(crate) struct FakeKernel;
 

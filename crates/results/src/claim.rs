@@ -105,7 +105,6 @@ pub enum Measure {
 pub struct Band {
     /// Below this the claim does not hold.
     pub from: f64,
-    /// Above this it does not hold either.
     pub to: f64,
 }
 
@@ -153,7 +152,6 @@ pub enum Cannot {
     Unpublished {
         what: String,
     },
-    /// A condition cannot be run on this machine.
     Condition {
         reason: String,
     },

@@ -98,7 +98,6 @@ pub static SERVER_COSTS: &[ServerCost] = &[
     cost(Quantity::MajorFaults, ["server_major_faults_per_transaction", "server_major_faults_per_query"], "", DETAIL),
 ];
 
-/// The cost metric of this name, if there is one.
 pub(crate) fn find(name: &str) -> Option<&'static Named> {
     let both = SERVER_COSTS.iter().flat_map(|cost| [&cost.per_transaction, &cost.per_query]);
     both.into_iter().find(|named| named.name() == name)

@@ -107,7 +107,6 @@ pub trait NamedLoad: Load + Default {
         vec![Self::default().name()]
     }
 
-    /// The load of this name with default settings.
     fn named(name: &str) -> Option<Self> {
         let load = Self::default();
         (load.name() == name).then_some(load)

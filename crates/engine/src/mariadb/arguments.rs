@@ -98,7 +98,6 @@ pub(super) fn of_safe_script(log: &LogFile) -> Vec<OsString> {
     vec!["--skip-syslog".into(), "--skip-kill-mysqld".into(), to_log]
 }
 
-/// The files and folders of one instance.
 pub(super) struct Places<'a> {
     pub data: &'a Path,
     pub run: &'a Path,
@@ -169,7 +168,6 @@ const EMPTY_BYTES: u64 = 64 << 20;
 /// Default size of the redo log of both servers, bytes.
 const REDO_BYTES: u64 = 96 << 20;
 
-/// What a server with these options needs.
 pub(crate) fn footprint(options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint {
     let bytes = |name: &str| bytes_of(options, name);
     let logs = options.iter().find(|(name, _)| variable_name(name) == "innodb_log_files_in_group");

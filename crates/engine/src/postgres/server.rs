@@ -139,7 +139,6 @@ pub(super) fn check_version(data: &Path, server: &Binary) -> Result<(), EngineEr
     }
 }
 
-/// The typed error that a log explains, if any.
 pub(super) fn explain(log: &str, data: &Path, expected: &str) -> Option<EngineError> {
     let fatal = |line: &&str| line.contains("FATAL:") || line.contains("ERROR:") || line.contains("could not");
     log.lines().filter(fatal).find_map(|line| {

@@ -174,7 +174,6 @@ fn listener_pid(socket: &Path) -> Option<u32> {
     u32::try_from(listener).ok()
 }
 
-/// Runs one of this program's own statements.
 pub(crate) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
     session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
 }
@@ -259,7 +258,6 @@ pub(crate) struct PrivateServer {
 }
 
 impl PrivateServer {
-    /// New sessions start in `database`.
     pub(crate) fn use_database(&mut self, database: &str) {
         self.target.database = Some(database.to_owned());
     }

@@ -29,7 +29,6 @@ struct Entry {
     thread: ThreadRef,
     /// Start of the thread, clock ticks after boot, because the kernel may reuse its number.
     started: u64,
-    /// Its original CPUs.
     found: CpuSet,
     /// The CPUs to which it is about to be bound.
     wrote: CpuSet,

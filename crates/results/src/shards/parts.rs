@@ -74,7 +74,6 @@ pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
     together(places, cut.as_ref())
 }
 
-/// The parts of a study cut into shards.
 pub(super) fn of(sharded: &Sharded) -> Result<Parts, ReadError> {
     together(below(sharded)?, Some(sharded))
 }

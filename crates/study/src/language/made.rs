@@ -48,15 +48,12 @@ impl MadeStudy {
     }
 }
 
-/// A key's declaration with its default value.
 #[derive(Debug, Clone)]
 pub struct DeclaredKey {
     pub info: KeyInfo,
-    /// Its default value; none if it has none.
     pub default: Option<Value>,
 }
 
-/// The declaration of a key; none if there is no such key.
 pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
     match sampling(section, key) {
         Some(key) => Some(DeclaredKey { info: key.info(), default: key.get(&Sampling::default()) }),

@@ -25,7 +25,6 @@ const IN_CONTAINER: &str = "perf's tracepoints name threads by the numbers of th
 
 pub(in super::super) struct Wakes {
     recording: Recording,
-    /// Recording of the call chains of sleeps.
     callers: Result<Recording, Unavailable>,
     threads: Threads,
 }
@@ -44,7 +43,6 @@ impl Wakes {
         Ok(Self { recording, callers, threads: threads(pid, connections) })
     }
 
-    /// Whether call chains of sleeps are recorded.
     pub fn has_callers(&self) -> bool {
         self.callers.is_ok()
     }
@@ -58,7 +56,6 @@ impl Wakes {
         self.recording.end()
     }
 
-    /// Writes `wakes.json`, and returns its content.
     pub fn finish(self, place: &Place, captured: &mut Captured) -> Option<WakesFile> {
         match read(&self.recording.path(), &self.threads) {
             Ok((mut file, timeline)) => {

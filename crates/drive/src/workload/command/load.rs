@@ -74,7 +74,6 @@ impl Load for CommandSettings {
         "command"
     }
 
-    /// The program opens its own connections.
     fn connects(&self) -> bool {
         false
     }

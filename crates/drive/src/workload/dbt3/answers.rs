@@ -83,7 +83,6 @@ pub fn known(query: u8, scale: Scale) -> Option<Answer> {
     Some(Answer { rows, columns, tolerance, against })
 }
 
-/// The rows under the heading of a query in a file of answers.
 fn section(text: &str, query: u8) -> Vec<AnswerRow> {
     let heading = format!("Q{query}");
     text.lines()

@@ -76,7 +76,6 @@ impl Load for PgbenchSettings {
         "pgbench"
     }
 
-    /// The program opens its own connections.
     fn connects(&self) -> bool {
         false
     }

@@ -146,7 +146,6 @@ fn prepare(
     Ok(prepared)
 }
 
-/// Draws new values for these parameters, each with this number of values.
 fn draw(mix: &Mix, draws: &[(usize, usize)], values: &mut [Vec<Drawn>], counters: &Counters, random: &mut Random) {
     for (parameter, count) in draws {
         let mut into = std::mem::take(&mut values[*parameter]);

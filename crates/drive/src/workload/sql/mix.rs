@@ -20,7 +20,6 @@ pub(super) struct Mix {
     pub steps: Vec<Step>,
 }
 
-/// Changes of a study to the values of the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct FileChanges {
     pub tables: Option<u64>,

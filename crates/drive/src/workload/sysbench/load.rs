@@ -50,7 +50,6 @@ impl Load for SysbenchSettings {
         "sysbench"
     }
 
-    /// The program opens its own connections.
     fn connects(&self) -> bool {
         false
     }
