@@ -99,14 +99,14 @@ pub(crate) struct Instance {
 impl Instance {
     /// Retries connecting until it succeeds, the process dies or the time limit expires. `explain` finds the reason
     /// in the log of a process that died or never answered.
-    pub(crate) fn wait_ready(
+    pub(crate) fn wait_ready<S>(
         &mut self,
         engine: &'static str,
         request: &StartRequest,
         socket: Option<&Path>,
-        mut connect: impl FnMut() -> Result<Box<dyn Session>, EngineError>,
+        mut connect: impl FnMut() -> Result<S, EngineError>,
         explain: impl Fn(&str) -> Option<EngineError>,
-    ) -> Result<Box<dyn Session>, EngineError> {
+    ) -> Result<S, EngineError> {
         let deadline = Instant::now() + request.start_timeout;
         loop {
             EngineError::unless_interrupted()?;
