@@ -17,6 +17,19 @@ use tare_text::Keys;
 pub trait Load: Keys {
     /// The value of `workload.name` in a study.
     fn name(&self) -> &'static str;
+    /// Valid values of `workload.name`.
+    fn names() -> Vec<&'static str>
+    where
+        Self: Sized + Default,
+    {
+        vec![Self::default().name()]
+    }
+    fn named(name: &str) -> Option<Self>
+    where
+        Self: Sized + Default,
+    {
+        Some(Self::default()).filter(|load| load.name() == name)
+    }
     fn check(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
@@ -99,18 +112,6 @@ pub trait Load: Keys {
     }
     /// Adds repetitions to its warm-up, if it warms up by repetitions.
     fn add_warmup_runs(&mut self, _runs: usize) {}
-}
-
-pub trait NamedLoad: Load + Default {
-    /// Valid values of `workload.name`.
-    fn names() -> Vec<&'static str> {
-        vec![Self::default().name()]
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        let load = Self::default();
-        (load.name() == name).then_some(load)
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

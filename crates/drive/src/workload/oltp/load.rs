@@ -5,26 +5,12 @@ use super::times::StatementTimes;
 use super::{Fill, OltpError, OltpSettings, Workload, warm_phase};
 use crate::workload::sessions::{self, Connector, Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{
-    Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, PoolContents, ServerAt, TrialSize,
-    Warm, sessions_on,
+    Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, PoolContents, ServerAt, TrialSize, Warm,
+    sessions_on,
 };
 use strum::VariantNames;
 use tare_engine::{Server, Session};
 use tare_load::{Curve, Distribution};
-
-/// Named as sysbench's scripts without their `oltp_`.
-impl NamedLoad for OltpSettings {
-    fn names() -> Vec<&'static str> {
-        Workload::VARIANTS.to_vec()
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        let workload: Workload = name.parse().ok()?;
-        // sysbench's default distribution is special, which draws a quarter of the ids from the middle of the table;
-        // its users usually choose uniform.
-        Some(Self { distribution: Distribution::Uniform, ..Self::new(workload) })
-    }
-}
 
 impl Default for OltpSettings {
     fn default() -> Self {
@@ -48,6 +34,18 @@ impl Paced for OltpSettings {
 }
 
 impl Load for OltpSettings {
+    /// Named as sysbench's scripts without their `oltp_`.
+    fn names() -> Vec<&'static str> {
+        Workload::VARIANTS.to_vec()
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        let workload: Workload = name.parse().ok()?;
+        // sysbench's default distribution is special, which draws a quarter of the ids from the middle of the table;
+        // its users usually choose uniform.
+        Some(Self { distribution: Distribution::Uniform, ..Self::new(workload) })
+    }
+
     fn name(&self) -> &'static str {
         self.workload.name()
     }

@@ -11,7 +11,7 @@ use super::steps;
 use super::tally::Tally;
 use crate::workload::oltp::{OltpSettings, Tables, Workload};
 use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s};
-use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize, Warm};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, TrialSize, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -36,8 +36,6 @@ impl SqlSettings {
         OltpSettings { tables, ..OltpSettings::new(Workload::PointSelect) }
     }
 }
-
-impl NamedLoad for SqlSettings {}
 
 impl Paced for SqlSettings {
     fn pace(&self) -> Pace {

@@ -4,7 +4,7 @@ use super::settings::DISTRICTS;
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
 use crate::workload::fill::in_parallel;
 use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
-use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, TrialSize};
 use std::sync::Arc;
 use strum::VariantArray;
 use tare_engine::{Dialect, Server, Session};
@@ -31,8 +31,6 @@ impl TpccSettings {
         }
     }
 }
-
-impl NamedLoad for TpccSettings {}
 
 impl Paced for TpccSettings {
     fn pace(&self) -> Pace {
