@@ -93,9 +93,15 @@ pub(crate) fn given(engine: &'static str, options: &BTreeMap<String, String>) ->
 /// Further arguments of mariadbd-safe: by default it redirects the server's output to a log of its own, and kills
 /// servers of the same name before it restarts one.
 pub(super) fn of_safe_script(log: &LogFile) -> Vec<OsString> {
-    let mut to_log = OsString::from("--log-error=");
-    to_log.push(std::path::absolute(log.path_by_handle()).unwrap_or_else(|_| log.path()));
-    vec!["--skip-syslog".into(), "--skip-kill-mysqld".into(), to_log]
+    let log = std::path::absolute(log.path_by_handle()).unwrap_or_else(|_| log.path());
+    vec!["--skip-syslog".into(), "--skip-kill-mysqld".into(), path("log-error", &log)]
+}
+
+/// An option whose value is a path.
+pub(crate) fn path(name: &str, value: &Path) -> OsString {
+    let mut option = OsString::from(format!("--{name}="));
+    option.push(value);
+    option
 }
 
 pub(super) struct Places<'a> {
@@ -117,15 +123,8 @@ pub(super) fn all(
     if let Some(user) = run_as() {
         arguments.push(user);
     }
-    let mut path = |name: &str, value: &Path| {
-        let mut argument = OsString::from(format!("--{name}="));
-        argument.push(value);
-        arguments.push(argument);
-    };
-    path("datadir", places.data);
-    path("socket", places.socket);
-    path("pid-file", &places.run.join("server.pid"));
-    path("tmpdir", places.temporary);
+    arguments.extend([path("datadir", places.data), path("socket", places.socket)]);
+    arguments.extend([path("pid-file", &places.run.join("server.pid")), path("tmpdir", places.temporary)]);
     match listens {
         None => arguments.push("--skip-networking".into()),
         Some(at) => {
