@@ -48,9 +48,15 @@ pub trait Load: Keys {
     fn available(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
+    /// The pace of clients with one connection each; None for other clients.
+    fn pace(&self) -> Option<Pace> {
+        None
+    }
     /// Whether its clients can be on another host than its server.
     fn clients_elsewhere(&self) -> Result<(), String> {
-        Err(format!("the workload {} runs its clients only on this host: leave out client.host", self.name()))
+        let only_here =
+            || format!("the workload {} runs its clients only on this host: leave out client.host", self.name());
+        self.pace().ok_or_else(only_here).and_then(Pace::may_be_elsewhere)
     }
     fn drives(&self, _engine: &str) -> Result<(), String> {
         Ok(())
@@ -87,7 +93,9 @@ pub trait Load: Keys {
     }
     /// Whether its clients can pause between warm-up and samples, until the server has settled.
     fn settles(&self) -> Result<(), String> {
-        Err(format!("the workload {} has no pause between its warm-up and its samples", self.name()))
+        self.pace()
+            .map(drop)
+            .ok_or_else(|| format!("the workload {} has no pause between its warm-up and its samples", self.name()))
     }
     /// Why it has no additional sample for captures; None if it has one.
     fn no_captures(&self) -> Option<&'static str> {

@@ -24,10 +24,6 @@ const ROW_BYTES: u64 = 237;
 const TABLE_BYTES: u64 = 96 << 10;
 
 impl Paced for OltpSettings {
-    fn pace(&self) -> Pace {
-        self.pace
-    }
-
     fn pace_mut(&mut self) -> &mut Pace {
         &mut self.pace
     }
@@ -99,8 +95,8 @@ impl Load for OltpSettings {
         Ok(())
     }
 
-    fn clients_elsewhere(&self) -> Result<(), String> {
-        self.pace.may_be_elsewhere()
+    fn pace(&self) -> Option<Pace> {
+        Some(self.pace)
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
@@ -110,10 +106,6 @@ impl Load for OltpSettings {
     fn how_to_fill(&self) -> &'static str {
         "create the tables with `tare load WORKLOAD --prepare` and the same --tables and --rows (bulk_insert: \
          --threads)"
-    }
-
-    fn settles(&self) -> Result<(), String> {
-        Ok(())
     }
 
     fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {

@@ -58,7 +58,6 @@ impl Pace {
 }
 
 pub trait Paced {
-    fn pace(&self) -> Pace;
     fn pace_mut(&mut self) -> &mut Pace;
 }
 

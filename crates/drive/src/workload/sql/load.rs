@@ -38,10 +38,6 @@ impl SqlSettings {
 }
 
 impl Paced for SqlSettings {
-    fn pace(&self) -> Pace {
-        self.pace
-    }
-
     fn pace_mut(&mut self) -> &mut Pace {
         &mut self.pace
     }
@@ -109,8 +105,8 @@ impl Load for SqlSettings {
         self.mix().is_none_or(|mix| mix.writes())
     }
 
-    fn clients_elsewhere(&self) -> Result<(), String> {
-        self.pace.may_be_elsewhere()
+    fn pace(&self) -> Option<Pace> {
+        Some(self.pace)
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
@@ -120,10 +116,6 @@ impl Load for SqlSettings {
         }
         let mut session = server.connect()?;
         Ok(fill(&mix.data, &self.directory, session.as_mut(), server.dialect(), job.go_on)?)
-    }
-
-    fn settles(&self) -> Result<(), String> {
-        Ok(())
     }
 
     fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {

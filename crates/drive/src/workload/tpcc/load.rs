@@ -33,10 +33,6 @@ impl TpccSettings {
 }
 
 impl Paced for TpccSettings {
-    fn pace(&self) -> Pace {
-        self.pace
-    }
-
     fn pace_mut(&mut self) -> &mut Pace {
         &mut self.pace
     }
@@ -61,8 +57,8 @@ impl Load for TpccSettings {
         Ok(())
     }
 
-    fn clients_elsewhere(&self) -> Result<(), String> {
-        self.pace.may_be_elsewhere()
+    fn pace(&self) -> Option<Pace> {
+        Some(self.pace)
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
@@ -86,10 +82,6 @@ impl Load for TpccSettings {
     fn how_to_fill(&self) -> &'static str {
         "create the tables with `tare load tpcc prepare` and the same --warehouses; or leave out engine.socket, \
          host and port: tare then starts and fills its own server"
-    }
-
-    fn settles(&self) -> Result<(), String> {
-        Ok(())
     }
 
     fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
