@@ -1,8 +1,7 @@
 //! A fake machine: a folder of plain files, for tests of this crate and of crates that use it (feature `test-support`).
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 /// Files of a small server with all settings of this crate: two packages with two cores, cpufreq, SMT, cgroup v2.
 pub const FILES: &[(&str, &str)] = &[

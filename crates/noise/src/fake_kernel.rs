@@ -5,9 +5,8 @@
 //! `-name`; a number is added to the `tasks` of a resctrl group; and a line of a resource replaces that of `schemata`.
 
 use crate::kernel::Kernel;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 #[derive(Debug)]
 pub(crate) struct FakeKernel;

@@ -10,12 +10,10 @@
 use crate::EngineError;
 use procfs::process::{MMapPath, MemoryMaps, Process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::fmt;
-use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::thread::Builder;
+use std::{fmt, fs, io};
 use tare_cpuset::ThreadRefused;
 use tare_cpuset::observe::parse;
 

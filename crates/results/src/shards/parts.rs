@@ -3,10 +3,9 @@
 use super::Sharded;
 use crate::error::ReadError;
 use crate::limits::{LONGEST_LINE, MOST_RECORDS};
-use crate::lines;
 use crate::place::Place;
 use crate::schema::{Outcome, Plan, PlannedTrial, RanOn, SCHEMA};
-use crate::{directory, store};
+use crate::{directory, lines, store};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};

@@ -1,11 +1,10 @@
 //! A study without a file: command line options in place of the keys of a file.
 
-use super::check;
 use super::document::{Source, StudyError};
-use super::fields;
 use super::parse::{Overrides, Parser};
 use super::settings::{Sampling, Settings};
 use super::spec::{Factor, Study};
+use super::{check, fields};
 use tare_results::question::Question;
 use tare_text::{Key, KeyInfo, Keyed, Value};
 

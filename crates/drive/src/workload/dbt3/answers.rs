@@ -3,9 +3,8 @@
 use super::compare::{AnswerRow, SIX_DECIMALS, compare};
 use super::{Dbt3Error, Query, Scale};
 use std::fmt::Write;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 /// Answers of small scales on which SQLite and MariaDB agree; a test regenerates and compares them.
 const STORED: [(&str, &str); 2] =

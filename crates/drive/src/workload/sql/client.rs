@@ -3,8 +3,7 @@
 use super::error::SqlLoadError;
 use super::file::Errors;
 use super::mix::{Among, Mix};
-use super::parameter::Counters;
-use super::parameter::Drawn;
+use super::parameter::{Counters, Drawn};
 use super::statement::Statement;
 use super::step::Part;
 use super::tally::Tally;

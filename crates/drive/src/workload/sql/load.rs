@@ -1,14 +1,12 @@
 //! A trial with the user's own statements.
 
-use super::SqlSettings;
-use super::client;
 use super::error::SqlLoadError;
 use super::fill::fill;
 use super::mix::Mix;
 use super::sizes::Sizes;
 use super::step::Step;
-use super::steps;
 use super::tally::Tally;
+use super::{SqlSettings, client, steps};
 use crate::workload::oltp::{OltpSettings, Tables, Workload};
 use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, TrialSize, Warm};
