@@ -21,7 +21,6 @@ pub struct UnknownEngine {
     pub nearest: Option<&'static str>,
 }
 
-/// Names of all engines, in the order of their registration.
 pub fn engine_names() -> Vec<&'static str> {
     ENGINES.iter().map(|engine| engine.name()).collect()
 }

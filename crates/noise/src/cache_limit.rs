@@ -254,9 +254,7 @@ mod tests {
             ("info/MB/min_bandwidth", "10\n"),
             ("info/MB/bandwidth_gran", "10\n"),
         ] {
-            let path = system.path(&format!("{ROOT}/{file}"));
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
+            fake::put(root.path(), &format!("{ROOT}/{file}"), text).unwrap();
         }
         (root, system)
     }

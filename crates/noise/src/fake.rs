@@ -1,8 +1,7 @@
 //! A fake machine: a folder of plain files, for tests of this crate and of crates that use it (feature `test-support`).
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 /// Files of a small server with all settings of this crate: two packages with two cores, cpufreq, SMT, cgroup v2.
 pub const FILES: &[(&str, &str)] = &[
@@ -60,12 +59,15 @@ pub const FILES: &[(&str, &str)] = &[
 /// # Errors
 /// The errors of creating folders and files.
 pub fn create(root: &Path) -> io::Result<()> {
-    for (path, text) in FILES {
-        let path = root.join(path.trim_start_matches('/'));
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(path, text)?;
-    }
-    Ok(())
+    FILES.iter().try_for_each(|(path, text)| put(root, path, text))
+}
+
+/// Writes a file below `root`, with the folders above it.
+///
+/// # Errors
+/// The errors of creating folders and files.
+pub fn put(root: &Path, path: &str, text: &str) -> io::Result<()> {
+    let path = root.join(path.trim_start_matches('/'));
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::write(path, text)
 }

@@ -5,11 +5,9 @@
 //! `-name`; a number is added to the `tasks` of a resctrl group; and a line of a resource replaces that of `schemata`.
 
 use crate::kernel::Kernel;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
-/// The kernel of a fake machine.
 #[derive(Debug)]
 pub(crate) struct FakeKernel;
 

@@ -3,7 +3,6 @@
 /// PF_KTHREAD of include/linux/sched.h, in field 9 of /proc/pid/stat.
 pub(crate) const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// One process as its stat file shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
     /// Its name in the kernel, at most 15 bytes.

@@ -105,7 +105,6 @@ pub enum Measure {
 pub struct Band {
     /// Below this the claim does not hold.
     pub from: f64,
-    /// Above this it does not hold either.
     pub to: f64,
 }
 
@@ -134,29 +133,12 @@ pub struct Predicted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Cannot {
-    Nodes {
-        needs: usize,
-        has: usize,
-    },
-    Pus {
-        needs: usize,
-        has: usize,
-    },
-    Architecture {
-        needs: String,
-        has: String,
-    },
-    Builds {
-        missing: Vec<String>,
-        get: String,
-    },
-    Unpublished {
-        what: String,
-    },
-    /// A condition cannot be run on this machine.
-    Condition {
-        reason: String,
-    },
+    Nodes { needs: usize, has: usize },
+    Pus { needs: usize, has: usize },
+    Architecture { needs: String, has: String },
+    Builds { missing: Vec<String>, get: String },
+    Unpublished { what: String },
+    Condition { reason: String },
 }
 
 /// Increased when older programs can no longer read [`Predictions`].

@@ -61,7 +61,6 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// An empty collection with these limits.
     pub fn within(most: Most) -> Self {
         Self { most, ..Self::default() }
     }

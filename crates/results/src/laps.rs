@@ -133,7 +133,6 @@ impl Laps {
         tare_stats::descriptive::mean(&values).map(|mean| (self.sign() * mean).exp())
     }
 
-    /// The better direction of the metric.
     pub fn is_higher_better(&self) -> bool {
         self.metric.as_deref().is_none_or(|name| metric::describe(name).better == Better::Higher)
     }

@@ -260,7 +260,6 @@ fn count(numbers: &[usize]) -> String {
     if numbers.len() == 1 { "1 record is".to_owned() } else { format!("{} records are", numbers.len()) }
 }
 
-/// The first few numbers as text.
 fn list(numbers: &[usize]) -> String {
     const LISTED: usize = 5;
     let first: Vec<String> = numbers.iter().take(LISTED).map(usize::to_string).collect();

@@ -58,7 +58,6 @@ impl Named {
         Self { name: Cow::Owned(name.to_owned()), metric }
     }
 
-    /// The name in records and tables.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -257,7 +257,6 @@ pub enum Stop {
     LeftOut,
     /// This session is complete; others are to follow.
     Session,
-    /// A control metric moved.
     Control,
     /// Trials of one side only were disturbed more often than by chance.
     OneSided,

@@ -56,49 +56,36 @@ impl ServerCost {
 const SHOWN: u8 = 21;
 const DETAIL: u8 = Named::DETAIL_RANK;
 
-const fn cost(quantity: Quantity, names: [&'static str; 2], unit: &'static str, rank: u8) -> ServerCost {
-    ServerCost {
-        quantity,
-        per_transaction: Named::new(names[0], unit, Better::Lower, rank),
-        per_query: Named::new(names[1], unit, Better::Lower, rank),
-    }
+/// A quantity with the beginning of the names of its metrics.
+macro_rules! cost {
+    ($quantity:ident, $name:literal, $unit:literal, $rank:ident) => {
+        ServerCost {
+            quantity: Quantity::$quantity,
+            per_transaction: Named::new(concat!($name, "_per_transaction"), $unit, Better::Lower, $rank),
+            per_query: Named::new(concat!($name, "_per_query"), $unit, Better::Lower, $rank),
+        }
+    };
 }
 
 /// Every quantity. Total CPU time and total switches are shown in tables; the rest explains them.
 pub static SERVER_COSTS: &[ServerCost] = &[
-    cost(Quantity::Cpu, ["server_cpu_us_per_transaction", "server_cpu_us_per_query"], "us", SHOWN),
-    cost(Quantity::Switches, ["server_switches_per_transaction", "server_switches_per_query"], "", SHOWN),
-    cost(Quantity::User, ["server_user_us_per_transaction", "server_user_us_per_query"], "us", DETAIL),
-    cost(Quantity::System, ["server_system_us_per_transaction", "server_system_us_per_query"], "us", DETAIL),
-    cost(
-        Quantity::VoluntarySwitches,
-        ["server_voluntary_switches_per_transaction", "server_voluntary_switches_per_query"],
-        "",
-        DETAIL,
-    ),
-    cost(
-        Quantity::InvoluntarySwitches,
-        ["server_involuntary_switches_per_transaction", "server_involuntary_switches_per_query"],
-        "",
-        DETAIL,
-    ),
-    cost(Quantity::ReadCalls, ["server_read_calls_per_transaction", "server_read_calls_per_query"], "", DETAIL),
-    cost(Quantity::WriteCalls, ["server_write_calls_per_transaction", "server_write_calls_per_query"], "", DETAIL),
-    cost(Quantity::StorageReads, ["storage_reads_per_transaction", "storage_reads_per_query"], "", DETAIL),
-    cost(Quantity::StorageWrites, ["storage_writes_per_transaction", "storage_writes_per_query"], "", DETAIL),
-    cost(Quantity::StorageFlushes, ["storage_flushes_per_transaction", "storage_flushes_per_query"], "", DETAIL),
-    cost(Quantity::Read, ["server_read_bytes_per_transaction", "server_read_bytes_per_query"], "bytes", DETAIL),
-    cost(
-        Quantity::Written,
-        ["server_written_bytes_per_transaction", "server_written_bytes_per_query"],
-        "bytes",
-        DETAIL,
-    ),
-    cost(Quantity::MinorFaults, ["server_minor_faults_per_transaction", "server_minor_faults_per_query"], "", DETAIL),
-    cost(Quantity::MajorFaults, ["server_major_faults_per_transaction", "server_major_faults_per_query"], "", DETAIL),
+    cost!(Cpu, "server_cpu_us", "us", SHOWN),
+    cost!(Switches, "server_switches", "", SHOWN),
+    cost!(User, "server_user_us", "us", DETAIL),
+    cost!(System, "server_system_us", "us", DETAIL),
+    cost!(VoluntarySwitches, "server_voluntary_switches", "", DETAIL),
+    cost!(InvoluntarySwitches, "server_involuntary_switches", "", DETAIL),
+    cost!(ReadCalls, "server_read_calls", "", DETAIL),
+    cost!(WriteCalls, "server_write_calls", "", DETAIL),
+    cost!(StorageReads, "storage_reads", "", DETAIL),
+    cost!(StorageWrites, "storage_writes", "", DETAIL),
+    cost!(StorageFlushes, "storage_flushes", "", DETAIL),
+    cost!(Read, "server_read_bytes", "bytes", DETAIL),
+    cost!(Written, "server_written_bytes", "bytes", DETAIL),
+    cost!(MinorFaults, "server_minor_faults", "", DETAIL),
+    cost!(MajorFaults, "server_major_faults", "", DETAIL),
 ];
 
-/// The cost metric of this name, if there is one.
 pub(crate) fn find(name: &str) -> Option<&'static Named> {
     let both = SERVER_COSTS.iter().flat_map(|cost| [&cost.per_transaction, &cost.per_query]);
     both.into_iter().find(|named| named.name() == name)

@@ -144,7 +144,6 @@ impl Directory {
     }
 }
 
-/// Reads `plan.json`, without the records.
 pub fn read_plan(directory: &Folder) -> Result<Plan, DirectoryError> {
     Ok(directory::read_plan(directory)?)
 }
@@ -193,7 +192,6 @@ pub fn read_study_text(directory: &Folder) -> Result<String, DirectoryError> {
     String::from_utf8(bytes).map_err(|e| failed(io::Error::new(ErrorKind::InvalidData, e)))
 }
 
-/// A document in readable (indented) form.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }

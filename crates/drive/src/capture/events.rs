@@ -21,7 +21,6 @@ const NOT_THERE: &str = "<not supported>";
 /// Events inside the kernel: perf reports 0 where it may not observe the kernel.
 const OF_THE_KERNEL: [&str; 2] = ["context-switches", "cpu-migrations"];
 
-/// One `perf stat` per side.
 pub(super) struct Events {
     client: Option<Counting>,
     server: Option<Counting>,
@@ -32,7 +31,6 @@ struct Counting {
     since: Instant,
 }
 
-/// Output of `perf stat` for one side.
 #[derive(Debug, Default, PartialEq)]
 struct Counted {
     events: EventCounts,

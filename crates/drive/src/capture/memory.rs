@@ -8,7 +8,6 @@ use tare_results::covariate::{HUGE_POOL, HUGE_TRANSPARENT};
 use tare_topology::observe::{self, HugeMemory, NodePages, NodeStat};
 use tare_topology::{MemoryPolicy, Nodes};
 
-/// Per-node files of the kernel.
 const NODES: &str = "/sys/devices/system/node";
 
 /// Allocation counters of all nodes at the start of a measurement.

@@ -199,7 +199,6 @@ impl Control {
         format!("fifo:{},{}", self.command.display(), self.answer.display())
     }
 
-    /// Enables perf and waits for its acknowledgement.
     pub fn enable(&self, perf: &mut Perf, patience: &Patience) -> Result<(), &'static str> {
         let [mut command, mut answer] = [&self.pipes[0], &self.pipes[1]];
         command.write_all(b"enable\n").map_err(|_| "its control pipe is closed")?;

@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tare_files::{Folder, Result};
-use tare_results::Limited;
 use tare_results::cache_lines::SharedLines;
-use tare_results::captures;
 use tare_results::events::SidesEvents;
 use tare_results::store::CAPTURES;
+use tare_results::{Limited, captures};
 
 pub(super) const FOLDED_FILE: &str = "profile.folded";
 

@@ -17,7 +17,6 @@ pub enum SutError {
     Thread(#[from] ThreadRefused),
     #[error(transparent)]
     Observe(#[from] ObserveError),
-    /// A connection cannot be bound if its server thread is unknown.
     #[error(
         "the server does not report which thread of this PID namespace serves connection {0}, so that thread cannot be \
          bound; for a server in a container, run tare in the same one, or on the host through the server's Unix socket"
@@ -51,7 +50,6 @@ pub enum SutError {
          leave out the server's placement, bind and pairing"
     )]
     Parallel(u32),
-    /// A thread that the other host names does not belong to the server.
     #[error(
         "the clients' host reports that thread {tid} serves connection {connection}, but no process of the server has \
          that thread: it was not bound; check what runs on the clients' host"
@@ -65,7 +63,6 @@ pub enum SutError {
     Misplaced(String),
 }
 
-/// Why connections cannot be matched to threads.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Unpaired {
     #[error("found {found} connections between client and server, expected {expected} (workload.threads)")]
@@ -76,7 +73,6 @@ pub enum Unpaired {
          give the client as many threads as connections, or use bind = \"set\"", .thread.tid, .thread.pid
     )]
     Several { thread: ThreadRef, connections: usize },
-    /// Several threads work for one connection, as in a thread pool.
     #[error(
         "{side} threads {} all work for one connection, so none can be assigned to it (possibly a thread pool)",
         .threads.iter().map(|thread| thread.tid.to_string()).collect::<Vec<_>>().join(", ")

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
-use tare_cpuset::observe;
 use tare_cpuset::observe::ThreadSample;
-use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused, affinity_of};
+use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused, affinity_of, observe};
 use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 
 /// Interval between two looks at a thread. 20 per second detect a thread that stays outside its placement.

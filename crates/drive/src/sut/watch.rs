@@ -99,7 +99,6 @@ struct Open {
 }
 
 impl SutWatch {
-    /// A watch over a system under test whose clients have not connected yet.
     pub fn new(sut: SystemUnderTest, settings: WatchSettings) -> Self {
         let layout = layout_of(&sut);
         Self {

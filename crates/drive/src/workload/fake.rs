@@ -1,6 +1,6 @@
 //! A load for tests, added in the same way as any load: this file, and its line in the registry.
 
-use super::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize};
+use super::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, TrialSize};
 use tare_engine::Server;
 use tare_results::metric;
 use tare_text::{Key, Keyed};
@@ -25,8 +25,6 @@ impl Default for FakeSettings {
         Self { speed: 1000.0 }
     }
 }
-
-impl NamedLoad for FakeSettings {}
 
 impl Load for FakeSettings {
     fn name(&self) -> &'static str {

@@ -1,5 +1,6 @@
 //! Keys of a study that several loads have, each declared once; a load provides access to its value.
 
+use super::Load;
 use super::sessions::{OBJECTIVE_HELP, Paced, Slo};
 use tare_load::{Curve, NoCurve};
 use tare_text::{Key, Value};
@@ -33,13 +34,13 @@ pub const fn rate<S>(get: fn(&S) -> Option<f64>, set: fn(&mut S, f64)) -> Key<S>
 }
 
 /// The rate of an open loop, for loads whose rate may also change or be searched for.
-pub const fn rate_of_pace<S: Paced>() -> Key<S> {
+pub const fn rate_of_pace<S: Load + Paced>() -> Key<S> {
     Key::words(
         RATE,
         "transactions per second over all threads (open loop): one rate, or over each sample 100 to 2000, 100 to 2000 \
          in 20 steps, 100 to 2000 in 1 wave (docs/workloads.md); absent: as fast as possible (closed loop)",
         |s| {
-            s.pace().rate().map(|rate| match rate {
+            s.pace()?.rate().map(|rate| match rate {
                 Curve::Constant(rate) => rate.into(),
                 changing => changing.to_string().into(),
             })
@@ -48,11 +49,11 @@ pub const fn rate_of_pace<S: Paced>() -> Key<S> {
     )
 }
 
-pub const fn objective<S: Paced>() -> Key<S> {
+pub const fn objective<S: Load + Paced>() -> Key<S> {
     Key::words(
         "objective",
         OBJECTIVE_HELP,
-        |s| s.pace().objective().map(|objective| objective.to_string().into()),
+        |s| s.pace()?.objective().map(|objective| objective.to_string().into()),
         |s, v| s.pace_mut().set_objective(Slo::of_words(&v.to_string())?),
     )
 }

@@ -17,6 +17,19 @@ use tare_text::Keys;
 pub trait Load: Keys {
     /// The value of `workload.name` in a study.
     fn name(&self) -> &'static str;
+    /// Valid values of `workload.name`.
+    fn names() -> Vec<&'static str>
+    where
+        Self: Sized + Default,
+    {
+        vec![Self::default().name()]
+    }
+    fn named(name: &str) -> Option<Self>
+    where
+        Self: Sized + Default,
+    {
+        Some(Self::default()).filter(|load| load.name() == name)
+    }
     fn check(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
@@ -35,9 +48,15 @@ pub trait Load: Keys {
     fn available(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
+    /// The pace of clients with one connection each; None for other clients.
+    fn pace(&self) -> Option<Pace> {
+        None
+    }
     /// Whether its clients can be on another host than its server.
     fn clients_elsewhere(&self) -> Result<(), String> {
-        Err(format!("the workload {} runs its clients only on this host: leave out client.host", self.name()))
+        let only_here =
+            || format!("the workload {} runs its clients only on this host: leave out client.host", self.name());
+        self.pace().ok_or_else(only_here).and_then(Pace::may_be_elsewhere)
     }
     fn drives(&self, _engine: &str) -> Result<(), String> {
         Ok(())
@@ -74,7 +93,9 @@ pub trait Load: Keys {
     }
     /// Whether its clients can pause between warm-up and samples, until the server has settled.
     fn settles(&self) -> Result<(), String> {
-        Err(format!("the workload {} has no pause between its warm-up and its samples", self.name()))
+        self.pace()
+            .map(drop)
+            .ok_or_else(|| format!("the workload {} has no pause between its warm-up and its samples", self.name()))
     }
     /// Why it has no additional sample for captures; None if it has one.
     fn no_captures(&self) -> Option<&'static str> {
@@ -99,19 +120,6 @@ pub trait Load: Keys {
     }
     /// Adds repetitions to its warm-up, if it warms up by repetitions.
     fn add_warmup_runs(&mut self, _runs: usize) {}
-}
-
-pub trait NamedLoad: Load + Default {
-    /// Valid values of `workload.name`.
-    fn names() -> Vec<&'static str> {
-        vec![Self::default().name()]
-    }
-
-    /// The load of this name with default settings.
-    fn named(name: &str) -> Option<Self> {
-        let load = Self::default();
-        (load.name() == name).then_some(load)
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -47,7 +47,6 @@ impl<'a> PoolContents<'a> {
     }
 }
 
-/// The content of the pool after all data were read, in words.
 pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
     match held.and_then(|held| held.now()) {
         Some(pool) if pool.fraction() < RESIDENT => {
@@ -58,7 +57,6 @@ pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
     }
 }
 
-/// The content of the pool, in the words of records and plans.
 pub fn in_words(pool: &Pool) -> String {
     let Pool { held_pages, data_pages } = pool;
     format!("the server's pool then held {held_pages} pages of data, the tables and indexes have {data_pages}")

@@ -1,5 +1,6 @@
 //! One line per load. Adding a load requires only its directory and its line here.
 
+use super::Load;
 use super::command::CommandSettings;
 use super::counters::CountersSettings;
 use super::dbt3::Dbt3Settings;
@@ -8,7 +9,6 @@ use super::pgbench::PgbenchSettings;
 use super::sql::SqlSettings;
 use super::sysbench::SysbenchSettings;
 use super::tpcc::TpccSettings;
-use super::{Load, NamedLoad};
 
 /// Generates the enum of all loads: each line has a variant, its settings, and the first of its names.
 macro_rules! loads {

@@ -178,7 +178,6 @@ impl SelfReport {
 mod tests {
     use super::*;
 
-    /// Diagnostics with this value of `watching_sets`.
     struct Sets(bool);
 
     impl Diagnostics for Sets {

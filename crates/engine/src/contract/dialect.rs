@@ -67,7 +67,6 @@ pub struct Backlog {
     pub done: Done,
 }
 
-/// When to stop waiting for a backlog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
     AtMost(u64),

@@ -46,7 +46,6 @@ pub enum EngineError {
     Directory { path: PathBuf, reason: String },
     #[error("cannot limit the server's memory with a control group: {0}")]
     MemoryConfines(String),
-    /// A setting is not in effect in the running server.
     #[error("{setting}: requested {requested}, but the running server has {found}")]
     NotInEffect { setting: &'static str, requested: String, found: String },
     /// A login file of the user cannot be used. Never contains a value from it.
@@ -124,7 +123,6 @@ impl EngineError {
         }
     }
 
-    /// Fails if this program has been interrupted.
     pub(crate) fn unless_interrupted() -> Result<(), Self> {
         if interrupted() { Err(Self::Interrupted) } else { Ok(()) }
     }

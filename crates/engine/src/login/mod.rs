@@ -10,8 +10,7 @@ mod variables;
 
 pub(crate) use option_file::of_option_file;
 pub use parameters::Login;
-pub(crate) use service::password_of;
-pub(crate) use service::{as_libpq_reads, of_service};
+pub(crate) use service::{as_libpq_reads, of_service, password_of};
 pub use target::target_of;
 pub(crate) use target::{socket_of_postgres, sockets_of_mysql};
 pub(crate) use variables::{of_variables_of_libpq, of_variables_of_mysql};

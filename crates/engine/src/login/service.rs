@@ -62,7 +62,6 @@ fn parse(text: &str, wanted: &str) -> Result<Option<Login>, String> {
     Ok(found.then_some(login))
 }
 
-/// Where libpq looks for the root certificate.
 const ROOT_CERTIFICATE: &str = ".postgresql/root.crt";
 
 /// Applies libpq's rules: authorities that are given, or exist in the usual place, are also used for verification if

@@ -93,12 +93,17 @@ pub(crate) fn given(engine: &'static str, options: &BTreeMap<String, String>) ->
 /// Further arguments of mariadbd-safe: by default it redirects the server's output to a log of its own, and kills
 /// servers of the same name before it restarts one.
 pub(super) fn of_safe_script(log: &LogFile) -> Vec<OsString> {
-    let mut to_log = OsString::from("--log-error=");
-    to_log.push(std::path::absolute(log.path_by_handle()).unwrap_or_else(|_| log.path()));
-    vec!["--skip-syslog".into(), "--skip-kill-mysqld".into(), to_log]
+    let log = std::path::absolute(log.path_by_handle()).unwrap_or_else(|_| log.path());
+    vec!["--skip-syslog".into(), "--skip-kill-mysqld".into(), path("log-error", &log)]
 }
 
-/// The files and folders of one instance.
+/// An option whose value is a path.
+pub(crate) fn path(name: &str, value: &Path) -> OsString {
+    let mut option = OsString::from(format!("--{name}="));
+    option.push(value);
+    option
+}
+
 pub(super) struct Places<'a> {
     pub data: &'a Path,
     pub run: &'a Path,
@@ -118,15 +123,8 @@ pub(super) fn all(
     if let Some(user) = run_as() {
         arguments.push(user);
     }
-    let mut path = |name: &str, value: &Path| {
-        let mut argument = OsString::from(format!("--{name}="));
-        argument.push(value);
-        arguments.push(argument);
-    };
-    path("datadir", places.data);
-    path("socket", places.socket);
-    path("pid-file", &places.run.join("server.pid"));
-    path("tmpdir", places.temporary);
+    arguments.extend([path("datadir", places.data), path("socket", places.socket)]);
+    arguments.extend([path("pid-file", &places.run.join("server.pid")), path("tmpdir", places.temporary)]);
     match listens {
         None => arguments.push("--skip-networking".into()),
         Some(at) => {
@@ -169,7 +167,6 @@ const EMPTY_BYTES: u64 = 64 << 20;
 /// Default size of the redo log of both servers, bytes.
 const REDO_BYTES: u64 = 96 << 20;
 
-/// What a server with these options needs.
 pub(crate) fn footprint(options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint {
     let bytes = |name: &str| bytes_of(options, name);
     let logs = options.iter().find(|(name, _)| variable_name(name) == "innodb_log_files_in_group");

@@ -33,7 +33,6 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     Ok(Binary { build, ..Binary::identified(path, PRODUCT, version, libraries)? })
 }
 
-/// A given path, if it is a file.
 pub(crate) fn given(path: &Path) -> Option<PathBuf> {
     path.is_file().then(|| path.to_owned())
 }
@@ -60,7 +59,6 @@ pub(super) fn install_script(server: &Path) -> Result<(PathBuf, Interpreter), En
     Ok((script, runs))
 }
 
-/// The interpreter in a script's first line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Interpreter {
     pub program: PathBuf,

@@ -4,7 +4,6 @@ use super::arguments::variable_name;
 use crate::EngineError;
 use std::path::Path;
 
-/// The typed error that a log explains, if any.
 pub(crate) fn explain(engine: &'static str, log: &str, data: &Path, expected: &str) -> Option<EngineError> {
     log.lines().find_map(|line| refused_option(engine, line).or_else(|| full_disk(line, data))).or_else(|| {
         let foreign = log.lines().find(|line| is_foreign(line))?;

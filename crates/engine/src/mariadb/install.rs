@@ -87,9 +87,7 @@ pub(super) fn install(
             name
         }
     };
-    let mut place = OsString::from("--datadir=");
-    place.push(&named);
-    arguments.push(place);
+    arguments.push(arguments::path("datadir", &named));
     arguments.extend(arguments::run_as());
     arguments.extend(arguments::given(NAME, shaping)?);
     let explain = |log: &str| explain("mariadb-install-db", log, &data, &binary.version);
@@ -105,21 +103,15 @@ fn of_script(script: &Path, layout: &Layout) -> Result<Vec<OsString>, EngineErro
     // `--force` avoids looking up this machine's host name.
     let wanted = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"];
     arguments.extend(wanted.into_iter().filter(|option| text.contains(option)).map(OsString::from));
-    let mut path = |name: &str, value: &Path| {
-        let mut argument = OsString::from(format!("--{name}="));
-        argument.push(value);
-        arguments.push(argument);
-    };
     match layout {
         Layout::System => {}
         Layout::Tree(base) => {
             // The script runs this program to read options.
             check_may_run(&base.join("bin/my_print_defaults"))?;
-            path("basedir", base);
+            arguments.push(arguments::path("basedir", base));
         }
         Layout::Build { build, source } => {
-            path("srcdir", source);
-            path("builddir", build);
+            arguments.extend([arguments::path("srcdir", source), arguments::path("builddir", build)]);
         }
     }
     Ok(arguments)

@@ -1,5 +1,6 @@
 //! The files that belong to a server program: those in its own tree, never those of another build.
 
+use super::arguments::path;
 use crate::data::directories::small_file;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -47,18 +48,13 @@ impl Layout {
                 vec![build.join("plugin_output_directory")],
             ),
         };
-        let option = |name: &str, path: PathBuf| {
-            let mut argument = OsString::from(format!("--{name}="));
-            argument.push(path);
-            argument
-        };
         let messages = shares.iter().find(|share| share.join("english/errmsg.sys").is_file()).cloned();
         let sets = shares.iter().map(|share| share.join("charsets")).find(|path| path.join("Index.xml").is_file());
         [
-            Some(option("basedir", base.clone())),
-            messages.map(|path| option("lc-messages-dir", path)),
-            sets.map(|path| option("character-sets-dir", path)),
-            plugins.into_iter().find(|path| path.is_dir()).map(|path| option("plugin-dir", path)),
+            Some(path("basedir", base)),
+            messages.map(|messages| path("lc-messages-dir", &messages)),
+            sets.map(|sets| path("character-sets-dir", &sets)),
+            plugins.into_iter().find(|plugins| plugins.is_dir()).map(|plugins| path("plugin-dir", &plugins)),
         ]
         .into_iter()
         .flatten()

@@ -40,21 +40,17 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Priva
     let environment = binary.environment(&request.environment);
     let administration = ConnectTarget { charset: Charset::Utf8mb4, ..ConnectTarget::private(socket.clone(), "root") };
     let mut instance = stage.spawn(&binary.path, arguments, &environment, request, StopPolicy::default())?;
-    let mut version = String::new();
-    let connect = || {
-        let session = Connection::to(&administration)?;
-        version = session.version().to_owned();
-        Ok(Box::new(session) as Box<dyn Session>)
-    };
+    let connect = || Connection::to(&administration);
     let explain = |log: &str| explain(kind.name, log, &data, &binary.version);
     let mut session = instance.wait_ready(kind.name, request, Some(&socket), connect, explain)?;
+    let version = session.version().to_owned();
     let mut target =
         ConnectTarget { database: request.database.clone(), charset: request.charset, ..administration.clone() };
     if let Some(listens) = listens {
-        target = tcp_target(kind, &mut *session, listens, target)?;
+        target = tcp_target(kind, &mut session, listens, target)?;
     }
     let server = PrivateServer { engine: kind.engine, instance, target, administration, version, data };
-    verify(kind, &server, request, &mut *session)?;
+    verify(kind, &server, request, &mut session)?;
     Ok(server)
 }
 

@@ -64,7 +64,6 @@ fn identity_of(path: &Path) -> Result<(&'static str, String, Option<String>), En
     }
 }
 
-/// The first version with --initialize.
 const OLDEST: [u32; 3] = [5, 7, 6];
 
 /// Whether the version is known to be older than this program supports.

@@ -23,11 +23,7 @@ pub(super) fn install(
     let temporary = PrivateDirectory::create(&partial.join("tmp"))?;
     let mut arguments: Vec<OsString> = vec!["--no-defaults".into(), "--initialize-insecure".into()];
     arguments.extend(arguments::run_as());
-    for (name, path) in [("datadir", data.as_path()), ("tmpdir", temporary.path())] {
-        let mut argument = OsString::from(format!("--{name}="));
-        argument.push(path);
-        arguments.push(argument);
-    }
+    arguments.extend([arguments::path("datadir", &data), arguments::path("tmpdir", temporary.path())]);
     arguments.extend(Layout::of(&server.path).arguments());
     arguments.extend(["--loose-mysqlx=OFF", "--skip-log-bin", "--secure-file-priv="].map(OsString::from));
     arguments.extend(arguments::given(NAME, shaping)?);

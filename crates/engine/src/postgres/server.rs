@@ -40,18 +40,14 @@ pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError
     let database = Some(ANY_DATABASE.to_owned());
     let administration = ConnectTarget { database, ..ConnectTarget::private(socket.clone(), ROOT) };
     let mut instance = stage.spawn(&binary.path, arguments, &environment, request, MANNERS)?;
-    let mut version = String::new();
-    let connect = || {
-        let session = Connection::to(&administration)?;
-        version = session.version().to_owned();
-        Ok(Box::new(session) as Box<dyn Session>)
-    };
+    let connect = || Connection::to(&administration);
     let explain = |log: &str| explain(log, &data, &binary.version);
     let mut session = instance.wait_ready(NAME, request, Some(&socket), connect, explain)?;
+    let version = session.version().to_owned();
     let database = request.database.clone().or(administration.database.clone());
     let mut target = ConnectTarget { database, ..administration.clone() };
     if let Some(listens) = listens {
-        target = tcp_target(&mut *session, listens, target)?;
+        target = tcp_target(&mut session, listens, target)?;
     }
     let server = PrivateServer { engine: &Postgresql, instance, target, administration, version, data };
     drop(session);
@@ -139,7 +135,6 @@ pub(super) fn check_version(data: &Path, server: &Binary) -> Result<(), EngineEr
     }
 }
 
-/// The typed error that a log explains, if any.
 pub(super) fn explain(log: &str, data: &Path, expected: &str) -> Option<EngineError> {
     let fatal = |line: &&str| line.contains("FATAL:") || line.contains("ERROR:") || line.contains("could not");
     log.lines().filter(fatal).find_map(|line| {

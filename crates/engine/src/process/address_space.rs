@@ -10,12 +10,10 @@
 use crate::EngineError;
 use procfs::process::{MMapPath, MemoryMaps, Process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::fmt;
-use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::thread::Builder;
+use std::{fmt, fs, io};
 use tare_cpuset::ThreadRefused;
 use tare_cpuset::observe::parse;
 
@@ -27,7 +25,6 @@ const SPREAD_PAGES: u64 = 1 << 15;
 const STRIDE_PAGES: u64 = 10_007;
 /// Default of the kernel's stack_guard_gap, pages.
 const GUARD_PAGES: u64 = 256;
-/// The personality flag that disables randomisation.
 const NO_RANDOMIZE: u32 = libc::ADDR_NO_RANDOMIZE.cast_unsigned();
 /// The argument of personality(2) that only queries the current personality.
 const ASK: u32 = u32::MAX;

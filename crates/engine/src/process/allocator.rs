@@ -2,10 +2,9 @@
 
 use crate::EngineError;
 use procfs::process::{MMapPath, MemoryMaps};
-use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::{fmt, fs};
 use tare_cpuset::observe::parse;
 
 /// Folders in which distributions put shared libraries, Debian's multiarch folders first.

@@ -99,14 +99,14 @@ pub(crate) struct Instance {
 impl Instance {
     /// Retries connecting until it succeeds, the process dies or the time limit expires. `explain` finds the reason
     /// in the log of a process that died or never answered.
-    pub(crate) fn wait_ready(
+    pub(crate) fn wait_ready<S>(
         &mut self,
         engine: &'static str,
         request: &StartRequest,
         socket: Option<&Path>,
-        mut connect: impl FnMut() -> Result<Box<dyn Session>, EngineError>,
+        mut connect: impl FnMut() -> Result<S, EngineError>,
         explain: impl Fn(&str) -> Option<EngineError>,
-    ) -> Result<Box<dyn Session>, EngineError> {
+    ) -> Result<S, EngineError> {
         let deadline = Instant::now() + request.start_timeout;
         loop {
             EngineError::unless_interrupted()?;
@@ -174,7 +174,6 @@ fn listener_pid(socket: &Path) -> Option<u32> {
     u32::try_from(listener).ok()
 }
 
-/// Runs one of this program's own statements.
 pub(crate) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
     session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
 }
@@ -259,7 +258,6 @@ pub(crate) struct PrivateServer {
 }
 
 impl PrivateServer {
-    /// New sessions start in `database`.
     pub(crate) fn use_database(&mut self, database: &str) {
         self.target.database = Some(database.to_owned());
     }

@@ -3,11 +3,10 @@
 use super::symbols::build_id;
 use crate::EngineError;
 use std::collections::BTreeMap;
-use std::env;
-use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::{env, io};
 
 /// Where distributions put servers, usually outside a user's PATH.
 const MORE_PLACES: [&str; 5] =

@@ -8,7 +8,6 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Where distributions put separate symbol files.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
 
 /// Limit on the bytes that are read of one program: tables of a million names are smaller.

@@ -34,7 +34,6 @@ pub(super) struct Refused {
     pub reason: String,
 }
 
-/// Why the options are not set.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(super) enum NotSet {
     #[error(transparent)]

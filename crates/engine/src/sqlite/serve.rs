@@ -9,8 +9,6 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
-use std::fmt;
-use std::fs;
 use std::io::{self, Write};
 use std::net::{IpAddr, TcpListener};
 use std::os::unix::net::UnixListener;
@@ -19,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use std::{fmt, fs};
 
 /// The hidden subcommand of this executable that is the server.
 pub(super) const SUBCOMMAND: &str = "sqlite-server";

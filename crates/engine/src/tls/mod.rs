@@ -3,5 +3,4 @@
 mod layer;
 mod settings;
 
-pub(crate) use layer::Layer;
-pub(crate) use layer::tls_words;
+pub(crate) use layer::{Layer, tls_words};

@@ -32,7 +32,6 @@ const SERVER: &str = "the server";
 /// Limit on the size of a file with a key, bytes.
 const KEY_FILE: u64 = 64 << 10;
 
-/// Logs in. `nonce` is from the greeting.
 pub(super) fn authenticate<S: Channel>(
     packets: &mut Packets<S>,
     target: &ConnectTarget,

@@ -67,8 +67,7 @@ pub fn measure_drift(cpu: u32, duration: Duration) -> Result<Option<Drift>> {
 }
 
 fn on_cpu(cpu: u32, work: impl FnOnce() -> f64 + Send) -> Result<f64> {
-    use tare_cpuset::ThreadRef;
-    use tare_cpuset::bind_thread;
+    use tare_cpuset::{ThreadRef, bind_thread};
     std::thread::scope(|scope| {
         let work = || bind_thread(ThreadRef::of_this_thread(), &cpu.into()).map(|()| work());
         let worker = std::thread::Builder::new().spawn_scoped(scope, work).map_err(tare_cpuset::ThreadRefused::from)?;
@@ -161,8 +160,7 @@ pub(super) fn finding(drift: &Drift) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_cpuset::ThreadRef;
-    use tare_cpuset::affinity_of;
+    use tare_cpuset::{ThreadRef, affinity_of};
 
     fn reading(chain_ns: f64, spin_ns: f64) -> Reading {
         Reading { chain_ns, spin_ns, wakeup_ns: 1.0 }

@@ -12,8 +12,7 @@ use crate::system::System;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tare_cpuset::affinity_of;
-use tare_cpuset::{CpuSet, ThreadRef};
+use tare_cpuset::{CpuSet, ThreadRef, affinity_of};
 use tare_text::percent;
 
 /// What to examine, and how long.

@@ -4,8 +4,7 @@ use crate::error::{NoiseError, Result};
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use tare_cpuset::bind_thread;
-use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused};
+use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused, bind_thread};
 
 /// Calibrated length of one piece of work, nanoseconds: short enough to detect an interruption, and long compared with
 /// the 20 to 50 ns of reading the clock.

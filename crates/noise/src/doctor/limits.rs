@@ -140,18 +140,12 @@ fn swap(system: &System) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
     fn quotas_and_cpu_limits_of_a_container_are_reported() {
         let dir = tempfile::tempdir().unwrap();
-        let put = |path: &str, text: &str| {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let put = |path: &str, text: &str| crate::fake::put(dir.path(), path, text).unwrap();
         put("proc/self/cgroup", "0::/a/b\n");
         put("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-1\n");
         put("sys/devices/system/cpu/online", "0-3\n");

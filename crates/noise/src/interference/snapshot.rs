@@ -169,15 +169,12 @@ fn throttle_events(system: &System) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::path::Path;
 
     use super::*;
 
     fn put(root: &Path, path: &str, text: &str) {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        crate::fake::put(root, path, text).unwrap();
     }
 
     #[test]

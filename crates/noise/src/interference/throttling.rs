@@ -84,15 +84,10 @@ fn group(system: &System, folder: String) -> Option<Group> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn machine(own: &str, stats: &[(&str, &str)]) -> Throttling {
         let root = tempfile::tempdir().unwrap();
-        let put = |path: &str, text: &str| {
-            let path = root.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let put = |path: &str, text: &str| crate::fake::put(root.path(), path, text).unwrap();
         put("proc/self/cgroup", own);
         stats.iter().for_each(|(path, text)| put(&format!("sys/fs/cgroup/{path}/cpu.stat"), text));
         Throttling::of(&System::at(root.path()))

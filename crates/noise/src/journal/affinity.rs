@@ -1,8 +1,7 @@
 //! Binds threads of other programs: their affinities are on disk before they are bound, and are restored exactly.
 
 use super::entry::VERSION;
-use super::file::Journal;
-use super::file::boot_id;
+use super::file::{Journal, boot_id};
 use super::outcome::{Outcome, RestoreReport, Restored};
 use crate::error::Result;
 use crate::lock::HostLock;
@@ -10,11 +9,8 @@ use crate::system::System;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
-use tare_cpuset::AffinityError;
-use tare_cpuset::observe;
 use tare_cpuset::observe::ObserveError;
-use tare_cpuset::{CpuSet, ThreadRef};
-use tare_cpuset::{affinity_of, bind_thread};
+use tare_cpuset::{AffinityError, CpuSet, ThreadRef, affinity_of, bind_thread, observe};
 use tare_files::crash;
 
 /// Name of the setting in reports.
@@ -29,7 +25,6 @@ struct Entry {
     thread: ThreadRef,
     /// Start of the thread, clock ticks after boot, because the kernel may reuse its number.
     started: u64,
-    /// Its original CPUs.
     found: CpuSet,
     /// The CPUs to which it is about to be bound.
     wrote: CpuSet,

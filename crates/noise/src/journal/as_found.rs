@@ -2,8 +2,7 @@
 
 use super::affinity;
 use super::entry::{Entry, Undo};
-use super::file::Journal;
-use super::file::boot_id;
+use super::file::{Journal, boot_id};
 use super::outcome::RestoreReport;
 use super::restore::put_back;
 use crate::error::{NoiseError, Result};

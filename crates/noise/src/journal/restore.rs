@@ -2,8 +2,7 @@
 
 use super::affinity;
 use super::entry::{Entry, Format, Undo};
-use super::file::Journal;
-use super::file::boot_id;
+use super::file::{Journal, boot_id};
 use super::outcome::{Outcome, RestoreReport, Restored};
 use crate::error::{NoiseError, Result};
 use crate::lock::HostLock;

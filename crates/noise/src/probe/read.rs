@@ -5,8 +5,7 @@ use super::wakeup::{bind_here, round_trip_ns};
 use crate::error::{NoiseError, Result};
 use std::thread::{self, Builder};
 use std::time::Duration;
-use tare_cpuset::AffinityError;
-use tare_cpuset::{CpuSet, ThreadRefused};
+use tare_cpuset::{AffinityError, CpuSet, ThreadRefused};
 
 /// Shares of the parts in the time of a reading.
 const CHAIN: f64 = 0.55;
@@ -115,8 +114,7 @@ fn refused(cpus: &ProbeCpus, source: AffinityError) -> NoiseError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_cpuset::ThreadRef;
-    use tare_cpuset::affinity_of;
+    use tare_cpuset::{ThreadRef, affinity_of};
 
     fn here() -> CpuSet {
         affinity_of(ThreadRef::of_this_thread()).unwrap().first().unwrap().into()

@@ -5,9 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
-use tare_cpuset::AffinityError;
-use tare_cpuset::bind_thread;
-use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused};
+use tare_cpuset::{AffinityError, CpuSet, ThreadRef, ThreadRefused, bind_thread};
 
 /// Nanoseconds of a round trip over a socket between a thread on `first` and one on `second`, measured for about
 /// `time`.

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 const MIN: &str = "scaling_min_freq";
 const MAX: &str = "scaling_max_freq";
 
-/// Whether a text is a level of the frequency.
 pub(super) fn is_level(text: &str) -> bool {
     let mhz = text.parse::<u32>().is_ok_and(|mhz| mhz > 0 && mhz.to_string() == text);
     mhz || ["lowest", "highest"].contains(&text)

@@ -42,7 +42,6 @@ pub(crate) fn moves(system: &System, cpus: &CpuSet) -> Vec<(String, CpuSet)> {
         .collect()
 }
 
-/// The CPUs that are online now.
 pub(crate) fn online(system: &System) -> CpuSet {
     system.read_optional(&format!("{CPUS}/online")).and_then(|t| t.trim().parse().ok()).unwrap_or_default()
 }

@@ -5,8 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use tare_cpuset::{CpuSet, ThreadRef};
-use tare_cpuset::{affinity_of, bind_thread};
+use tare_cpuset::{CpuSet, ThreadRef, affinity_of, bind_thread};
 use tare_noise::{HostLock, System, ThreadAffinities, recover, verify_as_found};
 
 /// A server with a process per connection: for every line that it gets, it creates one and prints its number.

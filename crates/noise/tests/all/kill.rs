@@ -6,8 +6,7 @@ use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use tare_cpuset::affinity_of;
-use tare_cpuset::{CpuSet, ThreadRef};
+use tare_cpuset::{CpuSet, ThreadRef, affinity_of};
 use tare_noise::{
     Availability, HostLock, Journal, NoiseError, RestoreReport, Session, Setting, System, ThreadAffinities, recover,
 };

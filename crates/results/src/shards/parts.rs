@@ -3,10 +3,9 @@
 use super::Sharded;
 use crate::error::ReadError;
 use crate::limits::{LONGEST_LINE, MOST_RECORDS};
-use crate::lines;
 use crate::place::Place;
 use crate::schema::{Outcome, Plan, PlannedTrial, RanOn, SCHEMA};
-use crate::{directory, store};
+use crate::{directory, lines, store};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
@@ -74,7 +73,6 @@ pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
     together(places, cut.as_ref())
 }
 
-/// The parts of a study cut into shards.
 pub(super) fn of(sharded: &Sharded) -> Result<Parts, ReadError> {
     together(below(sharded)?, Some(sharded))
 }

@@ -3,13 +3,11 @@
 use super::Sharded;
 use super::parts::{self, Parts};
 use crate::append::Writer;
-use crate::captures;
 use crate::directory::{self, ENVIRONMENT, MOST_ENVIRONMENTS};
 use crate::error::ReadError;
 use crate::everything::{Results, Source};
-use crate::lines;
-use crate::names;
 use crate::schema::Environment;
+use crate::{captures, lines, names};
 use std::collections::BTreeMap;
 use tare_files::Audience;
 

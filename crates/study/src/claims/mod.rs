@@ -9,5 +9,4 @@ mod narrow;
 mod table;
 
 pub use narrow::{NarrowError, narrow};
-pub use table::{all, chosen};
-pub use table::{cannot, missing};
+pub use table::{all, cannot, chosen, missing};

@@ -17,7 +17,6 @@ pub enum NarrowError {
     /// A key that the experiment changes does not fit the study.
     #[error(transparent)]
     Study(#[from] StudyError),
-    /// A claim names an invalid level.
     #[error("claim {claim}: {factor} = {level}: expected {expected}")]
     Level { claim: String, factor: String, level: String, expected: String },
 }

@@ -60,7 +60,6 @@ impl Field {
         }
     }
 
-    /// Its default value; none if it has none.
     pub fn default(&self) -> Option<Value> {
         match self.common {
             Some(key) => key.get(&Settings::default()),

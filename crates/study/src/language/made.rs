@@ -1,11 +1,10 @@
 //! A study without a file: command line options in place of the keys of a file.
 
-use super::check;
 use super::document::{Source, StudyError};
-use super::fields;
 use super::parse::{Overrides, Parser};
 use super::settings::{Sampling, Settings};
 use super::spec::{Factor, Study};
+use super::{check, fields};
 use tare_results::question::Question;
 use tare_text::{Key, KeyInfo, Keyed, Value};
 
@@ -48,15 +47,12 @@ impl MadeStudy {
     }
 }
 
-/// A key's declaration with its default value.
 #[derive(Debug, Clone)]
 pub struct DeclaredKey {
     pub info: KeyInfo,
-    /// Its default value; none if it has none.
     pub default: Option<Value>,
 }
 
-/// The declaration of a key; none if there is no such key.
 pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
     match sampling(section, key) {
         Some(key) => Some(DeclaredKey { info: key.info(), default: key.get(&Sampling::default()) }),

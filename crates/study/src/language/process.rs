@@ -1,5 +1,7 @@
 //! `[process]`: properties of the server process as factors: address space, allocator, size of the environment.
 
+use std::fmt::Display;
+use std::str::FromStr;
 use tare_engine::{Allocator, Aslr};
 use tare_noise::CacheLimits;
 use tare_text::Value;
@@ -35,19 +37,13 @@ pub struct ProcessSettings {
 
 impl ProcessSettings {
     pub fn set_aslr(&mut self, level: &Value) -> Result<(), String> {
-        self.aslr = match level.to_string().as_str() {
-            AS_FOUND => None,
-            level => Some(level.parse().map_err(|levels| format!("{levels}, or {AS_FOUND}"))?),
-        };
+        self.aslr = or_as_found(level)?;
         Ok(())
     }
 
     /// Sets the allocator by its name or by the path of its library.
     pub fn set_allocator(&mut self, level: &Value) -> Result<(), String> {
-        self.allocator = match level.to_string().as_str() {
-            AS_FOUND => None,
-            level => Some(level.parse().map_err(|levels| format!("{levels}, or {AS_FOUND}"))?),
-        };
+        self.allocator = or_as_found(level)?;
         Ok(())
     }
 
@@ -80,6 +76,13 @@ impl ProcessSettings {
             _ => return Err(format!("0, or a number of bytes from {PADDING_OVERHEAD} to {LONGEST}")),
         }
         Ok(())
+    }
+}
+
+fn or_as_found<T: FromStr<Err: Display>>(level: &Value) -> Result<Option<T>, String> {
+    match level.to_string().as_str() {
+        AS_FOUND => Ok(None),
+        level => level.parse().map(Some).map_err(|levels| format!("{levels}, or {AS_FOUND}")),
     }
 }
 

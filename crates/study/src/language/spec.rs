@@ -58,7 +58,6 @@ pub struct Study {
     pub by_rule: bool,
 }
 
-/// A key of the base that the command line sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLineKey {
     pub section: String,

@@ -68,7 +68,6 @@ impl By {
         }
     }
 
-    /// The suggestion for the error message.
     fn instead(&self, CommandLineKey { key, value, .. }: &CommandLineKey, study: &Study) -> String {
         let factor = match self {
             Self::FirstOf(names) => return format!("placements.NAME.{key}={value}, NAME one of {}", names.join(", ")),

@@ -162,7 +162,6 @@ fn distinct_names(builds: &[Build]) -> Vec<String> {
     if distinct.len() == names.len() { names } else { builds.iter().map(|build| build.path.clone()).collect() }
 }
 
-/// Counts the occurrences of each value.
 fn counted<T: Ord>(all: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
     let mut counts = BTreeMap::new();
     all.for_each(|one| *counts.entry(one).or_default() += 1);

@@ -40,7 +40,6 @@ pub(super) fn is_wanted() -> bool {
     !tare_engine::interrupted()
 }
 
-/// Fails if this program was interrupted.
 pub(super) fn check_wanted() -> Result<(), String> {
     if is_wanted() { Ok(()) } else { Err("interrupted".to_owned()) }
 }
@@ -77,7 +76,6 @@ fn many(conditions: usize) -> String {
     }
 }
 
-/// The number of conditions, realizable or not.
 fn conditions(study: &Study) -> usize {
     let full = |factors: &[Factor]| factors.iter().fold(1usize, |all, f| all.saturating_mul(f.levels.len()));
     if !study.conditions.is_empty() {

@@ -93,7 +93,6 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     })
 }
 
-/// The schedule of the realizable conditions of a plan.
 pub(super) fn scheduled(study: &Study, planned: &[PlannedCondition]) -> Vec<PlannedTrial> {
     let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
     let trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);

@@ -78,7 +78,6 @@ fn rung(condition: &PlannedCondition, factor: &str) -> Option<u64> {
     condition.levels.get(factor)?.parse().ok()
 }
 
-/// The conditions of a ladder that run next.
 fn next(conditions: &[&PlannedCondition], rule: &Rungs, ok: &[&TrialRecord], name: &str) -> Vec<String> {
     let all: Vec<u64> =
         conditions.iter().filter_map(|c| rung(c, &rule.factor)).collect::<BTreeSet<_>>().into_iter().collect();
@@ -119,7 +118,6 @@ fn next_stage(from: usize, all: usize) -> usize {
     if all < from + 2 * STAGE { all } else { from + STAGE }
 }
 
-/// The plan with the blocks of one more stage.
 fn with_blocks(study: &Study, mut plan: Plan, chosen: &BTreeSet<String>) -> Plan {
     let Some(all) = plan.within.as_ref().and_then(|within| within.rungs.as_ref()).map(|rule| rule.blocks) else {
         return plan;

@@ -22,7 +22,6 @@ pub enum TaskError {
     /// The plan was written before plans contained the settings of their trials.
     #[error("the plan does not contain the settings of its trials: an old version of tare wrote it (schema 1)")]
     OldPlan,
-    /// A setting of the plan is invalid.
     #[error(transparent)]
     Value(#[from] ValueError),
     #[error("the plan's memory policy: {0}")]

@@ -8,8 +8,7 @@ use hwlocality::Topology;
 use hwlocality::bitmap::BitmapIndex;
 use hwlocality::memory::binding::{MemoryBindingFlags as Flags, MemoryBindingPolicy as Policy};
 use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
-use std::fs;
-use std::io;
+use std::{fs, io};
 use tare_cpuset::{NodeSet, keep_affinity};
 
 /// Sets the memory policy of the calling thread and reads it back to verify it. Threads and processes that it starts

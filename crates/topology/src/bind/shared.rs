@@ -7,9 +7,8 @@ use crate::observe::NodePages;
 use crate::{MemoryPolicy, Nodes};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io;
 use std::os::fd::AsRawFd;
-use std::ptr;
+use std::{io, ptr};
 use tare_cpuset::NodeSet;
 use tare_cpuset::observe::proc_text;
 

@@ -3,8 +3,7 @@
 use super::model::{Index, Location, ObjectKind, Step, Term};
 use std::str::FromStr;
 use strum::VariantNames;
-use tare_cpuset::parse_index;
-use tare_cpuset::{CpuSet, IndexSetError};
+use tare_cpuset::{CpuSet, IndexSetError, parse_index};
 use tare_text::{did_you_mean, nearest};
 
 /// Why a text is not a location.

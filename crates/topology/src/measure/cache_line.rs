@@ -6,8 +6,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use tare_cpuset::ThreadRef;
-use tare_cpuset::bind_thread;
+use tare_cpuset::{ThreadRef, bind_thread};
 
 /// Round trips per reading of the clock.
 const BATCH: u64 = 200;

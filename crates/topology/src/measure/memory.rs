@@ -6,8 +6,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use tare_cpuset::ThreadRef;
-use tare_cpuset::bind_thread;
+use tare_cpuset::{ThreadRef, bind_thread};
 
 /// Loads per reading of the clock.
 const BATCH: usize = 20_000;

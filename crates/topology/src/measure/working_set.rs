@@ -1,8 +1,7 @@
 //! Memory on a chosen node, whose cache lines form one random ring.
 
-use crate::MemoryPolicy;
-use crate::Nodes;
 use crate::bind::{BindError, Placed};
+use crate::{MemoryPolicy, Nodes};
 
 /// Words of 8 bytes in a cache line of 64.
 const WORDS: usize = 8;

@@ -1,8 +1,7 @@
 //! Tests of fingerprints: every relevant change of a machine is reported, and a reboot alone is not.
 
 use crate::common::{ARTICLE_A, TestPackage, from_xml, hybrid, lopsided, set, synthetic, xml};
-use tare_cpuset::ThreadRef;
-use tare_cpuset::{affinity_of, bind_thread};
+use tare_cpuset::{ThreadRef, affinity_of, bind_thread};
 use tare_topology::{Fingerprint, Machine};
 
 fn changes(was: &Machine, is: &Machine) -> Vec<String> {

@@ -424,7 +424,6 @@ fn nodes_of_different_sizes_and_without_memory_or_cpus() {
     assert_eq!(kept.resolve(&machine, 1).unwrap().memory, MemoryPolicy::Local);
 }
 
-/// Any side that can be written.
 fn any_side() -> impl Strategy<Value = Side> {
     let side = prop::sample::select(vec!["float", "all", "cpus:0-3,9", "node:0-", "node:1.core:0-1.pu:odd+l3:2"]);
     side.prop_map(|text| text.parse().unwrap())

@@ -131,7 +131,6 @@ fn nodes(machine: &Machine) -> BTreeMap<u32, u32> {
     machine.nodes.iter().flat_map(|node| node.cpus.iter().map(|cpu| (cpu, node.os_index))).collect()
 }
 
-/// The machine's cache line size, bytes.
 fn line_bytes(system: &Path) -> u64 {
     let line_size = fs::read_to_string(system.join("cpu/cpu0/cache/index0/coherency_line_size")).ok();
     let bytes = line_size.and_then(|text| text.trim().parse().ok());

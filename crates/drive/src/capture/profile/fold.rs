@@ -26,7 +26,6 @@ fn text(chains: &Chains) -> String {
     chains.weights.iter().map(|(chain, weight)| format!("{chain} {weight}\n")).collect()
 }
 
-/// The interactive flame graph for a browser.
 pub(super) fn flame_graph(chains: &Chains) -> Result<Vec<u8>, Unavailable> {
     let mut options = inferno::flamegraph::Options::default();
     options.title = format!("{}, {} samples", chains.event, chains.samples);

@@ -21,7 +21,6 @@ const MOST_SYMBOLS: usize = 2_000_000;
 pub(in super::super) struct Addresses {
     processes: HashMap<i32, Vec<Region>>,
     programs: HashMap<PathBuf, Option<Arc<Program>>>,
-    /// Number of symbols of all programs.
     symbols: usize,
 }
 

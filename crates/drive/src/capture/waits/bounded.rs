@@ -11,7 +11,6 @@ const MOST: usize = 20_000;
 
 type Frames<'t> = EhFrame<EndianSlice<'t, LittleEndian>>;
 
-/// Base addresses of the sections, for addresses that are relative to them.
 pub(super) fn bases(sections: &Sections) -> BaseAddresses {
     let start = |range: &Option<std::ops::Range<u64>>| range.as_ref().map_or(0, |range| range.start);
     BaseAddresses::default()

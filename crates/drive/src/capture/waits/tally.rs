@@ -9,7 +9,6 @@ use tare_results::waits::TimeUse;
 const SLEEPS: usize = 100_000;
 const CALLERS: usize = 1_000;
 
-/// Samples of the threads of one class.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub samples: u64,

@@ -8,8 +8,7 @@ use super::script::event;
 use crate::capture::settings::CallGraph;
 use std::collections::BTreeSet;
 use std::path::Path;
-use tare_cpuset::ThreadRef;
-use tare_cpuset::observe;
+use tare_cpuset::{ThreadRef, observe};
 use tare_engine::{Unavailable, interrupted};
 use tare_results::captures::{CALLERS, WAKES};
 use tare_results::waits::WakesFile;
@@ -25,7 +24,6 @@ const IN_CONTAINER: &str = "perf's tracepoints name threads by the numbers of th
 
 pub(in super::super) struct Wakes {
     recording: Recording,
-    /// Recording of the call chains of sleeps.
     callers: Result<Recording, Unavailable>,
     threads: Threads,
 }
@@ -44,7 +42,6 @@ impl Wakes {
         Ok(Self { recording, callers, threads: threads(pid, connections) })
     }
 
-    /// Whether call chains of sleeps are recorded.
     pub fn has_callers(&self) -> bool {
         self.callers.is_ok()
     }
@@ -58,7 +55,6 @@ impl Wakes {
         self.recording.end()
     }
 
-    /// Writes `wakes.json`, and returns its content.
     pub fn finish(self, place: &Place, captured: &mut Captured) -> Option<WakesFile> {
         match read(&self.recording.path(), &self.threads) {
             Ok((mut file, timeline)) => {

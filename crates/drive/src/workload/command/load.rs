@@ -4,9 +4,7 @@ use super::CommandSettings;
 use crate::workload::program::{
     self, Begins, Client, CommandLine, Job, ProgramError, Ran, Report, ServerValues, Usage, Values,
 };
-use crate::workload::{
-    Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, Progress, TrialSize, Warm,
-};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, Progress, TrialSize, Warm};
 use std::ops::ControlFlow;
 use tare_engine::Server;
 use tare_results::metric::{self, Named};
@@ -67,14 +65,11 @@ impl CommandSettings {
 
 const NO_COMMAND: &str = "the workload command has no command: set workload.command";
 
-impl NamedLoad for CommandSettings {}
-
 impl Load for CommandSettings {
     fn name(&self) -> &'static str {
         "command"
     }
 
-    /// The program opens its own connections.
     fn connects(&self) -> bool {
         false
     }

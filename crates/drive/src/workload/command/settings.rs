@@ -34,16 +34,24 @@ impl CommandSettings {
     }
 }
 
+/// A key for a command line. Its value is always text, even if it looks like a number.
+macro_rules! command {
+    ($name:literal in $field:ident, $help:literal) => {
+        Key::words(
+            $name,
+            $help,
+            |s| s.$field.as_ref().map(|line| Value::Text(line.text().to_owned())),
+            |s, v| CommandLine::new(&v.to_string()).map(|line| s.$field = Some(line)),
+        )
+    };
+}
+
 impl Keyed for CommandSettings {
     const KEYS: &'static [Key<Self>] = &[
-        Key::words(
-            "command",
+        command!("command" in command,
             "the program and its arguments, as a list or as words quoted for a shell (no shell is run); {socket}, \
              {socket_directory}, {host}, {port}, {user}, {database}, {password_file}, {engine}, {threads}, {warmup}, \
-             {seconds}, {total}, {seed} and {sample} are filled in",
-            |s| line(&s.command),
-            |s, v| read_line(v).map(|line| s.command = line),
-        ),
+             {seconds}, {total}, {seed} and {sample} are filled in"),
         key!(switch "shell" in shell, "on: the command lines are run by sh -c"),
         Key::words(
             "environment",
@@ -52,24 +60,10 @@ impl Keyed for CommandSettings {
             |s, v| variables(&v.to_string()).map(|variables| s.environment = variables),
         ),
         key!(path "directory" in directory, "working directory of the program; absent: that of tare"),
-        Key::words(
-            "fill",
-            "a command that fills a fresh server, run once: its data are kept and copied for every trial",
-            |s| line(&s.fill),
-            |s, v| read_line(v).map(|line| s.fill = line),
-        ),
-        Key::words(
-            "prepare",
-            "a command that runs before every sample, unmeasured",
-            |s| line(&s.prepare),
-            |s, v| read_line(v).map(|line| s.prepare = line),
-        ),
-        Key::words(
-            "cleanup",
-            "a command that runs after every sample, unmeasured",
-            |s| line(&s.cleanup),
-            |s, v| read_line(v).map(|line| s.cleanup = line),
-        ),
+        command!("fill" in fill,
+            "a command that fills a fresh server, run once: its data are kept and copied for every trial"),
+        command!("prepare" in prepare, "a command that runs before every sample, unmeasured"),
+        command!("cleanup" in cleanup, "a command that runs after every sample, unmeasured"),
         key!(optional switch "needs_server" in server,
             "on: a server is started for it; absent: on if a command line or variable has a placeholder of a server"),
         keys::warmup_runs(|s| Some(s.warmup_runs as u64), |s, v| s.warmup_runs = v as usize),
@@ -99,15 +93,6 @@ impl Keyed for CommandSettings {
         ),
         keys::preload(|s| Some(s.preload), |s, on| s.preload = on),
     ];
-}
-
-fn line(line: &Option<CommandLine>) -> Option<Value> {
-    // Always text, even if it looks like a number.
-    line.as_ref().map(|line| Value::Text(line.text().to_owned()))
-}
-
-fn read_line(value: &Value) -> Result<Option<CommandLine>, String> {
-    CommandLine::new(&value.to_string()).map(Some)
 }
 
 fn variables(text: &str) -> Result<Vec<(String, String)>, String> {

@@ -2,9 +2,7 @@
 
 use super::proof::Eyes;
 use super::{CountersSettings, proof};
-use crate::workload::{
-    Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, Progress, TrialSize,
-};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, Progress, TrialSize};
 use tare_counters_study::workload::{Config, Hooks, Outcome};
 use tare_engine::Server;
 use tare_results::metric::{self, Named};
@@ -30,8 +28,6 @@ impl CountersSettings {
         }
     }
 }
-
-impl NamedLoad for CountersSettings {}
 
 impl Load for CountersSettings {
     fn name(&self) -> &'static str {

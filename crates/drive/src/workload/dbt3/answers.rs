@@ -3,9 +3,8 @@
 use super::compare::{AnswerRow, SIX_DECIMALS, compare};
 use super::{Dbt3Error, Query, Scale};
 use std::fmt::Write;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 /// Answers of small scales on which SQLite and MariaDB agree; a test regenerates and compares them.
 const STORED: [(&str, &str); 2] =
@@ -83,7 +82,6 @@ pub fn known(query: u8, scale: Scale) -> Option<Answer> {
     Some(Answer { rows, columns, tolerance, against })
 }
 
-/// The rows under the heading of a query in a file of answers.
 fn section(text: &str, query: u8) -> Vec<AnswerRow> {
     let heading = format!("Q{query}");
     text.lines()

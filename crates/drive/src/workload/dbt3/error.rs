@@ -21,7 +21,6 @@ pub enum Dbt3Error {
     },
     #[error("Q{query}: {source}")]
     Query { query: u8, source: Box<dyn std::error::Error + Send + Sync> },
-    /// A table does not have the rows that were generated for it.
     #[error("table {table} has {found} rows: expected {expected}")]
     Rows { table: &'static str, expected: u64, found: u64 },
     #[error("cannot {what} {}: {source}", path.display())]

@@ -42,110 +42,133 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
                 run(session.as_mut(), &sql)?;
             }
             while let Some(table) = shared.take() {
-                make_table(session.as_mut(), fill, &TABLES[table], &|rows| shared.added(rows))?;
+                let (table, progress) = (&TABLES[table], &|rows| shared.added(rows));
+                Filling { session: session.as_mut(), fill, table, progress }.make()?;
             }
             Ok(())
         },
     )
 }
 
-fn make_table(
-    session: &mut dyn Session,
-    fill: &Fill<'_>,
+/// A table that a session creates and fills.
+struct Filling<'a> {
+    session: &'a mut dyn Session,
+    fill: &'a Fill<'a>,
     table: &'static Table,
-    progress: Progress<'_>,
-) -> Result<(), Dbt3Error> {
-    run(session, &table.create(fill.dialect))?;
-    match fill.dialect.bulk_load() {
-        BulkLoad::Pipe => load(session, fill, table, progress)?,
-        BulkLoad::Stream => stream(session, fill, table, progress)?,
-        BulkLoad::Inserts => insert(session, fill, table, progress)?,
-    }
-    // Indexes are sorted and written in one pass after the rows, instead of one tree insertion per row.
-    for sql in table.create_indexes(fill.dialect, fill.indexes) {
-        run(session, &sql)?;
-    }
-    run(session, &fill.dialect.analyze(table.name)).map(drop)
+    progress: Progress<'a>,
 }
 
-/// Sends all rows with one statement, over the connection.
-fn stream(
-    session: &mut dyn Session,
-    fill: &Fill<'_>,
-    table: &'static Table,
-    progress: Progress<'_>,
-) -> Result<(), Dbt3Error> {
-    let sql = fill.dialect.load_through_session(table.name);
-    let (mut expected, mut stopped) = (0, None);
-    let loaded = session.load(&sql, &mut |server| {
-        let sent = rows::generate(table, fill.scale, fill.parallel, |piece: Piece| {
-            progress(piece.rows).map_err(Unsent::Stopped)?;
-            server.write_all(piece.text.as_bytes()).map_err(Unsent::Connection)
-        });
-        match sent {
+/// Why rows were not sent to the end.
+enum Unsent {
+    Stopped(Dbt3Error),
+    Server(io::Error),
+}
+
+impl Filling<'_> {
+    fn make(&mut self) -> Result<(), Dbt3Error> {
+        let (fill, table) = (self.fill, self.table);
+        run(self.session, &table.create(fill.dialect))?;
+        match fill.dialect.bulk_load() {
+            BulkLoad::Pipe => self.load()?,
+            BulkLoad::Stream => self.stream()?,
+            BulkLoad::Inserts => self.insert()?,
+        }
+        // Indexes are sorted and written in one pass after the rows, instead of one tree insertion per row.
+        for sql in table.create_indexes(fill.dialect, fill.indexes) {
+            run(self.session, &sql)?;
+        }
+        run(self.session, &fill.dialect.analyze(table.name)).map(drop)
+    }
+
+    /// Fails if the server has another number of rows than it was sent.
+    fn complete(&self, expected: u64, found: u64) -> Result<(), Dbt3Error> {
+        if found == expected { Ok(()) } else { Err(Dbt3Error::Rows { table: self.table.name, expected, found }) }
+    }
+
+    /// Sends all rows with one statement, over the connection.
+    fn stream(&mut self) -> Result<(), Dbt3Error> {
+        let (fill, table, progress) = (self.fill, self.table, self.progress);
+        let sql = fill.dialect.load_through_session(table.name);
+        let (mut expected, mut stopped) = (0, None);
+        let loaded = self.session.load(&sql, &mut |server| match send(fill, table, progress, server) {
             Ok(rows) => {
                 expected = rows;
                 Ok(())
             }
-            Err(Unsent::Connection(error)) => Err(error),
+            Err(Unsent::Server(error)) => Err(error),
             Err(Unsent::Stopped(error)) => {
                 stopped = Some(error);
                 Err(io::ErrorKind::Interrupted.into())
             }
+        });
+        match (stopped, loaded) {
+            (Some(error), _) => Err(error),
+            (None, Err(source)) => Err(Dbt3Error::statement(&sql, source)),
+            (None, Ok(found)) => self.complete(expected, found),
         }
-    });
-    match (stopped, loaded) {
-        (Some(error), _) => Err(error),
-        (None, Err(source)) => Err(Dbt3Error::statement(&sql, source)),
-        (None, Ok(found)) if found != expected => Err(Dbt3Error::Rows { table: table.name, expected, found }),
-        (None, Ok(_)) => Ok(()),
+    }
+
+    fn insert(&mut self) -> Result<(), Dbt3Error> {
+        let (fill, table, progress) = (self.fill, self.table, self.progress);
+        run(self.session, fill.dialect.begin(true))?;
+        let mut full = None;
+        rows::generate(table, fill.scale, fill.parallel, |piece: Piece| {
+            let lines: Vec<&str> = piece.text.lines().collect();
+            for lines in lines.chunks(ROWS_PER_INSERT) {
+                let statement = match full {
+                    Some(statement) if lines.len() == ROWS_PER_INSERT => statement,
+                    _ => self.prepare_insert(lines.len())?,
+                };
+                if lines.len() == ROWS_PER_INSERT {
+                    full = Some(statement);
+                }
+                // Text for every column: the server converts it to the column's type.
+                let values: Vec<Param<'_>> = lines.iter().flat_map(|line| line.split('|').map(Param::Text)).collect();
+                let inserted = self.session.execute(statement, &values);
+                self.complete(lines.len() as u64, inserted.map_err(|e| Dbt3Error::statement("INSERT", e))?)?;
+            }
+            progress(piece.rows)
+        })?;
+        run(self.session, "COMMIT").map(drop)
+    }
+
+    fn prepare_insert(&mut self, rows: usize) -> Result<StatementId, Dbt3Error> {
+        let (table, dialect) = (self.table, self.fill.dialect);
+        let sql = format!("INSERT INTO {} VALUES {}", table.name, rows_of_placeholders(dialect, table.width, rows));
+        self.session.prepare(&sql).map_err(|source| Dbt3Error::statement(&sql, source))
+    }
+
+    /// Loads all rows of an empty table in one statement, through which the server reads a pipe.
+    fn load(&mut self) -> Result<(), Dbt3Error> {
+        let (fill, table, progress) = (self.fill, self.table, self.progress);
+        let pipe = Pipe::make(fill.directory.join(format!("{}.pipe", table.name)))?;
+        let sql = fill.dialect.load_from(table.name, &pipe.0);
+        let ended = AtomicBool::new(false);
+        let (found, made) = std::thread::scope(|scope| {
+            let feeder = || send(fill, table, progress, &mut open(&pipe.0, &ended).map_err(Unsent::Server)?);
+            let feeder = Builder::new().spawn_scoped(scope, feeder).map_err(ThreadRefused::from)?;
+            let found = run(self.session, &sql);
+            ended.store(true, Ordering::Release);
+            Ok::<_, ThreadRefused>((found, feeder.join()))
+        })?;
+        let made = made.unwrap_or(Err(Unsent::Stopped(Dbt3Error::Interrupted)));
+        match (found, made) {
+            // If the feeder was stopped, the statement ends early and without an error: the feeder has the reason.
+            (_, Err(Unsent::Stopped(error))) => Err(error),
+            // A server that refuses a row closes the pipe: its error is the reason.
+            (Err(error), _) => Err(error),
+            (Ok(_), Err(Unsent::Server(source))) => Err(Dbt3Error::Io { what: "write", path: pipe.0.clone(), source }),
+            (Ok(found), Ok(expected)) => self.complete(expected, found),
+        }
     }
 }
 
-enum Unsent {
-    Stopped(Dbt3Error),
-    Connection(io::Error),
-}
-
-fn insert(
-    session: &mut dyn Session,
-    fill: &Fill<'_>,
-    table: &'static Table,
-    progress: Progress<'_>,
-) -> Result<(), Dbt3Error> {
-    run(session, fill.dialect.begin(true))?;
-    let mut full = None;
-    rows::generate(table, fill.scale, fill.parallel, |piece: Piece| {
-        let lines: Vec<&str> = piece.text.lines().collect();
-        for lines in lines.chunks(ROWS_PER_INSERT) {
-            let statement = match full {
-                Some(statement) if lines.len() == ROWS_PER_INSERT => statement,
-                _ => prepare_insert(session, fill.dialect, table, lines.len())?,
-            };
-            if lines.len() == ROWS_PER_INSERT {
-                full = Some(statement);
-            }
-            // Text for every column: the server converts it to the column's type.
-            let values: Vec<Param<'_>> = lines.iter().flat_map(|line| line.split('|').map(Param::Text)).collect();
-            let found = session.execute(statement, &values).map_err(|e| Dbt3Error::statement("INSERT", e))?;
-            let expected = lines.len() as u64;
-            if found != expected {
-                return Err(Dbt3Error::Rows { table: table.name, expected, found });
-            }
-        }
-        progress(piece.rows)
-    })?;
-    run(session, "COMMIT").map(drop)
-}
-
-fn prepare_insert(
-    session: &mut dyn Session,
-    dialect: &dyn Dialect,
-    table: &Table,
-    rows: usize,
-) -> Result<StatementId, Dbt3Error> {
-    let sql = format!("INSERT INTO {} VALUES {}", table.name, rows_of_placeholders(dialect, table.width, rows));
-    session.prepare(&sql).map_err(|source| Dbt3Error::statement(&sql, source))
+/// Generates and sends all rows; returns their number.
+fn send(fill: &Fill<'_>, table: &Table, progress: Progress<'_>, server: &mut dyn Write) -> Result<u64, Unsent> {
+    rows::generate(table, fill.scale, fill.parallel, |piece| {
+        progress(piece.rows).map_err(Unsent::Stopped)?;
+        server.write_all(piece.text.as_bytes()).map_err(Unsent::Server)
+    })
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -173,35 +196,6 @@ pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error
 /// Interval between checks whether the server has opened the pipe.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Loads all rows of an empty table in one statement.
-pub(super) fn load(
-    session: &mut dyn Session,
-    fill: &Fill<'_>,
-    table: &'static Table,
-    progress: Progress<'_>,
-) -> Result<(), Dbt3Error> {
-    let pipe = Pipe::make(fill.directory.join(format!("{}.pipe", table.name)))?;
-    let sql = fill.dialect.load_from(table.name, &pipe.0);
-    let ended = AtomicBool::new(false);
-    let (found, made) = std::thread::scope(|scope| {
-        let feeder = || feed(&pipe.0, fill, table, &ended, progress);
-        let feeder = Builder::new().spawn_scoped(scope, feeder).map_err(ThreadRefused::from)?;
-        let found = run(session, &sql);
-        ended.store(true, Ordering::Release);
-        Ok::<_, ThreadRefused>((found, feeder.join()))
-    })?;
-    let made = made.unwrap_or(Err(Feed::Stopped(Dbt3Error::Interrupted)));
-    match (found, made) {
-        // If the feeder was stopped, the statement ends early and without an error: the feeder has the reason.
-        (_, Err(Feed::Stopped(error))) => Err(error),
-        // A server that refuses a row closes the pipe: its error is the reason.
-        (Err(error), _) => Err(error),
-        (Ok(_), Err(Feed::Pipe(source))) => Err(Dbt3Error::Io { what: "write", path: pipe.0.clone(), source }),
-        (Ok(found), Ok(expected)) if found != expected => Err(Dbt3Error::Rows { table: table.name, expected, found }),
-        (Ok(_), Ok(_)) => Ok(()),
-    }
-}
-
 /// A named pipe, removed on drop.
 struct Pipe(PathBuf);
 
@@ -220,21 +214,6 @@ impl Drop for Pipe {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
-}
-
-/// Why some rows were not written to the pipe.
-enum Feed {
-    Stopped(Dbt3Error),
-    Pipe(io::Error),
-}
-
-/// Writes all rows; returns their number.
-fn feed(path: &Path, fill: &Fill<'_>, table: &Table, ended: &AtomicBool, progress: Progress<'_>) -> Result<u64, Feed> {
-    let mut pipe = open(path, ended).map_err(Feed::Pipe)?;
-    rows::generate(table, fill.scale, fill.parallel, |piece| {
-        progress(piece.rows).map_err(Feed::Stopped)?;
-        pipe.write_all(piece.text.as_bytes()).map_err(Feed::Pipe)
-    })
 }
 
 /// Opens the pipe once the server has opened it. A blocking open would wait forever for a server that refuses.

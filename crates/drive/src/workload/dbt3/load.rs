@@ -3,9 +3,7 @@
 use super::client::{Client, Place, client};
 use super::runner::{Learnt, Runner};
 use super::{Dbt3Settings, Fill, Indexes, Order, QuerySet, RECIPE};
-use crate::workload::{
-    Driven, FillError, FillJob, Load, LoadContext, LoadError, NamedLoad, PoolContents, ServerAt, TrialSize,
-};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, PoolContents, ServerAt, TrialSize};
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread::Builder;
@@ -23,8 +21,6 @@ impl Dbt3Settings {
 const BYTES_AT_SCALE_1: f64 = 2.0e9;
 /// DBT-3's additional indexes.
 const BYTES_OF_MORE: f64 = 0.6e9;
-
-impl NamedLoad for Dbt3Settings {}
 
 impl Load for Dbt3Settings {
     fn name(&self) -> &'static str {

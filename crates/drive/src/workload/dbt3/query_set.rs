@@ -19,12 +19,10 @@ pub struct QuerySetError;
 impl QuerySet {
     pub const ALL: Self = Self(((1 << QUERIES) - 1) << 1);
 
-    /// A single query, 1 to 22.
     pub(super) const fn one(query: u8) -> Self {
         Self(1 << query)
     }
 
-    /// The numbers of its queries, ascending.
     pub fn iter(self) -> impl Iterator<Item = u8> {
         (1..=QUERIES).filter(move |query| self.0 & 1 << query != 0)
     }

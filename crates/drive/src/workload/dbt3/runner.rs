@@ -14,7 +14,6 @@ use tare_results::probe::Probe;
 use tare_results::schema::AppliedSetting;
 use tare_results::server_cost::Operation;
 
-/// Sends the tasks to the client.
 pub struct Runner<'a> {
     pub settings: Dbt3Settings,
     pub stage: LoadContext<'a>,

@@ -204,7 +204,6 @@ impl Work for Grouped {
     }
 }
 
-/// Replaces the text with random groups of digits.
 pub(super) fn draw_text(text: &mut String, random: &mut Random, groups: usize) {
     text.clear();
     push_groups(text, random, groups);

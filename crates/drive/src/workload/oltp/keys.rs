@@ -7,19 +7,6 @@ use tare_text::{Key, Keyed, key};
 /// Limit of statements of one kind per transaction.
 const MOST: u64 = 1_000_000;
 
-/// A key for a field of [`super::QueryCounts`].
-macro_rules! count {
-    ($field:ident, $help:literal, $least:expr, $most:expr) => {
-        Key::whole(
-            stringify!($field),
-            $help,
-            ($least, $most),
-            |s| Some(s.counts.$field.into()),
-            |s, v| s.counts.$field = v as u32,
-        )
-    };
-}
-
 impl Keyed for OltpSettings {
     const KEYS: &'static [Key<Self>] = &[
         keys::tables(|s| Some(s.tables.tables as u64), |s, v| s.tables.tables = v as usize),
@@ -50,18 +37,20 @@ impl Keyed for OltpSettings {
             |s| Some(s.warm.limit_s),
             |s, v| s.warm.limit_s = v,
         ),
-        count!(point_selects, "point selects per transaction", 0, MOST),
-        count!(simple_ranges, "simple ranges per transaction", 0, MOST),
-        count!(sum_ranges, "sum ranges per transaction", 0, MOST),
-        count!(order_ranges, "order ranges per transaction", 0, MOST),
-        count!(distinct_ranges, "distinct ranges per transaction", 0, MOST),
-        count!(index_updates, "index updates per transaction", 0, MOST),
-        count!(non_index_updates, "non-index updates per transaction", 0, MOST),
-        count!(delete_inserts, "delete and insert pairs per transaction", 0, MOST),
-        count!(range_size, "ids per range query", 1, MOST),
-        count!(random_points, "keys per transaction of select_random_points", 1, 10_000),
-        count!(number_of_ranges, "ranges per transaction of select_random_ranges", 1, 1_000),
-        count!(delta, "distance of the end of such a range from its first key", 0, MOST),
+        key!(whole "point_selects" in counts.point_selects, (0, MOST), "point selects per transaction"),
+        key!(whole "simple_ranges" in counts.simple_ranges, (0, MOST), "simple ranges per transaction"),
+        key!(whole "sum_ranges" in counts.sum_ranges, (0, MOST), "sum ranges per transaction"),
+        key!(whole "order_ranges" in counts.order_ranges, (0, MOST), "order ranges per transaction"),
+        key!(whole "distinct_ranges" in counts.distinct_ranges, (0, MOST), "distinct ranges per transaction"),
+        key!(whole "index_updates" in counts.index_updates, (0, MOST), "index updates per transaction"),
+        key!(whole "non_index_updates" in counts.non_index_updates, (0, MOST), "non-index updates per transaction"),
+        key!(whole "delete_inserts" in counts.delete_inserts, (0, MOST), "delete and insert pairs per transaction"),
+        key!(whole "range_size" in counts.range_size, (1, MOST), "ids per range query"),
+        key!(whole "random_points" in counts.random_points, (1, 10_000),
+            "keys per transaction of select_random_points"),
+        key!(whole "number_of_ranges" in counts.number_of_ranges, (1, 1_000),
+            "ranges per transaction of select_random_ranges"),
+        key!(whole "delta" in counts.delta, (0, MOST), "distance of the end of such a range from its first key"),
         key!(switch "prepared" in prepared, "off: statements are sent as text, as with sysbench's \
             --db-ps-mode=disable"),
         key!(switch "skip_trx" in skip_transactions,

@@ -5,26 +5,12 @@ use super::times::StatementTimes;
 use super::{Fill, OltpError, OltpSettings, Workload, warm_phase};
 use crate::workload::sessions::{self, Connector, Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{
-    Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, PoolContents, ServerAt, TrialSize,
-    Warm, sessions_on,
+    Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, PoolContents, ServerAt, TrialSize, Warm,
+    sessions_on,
 };
 use strum::VariantNames;
 use tare_engine::{Server, Session};
 use tare_load::{Curve, Distribution};
-
-/// Named as sysbench's scripts without their `oltp_`.
-impl NamedLoad for OltpSettings {
-    fn names() -> Vec<&'static str> {
-        Workload::VARIANTS.to_vec()
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        let workload: Workload = name.parse().ok()?;
-        // sysbench's default distribution is special, which draws a quarter of the ids from the middle of the table;
-        // its users usually choose uniform.
-        Some(Self { distribution: Distribution::Uniform, ..Self::new(workload) })
-    }
-}
 
 impl Default for OltpSettings {
     fn default() -> Self {
@@ -38,16 +24,24 @@ const ROW_BYTES: u64 = 237;
 const TABLE_BYTES: u64 = 96 << 10;
 
 impl Paced for OltpSettings {
-    fn pace(&self) -> Pace {
-        self.pace
-    }
-
     fn pace_mut(&mut self) -> &mut Pace {
         &mut self.pace
     }
 }
 
 impl Load for OltpSettings {
+    /// Named as sysbench's scripts without their `oltp_`.
+    fn names() -> Vec<&'static str> {
+        Workload::VARIANTS.to_vec()
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        let workload: Workload = name.parse().ok()?;
+        // sysbench's default distribution is special, which draws a quarter of the ids from the middle of the table;
+        // its users usually choose uniform.
+        Some(Self { distribution: Distribution::Uniform, ..Self::new(workload) })
+    }
+
     fn name(&self) -> &'static str {
         self.workload.name()
     }
@@ -101,8 +95,8 @@ impl Load for OltpSettings {
         Ok(())
     }
 
-    fn clients_elsewhere(&self) -> Result<(), String> {
-        self.pace.may_be_elsewhere()
+    fn pace(&self) -> Option<Pace> {
+        Some(self.pace)
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
@@ -112,10 +106,6 @@ impl Load for OltpSettings {
     fn how_to_fill(&self) -> &'static str {
         "create the tables with `tare load WORKLOAD --prepare` and the same --tables and --rows (bulk_insert: \
          --threads)"
-    }
-
-    fn settles(&self) -> Result<(), String> {
-        Ok(())
     }
 
     fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {

@@ -18,7 +18,6 @@ pub(super) enum Ready {
 }
 
 impl Ready {
-    /// Makes `sql`, which has `placeholders` placeholders, ready.
     pub(super) fn new(
         session: &mut dyn Session,
         sql: &str,

@@ -42,7 +42,6 @@ impl<'a> Sessions<'a> {
         self.reconnect.is_some()
     }
 
-    /// A client for a session that has been adopted for it.
     pub fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {
         let slot = ClientSlot { index, clients: self.connections.clients() };
         OltpClient::at(slot, session, self.settings, self.dialect)

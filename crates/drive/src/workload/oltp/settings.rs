@@ -5,7 +5,7 @@ use super::ready::SendMode;
 use crate::workload::sessions::Pace;
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use tare_load::Distribution;
-use tare_text::UnknownWord;
+use tare_text::{Keys, UnknownWord};
 
 /// The workloads, named as sysbench's scripts without their `oltp_`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
@@ -230,34 +230,22 @@ impl OltpSettings {
     pub(super) fn dead_key(&self) -> Option<&'static str> {
         use Workload::{BulkInsert, ReadOnly, ReadWrite, SelectRandomPoints, SelectRandomRanges};
         use Workload::{UpdateIndex, UpdateNonIndex, WriteOnly};
-        let (now, usual) = (self.counts, QueryCounts::default());
-        let reads: &[Workload] = &[ReadOnly, ReadWrite];
-        let counts: [(&[Workload], &'static str, bool); 13] = [
-            (reads, "point_selects", now.point_selects != usual.point_selects),
-            (reads, "simple_ranges", now.simple_ranges != usual.simple_ranges),
-            (reads, "sum_ranges", now.sum_ranges != usual.sum_ranges),
-            (reads, "order_ranges", now.order_ranges != usual.order_ranges),
-            (reads, "distinct_ranges", now.distinct_ranges != usual.distinct_ranges),
-            (reads, "range_size", now.range_size != usual.range_size),
-            (&[ReadWrite, WriteOnly, UpdateIndex], "index_updates", now.index_updates != usual.index_updates),
-            (
-                &[ReadWrite, WriteOnly, UpdateNonIndex],
-                "non_index_updates",
-                now.non_index_updates != usual.non_index_updates,
-            ),
-            (&[ReadWrite, WriteOnly], "delete_inserts", now.delete_inserts != usual.delete_inserts),
-            (&[SelectRandomPoints], "random_points", now.random_points != usual.random_points),
-            (&[SelectRandomRanges], "number_of_ranges", now.number_of_ranges != usual.number_of_ranges),
-            (&[SelectRandomRanges], "delta", now.delta != usual.delta),
-            (&[ReadOnly, ReadWrite, WriteOnly], "skip_trx", self.skip_transactions),
+        let ranges = ["simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges", "range_size"];
+        let used: [(&[Workload], &[&'static str]); 8] = [
+            (&[ReadOnly, ReadWrite], &["point_selects"]),
+            (&[ReadOnly, ReadWrite], &ranges),
+            (&[ReadWrite, WriteOnly, UpdateIndex], &["index_updates"]),
+            (&[ReadWrite, WriteOnly, UpdateNonIndex], &["non_index_updates"]),
+            (&[ReadWrite, WriteOnly], &["delete_inserts"]),
+            (&[SelectRandomPoints], &["random_points"]),
+            (&[SelectRandomRanges], &["number_of_ranges", "delta"]),
+            (&[ReadOnly, ReadWrite, WriteOnly], &["skip_trx"]),
         ];
-        let of_tables = [
-            ("tables", self.tables.tables != Tables::default().tables),
-            ("rows", self.tables.rows != Tables::default().rows),
-        ];
-        let dead = counts.into_iter().find(|(used, _, changed)| *changed && !used.contains(&self.workload));
-        let dead_table = of_tables.into_iter().find(|(_, changed)| *changed && self.workload == BulkInsert);
-        dead.map(|(_, name, _)| name).or(dead_table.map(|(name, _)| name))
+        let of_tables: &[&'static str] = if self.workload == BulkInsert { &["tables", "rows"] } else { &[] };
+        let without_use =
+            used.into_iter().filter(|(used, _)| !used.contains(&self.workload)).flat_map(|(_, keys)| keys);
+        let usual = Self::new(self.workload);
+        without_use.chain(of_tables).copied().find(|key| self.get(key) != usual.get(key))
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{PgbenchSettings, arguments};
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, NamedLoad, TrialSize, Warm};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, TrialSize, Warm};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use tare_engine::{ConnectTarget, Server};
@@ -69,14 +69,11 @@ fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<
     Ok(Job { words, environment, without: program::OF_SESSIONS, ..Job::default() })
 }
 
-impl NamedLoad for PgbenchSettings {}
-
 impl Load for PgbenchSettings {
     fn name(&self) -> &'static str {
         "pgbench"
     }
 
-    /// The program opens its own connections.
     fn connects(&self) -> bool {
         false
     }

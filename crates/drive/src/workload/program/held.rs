@@ -6,7 +6,6 @@ use rustix::process::{Pid, Signal, kill_process};
 pub struct StopGuard(Vec<Pid>);
 
 impl StopGuard {
-    /// Stops the processes; processes that have ended are skipped.
     pub fn stop(processes: &[i32]) -> Self {
         let pids = processes.iter().filter_map(|pid| Pid::from_raw(*pid));
         Self(pids.filter(|pid| kill_process(*pid, Signal::STOP).is_ok()).collect())

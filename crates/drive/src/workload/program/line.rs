@@ -172,7 +172,6 @@ fn missing(name: &str) -> ProgramError {
     ProgramError::Placeholder { placeholder, reason: reason.to_owned() }
 }
 
-/// Checks that a program is installed; otherwise names its package.
 pub fn installed(program: &str, package: &str) -> Result<(), String> {
     let how = || format!("{program} is not installed: apt-get install {package}, or name it with workload.program");
     if is_there(program) { Ok(()) } else { Err(how()) }

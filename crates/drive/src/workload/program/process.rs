@@ -210,7 +210,6 @@ fn children() -> BTreeSet<i32> {
     tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()
 }
 
-/// The most of them that are named.
 const NAMED: usize = 20;
 
 /// The processes that became children of this process since `before`, the newest first, because older ones may have

@@ -38,7 +38,6 @@ impl Pace {
         }
     }
 
-    /// Sets or removes the objective of a search.
     pub fn set_objective(&mut self, objective: Option<Slo>) -> Result<(), String> {
         *self = match (*self, objective) {
             (Self::Rate(_), Some(_)) => return Err(EITHER.to_owned()),
@@ -59,7 +58,6 @@ impl Pace {
 }
 
 pub trait Paced {
-    fn pace(&self) -> Pace;
     fn pace_mut(&mut self) -> &mut Pace;
 }
 

@@ -68,7 +68,6 @@ where
     Ok(all.map(|((sample, around), counted)| Ran { sample, around, counted }).collect())
 }
 
-/// Converts the error of a run into that of a load.
 pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
     match error {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,

@@ -3,8 +3,7 @@
 use super::error::SqlLoadError;
 use super::file::Errors;
 use super::mix::{Among, Mix};
-use super::parameter::Counters;
-use super::parameter::Drawn;
+use super::parameter::{Counters, Drawn};
 use super::statement::Statement;
 use super::step::Part;
 use super::tally::Tally;
@@ -146,7 +145,6 @@ fn prepare(
     Ok(prepared)
 }
 
-/// Draws new values for these parameters, each with this number of values.
 fn draw(mix: &Mix, draws: &[(usize, usize)], values: &mut [Vec<Drawn>], counters: &Counters, random: &mut Random) {
     for (parameter, count) in draws {
         let mut into = std::mem::take(&mut values[*parameter]);

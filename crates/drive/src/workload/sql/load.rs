@@ -1,17 +1,15 @@
 //! A trial with the user's own statements.
 
-use super::SqlSettings;
-use super::client;
 use super::error::SqlLoadError;
 use super::fill::fill;
 use super::mix::Mix;
 use super::sizes::Sizes;
 use super::step::Step;
-use super::steps;
 use super::tally::Tally;
+use super::{SqlSettings, client, steps};
 use crate::workload::oltp::{OltpSettings, Tables, Workload};
 use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s};
-use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize, Warm};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, TrialSize, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -37,13 +35,7 @@ impl SqlSettings {
     }
 }
 
-impl NamedLoad for SqlSettings {}
-
 impl Paced for SqlSettings {
-    fn pace(&self) -> Pace {
-        self.pace
-    }
-
     fn pace_mut(&mut self) -> &mut Pace {
         &mut self.pace
     }
@@ -111,8 +103,8 @@ impl Load for SqlSettings {
         self.mix().is_none_or(|mix| mix.writes())
     }
 
-    fn clients_elsewhere(&self) -> Result<(), String> {
-        self.pace.may_be_elsewhere()
+    fn pace(&self) -> Option<Pace> {
+        Some(self.pace)
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
@@ -122,10 +114,6 @@ impl Load for SqlSettings {
         }
         let mut session = server.connect()?;
         Ok(fill(&mix.data, &self.directory, session.as_mut(), server.dialect(), job.go_on)?)
-    }
-
-    fn settles(&self) -> Result<(), String> {
-        Ok(())
     }
 
     fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {

@@ -1,8 +1,7 @@
 //! The parsed file of statements: transactions with weights, and parameters with their distributions.
 
 use super::file::{Data, Errors, File, Repeated};
-use super::parameter::Counters;
-use super::parameter::{self, Parameter};
+use super::parameter::{self, Counters, Parameter};
 use super::sizes::Sizes;
 use super::statement::{self, Known, Statement};
 use super::step::{self, Step};
@@ -20,7 +19,6 @@ pub(super) struct Mix {
     pub steps: Vec<Step>,
 }
 
-/// Changes of a study to the values of the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct FileChanges {
     pub tables: Option<u64>,

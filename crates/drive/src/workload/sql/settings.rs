@@ -53,7 +53,6 @@ impl SqlSettings {
         Ok(())
     }
 
-    /// Uses the statements of a built-in file.
     pub fn set_builtin(&mut self, name: &str) -> Result<(), String> {
         self.set_text(builtin(name)?)
     }

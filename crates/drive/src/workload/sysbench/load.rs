@@ -4,7 +4,7 @@ use super::SysbenchSettings;
 use super::arguments::secret_options;
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, NamedLoad, TrialSize, Warm};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, TrialSize, Warm};
 use tare_engine::{Address, ConnectTarget, Server, TlsMode};
 
 impl TimedClient for SysbenchSettings {
@@ -43,14 +43,11 @@ fn job(mut words: Vec<String>, engine: &str, target: &ConnectTarget, of: &Server
     Ok(Job { words, without: program::OF_SESSIONS, ..Job::default() })
 }
 
-impl NamedLoad for SysbenchSettings {}
-
 impl Load for SysbenchSettings {
     fn name(&self) -> &'static str {
         "sysbench"
     }
 
-    /// The program opens its own connections.
     fn connects(&self) -> bool {
         false
     }

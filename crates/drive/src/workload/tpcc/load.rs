@@ -4,7 +4,7 @@ use super::settings::DISTRICTS;
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
 use crate::workload::fill::in_parallel;
 use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
-use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, TrialSize};
 use std::sync::Arc;
 use strum::VariantArray;
 use tare_engine::{Dialect, Server, Session};
@@ -32,13 +32,7 @@ impl TpccSettings {
     }
 }
 
-impl NamedLoad for TpccSettings {}
-
 impl Paced for TpccSettings {
-    fn pace(&self) -> Pace {
-        self.pace
-    }
-
     fn pace_mut(&mut self) -> &mut Pace {
         &mut self.pace
     }
@@ -63,8 +57,8 @@ impl Load for TpccSettings {
         Ok(())
     }
 
-    fn clients_elsewhere(&self) -> Result<(), String> {
-        self.pace.may_be_elsewhere()
+    fn pace(&self) -> Option<Pace> {
+        Some(self.pace)
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
@@ -88,10 +82,6 @@ impl Load for TpccSettings {
     fn how_to_fill(&self) -> &'static str {
         "create the tables with `tare load tpcc prepare` and the same --warehouses; or leave out engine.socket, \
          host and port: tare then starts and fills its own server"
-    }
-
-    fn settles(&self) -> Result<(), String> {
-        Ok(())
     }
 
     fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {

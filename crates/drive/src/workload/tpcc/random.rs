@@ -52,7 +52,6 @@ pub(super) fn last_name(number: i64) -> String {
     [number / 100, number / 10 % 10, number % 10].map(|digit| SYLLABLES[(digit % 10) as usize]).concat()
 }
 
-/// The constant with which last names were drawn when the tables were filled.
 const C_OF_FILLED_NAMES: i64 = 157;
 
 /// The constants C of non-uniform numbers, each of which selects a hot spot (clause 2.1.6.1).

@@ -10,7 +10,6 @@ mod copy;
 mod put_back;
 mod tree;
 
-pub(crate) use tree::Stamp;
-pub(crate) use tree::keeps_times;
+pub(crate) use tree::{Stamp, keeps_times};
 
 pub use copy::{CopyMethod, Restored, WorkingCopy, remove_working_copies};

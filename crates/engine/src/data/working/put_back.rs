@@ -75,7 +75,6 @@ fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
     Ok(copied)
 }
 
-/// Fails if this program has been interrupted.
 fn go_on() -> io::Result<()> {
     if interrupted() { Err(io::Error::other("interrupted")) } else { Ok(()) }
 }
