@@ -5,8 +5,6 @@
 
 pub mod charts;
 pub mod export;
-pub mod find_json;
-pub mod history_json;
 pub mod html;
 pub mod json;
 mod tables;
