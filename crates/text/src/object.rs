@@ -5,11 +5,14 @@
 #[macro_export]
 macro_rules! object {
     ($($(#[$attribute:meta])* $name:ident $(: $value:expr)?),* $(,)?) => {{
-        #[derive(::serde::Serialize)]
         #[allow(non_camel_case_types, reason = "the type of a field has the name of the field")]
-        struct Object<$($name),*> {
-            $($(#[$attribute])* $name: $name),*
-        }
-        Object { $($name $(: $value)?),* }
+        let object = {
+            #[derive(::serde::Serialize)]
+            struct Object<$($name),*> {
+                $($(#[$attribute])* $name: $name),*
+            }
+            Object { $($name $(: $value)?),* }
+        };
+        object
     }};
 }
