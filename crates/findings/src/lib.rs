@@ -26,7 +26,7 @@ pub mod distance;
 pub mod distributions;
 pub mod dropped;
 mod effects;
-pub mod ends;
+mod ends;
 mod estimate;
 mod factors;
 pub mod figures;

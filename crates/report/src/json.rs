@@ -9,6 +9,7 @@ use tare_findings::find::Find;
 use tare_findings::history::{History, MetricHistory};
 use tare_findings::relative::RelativeTable;
 use tare_findings::summary::{ConditionSummary, Summary};
+use tare_findings::why::{Cause, Proof, Times, Trial, Why};
 use tare_results::Results;
 use tare_results::schema::Plan;
 use tare_text::object;
@@ -156,5 +157,91 @@ fn line(line: &MetricHistory) -> impl Serialize {
             p: drift.p_value,
         }),
         tested: line.not_tested.is_none(),
+    }
+}
+
+/// The output of `tare why A B --json`, with experiments of `--prove`; the fields of `sides`, `difference` and `causes`
+/// are stable.
+pub fn why(found: &Why, experiments: &[impl Serialize]) -> impl Serialize {
+    object! {
+        text: words::why::why(found),
+        sides: &found.sides,
+        difference: object! {
+            #[serde(flatten)]
+            whole: found.difference,
+            paired: found.paired,
+            one_run: found.one_run,
+            parts: &found.parts,
+            not_explained: &found.not_explained,
+            // The difference without the effect of other programs.
+            undisturbed: found.undisturbed.map(|own| object! {
+                us: own.us,
+                ci_low: own.ci.map(|ci| ci.low),
+                ci_high: own.ci.map(|ci| ci.high),
+                shown: own.shown,
+            }),
+            sleeps: &found.sleeps.shown,
+            sleeps_tested: found.sleeps.tested,
+            functions: &found.functions.shown,
+            functions_tested: found.functions.tested,
+            statements: &found.statements.shown,
+            statements_tested: found.statements.tested,
+            #[serde(flatten)]
+            events: (!found.events.is_empty()).then(|| object! { events: &found.events }),
+            #[serde(flatten)]
+            lines: found.lines.iter().any(Option::is_some).then(|| object! { lines: &found.lines }),
+        },
+        causes: found.causes.iter().map(cause).collect::<Vec<_>>(),
+        #[serde(flatten)]
+        proofs: (!experiments.is_empty()).then(|| object! { proofs: experiments }),
+        notes: words::why::cautions(found).into_iter().chain(words::why::hardware(found)).collect::<Vec<_>>(),
+    }
+}
+
+/// The output of `tare why RESULTS --json`: the times of conditions and their captures, without a difference.
+pub fn times(times: &Times) -> impl Serialize {
+    object! {
+        sides: &times.conditions,
+        difference: None::<()>,
+        causes: [(); 0],
+        #[serde(flatten)]
+        captures: (!times.captures.is_empty()).then(|| object! { captures: &times.captures }),
+        notes: words::why::cautions_of(times),
+    }
+}
+
+fn cause(cause: &Cause) -> impl Serialize {
+    object! {
+        kind: &cause.suspect,
+        name: cause.suspect.name(),
+        us: cause.us,
+        ci_low: cause.ci.map(|ci| ci.low),
+        ci_high: cause.ci.map(|ci| ci.high),
+        share: cause.share,
+        counts: cause.counts,
+        verdict: if cause.shown { "shown" } else { "not shown" },
+        prove: words::suspects::command(cause),
+        expected: cause.prove.expected,
+        prove_s: cause.prove.estimated_s,
+    }
+}
+
+/// An experiment of `--prove` with its time limit, seconds; without a verdict until it is finished.
+pub fn experiment(trial: &Trial, made: Option<&Proof>, within_s: f64) -> impl Serialize {
+    let ci = made.and_then(|proof| proof.ci);
+    object! {
+        kind: &trial.suspect,
+        name: trial.suspect.name(),
+        condition: &trial.condition,
+        changes: words::proof::changes(&trial.changes),
+        expected: trial.expected,
+        effect: trial.effect,
+        within_s,
+        verdict: made.map(|proof| proof.verdict),
+        ratio: made.and_then(|proof| proof.ratio),
+        ci_low: ci.map(|ci| ci.low),
+        ci_high: ci.map(|ci| ci.high),
+        pairs: made.map(|proof| proof.pairs),
+        elapsed_s: made.map(|proof| proof.elapsed_s),
     }
 }

@@ -9,7 +9,6 @@ pub mod html;
 pub mod json;
 mod tables;
 pub mod terminal;
-pub mod why_json;
 pub mod words;
 mod write;
 
