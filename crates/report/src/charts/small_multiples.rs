@@ -61,13 +61,8 @@ pub(super) fn draw(chart: &Curves, frame: &Frame) -> Markup {
 
 /// Unique in a page: no two of its charts have the same metric, factor and levels.
 fn id(chart: &Curves, frame: &Frame) -> String {
-    let words = format!(
-        "pale{}-{}-{}-{}",
-        frame.width,
-        chart.metric,
-        chart.over,
-        tare_findings::level_words::words_of(&chart.at)
-    );
+    let words =
+        format!("pale{}-{}-{}-{}", frame.width, chart.metric, chart.over, tare_findings::factors::words_of(&chart.at));
     words.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 

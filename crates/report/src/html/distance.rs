@@ -9,9 +9,9 @@ use crate::words;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use tare_findings::distance::{DistanceCost, Point};
+use tare_findings::factors::words_of;
 use tare_findings::figures::Scale;
 use tare_findings::grid::{GridCell, Place, PlacementGrid};
-use tare_findings::level_words::words_of;
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
 

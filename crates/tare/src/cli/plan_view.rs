@@ -2,8 +2,8 @@
 
 use super::output::duration;
 use super::{Exit, Problem};
+use tare_findings::factors::words_of;
 use tare_findings::figures::count;
-use tare_findings::level_words::words_of;
 use tare_report::charts::dots::shortened;
 use tare_report::words;
 use tare_results::schema::{Levels, Plan, PlannedCondition};
