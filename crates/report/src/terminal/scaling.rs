@@ -73,18 +73,6 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     Some(titled(style, &head, &lined(style, &heads, 2, rows)))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_law_of_any_size_fits_its_column() {
-        let ci = Some(Interval { low: -1e299, high: 3e300 });
-        assert_eq!(with_interval(1e300, ci, 1), "1.00e300\n-1.00e299 .. 3.00e300");
-        assert_eq!(with_interval(0.02671, None, 4), "0.0267");
-    }
-}
-
 /// Seconds by threads and strategy, lost counts, and the time of the random number generator.
 pub(super) fn counters(summary: &Summary, style: Style) -> Option<String> {
     let parts: Vec<String> = summary.counters.iter().map(|table| of_table(table, style)).collect();
@@ -95,4 +83,16 @@ fn of_table(table: &CounterTable, style: Style) -> String {
     let below = losses(table).into_iter().chain(generator(table));
     let lines: String = below.map(|line| wrap(style, "  ", "    ", &plain(&line))).collect();
     titled(style, &plain(&counters_head(table)), &(drawn(style, &tables::counters(table)) + &lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_law_of_any_size_fits_its_column() {
+        let ci = Some(Interval { low: -1e299, high: 3e300 });
+        assert_eq!(with_interval(1e300, ci, 1), "1.00e300\n-1.00e299 .. 3.00e300");
+        assert_eq!(with_interval(0.02671, None, 4), "0.0267");
+    }
 }
