@@ -1,13 +1,11 @@
 //! The answer to the study's question, from tested effects only.
 
-use super::aside;
-use super::basis::{Basis, range};
+use super::basis::{self, Basis, range};
 use super::best;
 use super::by_chance;
 use super::collect::ConditionTrials;
 use super::composite;
 use super::effects::Mains;
-use super::estimate;
 use super::factors::{LOADS, factors_of, load_of, varying_factors};
 use super::pooled::PooledStep;
 use super::pooled_steps;
@@ -19,7 +17,7 @@ use super::verdict::{
     Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Range, Selected, ShownSource, SpreadFrom, Tested, Untested,
     Verdict, Without,
 };
-use super::{collect, effects, modes, moving};
+use super::{collect, effects, modes};
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
@@ -105,7 +103,7 @@ fn verdict(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdi
     };
     let measured: Vec<ConditionTrials<'_>> =
         conditions.iter().filter(|condition| !condition.with(&name).is_empty()).cloned().collect();
-    let (measured, _) = aside::split(measured);
+    let (measured, _) = collect::split_off(measured);
     if measured.len() < 2 {
         return Verdict::Untested(alone(conditions, &name));
     }
@@ -220,7 +218,7 @@ fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains) -> Verdic
     shown.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
     let mut shown = shown.into_iter();
     let Some(first) = shown.next() else {
-        return Verdict::NotMoved { what, terms, tested, alone: moving::factors(basis) };
+        return Verdict::NotMoved { what, terms, tested, alone: basis::moved_by_factors(basis) };
     };
     // Effects that are shown but round to zero appear only in the table.
     let rest = shown.filter(|effect| !(0.995..1.005).contains(&effect.ratio)).collect();
@@ -298,7 +296,7 @@ impl LessStep {
 }
 
 fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
-    let found = conditions.iter().find_map(|condition| Some((condition, estimate::of(condition, name)?)));
+    let found = conditions.iter().find_map(|condition| Some((condition, basis::estimate(condition, name)?)));
     let Some((condition, estimate)) = found else { return Untested::NoValue };
     Untested::Alone(Alone {
         condition: condition.name.to_owned(),

@@ -1,11 +1,10 @@
 //! Which condition, or which level of a factor, is the best: all pairs are compared simultaneously.
 
-use super::basis::Basis;
+use super::basis::{Basis, moved_conditions};
 use super::collect::ConditionTrials;
 use super::confidence::{ANSWER, CONFIDENCE};
 use super::factors;
 use super::ladders::OVER;
-use super::moving;
 use super::term::Second;
 use super::verdict::{Apart, LevelsOf, Ranked, Tested, Untested, Verdict};
 use std::collections::BTreeSet;
@@ -61,7 +60,7 @@ pub(super) fn conditions(basis: &Basis<'_>) -> Verdict {
     let tested = tested(&found);
     let by = found.widest.and_then(|pair| only_factor(&[pair.low, pair.high].map(|i| basis.conditions.get(i))));
     let Some(ranking) = ranked(&found, basis.composite.better, name) else {
-        let alone = moving::conditions(basis);
+        let alone = moved_conditions(basis);
         return Verdict::NotRanked { what, conditions: basis.conditions.len(), range, fewest_trials, tested, alone };
     };
     let factors = factors::varying_factors(basis.conditions.iter().map(|condition| condition.levels));

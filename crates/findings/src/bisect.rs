@@ -23,7 +23,6 @@ pub struct Commit {
     /// When it was written, ISO 8601; none without git.
     pub author_date: Option<String>,
     /// Full hashes of the commits that it merges into the series: all parents except the first.
-    #[serde(default)]
     pub merged: Vec<String>,
 }
 

@@ -178,7 +178,6 @@ pub struct Certificate {
     /// The name of the load as a study gives it.
     pub load: String,
     /// Whether the samples of its pairs alternated while both servers ran.
-    #[serde(default)]
     pub by_turns: bool,
     pub metric: String,
     /// The side that was compared with itself, as written by the user; empty if the study was used unchanged.

@@ -236,3 +236,21 @@ fn missing(results: &Results) -> Vec<usize> {
         results.trials.iter().filter(|trial| is_usable(trial)).map(|trial| trial.trial).collect();
     plan.trials.iter().map(|planned| planned.trial).filter(|trial| !done.contains(trial)).collect()
 }
+
+const THREADS: &str = "threads";
+
+/// The number of client threads that this condition sets while others set none: its throughput belongs to another load,
+/// so it is not comparable with that of the others.
+pub(super) fn own_threads<'a>(levels: &'a Levels, mut all: impl Iterator<Item = &'a Levels>) -> Option<&'a str> {
+    let own = levels.get(THREADS)?;
+    all.any(|levels| !levels.contains_key(THREADS)).then_some(own.as_str())
+}
+
+/// Splits conditions into the main ones and those with their own number of client threads.
+pub(super) fn split_off<'a>(
+    conditions: Vec<ConditionTrials<'a>>,
+) -> (Vec<ConditionTrials<'a>>, Vec<ConditionTrials<'a>>) {
+    let (main, aside): (Vec<_>, Vec<_>) =
+        conditions.into_iter().partition(|condition| !condition.levels.contains_key(THREADS));
+    if main.is_empty() { (aside, main) } else { (main, aside) }
+}

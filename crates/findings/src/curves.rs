@@ -1,8 +1,7 @@
 //! A metric over a numeric factor (threads, nodes ...): which conditions form a line, and which lines share a chart.
 
 use super::collect::ConditionTrials;
-use super::factors::LOADS;
-use super::level_words::words_of;
+use super::factors::{LOADS, words_of};
 use super::state::is_disturbed;
 use super::summary::{MetricSummary, Scaling, Summary};
 use std::collections::{BTreeMap, BTreeSet};

@@ -27,3 +27,8 @@ pub fn varying_factors<'a>(conditions: impl Iterator<Item = &'a Levels>) -> Vec<
         .cloned()
         .collect()
 }
+
+/// Levels as in a condition's name: `factor=level` words.
+pub fn words_of(levels: &Levels) -> String {
+    levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ")
+}

@@ -4,7 +4,8 @@ use super::figures::figure;
 use tare_cpuset::CpuSet;
 use tare_topology::{Machine, Pairing};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum BoxKind {
     Machine,
     Package,

@@ -2,9 +2,8 @@
 //! 1.00, with the cost per operation alongside. It is derived from the summary, so that every report shows the same
 //! figures.
 
-use super::factors::load_of;
+use super::factors::{load_of, words_of};
 pub use super::groups::Group;
-use super::level_words::words_of;
 use super::summary::{BuildComparison, ConditionSummary, Summary};
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -7,7 +7,7 @@ use super::question::AnswerContext;
 use super::summary::{ConditionSummary, MetricSummary, Summary};
 use super::verdict::Answer;
 use super::{
-    builds, captures, composite, counters, distance, distributions, dropped, effects, estimate, grid, hosts, lifetimes,
+    basis, builds, captures, composite, counters, distance, distributions, dropped, effects, grid, hosts, lifetimes,
     modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, settled, spread, time, warm_up,
 };
 use tare_results::Results;
@@ -129,7 +129,7 @@ fn condition_summary<'a>(
 fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given<'a>) -> Option<MetricSummary> {
     let described = metric::describe(name);
     let (samples, values) = (condition.values(name), condition.of_trials(name));
-    let (found, within) = estimate::both(condition, name, &values)?;
+    let (found, within) = basis::summaries(condition, name, &values)?;
     let of_samples = trials::summarize(Trials::new(&samples).ok()?, CONFIDENCE)?;
     let (modes, mode_cause) = given.modes.with_cause(condition, name, given.machine);
     let means: Vec<f64> = values.iter().filter_map(|s| collect::mean(s)).collect();

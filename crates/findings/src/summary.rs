@@ -1,7 +1,6 @@
 //! The summary: all findings of a set of results as values, the input of every report and every sentence.
 
-use super::aside;
-use super::collect::Unrealizable;
+use super::collect::{self, Unrealizable};
 use super::counters::CounterTable;
 use super::distance::DistanceCost;
 use super::distributions::Distribution;
@@ -483,7 +482,7 @@ impl Summary {
 
     /// The number of client threads that this condition sets while others set none.
     pub fn own_threads<'a>(&'a self, condition: &'a ConditionSummary) -> Option<&'a str> {
-        aside::threads(&condition.levels, self.conditions.iter().map(|c| &c.levels))
+        collect::own_threads(&condition.levels, self.conditions.iter().map(|c| &c.levels))
     }
 
     pub fn metric(&self, condition: &str, metric: &str) -> Option<&MetricSummary> {

@@ -1,119 +1,247 @@
 //! The output of `--json`: findings with their sentences. Scripts depend on its fields.
 
+use crate::words::paste::paste;
 use crate::words::{self, AnswerJson};
 use serde::Serialize;
-use tare_findings::compare::{
-    AgainstFirst, Comparison, Gate, Grouped, Losses, ManyComparison, MetricComparison, Sessions,
-};
-use tare_findings::differences::Difference;
+use tare_findings::certificate::Ratio;
+use tare_findings::compare::{Comparison, ManyComparison};
+use tare_findings::find::Find;
+use tare_findings::history::{History, MetricHistory};
 use tare_findings::relative::RelativeTable;
-use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_findings::summary::{ConditionSummary, Summary};
+use tare_findings::why::{Cause, Proof, Times, Trial, Why};
 use tare_results::Results;
+use tare_results::schema::Plan;
+use tare_text::object;
 
 /// The output of `tare show --json`: the summary with its sentences. The fields of conditions, effects and scaling are
 /// stable.
-#[derive(Debug, Serialize)]
-pub struct SummaryJson<'a> {
-    conditions: Vec<ConditionJson<'a>>,
-    #[serde(flatten)]
-    summary: &'a Summary,
-    answer: AnswerJson,
-    reading: String,
-    further_reading: Vec<String>,
-    warnings: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    relative: Option<RelativeTable>,
-}
-
-#[derive(Debug, Serialize)]
-struct ConditionJson<'a> {
-    #[serde(flatten)]
-    condition: &'a ConditionSummary,
-    metrics: Vec<MetricJson<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct MetricJson<'a> {
-    #[serde(flatten)]
-    metric: &'a MetricSummary,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mode_cause: Option<String>,
-}
-
-impl<'a> SummaryJson<'a> {
-    pub fn of(summary: &'a Summary, results: &Results) -> Self {
-        let answer = AnswerJson::of(&summary.answer);
-        Self {
-            conditions: summary.conditions.iter().map(ConditionJson::of).collect(),
-            summary,
-            reading: answer.text.clone(),
-            answer,
-            further_reading: words::further(summary, results),
-            warnings: words::warnings_in_full(summary, results),
-            relative: RelativeTable::of(summary),
-        }
+pub fn summary(summary: &Summary, results: &Results) -> impl Serialize {
+    let answer = AnswerJson::of(&summary.answer);
+    let reading = answer.text.clone();
+    object! {
+        conditions: summary.conditions.iter().map(condition).collect::<Vec<_>>(),
+        #[serde(flatten)]
+        summary,
+        answer,
+        reading,
+        further_reading: words::further(summary, results),
+        warnings: words::warnings_in_full(summary, results),
+        #[serde(flatten)]
+        relative: RelativeTable::of(summary).map(|relative| object! { relative }),
     }
 }
 
-impl<'a> ConditionJson<'a> {
-    fn of(condition: &'a ConditionSummary) -> Self {
-        let words = |metric: &MetricSummary| Some(words::mode_cause(metric.mode_cause.as_ref()?, &metric.unit));
-        let metrics = condition.metrics.iter().map(|metric| MetricJson { metric, mode_cause: words(metric) });
-        Self { condition, metrics: metrics.collect() }
+fn condition(condition: &ConditionSummary) -> impl Serialize {
+    let metrics = condition.metrics.iter().map(|metric| {
+        let cause = metric.mode_cause.as_ref().map(|cause| words::mode_cause(cause, &metric.unit));
+        object! {
+            #[serde(flatten)]
+            metric,
+            #[serde(flatten)]
+            cause: cause.map(|mode_cause| object! { mode_cause }),
+        }
+    });
+    object! {
+        #[serde(flatten)]
+        condition,
+        metrics: metrics.collect::<Vec<_>>(),
     }
 }
 
 /// The output of `tare compare A B --json`; the fields of `metrics` are stable.
-#[derive(Debug, Serialize)]
-pub struct ComparisonJson<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    identical: Option<String>,
-    differences: &'a [Difference],
-    metrics: &'a [MetricComparison],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    losses: &'a [Losses],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sessions: Option<Sessions>,
-    gate: Option<Gate>,
-    notes: Vec<String>,
-}
-
-impl<'a> ComparisonJson<'a> {
-    pub fn of(found: &'a Comparison) -> Self {
-        Self {
-            identical: found.identical.as_deref().map(words::identical),
-            differences: &found.differences,
-            metrics: &found.metrics,
-            losses: &found.losses,
-            sessions: found.sessions,
-            gate: found.gate,
-            notes: words::notes(&found.notes),
-        }
+pub fn comparison(found: &Comparison) -> impl Serialize {
+    object! {
+        #[serde(flatten)]
+        identical: found.identical.as_deref().map(|programs| object! { identical: words::identical(programs) }),
+        differences: &found.differences,
+        metrics: &found.metrics,
+        #[serde(flatten)]
+        losses: (!found.losses.is_empty()).then(|| object! { losses: &found.losses }),
+        #[serde(flatten)]
+        sessions: found.sessions.map(|sessions| object! { sessions }),
+        gate: found.gate,
+        notes: words::notes(&found.notes),
     }
 }
 
 /// The output of `tare compare A B C --json`.
-#[derive(Debug, Serialize)]
-pub struct ManyComparisonJson<'a> {
-    sides: &'a [String],
-    metrics: &'a [AgainstFirst],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    groups: &'a [Grouped],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    losses: &'a [Losses],
-    gate: Option<Gate>,
-    notes: Vec<String>,
+pub fn comparisons(found: &ManyComparison) -> impl Serialize {
+    object! {
+        sides: &found.sides,
+        metrics: &found.metrics,
+        #[serde(flatten)]
+        groups: (!found.groups.is_empty()).then(|| object! { groups: &found.groups }),
+        #[serde(flatten)]
+        losses: (!found.losses.is_empty()).then(|| object! { losses: &found.losses }),
+        gate: found.gate,
+        notes: words::notes(&found.notes),
+    }
 }
 
-impl<'a> ManyComparisonJson<'a> {
-    pub fn of(found: &'a ManyComparison) -> Self {
-        Self {
-            sides: &found.sides,
-            metrics: &found.metrics,
-            groups: &found.groups,
-            losses: &found.losses,
-            gate: found.gate,
-            notes: words::notes(&found.notes),
+/// The output of `tare find --json`.
+pub fn find(find: &Find, plan: &Plan) -> impl Serialize {
+    let ahead = find.ahead().map(|ahead| ahead.name.as_str());
+    let named = ahead.filter(|_| find.decided);
+    let condition = plan.conditions.iter().find(|condition| Some(condition.name.as_str()) == named);
+    let tail = find.tail.as_ref().and_then(|tail| Some((&find.candidates.get(tail.candidate)?.name, tail.p99_ratio)));
+    object! {
+        text: words::find::sentence(find),
+        named,
+        ahead,
+        minimum_effect: find.rule.minimum_effect,
+        confidence: 1.0 - find.rule.alpha,
+        #[serde(flatten)]
+        find,
+        behind_at_most: find.known_behind(),
+        lowest_p99: tail.map(|(name, ratio)| object! {
+            name,
+            #[serde(flatten)]
+            ratio: Ratio::of(ratio),
+        }),
+        paste: condition.map(paste).unwrap_or_default(),
+        stopped: words::find::stopped(find),
+        sessions: find.rule.sessions,
+    }
+}
+
+/// The output of `tare history --json`; its fields are stable, because scripts depend on them.
+pub fn history(found: &History) -> impl Serialize {
+    let gate = found.slower.as_ref().map(|slower| if slower.is_empty() { "passed" } else { "failed" });
+    object! {
+        by_time: found.by_time,
+        metrics: found.lines.iter().map(line).collect::<Vec<_>>(),
+        #[serde(flatten)]
+        gate: gate.map(|gate| object! { gate }),
+    }
+}
+
+fn line(line: &MetricHistory) -> impl Serialize {
+    let name = |place: usize| line.points.get(place).map_or("", |point| point.run.as_str());
+    let segments = line.segments.iter().map(|segment| {
+        object! {
+            first: name(segment.runs.start),
+            last: name(segment.runs.end.saturating_sub(1)),
+            runs: segment.runs.len(),
+            mean: segment.mean,
+            ci_low: segment.ci.map(|ci| ci.low),
+            ci_high: segment.ci.map(|ci| ci.high),
+            against_first: segment.against_first.map(Ratio::of),
         }
+    });
+    let changes = line.changes.iter().map(|found| {
+        object! {
+            // The last run before the change.
+            after: name(found.first_after.saturating_sub(1)),
+            before: name(found.first_after),
+            #[serde(flatten)]
+            ratio: Ratio::of(found.ratio),
+            p: found.p_value,
+            // Null if one of the two runs records no environment.
+            environment: found.environment.as_deref(),
+            #[serde(flatten)]
+            commits: found.commits.as_ref().map(|(last, first)| object! { commits: [last, first] }),
+        }
+    });
+    object! {
+        name: &line.name,
+        condition: &line.condition,
+        unit: &line.unit,
+        better: line.better,
+        runs: &line.points,
+        segments: segments.collect::<Vec<_>>(),
+        changes: changes.collect::<Vec<_>>(),
+        drift: line.drift.map(|drift| object! {
+            #[serde(flatten)]
+            ratio: Ratio::of(drift.ratio),
+            p: drift.p_value,
+        }),
+        tested: line.not_tested.is_none(),
+    }
+}
+
+/// The output of `tare why A B --json`, with experiments of `--prove`; the fields of `sides`, `difference` and `causes`
+/// are stable.
+pub fn why(found: &Why, experiments: &[impl Serialize]) -> impl Serialize {
+    object! {
+        text: words::why::why(found),
+        sides: &found.sides,
+        difference: object! {
+            #[serde(flatten)]
+            whole: found.difference,
+            paired: found.paired,
+            one_run: found.one_run,
+            parts: &found.parts,
+            not_explained: &found.not_explained,
+            // The difference without the effect of other programs.
+            undisturbed: found.undisturbed.map(|own| object! {
+                us: own.us,
+                ci_low: own.ci.map(|ci| ci.low),
+                ci_high: own.ci.map(|ci| ci.high),
+                shown: own.shown,
+            }),
+            sleeps: &found.sleeps.shown,
+            sleeps_tested: found.sleeps.tested,
+            functions: &found.functions.shown,
+            functions_tested: found.functions.tested,
+            statements: &found.statements.shown,
+            statements_tested: found.statements.tested,
+            #[serde(flatten)]
+            events: (!found.events.is_empty()).then(|| object! { events: &found.events }),
+            #[serde(flatten)]
+            lines: found.lines.iter().any(Option::is_some).then(|| object! { lines: &found.lines }),
+        },
+        causes: found.causes.iter().map(cause).collect::<Vec<_>>(),
+        #[serde(flatten)]
+        proofs: (!experiments.is_empty()).then(|| object! { proofs: experiments }),
+        notes: words::why::cautions(found).into_iter().chain(words::why::hardware(found)).collect::<Vec<_>>(),
+    }
+}
+
+/// The output of `tare why RESULTS --json`: the times of conditions and their captures, without a difference.
+pub fn times(times: &Times) -> impl Serialize {
+    object! {
+        sides: &times.conditions,
+        difference: None::<()>,
+        causes: [(); 0],
+        #[serde(flatten)]
+        captures: (!times.captures.is_empty()).then(|| object! { captures: &times.captures }),
+        notes: words::why::cautions_of(times),
+    }
+}
+
+fn cause(cause: &Cause) -> impl Serialize {
+    object! {
+        kind: &cause.suspect,
+        name: cause.suspect.name(),
+        us: cause.us,
+        ci_low: cause.ci.map(|ci| ci.low),
+        ci_high: cause.ci.map(|ci| ci.high),
+        share: cause.share,
+        counts: cause.counts,
+        verdict: if cause.shown { "shown" } else { "not shown" },
+        prove: words::suspects::command(cause),
+        expected: cause.prove.expected,
+        prove_s: cause.prove.estimated_s,
+    }
+}
+
+/// An experiment of `--prove` with its time limit, seconds; without a verdict until it is finished.
+pub fn experiment(trial: &Trial, made: Option<&Proof>, within_s: f64) -> impl Serialize {
+    let ci = made.and_then(|proof| proof.ci);
+    object! {
+        kind: &trial.suspect,
+        name: trial.suspect.name(),
+        condition: &trial.condition,
+        changes: words::proof::changes(&trial.changes),
+        expected: trial.expected,
+        effect: trial.effect,
+        within_s,
+        verdict: made.map(|proof| proof.verdict),
+        ratio: made.and_then(|proof| proof.ratio),
+        ci_low: ci.map(|ci| ci.low),
+        ci_high: ci.map(|ci| ci.high),
+        pairs: made.map(|proof| proof.pairs),
+        elapsed_s: made.map(|proof| proof.elapsed_s),
     }
 }

@@ -5,13 +5,10 @@
 
 pub mod charts;
 pub mod export;
-pub mod find_json;
-pub mod history_json;
 pub mod html;
 pub mod json;
 mod tables;
 pub mod terminal;
-pub mod why_json;
 pub mod words;
 mod write;
 

@@ -4,11 +4,13 @@
 //! - [`shown()`], [`shown_name`], [`shown_json`], [`as_text_cell`]: foreign text for terminals, logs and spreadsheets.
 //! - [`UnknownWord`], [`nearest()`]: errors about unknown names, with a suggestion.
 //! - [`Key`], [`Value`]: settings that are declared once and set by name.
+//! - [`object!`]: an object for JSON.
 
 mod figures;
 mod key;
 mod names;
 mod nearest;
+mod object;
 mod shown;
 mod unknown_word;
 mod value;

@@ -3,12 +3,10 @@
 //! `tests/tree.rs` reads the whole tree once, runs every rule, and lists all findings by file and line. Each rule is
 //! a file of `rules/` with one function and its own tests; `map` holds, as data, the allowed dependencies.
 
-mod finding;
 pub mod map;
 mod modules;
 pub mod rules;
 mod tree;
 mod uses;
 
-pub use finding::Finding;
-pub use tree::{File, Tree};
+pub use tree::{File, Finding, Tree};

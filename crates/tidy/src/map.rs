@@ -1,54 +1,26 @@
 //! The allowed dependencies, as data. ARCHITECTURE.md explains them; the rule `directions` enforces them.
 
-/// A crate of the workspace, and the other crates of the workspace on which it may depend. Tests may depend on more.
-pub struct Crate {
-    /// Its folder below `crates/`.
-    pub folder: &'static str,
-    /// Folders of crates below it.
-    pub may_use: &'static [&'static str],
-}
-
-/// In the order of dependencies, crates without any first.
-pub const CRATES: &[Crate] = &[
-    Crate { folder: "text", may_use: &[] },
-    Crate { folder: "files", may_use: &[] },
-    Crate { folder: "counters", may_use: &[] },
-    Crate { folder: "counters-study", may_use: &["text", "counters"] },
-    Crate { folder: "stats", may_use: &[] },
-    Crate { folder: "latency", may_use: &[] },
-    Crate { folder: "cpuset", may_use: &[] },
-    Crate { folder: "load", may_use: &["text", "cpuset", "latency"] },
-    Crate { folder: "topology", may_use: &["text", "files", "cpuset"] },
-    Crate { folder: "noise", may_use: &["text", "files", "cpuset"] },
-    Crate { folder: "engine", may_use: &["text", "files", "cpuset", "noise"] },
-    Crate { folder: "results", may_use: &["text", "files", "cpuset", "topology", "stats", "latency"] },
-    Crate {
-        folder: "drive",
-        may_use: &[
-            "text",
-            "files",
-            "counters-study",
-            "stats",
-            "latency",
-            "load",
-            "cpuset",
-            "topology",
-            "noise",
-            "engine",
-            "results",
-        ],
-    },
-    Crate { folder: "study", may_use: &["text", "stats", "cpuset", "topology", "noise", "engine", "results", "drive"] },
-    Crate { folder: "findings", may_use: &["text", "stats", "latency", "cpuset", "topology", "results"] },
-    Crate { folder: "report", may_use: &["text", "files", "stats", "topology", "results", "findings"] },
-    Crate {
-        folder: "tare",
-        may_use: &[
-            "text", "files", "stats", "latency", "load", "cpuset", "topology", "noise", "engine", "results", "drive",
-            "study", "findings", "report",
-        ],
-    },
-    Crate { folder: "tidy", may_use: &[] },
+/// The crates of the workspace by their folders below `crates/`, each with the other crates of the workspace on which it
+/// may depend: crates without any first. Tests may depend on more.
+pub const CRATES: &[(&str, &str)] = &[
+    ("text", ""),
+    ("files", ""),
+    ("counters", ""),
+    ("counters-study", "text counters"),
+    ("stats", ""),
+    ("latency", ""),
+    ("cpuset", ""),
+    ("load", "text cpuset latency"),
+    ("topology", "text files cpuset"),
+    ("noise", "text files cpuset"),
+    ("engine", "text files cpuset noise"),
+    ("results", "text files cpuset topology stats latency"),
+    ("drive", "text files counters-study stats latency load cpuset topology noise engine results"),
+    ("study", "text stats cpuset topology noise engine results drive"),
+    ("findings", "text stats latency cpuset topology results"),
+    ("report", "text files stats topology results findings"),
+    ("tare", "text files stats latency load cpuset topology noise engine results drive study findings report"),
+    ("tidy", ""),
 ];
 
 /// A place that searches for words in texts that this program did not write.

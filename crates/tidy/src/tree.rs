@@ -1,6 +1,6 @@
-//! The files of the tree, read and parsed once.
+//! The files of the tree, read and parsed once, and what rules find in them.
 
-use std::{fs, io, path::Path};
+use std::{fmt, fs, io, path::Path};
 
 /// A text file of the tree.
 pub struct File {
@@ -81,6 +81,36 @@ impl Tree {
     pub fn get(&self, path: &str) -> Option<&File> {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|i| &self.files[i])
     }
+}
+
+/// A violation of a rule, printed as `file:line: what is wrong and what to do`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Relative to the top of the tree, with `/`.
+    pub path: String,
+    /// Counted from 1; also 1 if it is about the whole file.
+    pub line: usize,
+    /// What is wrong, and what to do about it.
+    pub message: String,
+}
+
+impl Finding {
+    /// A finding at a line of a file.
+    pub fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.into(), line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+/// Places of findings, for the tests of rules.
+#[cfg(test)]
+pub(crate) fn places(found: &[Finding]) -> Vec<String> {
+    found.iter().map(|finding| format!("{}:{}", finding.path, finding.line)).collect()
 }
 
 #[cfg(test)]

@@ -95,7 +95,12 @@ fn scan(tokens: TokenStream, found: &mut Vec<(usize, Vec<String>)>) {
 
 /// Whether an item exists only in tests.
 pub(crate) fn only_for_tests(item: &Item) -> bool {
-    attributes(item).iter().any(|attribute| match &attribute.meta {
+    of_tests(attributes(item))
+}
+
+/// Whether an item with these attributes exists only in tests.
+pub(crate) fn of_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",
         Meta::Path(path) => path.is_ident("test"),
         _ => false,

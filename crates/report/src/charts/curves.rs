@@ -2,11 +2,11 @@
 //! fitted law is dotted. Lines differ by colour, by mark and by dashes.
 
 use super::axis::{Axis, px, through};
-use super::curve_words::{description, values};
 use super::end_names::{self, End};
 use super::frame::Frame;
+use super::marks;
 use super::rungs::Rungs;
-use super::{marks, small_multiples};
+use super::small_multiples::{self, description, values};
 use maud::{Markup, html};
 use tare_findings::curves::{Curve, Curves, LEGIBLE_LINES, Point};
 use tare_findings::summary::Scaling;
@@ -152,10 +152,10 @@ pub(super) mod tests {
 
     #[test]
     fn few_lines_share_a_chart_and_many_become_small_multiples() {
-        let few = draw(&chart(LEGIBLE_LINES), &Frame::wide(std::iter::empty())).into_string();
+        let few = draw(&chart(LEGIBLE_LINES), &Frame::WIDE).into_string();
         assert_eq!(few.matches("class=\"curve").count(), LEGIBLE_LINES);
         assert_eq!(few.matches("class=\"disturbed").count(), 4 * LEGIBLE_LINES, "a trial that was disturbed is hollow");
-        let many = draw(&chart(14), &Frame::wide(std::iter::empty())).into_string();
+        let many = draw(&chart(14), &Frame::WIDE).into_string();
         assert_eq!(many.matches("class=\"panel").count(), 14);
         for i in 0..14 {
             assert!(many.contains(&format!("strategy-{i}<")), "{i}");

@@ -119,28 +119,20 @@ mod tests {
         let found = [90.0, 99.0, 99.9, 100.0].map(|percentile| place(percentile, 1_000_000));
         assert!(found.iter().zip([1.0, 2.0, 3.0, 6.0]).all(|(found, expected)| (found - expected).abs() < 1e-9));
         let long = distribution(1_000_000, 1.0);
-        let drawn = draw(
-            "transactions",
-            &[DistributionLine { name: "a", mark: 0, distribution: &long }],
-            &Frame::wide(std::iter::empty()),
-        )
-        .into_string();
+        let drawn = draw("transactions", &[DistributionLine { name: "a", mark: 0, distribution: &long }], &Frame::WIDE)
+            .into_string();
         assert!(
             drawn.contains("a: 99.9% took no longer than") && drawn.contains("a: the longest of all took"),
             "{drawn}"
         );
         assert!(drawn.contains(&format!("M{} ", px(70.0 + 875.0 * 0.5f64.log10().abs() / 6.0))), "{drawn}");
         let few = distribution(2005, 1.0);
-        let drawn = draw(
-            "transactions",
-            &[DistributionLine { name: "a", mark: 0, distribution: &few }],
-            &Frame::wide(std::iter::empty()),
-        )
-        .into_string();
+        let drawn = draw("transactions", &[DistributionLine { name: "a", mark: 0, distribution: &few }], &Frame::WIDE)
+            .into_string();
         assert!(
             drawn.contains(">99.9%<") && !drawn.contains(">99.99%<"),
             "numbers on the axis as far as it goes: {drawn}"
         );
-        assert!(!draw("transactions", &[], &Frame::wide(std::iter::empty())).into_string().contains("NaN"));
+        assert!(!draw("transactions", &[], &Frame::WIDE).into_string().contains("NaN"));
     }
 }

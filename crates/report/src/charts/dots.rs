@@ -1,6 +1,7 @@
 //! The dot plot: every trial next to its interval, samples lighter below, one axis for all conditions.
 
 use super::axis::{Axis, px, shown};
+use super::frame::Frame;
 use super::marks;
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, count, percent};
@@ -10,17 +11,9 @@ use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
 
 const TOP: f64 = 10.0;
-struct Shape {
-    width: f64,
-    left: f64,
-    right: f64,
-    row: f64,
-    /// Whether name and figures are above the marks, on a screen without room next to them.
-    stacked: bool,
-}
-
-const WIDE: Shape = Shape { width: 960.0, left: 250.0, right: 760.0, row: 44.0, stacked: false };
-const SLIM: Shape = Shape { width: 340.0, left: 20.0, right: 318.0, row: 82.0, stacked: true };
+/// Name and figures are next to the marks, or above them on a small screen.
+pub const WIDE: Frame = Frame { width: 960.0, left: 250.0, right: 760.0, slim: false };
+pub const SLIM: Frame = Frame { left: 20.0, right: 318.0, ..Frame::SLIM };
 
 pub struct Dot {
     pub name: String,
@@ -56,60 +49,56 @@ impl DotRow<'_> {
     }
 }
 
-/// Draws the plot. With `detailed` every trial has a tooltip; without it a trial takes 8 bytes.
-pub fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool) -> Markup {
-    drawn(metric, rows, detailed, &WIDE)
-}
-
-/// Draws the plot for a phone screen.
-pub fn draw_slim(metric: &str, rows: &[DotRow<'_>]) -> Markup {
-    drawn(metric, rows, false, &SLIM)
-}
-
 fn values(rows: &[DotRow<'_>]) -> Vec<f64> {
     let ends = rows.iter().filter_map(|row| row.summary.interval()).flat_map(|ci| [ci.low, ci.high]);
     shown(rows.iter().filter_map(DotRow::range).flat_map(|(low, high)| [low, high]), ends)
 }
 
-fn drawn(metric: &str, rows: &[DotRow<'_>], detailed: bool, shape: &Shape) -> Markup {
+fn row_height(frame: &Frame) -> f64 {
+    if frame.slim { 82.0 } else { 44.0 }
+}
+
+/// Draws the plot. With `detailed` every trial has a tooltip; without it a trial takes 8 bytes.
+pub fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool, frame: &Frame) -> Markup {
+    let row = row_height(frame);
     let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
-    let axis = Axis::new(values(rows).into_iter(), unit, shape.left, shape.right);
-    let bottom = TOP + shape.row * rows.len() as f64;
+    let axis = Axis::new(values(rows).into_iter(), unit, frame.left, frame.right);
+    let bottom = TOP + row * rows.len() as f64;
     let height = bottom + 40.0;
     html! {
-        svg class=(if shape.stacked { "chart slim" } else { "chart" }) data-row=(shape.row)
-            viewBox=(format!("0 0 {} {height}", shape.width)) role="img" {
+        svg class=(frame.class()) data-row=(row)
+            viewBox=(format!("0 0 {} {height}", frame.width)) role="img" {
             title { (metric) " of every trial, by condition" }
             desc { (description(&axis, rows)) }
             g.foot {
                 (axis.horizontal(TOP, bottom))
-                text.axis x=(px((shape.left + shape.right) / 2.0)) y=(px(bottom + 32.0)) text-anchor="middle" { (axis.label(metric)) }
+                text.axis x=(px((frame.left + frame.right) / 2.0)) y=(px(bottom + 32.0)) text-anchor="middle" { (axis.label(metric)) }
             }
             @for (index, row) in rows.iter().enumerate() {
-                g.row data-c=(row.label) { (draw_row(row, &axis, TOP + shape.row * index as f64, detailed, shape)) }
+                g.row data-c=(row.label) { (draw_row(row, &axis, TOP + row_height(frame) * index as f64, detailed, frame)) }
             }
         }
     }
 }
 
-fn draw_row(row: &DotRow<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Shape) -> Markup {
-    let marks_top = if shape.stacked { top + shape.row - 44.0 } else { top };
+fn draw_row(row: &DotRow<'_>, axis: &Axis, top: f64, detailed: bool, frame: &Frame) -> Markup {
+    let marks_top = if frame.slim { top + row_height(frame) - 44.0 } else { top };
     let (interval_y, trials_y, samples_y) = (marks_top + 9.0, marks_top + 23.0, marks_top + 36.0);
     let class = marks::class(row.mark.unwrap_or(0));
     let figures = Scale::new(&row.summary.unit, row.summary.max, 4);
     html! {
-        line.rule x1="0" x2=(px(shape.width)) y1=(px(top)) y2=(px(top)) {}
-        @if shape.stacked {
+        line.rule x1="0" x2=(px(frame.width)) y1=(px(top)) y2=(px(top)) {}
+        @if frame.slim {
             @if let Some(mark) = row.mark { path class=(class) d=(marks::path(mark, 9.0, top + 13.0, 5.0)) {} }
             text.label x="20" y=(px(top + 17.0)) { (shortened(row.label, 46)) title { (row.label) } }
             text.value x="20" y=(px(top + 33.0)) { (figures_of(row, &figures).join(", ")) }
         } @else {
-            (label(row.label, top + shape.row / 2.0, shape.left))
+            (label(row.label, top + row_height(frame) / 2.0, frame.left))
             @if let Some(mark) = row.mark {
-                path class=(class) d=(marks::path(mark, shape.left - 14.0, top + shape.row / 2.0, 5.0)) {}
+                path class=(class) d=(marks::path(mark, frame.left - 14.0, top + row_height(frame) / 2.0, 5.0)) {}
             }
             @for (index, line) in figures_of(row, &figures).iter().enumerate() {
-                text.value x=(px(shape.right + 14.0)) y=(px(top + 18.0 + 15.0 * index as f64)) { (line) }
+                text.value x=(px(frame.right + 14.0)) y=(px(top + 18.0 + 15.0 * index as f64)) { (line) }
             }
         }
         @if row.samples().next().is_some() {

@@ -18,12 +18,14 @@ pub struct Frame {
 impl Frame {
     /// As wide as a phone in portrait orientation, so that characters have the size of the text around the chart.
     pub const SLIM: Self = Self { width: 340.0, left: 52.0, right: 332.0, slim: true };
+    /// For pages of normal width, without names.
+    pub const WIDE: Self = Self { width: 960.0, left: 70.0, right: 945.0, slim: false };
 
     /// For pages of normal width: names have as much room next to the plot as the longest of them needs.
     pub fn wide<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         let longest = names.map(|name| name.chars().count().min(LETTERS)).max();
-        let right = longest.map_or(945.0, |letters| 960.0 - MARK - LETTER * letters as f64);
-        Self { width: 960.0, left: 70.0, right, slim: false }
+        let right = longest.map_or(Self::WIDE.right, |letters| Self::WIDE.width - MARK - LETTER * letters as f64);
+        Self { right, ..Self::WIDE }
     }
 
     pub fn class(&self) -> &'static str {

@@ -16,6 +16,7 @@ const DARK: f64 = 0.62;
 const STEPS: [f64; 4] = [0.01, 0.05, 0.2, 0.5];
 const STRENGTHS: [f64; 4] = [0.1, 0.24, 0.42, DARK];
 
+#[derive(Default)]
 pub struct Heat {
     pub title: String,
     pub note: String,
@@ -29,11 +30,12 @@ pub struct Heat {
 }
 
 /// How values are printed, and where their scale begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Figures {
     /// With this many decimals; the smallest value is the lightest.
     Digits(usize),
     /// Fractions as percentages; 0 is the lightest, so that a shade twice as strong means twice as much.
+    #[default]
     Percent,
     /// Fractions as signed percentages. The absolute value determines the shade, in steps that every map shares; the
     /// sign determines the colour. A legend is below the map.
@@ -134,13 +136,12 @@ mod tests {
     fn a_change_has_the_same_colour_in_every_map_and_none_where_nothing_is_shown() {
         let drawn = |values: &[f64], unshown: &[(usize, usize)]| {
             let heat = Heat {
-                title: String::new(),
-                note: String::new(),
                 rows: vec!["tps".into()],
                 columns: values.iter().map(f64::to_string).collect(),
                 values: vec![values.iter().copied().map(Some).collect()],
                 unshown: unshown.iter().copied().collect(),
                 figures: Figures::Change,
+                ..Heat::default()
             };
             let text = draw(&heat).into_string();
             let shades = text.split("fill-opacity=\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned());

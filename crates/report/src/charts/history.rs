@@ -130,7 +130,7 @@ mod tests {
             drift: None,
             not_tested: None,
         };
-        for frame in [Frame::SLIM, Frame::wide(std::iter::empty())] {
+        for frame in [Frame::SLIM, Frame::WIDE] {
             let drawn = draw(std::slice::from_ref(&line), &frame).into_string();
             let (from, to) = (px(frame.left), px(frame.right));
             let mean = format!("d=\"M{from} ");

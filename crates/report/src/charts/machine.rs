@@ -29,7 +29,7 @@ impl Layout {
             svg width="0" height="0" aria-hidden="true" style="position:absolute" {
                 symbol id="machine-boxes" viewBox=(self.view_box()) {
                     @for (rect, kind, label) in &self.boxes {
-                        rect class=(class_of(*kind)) x=(px(rect.x)) y=(px(rect.y)) width=(px(rect.width)) height=(px(rect.height)) rx="3" {}
+                        rect class={ "b-" (kind) } x=(px(rect.x)) y=(px(rect.y)) width=(px(rect.width)) height=(px(rect.height)) rx="3" {}
                         @if *kind == BoxKind::Pu {
                             text.pu-number x=(px(rect.x + 3.0)) y=(px(rect.y + 10.0)) { (label) }
                         } @else if !label.is_empty() {
@@ -99,17 +99,6 @@ impl Layout {
             }
         }
         spots
-    }
-}
-
-fn class_of(kind: BoxKind) -> &'static str {
-    match kind {
-        BoxKind::Machine => "b-machine",
-        BoxKind::Package => "b-package",
-        BoxKind::Node => "b-node",
-        BoxKind::Cache => "b-cache",
-        BoxKind::Core => "b-core",
-        BoxKind::Pu => "b-pu",
     }
 }
 

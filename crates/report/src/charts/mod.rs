@@ -4,7 +4,6 @@
 pub mod alone;
 pub mod axis;
 pub mod claims;
-mod curve_words;
 pub mod curves;
 pub mod distribution;
 pub mod dots;

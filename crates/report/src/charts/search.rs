@@ -2,15 +2,14 @@
 //! the limit, and the rate that was found.
 
 use super::axis::{Axis, px};
+use super::frame::Frame;
 use super::marks;
 use crate::words::searches::step_remarks;
 use maud::{Markup, html};
 use tare_findings::figures::figure;
 use tare_results::search::{Limit, SearchRecord, StepRecord};
 
-const WIDTH: f64 = 960.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 945.0;
+const WIDE: Frame = Frame::WIDE;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 262.0;
 const HEIGHT: f64 = BOTTOM + 40.0;
@@ -29,16 +28,16 @@ pub fn draw(name: &str, search: &SearchRecord) -> Markup {
     let limit = search.limit_ms();
     let values = search.steps.iter().filter_map(|step| step.value).chain(limit);
     let y = Axis::spanning(values, "ms", BOTTOM, TOP);
-    let x = Axis::spanning(search.steps.iter().map(|step| step.asked_tps), "1/s", LEFT, RIGHT);
+    let x = Axis::spanning(search.steps.iter().map(|step| step.asked_tps), "1/s", WIDE.left, WIDE.right);
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+        svg.chart viewBox=(format!("0 0 {} {HEIGHT}", WIDE.width)) role="img" {
             title { "The search for " (search.objective) ", " (name) }
             desc { (search.steps.len()) " steps, " (search.steps.iter().filter(|step| step.met).count()) " of which met the "
                 "SLO: " (found_words(search)) "." }
             (x.horizontal(TOP, BOTTOM))
-            (y.vertical(LEFT, RIGHT))
-            text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label(metric.trim())) }
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { (x.label("rate requested")) }
+            (y.vertical(WIDE.left, WIDE.right))
+            text.axis x=(px(WIDE.left)) y="11" text-anchor="start" { (y.label(metric.trim())) }
+            text.axis x=(px((WIDE.left + WIDE.right) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { (x.label("rate requested")) }
             (bounds(search, limit, &x, &y))
             @for (place, step) in search.steps.iter().enumerate() { (mark(search, place, step, &x, &y)) }
         }
@@ -56,12 +55,12 @@ fn found_words(search: &SearchRecord) -> String {
 /// The limit, labelled in the half of the chart with fewer steps, and the rate that was found.
 fn bounds(search: &SearchRecord, limit: Option<f64>, x: &Axis, y: &Axis) -> Markup {
     let found = search.found_tps.map(|found| x.at(found));
-    let is_right = found.is_some_and(|at| at > (LEFT + RIGHT) / 2.0);
+    let is_right = found.is_some_and(|at| at > (WIDE.left + WIDE.right) / 2.0);
     html! {
         @if let Some(limit) = limit {
             @let at = y.at(limit);
-            @let (edge, anchor) = if is_right { (LEFT + 6.0, "start") } else { (RIGHT - 6.0, "end") };
-            line.none x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(at)) y2=(px(at)) {}
+            @let (edge, anchor) = if is_right { (WIDE.left + 6.0, "start") } else { (WIDE.right - 6.0, "end") };
+            line.none x1=(px(WIDE.left)) x2=(px(WIDE.right)) y1=(px(at)) y2=(px(at)) {}
             text.label x=(px(edge)) y=(px(if at < TOP + 16.0 { at + 14.0 } else { at - 5.0 })) text-anchor=(anchor) {
                 (search.objective)
             }
@@ -147,7 +146,7 @@ mod tests {
         assert!(drawn.contains("not met, the client&#39;s limit") || drawn.contains("not met, the client's limit"));
         assert_eq!(count("not met, a queue grew"), 1, "within the limit, but far behind the rate: {drawn}");
         // The middle of the axis from 0 to 2000.
-        let middle = px((LEFT + RIGHT) / 2.0);
+        let middle = px((WIDE.left + WIDE.right) / 2.0);
         assert!(drawn.contains(&format!("line class=\"none\" x1=\"{middle}\" x2=\"{middle}\"")), "{drawn}");
         let turned = SearchRecord { bracket_tps: Some([900.0, 1500.0]), ..search.clone() };
         assert!(draw("base", &turned).into_string().contains("between 900 /s and 1.50 k/s"));

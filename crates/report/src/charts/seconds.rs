@@ -1,12 +1,11 @@
 //! Throughput per second: one line per sample, with slow seconds marked and standstills shaded.
 
 use super::axis::{Axis, px, through};
+use super::frame::Frame;
 use super::marks;
 use maud::{Markup, html};
 
-const WIDTH: f64 = 960.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 945.0;
+const WIDE: Frame = Frame::WIDE;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 178.0;
 const HEIGHT: f64 = BOTTOM + 40.0;
@@ -53,23 +52,23 @@ impl SampleSeries {
 /// Draws all samples of a condition with the mark of this number, over the seconds of their sample.
 pub fn draw(condition: &str, lines: &[SampleSeries], mark: usize) -> Markup {
     let longest = lines.iter().map(|line| line.tps.len()).max().unwrap_or(0).max(1) as f64;
-    let x = |second: f64| LEFT + (second / longest).clamp(0.0, 1.0) * (RIGHT - LEFT);
+    let x = |second: f64| WIDE.left + (second / longest).clamp(0.0, 1.0) * (WIDE.right - WIDE.left);
     // From 0, because a gap is only visible relative to 0.
     let readings = lines.iter().flat_map(|line| line.tps.iter().copied());
     let y = Axis::new(readings.chain([0.0]), "1/s", BOTTOM, TOP);
     let step = (longest / 10.0).ceil().max(1.0);
     let ticks = (0..=10u32).map(|tick| f64::from(tick) * step).take_while(|tick| *tick <= longest);
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+        svg.chart viewBox=(format!("0 0 {} {HEIGHT}", WIDE.width)) role="img" {
             title { "Throughput second by second, " (condition) }
             desc { (lines.len()) " samples over each other; crosses are seconds below half of their sample's usual throughput, "
                 "shaded areas are times in which no transaction completed." }
-            (y.vertical(LEFT, RIGHT))
-            text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label("tps")) }
+            (y.vertical(WIDE.left, WIDE.right))
+            text.axis x=(px(WIDE.left)) y="11" text-anchor="start" { (y.label("tps")) }
             @for tick in ticks {
                 text.tick x=(px(x(tick))) y=(px(BOTTOM + 16.0)) text-anchor="middle" { (tick) }
             }
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { "seconds of the sample" }
+            text.axis x=(px((WIDE.left + WIDE.right) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { "seconds of the sample" }
             @for line in lines { (shade(line, &x)) (series(line, mark, &x, &y)) }
         }
     }

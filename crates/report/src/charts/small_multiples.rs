@@ -1,8 +1,7 @@
 //! Many curves: one panel per line, all with the same axes, its own line strong and the others pale behind it. Fourteen
 //! lines in one chart cannot be distinguished with any colour scheme.
 
-use super::axis::{Axis, px, through};
-use super::curve_words::{description, values};
+use super::axis::{Axis, px, shown, through};
 use super::dots::shortened;
 use super::frame::Frame;
 use super::marks;
@@ -62,13 +61,8 @@ pub(super) fn draw(chart: &Curves, frame: &Frame) -> Markup {
 
 /// Unique in a page: no two of its charts have the same metric, factor and levels.
 fn id(chart: &Curves, frame: &Frame) -> String {
-    let words = format!(
-        "pale{}-{}-{}-{}",
-        frame.width,
-        chart.metric,
-        chart.over,
-        tare_findings::level_words::words_of(&chart.at)
-    );
+    let words =
+        format!("pale{}-{}-{}-{}", frame.width, chart.metric, chart.over, tare_findings::factors::words_of(&chart.at));
     words.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
@@ -99,4 +93,23 @@ fn panel(own: &Curve, x: &Rungs, y: &Axis, width: f64) -> Markup {
         text.name x="0" y="-7" { (shortened(&own.label, letters.max(3))) title { (own.label) } }
         text.value x=(px(width)) y="-7" text-anchor="end" { (figure) }
     }
+}
+
+/// The values that determine the axis of a chart of curves.
+pub(super) fn values(chart: &Curves) -> Vec<f64> {
+    let points = || chart.lines.iter().flat_map(|line| &line.points);
+    let predicted = || chart.lines.iter().filter_map(|line| line.law.as_ref()?.prediction);
+    let ends = points().filter_map(|p| p.ci).chain(predicted().filter_map(|p| p.ci)).flat_map(|ci| [ci.low, ci.high]);
+    let values = points().flat_map(|p| p.trials.iter().copied().chain([p.mean])).chain(predicted().map(|p| p.value));
+    shown(values, ends)
+}
+
+pub(super) fn description(chart: &Curves, y: &Axis) -> String {
+    let words = chart.lines.iter().take(20).filter_map(|line| {
+        let (first, last) = (line.points.first()?, line.points.last()?);
+        let name = if line.label.is_empty() { &chart.metric } else { &line.label };
+        let (from, to) = (y.scale.figure(first.mean), y.scale.figure(last.mean));
+        Some(format!("{name}: from {from} at {} to {to} at {}", first.n, last.n))
+    });
+    words.collect::<Vec<_>>().join("; ")
 }

@@ -7,11 +7,11 @@ use super::scroll::{row, scroll, table};
 use crate::charts::heat::{self, Figures, Heat};
 use crate::words;
 use maud::{Markup, html};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tare_findings::distance::{DistanceCost, Point};
+use tare_findings::factors::words_of;
 use tare_findings::figures::Scale;
 use tare_findings::grid::{GridCell, Place, PlacementGrid};
-use tare_findings::level_words::words_of;
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
 
@@ -92,12 +92,11 @@ fn memory(grids: &[&PlacementGrid], points: &Points<'_>, levels: impl Fn(&Placem
     };
     rows.iter().all(|row| !row.is_empty()).then(|| Heat {
         title: "a load from the server to its memory, ns".to_owned(),
-        note: String::new(),
         rows: rows.clone(),
         columns: names(&grids[0].servers),
         values: grids.iter().map(of).collect(),
-        unshown: BTreeSet::new(),
         figures: Figures::Digits(0),
+        ..Heat::default()
     })
 }
 
@@ -105,12 +104,11 @@ fn map(title: String, grid: &PlacementGrid, figures: Figures, value: impl Fn(&st
     let of = |row: &Vec<Option<GridCell>>| row.iter().map(|cell| value(&cell.as_ref()?.condition)).collect();
     Heat {
         title,
-        note: String::new(),
         rows: names(&grid.clients),
         columns: names(&grid.servers),
         values: grid.cells.iter().map(of).collect(),
-        unshown: BTreeSet::new(),
         figures,
+        ..Heat::default()
     }
 }
 

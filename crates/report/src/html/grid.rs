@@ -4,9 +4,9 @@ use super::given::Page;
 use super::scroll::scroll;
 use crate::tables;
 use maud::{Markup, html};
+use tare_findings::factors::words_of;
 use tare_findings::figures::Scale;
 use tare_findings::grid::{GridCell, PlacementGrid, place_words};
-use tare_findings::level_words::words_of;
 
 const LISTED: usize = 12;
 

@@ -9,12 +9,12 @@ use maud::{Markup, html};
 use tare_findings::history::{History, MetricHistory};
 
 pub fn history_picture(found: &History) -> String {
-    alone::standalone(&history::draw(&found.lines, &wide()).into_string())
+    alone::standalone(&history::draw(&found.lines, &Frame::WIDE).into_string())
 }
 
 /// The page: the chart, and the content of the terminal output.
 pub fn history_page(found: &History, margin: Option<f64>) -> String {
-    let [wide, slim] = [wide(), Frame::SLIM].map(|frame| history::draw(&found.lines, &frame));
+    let [wide, slim] = [Frame::WIDE, Frame::SLIM].map(|frame| history::draw(&found.lines, &frame));
     let gate = margin.and_then(|margin| words::history_gate(found, margin));
     document(
         "history",
@@ -32,10 +32,6 @@ pub fn history_page(found: &History, margin: Option<f64>) -> String {
             footer { p { "Drawn by tare " (env!("CARGO_PKG_VERSION")) "." } }
         },
     )
-}
-
-fn wide() -> Frame {
-    Frame::wide(std::iter::empty())
 }
 
 fn of_line(line: &MetricHistory) -> Markup {

@@ -4,7 +4,6 @@ use super::document::document;
 use super::scroll::scroll;
 use crate::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
-use std::collections::BTreeSet;
 use tare_topology::measure::{Costs, Measured};
 
 pub fn render(measured: &Measured, costs: &Costs) -> String {
@@ -44,8 +43,8 @@ fn maps(measured: &Measured) -> [Heat; 3] {
             rows: cpus.clone(),
             columns: cpus,
             values: scaled(&measured.line_ns, 1.0),
-            unshown: BTreeSet::new(),
             figures: Figures::Digits(0),
+            ..Heat::default()
         },
         Heat {
             title: "Latency of memory, ns".into(),
@@ -56,8 +55,8 @@ fn maps(measured: &Measured) -> [Heat; 3] {
             rows: from.clone(),
             columns: to.clone(),
             values: scaled(&measured.latency_ns, 1.0),
-            unshown: BTreeSet::new(),
             figures: Figures::Digits(0),
+            ..Heat::default()
         },
         Heat {
             title: "Bandwidth of memory, GB/s".into(),
@@ -65,8 +64,8 @@ fn maps(measured: &Measured) -> [Heat; 3] {
             rows: from,
             columns: to,
             values: scaled(&measured.bandwidth_bytes_per_s, 1e9),
-            unshown: BTreeSet::new(),
             figures: Figures::Digits(1),
+            ..Heat::default()
         },
     ]
 }

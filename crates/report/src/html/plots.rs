@@ -50,14 +50,16 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
 }
 
 fn both(metric: &str, rows: &[DotRow<'_>], detailed: bool) -> Markup {
-    either(&format!("Dot plot of {metric}"), &dots::draw(metric, rows, detailed), &dots::draw_slim(metric, rows))
+    let wide = dots::draw(metric, rows, detailed, &dots::WIDE);
+    either(&format!("Dot plot of {metric}"), &wide, &dots::draw(metric, rows, false, &dots::SLIM))
 }
 
 /// The dot plot of one metric as an `svg` element; `None` if no trial has it.
 pub fn dot_plot(results: &Results, summary: &Summary, metric: &str) -> Option<String> {
     let page = Page::new(results, summary);
     let rows = rows(&page, metric);
-    (!rows.is_empty()).then(|| dots::draw(metric, &rows, results.trials.len() <= DETAILED_TRIALS).into_string())
+    let detailed = results.trials.len() <= DETAILED_TRIALS;
+    (!rows.is_empty()).then(|| dots::draw(metric, &rows, detailed, &dots::WIDE).into_string())
 }
 
 /// Every other metric: its plot, folded, and one table of all.

@@ -11,7 +11,6 @@ use crate::charts::heat::{self, Figures, Heat};
 use crate::charts::queries::{self as chart, Dot, Query};
 use crate::words::letter;
 use maud::{Markup, html};
-use std::collections::BTreeSet;
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::figures::{figure, percent};
 use tare_findings::plans::QueryPlans;
@@ -51,8 +50,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
         rows: names.iter().map(|name| short(name)).collect(),
         columns: (0..conditions.len()).map(letter).collect(),
         values: names.iter().map(cov).collect(),
-        unshown: BTreeSet::new(),
-        figures: Figures::Percent,
+        ..Heat::default()
     };
     let cell = |value: Option<f64>| value.map_or("–".to_owned(), percent);
     Some(html! {
@@ -289,11 +287,10 @@ fn warm_up_map(condition: &str, found: &[&WarmUp]) -> Markup {
     let runs = found.iter().map(|warm| warm.ratios.len()).max().unwrap_or(0);
     heat::draw(&Heat {
         title: format!("Executions of each query before the measured ones, {condition}"),
-        note: String::new(),
         rows: found.iter().map(|warm| short(&warm.metric)).collect(),
         columns: (1..=runs).map(|run| run.to_string()).collect(),
         values: found.iter().map(|warm| (0..runs).map(|run| Some(warm.ratios.get(run)? - 1.0)).collect()).collect(),
-        unshown: BTreeSet::new(),
         figures: Figures::Change,
+        ..Heat::default()
     })
 }

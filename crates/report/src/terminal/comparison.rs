@@ -5,6 +5,7 @@ use super::style::Style;
 use super::text::{plain, warned, wrap};
 use crate::words;
 use crate::words::find::shown_interval;
+use std::collections::BTreeSet;
 use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Note, Options, ProbeChange, Verdict};
 use tare_findings::differences::Difference;
 use tare_findings::figures::{Scale, count, decimal, percent};
@@ -19,10 +20,7 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
         first.iter().map(|sentence| style.bold(&wrap(style, "", "", &plain(sentence)))).collect();
     parts.push(differences(found, style));
     parts.extend(warned(style, &words::notes(&found.notes)));
-    let mut conditions: Vec<String> = found.metrics.iter().map(|metric| metric.condition.to_string()).collect();
-    conditions.dedup();
-    conditions.sort_unstable();
-    conditions.dedup();
+    let conditions: BTreeSet<String> = found.metrics.iter().map(|metric| metric.condition.to_string()).collect();
     for condition in conditions {
         let rows: Vec<&MetricComparison> =
             found.metrics.iter().filter(|m| m.condition.to_string() == condition && says_something(m)).collect();

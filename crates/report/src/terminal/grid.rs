@@ -5,9 +5,9 @@ use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::plain;
 use crate::tables;
+use tare_findings::factors::words_of;
 use tare_findings::figures::Scale;
 use tare_findings::grid::{GridCell, PlacementGrid, place_words};
-use tare_findings::level_words::words_of;
 use tare_findings::summary::Summary;
 
 pub(super) fn grids(summary: &Summary, style: Style) -> Option<String> {

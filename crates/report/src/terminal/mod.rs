@@ -3,7 +3,6 @@
 mod captures;
 mod comparison;
 mod conditions;
-mod counters;
 mod find;
 mod grid;
 mod history;

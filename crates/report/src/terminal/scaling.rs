@@ -1,11 +1,13 @@
-//! The scalability law, the steps of each ladder, and the predictions of the law.
+//! The scalability law, the steps of each ladder, and the predictions of the law; seconds of global counters.
 
-use super::rows::{lined, titled};
+use super::rows::{drawn, lined, titled};
 use super::style::Style;
-use super::text::plain;
-use crate::words::between;
+use super::text::{plain, wrap};
+use crate::tables;
+use crate::words::{between, counters_head, generator, losses};
+use tare_findings::counters::CounterTable;
+use tare_findings::factors::words_of;
 use tare_findings::figures::{decimal, figure, times};
-use tare_findings::level_words::words_of;
 use tare_findings::summary::{Scaling, Summary};
 use tare_results::metric;
 use tare_stats::Interval;
@@ -69,6 +71,18 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     let head = format!("steps of {headline} (gain: after / before; predictions were not measured)");
     let heads = ["at", "step", "gain", "95% interval", "negative"];
     Some(titled(style, &head, &lined(style, &heads, 2, rows)))
+}
+
+/// Seconds by threads and strategy, lost counts, and the time of the random number generator.
+pub(super) fn counters(summary: &Summary, style: Style) -> Option<String> {
+    let parts: Vec<String> = summary.counters.iter().map(|table| of_table(table, style)).collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+fn of_table(table: &CounterTable, style: Style) -> String {
+    let below = losses(table).into_iter().chain(generator(table));
+    let lines: String = below.map(|line| wrap(style, "  ", "    ", &plain(&line))).collect();
+    titled(style, &plain(&counters_head(table)), &(drawn(style, &tables::counters(table)) + &lines))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::rows::{fitted, titled};
 use super::style::Style;
 use super::text::{plain, warned, wrap};
-use super::{captures, conditions, counters, grid, others, probes, relative, scaling, spread, steps, time};
+use super::{captures, conditions, grid, others, probes, relative, scaling, spread, steps, time};
 use crate::tables;
 use crate::words::{self, first_screen, warnings_in_full};
 use tare_findings::relative::RelativeTable;
@@ -34,7 +34,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     let distance: String =
         summary.distance.iter().map(|found| wrap(style, "", "  ", &plain(&words::distance(found)))).collect();
     parts.extend((!distance.is_empty()).then_some(distance));
-    parts.extend(counters::counters(summary, style));
+    parts.extend(scaling::counters(summary, style));
     parts.extend(steps::steps(summary, style));
     parts.extend(spread::spread(summary, style));
     parts.extend(spread::sources(summary, style));

@@ -1,8 +1,8 @@
 //! Sentences on runs of global counters.
 
 use tare_findings::counters::CounterTable;
+use tare_findings::factors::words_of;
 use tare_findings::figures::{count, percent};
-use tare_findings::level_words::words_of;
 
 /// A count with separators: `20,480,000`.
 pub fn counted(number: u64) -> String {

@@ -1,7 +1,7 @@
 //! Sentences on retrograde scaling, and on the locks and functions whose share grows.
 
+use tare_findings::factors::words_of;
 use tare_findings::figures::{count, percent, times};
-use tare_findings::level_words::words_of;
 use tare_findings::summary::{GrowthRanking, Profiled, Scaling, Step, Summary};
 
 /// Maximum sentences of one kind; the rest are counted.

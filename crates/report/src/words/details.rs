@@ -4,8 +4,8 @@ use super::find;
 use super::headline::headline;
 use super::terms::{interval_of_ratio, modes, query};
 use tare_findings::answer::spread_from as spread_source;
+use tare_findings::factors::words_of;
 use tare_findings::figures::{count, figure, list, percent, times};
-use tare_findings::level_words::words_of;
 use tare_findings::summary::SpreadSources;
 use tare_findings::verdict::{
     Alone, Estimate, LessStep, Moved, MovedAlone, Ranked, SpreadFrom, Tested, Untested, Verdict,

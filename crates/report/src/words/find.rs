@@ -314,10 +314,7 @@ mod tests {
         let why = stopped(&find).unwrap();
         assert!(why.contains("a --minimum-effect of about 9.4%") && why.contains("for 2.0% quieten"), "{why}");
         // A limit that is too large to be useful is not printed.
-        let unknown = Find { behind: Some(2.6e8), ..find.clone() };
+        let unknown = Find { behind: Some(2.6e8), ..find };
         assert!(sentence(&unknown).ends_with("a is ahead; the remaining time is unknown."), "{}", sentence(&unknown));
-        // If it is expected to be decided in time, the sentence says so.
-        let sure = Find { trials_to_go: Some(6), to_go_s: Some(40.0), ..find };
-        assert!(sentence(&sure).ends_with("a is ahead; about 6 trials (40 s) to go."), "{}", sentence(&sure));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::find;
 use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, query, small_change};
+use tare_findings::factors::words_of;
 use tare_findings::figures::{Scale, count, figure, list, percent, times};
-use tare_findings::level_words::words_of;
 use tare_findings::verdict::{
     Alone, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
 };

@@ -1,8 +1,8 @@
 //! Sentences on steps pooled over many ladders.
 
 use super::terms::interval_of_ratio;
+use tare_findings::factors::words_of;
 use tare_findings::figures::{count, list, times};
-use tare_findings::level_words::words_of;
 use tare_findings::pooled::{PooledStep, StepExceptions};
 
 /// Maximum loads named in the first sentence.

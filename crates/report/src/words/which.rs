@@ -1,8 +1,8 @@
 //! Names groups of conditions by the levels that only they have.
 
 use std::collections::HashMap;
+use tare_findings::factors::words_of;
 use tare_findings::figures::{count, list};
-use tare_findings::level_words::words_of;
 use tare_results::schema::{Levels, Plan};
 
 /// Maximum conditions listed by name when no levels describe them.

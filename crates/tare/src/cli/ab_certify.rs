@@ -6,15 +6,15 @@ use super::output::{self, note};
 use super::rounds::RoundListener;
 use super::run::{RunOptions, begun_in, default_out, execute, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, plan_view, study_file, trust};
-use serde::Serialize;
 use std::path::Path;
-use tare_findings::certificate::{Certificate, Found, Ratio, Twin};
+use tare_findings::certificate::{Certificate, Found, Twin};
 use tare_report::words::certificate as words;
 use tare_results::pairs::Rule;
 use tare_results::store::{read_plan, read_trials};
 use tare_study::language::decide::Decide;
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
+use tare_text::object;
 use tare_topology::{Fingerprint, Machine};
 
 /// Default time for all trials, seconds.
@@ -163,31 +163,20 @@ fn reason(problem: &Problem) -> String {
         .join("; ")
 }
 
-#[derive(Serialize)]
-struct CertificateJson<'a> {
-    text: String,
-    false_alarms: usize,
-    comparisons: usize,
-    at_most: f64,
-    by_itself: Option<f64>,
-    slot: Option<Ratio>,
-    #[serde(flatten)]
-    certificate: &'a Certificate,
-}
-
 fn print(certificate: &Certificate, json: bool) -> Result<(), Problem> {
     let text = words::sentence(certificate);
     if !json {
         return output::lines(&format!("{text}\n\n{}", ab_output::lines(&words::rows(certificate))));
     }
     let alarms = certificate.alarms(Rule::Looks);
-    let document = CertificateJson {
+    let document = object! {
         text,
         false_alarms: alarms.false_alarms,
         comparisons: alarms.comparisons,
         at_most: alarms.at_most(),
         by_itself: certificate.by_itself(),
         slot: certificate.against.iter().find(|own| own.twin == Twin::Same).and_then(|own| own.slot),
+        #[serde(flatten)]
         certificate,
     };
     output::document("tare-certificate", &document)

@@ -1,67 +1,18 @@
 //! The output of `tare ab`: text or one JSON document, and a picture in the results directory.
 
 use super::{Problem, output};
-use serde::Serialize;
-use tare_findings::ab::{Ab, AbVerdict, Control, course};
-use tare_findings::certificate::{Certified, Decides, Ratio};
+use tare_findings::ab::{Ab, course};
+use tare_findings::certificate::{Certified, Ratio};
 use tare_report::charts::pairs::picture;
 use tare_report::words::{ab as words, ab_rows, certificate};
-use tare_results::pairs::Stop;
 use tare_results::schema::{Plan, TrialRecord};
 use tare_results::store::Directory;
-
-#[derive(Serialize)]
-struct AbJson<'a> {
-    text: String,
-    metric: &'a Option<String>,
-    ratio: Option<f64>,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
-    verdict: AbVerdict,
-    minimum_effect: f64,
-    pairs: usize,
-    lost_pairs: usize,
-    disturbed_pairs: usize,
-    disturbed_alone: Sides,
-    stopped: Option<Stop>,
-    sessions: usize,
-    sessions_asked: usize,
-    boots: usize,
-    over_sessions: bool,
-    duet: bool,
-    interleaved: bool,
-    elapsed_s: f64,
-    smallest_detectable: Option<f64>,
-    pairs_to_go: Option<usize>,
-    pairs_to_go_at_most: Option<usize>,
-    slot: Option<Ratio>,
-    controls: &'a [Control],
-    certificate: Option<CertificateJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct Sides {
-    a: usize,
-    b: usize,
-}
-
-#[derive(Serialize)]
-struct CertificateJson<'a> {
-    made_at: &'a str,
-    engine: &'a Option<String>,
-    load: &'a str,
-    same_load: bool,
-    false_alarms: usize,
-    comparisons: usize,
-    at_most: f64,
-    decides: &'a [Decides],
-    by_itself: Option<f64>,
-}
+use tare_text::object;
 
 /// Prints a comparison, with the certificate of this machine if there is one.
 pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), Problem> {
     if json {
-        let document = AbJson {
+        let document = object! {
             text: words::sentence(ab),
             metric: &ab.metric,
             ratio: ab.ratio,
@@ -72,7 +23,7 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
             pairs: ab.pairs,
             lost_pairs: ab.lost,
             disturbed_pairs: ab.disturbed,
-            disturbed_alone: Sides { a: ab.disturbed_alone[0], b: ab.disturbed_alone[1] },
+            disturbed_alone: object! { a: ab.disturbed_alone[0], b: ab.disturbed_alone[1] },
             stopped: ab.stop,
             sessions: ab.sessions,
             sessions_asked: ab.rule.sessions,
@@ -86,28 +37,23 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
             pairs_to_go_at_most: ab.to_go.at_most(),
             slot: ab.slot.map(Ratio::of),
             controls: &ab.controls,
-            certificate: certified.map(of_machine),
+            certificate: certified.map(|certified| object! {
+                made_at: &certified.newest.made_at,
+                engine: &certified.newest.engine,
+                load: &certified.newest.load,
+                same_load: certified.same_load,
+                false_alarms: certified.alarms.false_alarms,
+                comparisons: certified.alarms.comparisons,
+                at_most: certified.alarms.at_most(),
+                decides: &certified.newest.decides,
+                by_itself: certified.newest.by_itself(),
+            }),
         };
         return output::document("tare-ab", &document);
     }
     let mut rows = ab_rows::rows(ab);
     rows.push(("A/A here", certificate::alongside(certified)));
     output::lines(&format!("{}\n\n{}", words::sentence(ab), lines(&rows)))
-}
-
-fn of_machine(certified: &Certified) -> CertificateJson<'_> {
-    let newest = &certified.newest;
-    CertificateJson {
-        made_at: &newest.made_at,
-        engine: &newest.engine,
-        load: &newest.load,
-        same_load: certified.same_load,
-        false_alarms: certified.alarms.false_alarms,
-        comparisons: certified.alarms.comparisons,
-        at_most: certified.alarms.at_most(),
-        decides: &newest.decides,
-        by_itself: newest.by_itself(),
-    }
 }
 
 pub fn lines(rows: &[(&str, String)]) -> String {

@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 use tare_files::Audience;
 use tare_findings::compare::{self, CompareError, Comparison, Gate, Losses, ManyComparison, Note, Options, Side, rows};
 use tare_report::export::changes::Judged;
-use tare_report::html;
-use tare_report::json::{ComparisonJson, ManyComparisonJson};
 use tare_report::terminal::{self, Style};
-use tare_report::words;
+use tare_report::{html, json, words};
 use tare_results::Results;
 use tare_text::as_text_cell;
 
@@ -63,7 +61,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         };
     let of_two = |found: &Comparison, audience: Audience| {
         match args.json {
-            true => super::output::document("tare-compare", &ComparisonJson::of(found))?,
+            true => super::output::document("tare-compare", &json::comparison(found))?,
             false => super::output::as_is(&terminal::comparison(found, &options, style))?,
         }
         let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
@@ -87,7 +85,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         _ => {
             let found = compare::compare_many(&sides, &options)?;
             match args.json {
-                true => super::output::document("tare-compare-many", &ManyComparisonJson::of(&found))?,
+                true => super::output::document("tare-compare-many", &json::comparisons(&found))?,
                 false => super::output::as_is(&terminal::many(&found, &options, style))?,
             }
             let judged = found.metrics.iter().filter(|row| row.metric.judged);

@@ -15,6 +15,7 @@ use tare_noise::System;
 use tare_noise::doctor::{Diagnosis, Drift, Finding, Jitter, Options, Severity, examine};
 use tare_report::terminal::{Style, wrap};
 use tare_report::words::weight as words;
+use tare_text::object;
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -66,16 +67,16 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     let examined = examined.map_err(|e| Problem::new(Exit::Machine, format!("this machine cannot be examined: {e}")));
     let Some(diagnosis) = unless_interrupted(examined)? else { return Ok(Exit::Interrupted) };
     if args.json {
-        output::document(
-            "tare-doctor",
-            &DoctorJson {
-                diagnosis: &diagnosis,
-                resolves: diagnosis.drift.as_ref().and_then(Resolves::of),
-                programs: &programs,
-                configuration: Configuration::read(),
-                reference_weight: weight,
-            },
-        )?
+        let document = object! {
+            #[serde(flatten)]
+            diagnosis: &diagnosis,
+            resolves: diagnosis.drift.as_ref().and_then(Resolves::of),
+            programs: &programs,
+            configuration: Configuration::read(),
+            #[serde(flatten)]
+            weight: weight.map(|reference_weight| object! { reference_weight }),
+        };
+        output::document("tare-doctor", &document)?
     } else {
         let style = Style::of_stdout(config::get().colour);
         let weighed = weight.as_ref().map_or_else(String::new, |found| weighed(found, style));
@@ -83,17 +84,6 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
         output::lines(&format!("{}{}\n{rest}{weighed}", missing(&programs), Configuration::read().line()))?
     }
     Ok(Exit::Done)
-}
-
-#[derive(Serialize)]
-struct DoctorJson<'a> {
-    #[serde(flatten)]
-    diagnosis: &'a Diagnosis,
-    resolves: Option<Resolves>,
-    programs: &'a [Found],
-    configuration: Configuration,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reference_weight: Option<StudyWeight>,
 }
 
 /// Whether a reference weight helps the named study.

@@ -2,7 +2,6 @@
 
 use super::{Exit, Problem, output};
 use clap::Args;
-use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
@@ -14,6 +13,7 @@ use tare_report::export::svg;
 use tare_report::export::tables::Table;
 use tare_report::export::write::write;
 use tare_results::Results;
+use tare_text::object;
 
 /// Write results for other tools: tables, pictures, and files for CI systems
 #[derive(Debug, Args)]
@@ -39,12 +39,6 @@ pub struct Export {
     /// Print one JSON document: the path of the file that was written (with --out)
     #[arg(long, requires = "out")]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct Written {
-    export: PathBuf,
-    format: String,
 }
 
 /// Writes the export; with `--json`, prints its path.
@@ -81,7 +75,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         None => to_stdout(|out| write(&sources, args.format, table, out))?,
     }
     if let (true, Some(export)) = (args.json, args.out) {
-        output::document("tare-export", &Written { export, format: args.format.to_string() })?;
+        output::document("tare-export", &object! { export, format: args.format.to_string() })?;
     }
     Ok(Exit::Done)
 }

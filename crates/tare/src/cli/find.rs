@@ -14,10 +14,9 @@ use crate::run::RunEnd;
 use clap::Args;
 use std::path::PathBuf;
 use tare_findings::find::Find;
-use tare_report::find_json::FindJson;
 use tare_report::terminal::{self, Style};
 use tare_report::words::find as words;
-use tare_report::write_report_in;
+use tare_report::{json, write_report_in};
 use tare_results::laps::{FIRST_LOOK, Question, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
@@ -202,7 +201,7 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
         return Ok(Exit::Interrupted);
     };
     match args.json {
-        true => output::document("tare-find", &FindJson::of(&found, &plan))?,
+        true => output::document("tare-find", &json::find(&found, &plan))?,
         false => output::as_is(&terminal::find(&found, &plan, Style::of_stdout(config::get().colour)))?,
     }
     note(&format!("results: {path}"));

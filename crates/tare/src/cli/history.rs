@@ -8,9 +8,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
 use tare_findings::history::{self, HistoryError, Options, Run};
-use tare_report::history_json::HistoryJson;
-use tare_report::html;
 use tare_report::terminal::{self, Style};
+use tare_report::{html, json};
 
 /// The most runs of one history: the search for changes compares all of them.
 const MOST_RUNS: usize = 2_000;
@@ -81,7 +80,7 @@ pub fn run(args: History) -> Result<Exit, Problem> {
         super::output::note(&format!("written: {}", path.display()));
     }
     match args.json {
-        true => super::output::document("tare-history", &HistoryJson::of(&found))?,
+        true => super::output::document("tare-history", &json::history(&found))?,
         false => {
             let style = Style::of_stdout(config::get().colour);
             super::output::as_is(&terminal::history(&found, args.fail_if_slower, style))?;

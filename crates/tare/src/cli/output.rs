@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tare_report::terminal::{Style, wrap};
 /// Formats the duration of a plan; minutes are rounded up.
 pub use tare_text::duration_at_most as duration;
+use tare_text::object;
 
 /// Prints text on standard output; control characters in names of processes, files and servers are made harmless.
 pub fn text(text: &str) -> Result<(), Problem> {
@@ -118,32 +119,21 @@ pub fn pretty(document: &impl Serialize) -> Result<String, Problem> {
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))
 }
 
-#[derive(Serialize)]
-struct ErrorJson<'a> {
-    error: &'a str,
-    #[serde(rename = "where")]
-    place: Option<&'a str>,
-    expected: Option<&'a str>,
-    advice: Option<&'a str>,
-    exit: u8,
-}
-
 /// Prints an error as JSON too, if the command line requests JSON and no document was printed yet.
 pub fn error(problem: &Problem) {
     if !json_is_requested(std::env::args_os().skip(1)) || PRINTED.load(Ordering::Relaxed) {
         return;
     }
     // A reader that has gone does not need the error either.
-    let _ = document(
-        "tare-error",
-        &ErrorJson {
-            error: &problem.what,
-            place: problem.place.as_deref(),
-            expected: problem.expected.as_deref(),
-            advice: problem.advice.as_deref(),
-            exit: problem.exit as u8,
-        },
-    );
+    let error = object! {
+        error: &problem.what,
+        #[serde(rename = "where")]
+        place: problem.place.as_deref(),
+        expected: problem.expected.as_deref(),
+        advice: problem.advice.as_deref(),
+        exit: problem.exit as u8,
+    };
+    let _ = document("tare-error", &error);
 }
 
 /// Whether these arguments of a command line request JSON.

@@ -2,26 +2,15 @@
 
 use super::output::duration;
 use super::{Exit, Problem};
-use serde::Serialize;
+use tare_findings::factors::words_of;
 use tare_findings::figures::count;
-use tare_findings::level_words::words_of;
 use tare_report::charts::dots::shortened;
 use tare_report::words;
-use tare_results::schema::{Levels, Needs, Plan, PlannedCondition};
+use tare_results::schema::{Levels, Plan, PlannedCondition};
 use tare_study::language::spec::Study;
 use tare_study::plan::estimate;
 use tare_study::plan::needs::gigabytes;
-
-#[derive(Serialize)]
-struct DryRun<'a> {
-    conditions: &'a [PlannedCondition],
-    trials: usize,
-    samples: usize,
-    estimated_s: f64,
-    needs: Option<Needs>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    notes: &'a [String],
-}
+use tare_text::object;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum View {
@@ -45,17 +34,16 @@ impl View {
 /// Prints what would be run.
 pub fn print(study: &Study, plan: &Plan, view: View) -> Result<(), Problem> {
     if view == View::Json {
-        return super::output::document(
-            "tare-dry-run",
-            &DryRun {
-                conditions: &plan.conditions,
-                trials: plan.trials_in_all(),
-                samples: plan.trials_in_all() * plan.samples,
-                estimated_s: plan.estimated_s,
-                needs: plan.needs,
-                notes: &plan.notes,
-            },
-        );
+        let document = object! {
+            conditions: &plan.conditions,
+            trials: plan.trials_in_all(),
+            samples: plan.trials_in_all() * plan.samples,
+            estimated_s: plan.estimated_s,
+            needs: plan.needs,
+            #[serde(flatten)]
+            notes: (!plan.notes.is_empty()).then(|| object! { notes: &plan.notes }),
+        };
+        return super::output::document("tare-dry-run", &document);
     }
     let names = Names::of(plan);
     let mut text = format!("study {}\n", first_line(study, plan));

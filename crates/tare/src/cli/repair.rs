@@ -2,11 +2,10 @@
 
 use super::{Exit, Problem, output};
 use clap::Args;
-use serde::Serialize;
 use std::path::PathBuf;
 use tare_files::Trust;
 use tare_results::store::Directory;
-use tare_text::count;
+use tare_text::{count, object};
 
 /// Move damaged lines of a results directory's records to files next to them
 #[derive(Debug, Args)]
@@ -18,21 +17,13 @@ pub struct Repair {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct RemovedLine {
-    file: String,
-    line: usize,
-    what: String,
-}
-
 /// Moves damaged lines to another file under the directory's lock, and prints them.
 pub fn run(args: &Repair) -> Result<Exit, Problem> {
     let directory = Directory::resume(&args.results, Trust::Anyone)?;
     let damaged = tare_results::repair(directory.folder())?;
     if args.json {
-        let lines =
-            damaged.into_iter().map(|d| RemovedLine { file: d.path.display().to_string(), line: d.line, what: d.what });
-        output::document("tare-repair", &serde_json::json!({ "set_aside": lines.collect::<Vec<_>>() }))?;
+        let lines = damaged.iter().map(|d| object! { file: d.path.display().to_string(), line: d.line, what: &d.what });
+        output::document("tare-repair", &object! { set_aside: lines.collect::<Vec<_>>() })?;
         return Ok(Exit::Done);
     }
     let mut text: String =

@@ -2,7 +2,6 @@
 
 use super::{Exit, Problem, results_problem};
 use clap::Args;
-use serde::Serialize;
 use std::path::PathBuf;
 use tare_files::Trust;
 use tare_report::{write_report_in, write_report_to};
@@ -18,11 +17,6 @@ pub struct Report {
     /// Print one JSON document: the path of the file that was written
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct Written {
-    report: PathBuf,
 }
 
 /// Writes the page and prints its path.
@@ -41,7 +35,7 @@ pub fn run(args: Report) -> Result<Exit, Problem> {
         }
     };
     if args.json {
-        super::output::document("tare-report", &Written { report: output })?;
+        super::output::document("tare-report", &tare_text::object! { report: output })?;
     } else {
         super::output::text(&format!("{}\n", output.display()))?;
     }

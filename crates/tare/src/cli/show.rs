@@ -6,7 +6,7 @@ use crate::config;
 use clap::Args;
 use std::path::PathBuf;
 use tare_files::Trust;
-use tare_report::json::SummaryJson;
+use tare_report::json;
 use tare_report::terminal::{self, Statistic, Style};
 use tare_results::Results;
 use tare_results::shards::{self, Sharded};
@@ -52,7 +52,7 @@ fn progress(sharded: &Sharded) -> Result<(), Problem> {
 pub fn print(results: &Results, json: bool, all: bool, statistic: Option<Statistic>) -> Result<(), Problem> {
     let summary = tare_findings::summarize(results);
     if json {
-        super::output::document("tare-show", &SummaryJson::of(&summary, results))
+        super::output::document("tare-show", &json::summary(&summary, results))
     } else {
         let style = Style { all, statistic, ..Style::of_stdout(config::get().colour) };
         super::output::as_is(&terminal::show(results, &summary, style))

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 use tare_report::{html, terminal};
-use tare_text::count;
+use tare_text::{count, object};
 use tare_topology::measure::{self, Costs, MeasurePlan, Measured};
 use tare_topology::{Machine, PairingChoice};
 
@@ -33,28 +33,10 @@ pub struct TopoArgs {
 }
 
 #[derive(Serialize)]
-struct Topo {
-    packages: usize,
-    cores: usize,
-    pus: usize,
-    nodes: Vec<TopoNode>,
-    distances: Option<Vec<Vec<u64>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    measured: Option<WithCosts>,
-}
-
-#[derive(Serialize)]
 struct WithCosts {
     #[serde(flatten)]
     tables: Measured,
     costs: Costs,
-}
-
-#[derive(Serialize)]
-struct TopoNode {
-    node: u32,
-    cpus: String,
-    memory_bytes: u64,
 }
 
 /// Prints the machine, and with `--measure` the costs of its distances.
@@ -93,19 +75,17 @@ fn measure(machine: &Machine, limit_s: u64) -> Result<WithCosts, Problem> {
     Ok(WithCosts { tables, costs })
 }
 
-fn summary(machine: &Machine, measured: Option<WithCosts>) -> Topo {
-    let nodes = machine.nodes.iter().map(|n| TopoNode {
-        node: n.os_index,
-        cpus: n.cpus.to_string(),
-        memory_bytes: n.memory_bytes,
-    });
-    Topo {
+fn summary(machine: &Machine, measured: Option<WithCosts>) -> impl Serialize {
+    let nodes = machine.nodes.iter();
+    let nodes = nodes.map(|n| object! { node: n.os_index, cpus: n.cpus.to_string(), memory_bytes: n.memory_bytes });
+    object! {
         packages: machine.package_count(),
         cores: machine.core_count(),
         pus: machine.pu_count(),
-        nodes: nodes.collect(),
-        distances: machine.distances.clone(),
-        measured,
+        nodes: nodes.collect::<Vec<_>>(),
+        distances: &machine.distances,
+        #[serde(flatten)]
+        measured: measured.map(|measured| object! { measured }),
     }
 }
 

@@ -8,8 +8,8 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
 use tare_findings::why::{self, ChainTime, Times, WhyError};
+use tare_report::json;
 use tare_report::terminal::{self, Style};
-use tare_report::why_json::WhyJson;
 
 /// Show where the time of a transaction goes, and what makes up the difference between two conditions
 #[derive(Debug, Args)]
@@ -70,7 +70,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
                 write_folded(&why::chains(*a, *b)?, path, a.results.audience.max(b.results.audience))?;
             }
             match args.json {
-                true => super::output::document("tare-why", &WhyJson::of(&found))?,
+                true => super::output::document("tare-why", &json::why(&found, &[(); 0]))?,
                 false => super::output::as_is(&terminal::why(&found, style))?,
             }
         }
@@ -83,7 +83,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
                 times.captures.extend(captures);
             }
             match args.json {
-                true => super::output::document("tare-why", &WhyJson::of_times(&times))?,
+                true => super::output::document("tare-why", &json::times(&times))?,
                 false => super::output::as_is(&terminal::times(&times, &args.a, style))?,
             }
         }

@@ -8,8 +8,8 @@ use crate::config;
 use std::path::{Path, PathBuf};
 use tare_findings::ab::Ab;
 use tare_findings::why::{Change, Proof, Trial, Why, experiments};
+use tare_report::json;
 use tare_report::terminal::{self, Style};
-use tare_report::why_json::WhyJson;
 use tare_report::words::proof as words;
 use tare_results::metric::LATENCY_MS_MEAN;
 use tare_results::pairs::{FEWEST_PAIRS, Rule};
@@ -45,8 +45,9 @@ impl ProofRequest<'_> {
         let ready = self.ready(&Machine::this()?)?;
         let each_s = self.each_s(ready.len());
         let trials: Vec<Trial> = ready.into_iter().map(|one| one.trial).collect();
+        let planned: Vec<_> = trials.iter().map(|trial| json::experiment(trial, None, each_s)).collect();
         match self.json {
-            true => output::document("tare-why", &WhyJson::of(self.found).planned(&trials, each_s))?,
+            true => output::document("tare-why", &json::why(self.found, &planned))?,
             false => output::as_is(&terminal::experiments(&trials, self.within_s, style()))?,
         }
         Ok(Exit::Done)
@@ -72,7 +73,8 @@ impl ProofRequest<'_> {
                 break;
             }
         }
-        let document = WhyJson::of(self.found).proved(&proofs, each_s);
+        let made: Vec<_> = proofs.iter().map(|proof| json::experiment(&proof.trial, Some(proof), each_s)).collect();
+        let document = json::why(self.found, &made);
         let record = out.join(RECORD);
         let text = output::document_text("tare-why", &document)?;
         tare_files::write_whole(&record, text.as_bytes())?;

@@ -43,6 +43,7 @@ fn out(page: &File) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::places;
 
     #[test]
     fn pages_that_are_not_listed_once_and_links_out_of_the_folder_are_found() {
@@ -53,9 +54,7 @@ mod tests {
             ("docs/c.md", "# C\n"),
             ("README.md", "[a](docs/a.md)\n"),
         ]);
-        let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
-        let expected = [("docs/a.md", 4), ("docs/b.md", 1), ("docs/c.md", 1)];
-        assert_eq!(found, expected.map(|(path, line)| (path.to_string(), line)));
+        assert_eq!(places(&check(&tree)), ["docs/a.md:4", "docs/b.md:1", "docs/c.md:1"]);
         assert!(check(&Tree::of(&[("docs/a.md", "[up](../README.md)\n")])).is_empty(), "no list, no site");
     }
 }

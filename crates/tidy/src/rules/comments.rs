@@ -26,6 +26,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::places;
 
     #[test]
     fn a_comment_that_stands_twice_is_found() {
@@ -34,7 +35,6 @@ mod tests {
             ("b.toml", "# One.\n# One.\n"),
             ("c.md", "# One.\n# One.\n"),
         ]);
-        let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
-        assert_eq!(found, [("a.rs".to_string(), 2), ("b.toml".to_string(), 2)]);
+        assert_eq!(places(&check(&tree)), ["a.rs:2", "b.toml:2"]);
     }
 }

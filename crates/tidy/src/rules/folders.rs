@@ -19,6 +19,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::places;
 
     #[test]
     fn an_item_in_a_folders_list_is_found() {
@@ -27,7 +28,6 @@ mod tests {
             ("c/src/a/b.rs", "pub struct B;"),
             ("c/tests/common/mod.rs", "pub fn shared() {}"),
         ]);
-        let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
-        assert_eq!(found, [("c/src/a/mod.rs".to_string(), 5)]);
+        assert_eq!(places(&check(&tree)), ["c/src/a/mod.rs:5"]);
     }
 }

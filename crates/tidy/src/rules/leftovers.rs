@@ -73,6 +73,7 @@ fn holds_words(line: &str, words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::places;
 
     #[test]
     fn files_paths_hosts_marks_and_words_that_were_left_are_found() {
@@ -93,8 +94,6 @@ mod tests {
             ("h.rs", &word),
             ("i.sh", &word),
         ]);
-        let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
-        let expected = [("b.rs.orig", 1), ("c.sh", 1), ("d.md", 1), ("e.md", 1), ("g.md", 2), ("h.rs", 1)];
-        assert_eq!(found, expected.map(|(path, line)| (path.to_string(), line)));
+        assert_eq!(places(&check(&tree)), ["b.rs.orig:1", "c.sh:1", "d.md:1", "e.md:1", "g.md:2", "h.rs:1"]);
     }
 }

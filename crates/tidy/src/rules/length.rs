@@ -36,6 +36,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::places;
 
     #[test]
     fn a_long_line_and_a_long_file_are_found() {
@@ -51,7 +52,6 @@ mod tests {
             ("e.md", &long),
             ("f.rs", &text),
         ]);
-        let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
-        assert_eq!(found, [("a.rs".to_string(), 2), ("f.rs".to_string(), 2), ("c.rs".to_string(), 1)]);
+        assert_eq!(places(&check(&tree)), ["a.rs:2", "f.rs:2", "c.rs:1"]);
     }
 }

@@ -85,6 +85,7 @@ fn anchor(heading: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::places;
 
     #[test]
     fn links_to_files_and_headings_that_are_not_there_are_found() {
@@ -95,9 +96,7 @@ mod tests {
             ("docs/b.md", "# How to run: `it`\n\n[up](../a.md) [down](a.md)\n"),
             ("docs/dir/x", ""),
         ]);
-        let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
-        let expected = [("a.md", 5), ("a.md", 6), ("a.md", 7), ("docs/b.md", 3)];
-        assert_eq!(found, expected.map(|(path, line)| (path.to_string(), line)));
+        assert_eq!(places(&check(&tree)), ["a.md:5", "a.md:6", "a.md:7", "docs/b.md:3"]);
     }
 
     #[test]

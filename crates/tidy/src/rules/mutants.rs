@@ -75,6 +75,7 @@ fn read(text: &str) -> Mutants<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::places;
 
     #[test]
     fn rows_without_a_mutant_and_mutants_that_fit_nothing_are_found() {
@@ -83,8 +84,7 @@ mod tests {
         let mutants = "in tare --lib\ntest two\nfile a.rs\n- if x {\n+ if true {\n- twice\n\
                        test gone\nfile c.rs\n- x\n+\nwithout four: not written yet\nwithout none: why\n";
         let tree = Tree::of(&[(ATTACKS, attacks), (PAGE, uses), (MUTANTS, mutants), ("a.rs", "if x { twice(twice) }")]);
-        let found: Vec<_> = check(&tree).into_iter().map(|found| (found.path, found.line)).collect();
         let wanted = [(MUTANTS, 6), (MUTANTS, 9), (ATTACKS, 4), (PAGE, 4), (MUTANTS, 9), (MUTANTS, 12)];
-        assert_eq!(found, wanted.map(|(path, line)| (path.to_owned(), line)));
+        assert_eq!(places(&check(&tree)), wanted.map(|(path, line)| format!("{path}:{line}")));
     }
 }

@@ -1,7 +1,7 @@
 //! No code decides by searching a sentence of this program: results are values, and become words last.
 
-use crate::{Finding, Tree, map::FOREIGN_PROSE};
-use syn::{Attribute, Expr, ExprLit, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, visit::Visit};
+use crate::{Finding, Tree, map::FOREIGN_PROSE, uses::of_tests};
+use syn::{Expr, ExprLit, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, visit::Visit};
 
 /// Methods that search a text.
 const METHODS: &[&str] = &["contains", "starts_with", "ends_with", "strip_prefix", "strip_suffix", "split_once"];
@@ -53,14 +53,6 @@ fn is_below(path: &str, folder: &str) -> bool {
 #[derive(Default)]
 struct Looks(Vec<(usize, String, String)>);
 
-fn is_test(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let is_cfg_test =
-            attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|ident| ident == "test");
-        attribute.path().is_ident("test") || is_cfg_test
-    })
-}
-
 /// A blank and a word of at least two letters; ` -> ` is a format.
 fn is_prose(text: &str) -> bool {
     text.contains(' ') && text.split(' ').any(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1)
@@ -68,19 +60,19 @@ fn is_prose(text: &str) -> bool {
 
 impl<'ast> Visit<'ast> for Looks {
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
-        if !is_test(&module.attrs) {
+        if !of_tests(&module.attrs) {
             syn::visit::visit_item_mod(self, module);
         }
     }
 
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        if !is_test(&item.attrs) {
+        if !of_tests(&item.attrs) {
             syn::visit::visit_item_fn(self, item);
         }
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        if !is_test(&item.attrs) {
+        if !of_tests(&item.attrs) {
             syn::visit::visit_impl_item_fn(self, item);
         }
     }
@@ -100,6 +92,7 @@ impl<'ast> Visit<'ast> for Looks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::places;
 
     #[test]
     fn a_decision_from_a_sentence_is_found_and_one_from_a_format_or_a_foreign_text_is_not() {
@@ -118,8 +111,7 @@ mod tests {
             }
         "#;
         let tree = Tree::of(&[("crates/a/src/a.rs", source), ("crates/a/tests/all/b.rs", source)]);
-        let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
-        assert_eq!(found, [("crates/a/src/a.rs".to_owned(), 3), ("crates/a/src/a.rs".to_owned(), 3)]);
+        assert_eq!(places(&check(&tree)), ["crates/a/src/a.rs:3"; 2]);
     }
 
     #[test]

@@ -29,7 +29,6 @@ pub enum Built {
     Binary {
         path: PathBuf,
         /// Digest of the program, by [`file_sha1`]; `None` until it is first measured.
-        #[serde(default)]
         sha1: Option<String>,
         elapsed_s: f64,
     },

@@ -4,23 +4,10 @@ use super::super::output;
 use super::super::study_file::{self, StudyText};
 use super::super::{Exit, Problem, ab_together, plan_view, trust};
 use super::request::BisectRequest;
-use serde::Serialize;
 use tare_findings::bisect::{self, Expected, Range};
 use tare_study::plan::resolve::Where;
-use tare_text::{count, duration, percent};
+use tare_text::{count, duration, object, percent};
 use tare_topology::Machine;
-
-#[derive(Serialize)]
-struct Outlook<'a> {
-    text: String,
-    good: &'a str,
-    bad: &'a str,
-    commits: usize,
-    builds: Range,
-    pairs: Range,
-    pair_s: Option<f64>,
-    estimated_s: Option<f64>,
-}
 
 pub fn print(request: &BisectRequest, json: bool, trusted: bool) -> Result<(), Problem> {
     let last = request.last();
@@ -46,11 +33,13 @@ pub fn print(request: &BisectRequest, json: bool, trusted: bool) -> Result<(), P
         range(&pairs, "pair"),
         range(&builds, "build"),
     );
-    let document = Outlook { text, good, bad, commits: last, builds, pairs, pair_s, estimated_s };
-    match json {
-        true => output::document("tare-bisect-dry-run", &document),
-        false => output::lines(&format!("{}\n\n  good  {good}\n  bad   {bad}\n{notes}", document.text)),
+    if !json {
+        return output::lines(&format!("{text}\n\n  good  {good}\n  bad   {bad}\n{notes}"));
     }
+    let document = object! {
+        text, good, bad, commits: last, builds, pairs, pair_s, estimated_s
+    };
+    output::document("tare-bisect-dry-run", &document)
 }
 
 /// The estimated seconds per pair and the notes of the plan. The seconds are `None` if only a trial can tell, or if

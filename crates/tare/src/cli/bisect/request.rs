@@ -46,13 +46,7 @@ pub struct BisectRequest {
     /// Seed of the order within pairs.
     pub seed: u64,
     /// Whether the samples of a pair take turns while both servers run; `None`: if they can and the load only reads.
-    #[serde(default = "one_after_the_other")]
     pub interleave: Option<bool>,
-}
-
-/// The behaviour before the field existed.
-fn one_after_the_other() -> Option<bool> {
-    Some(false)
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -165,8 +159,6 @@ mod tests {
             BisectRequest::read(&folder)
         };
         assert_eq!(read("12ab", "00ff").unwrap().line.len(), 2);
-        // A request stored by an earlier version goes on as it began.
-        assert_eq!(read("12ab", "00ff").unwrap().interleave, Some(false));
         for elsewhere in ["../../victim", "/victim", "--upload-pack=x", "$(reboot)", ""] {
             assert!(read(elsewhere, "00ff").is_err() && read("12ab", elsewhere).is_err(), "{elsewhere}");
         }

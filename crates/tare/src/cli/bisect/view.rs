@@ -3,68 +3,14 @@
 use super::super::output;
 use super::super::{Exit, Problem};
 use super::search::step_of;
-use serde::Serialize;
 use std::path::Path;
-use tare_findings::ab::AbVerdict;
+use tare_findings::ab::Ab;
 use tare_findings::bisect::{Bisection, Outcome};
 use tare_report::words::bisect as words;
+use tare_text::object;
 
 /// The metric that gives the time per transaction.
 const OF_TRANSACTIONS: &str = "tps";
-
-#[derive(Serialize)]
-struct BisectJson<'a> {
-    text: String,
-    outcome: Outcome,
-    good: &'a str,
-    bad: &'a str,
-    commits: usize,
-    ends: Option<SizeJson>,
-    first: Vec<CommitJson<'a>>,
-    probability: Option<f64>,
-    step: Option<SizeJson>,
-    part_of_the_whole: bool,
-    likely: Vec<CommitJson<'a>>,
-    skipped: Vec<&'a str>,
-    builds: usize,
-    pairs: usize,
-    disturbed_pairs: usize,
-    elapsed_s: f64,
-    interleaved: bool,
-    why: Option<String>,
-    inside: Option<String>,
-}
-
-#[derive(Serialize)]
-struct CommitJson<'a> {
-    commit: &'a str,
-    subject: &'a Option<String>,
-    author_date: &'a Option<String>,
-    probability: f64,
-}
-
-/// A slowdown: a ratio above 1 means slower.
-#[derive(Serialize)]
-struct SizeJson {
-    slowdown: Option<f64>,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
-    verdict: AbVerdict,
-    pairs: usize,
-}
-
-impl SizeJson {
-    fn of(ab: &tare_findings::ab::Ab) -> Self {
-        let ci = ab.slowdown.and_then(|found| found.ci);
-        Self {
-            slowdown: ab.slowdown.map(|found| found.value),
-            ci_low: ci.map(|ci| ci.low),
-            ci_high: ci.map(|ci| ci.high),
-            verdict: ab.verdict,
-            pairs: ab.pairs,
-        }
-    }
-}
 
 /// Prints the result: a sentence, a table, and the command that explains the slowdown.
 pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem> {
@@ -78,39 +24,49 @@ pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem
         });
         return output::lines(&format!("{}\n\n{}{why}{inside}", words::sentence(found), rows.collect::<String>()));
     }
-    let commit = |place: usize| CommitJson {
-        commit: &found.line[place].id,
-        subject: &found.line[place].subject,
-        author_date: &found.line[place].author_date,
-        probability: found.chances.get(place - 1).copied().unwrap_or_default(),
+    let commit = |place: usize| {
+        object! {
+            commit: &found.line[place].id,
+            subject: &found.line[place].subject,
+            author_date: &found.line[place].author_date,
+            probability: found.chances.get(place - 1).copied().unwrap_or_default(),
+        }
+    };
+    // A ratio above 1 means slower.
+    let size = |ab: &Ab| {
+        object! {
+            slowdown: ab.slowdown.map(|found| found.value),
+            ci_low: ab.slowdown.and_then(|found| Some(found.ci?.low)),
+            ci_high: ab.slowdown.and_then(|found| Some(found.ci?.high)),
+            verdict: ab.verdict,
+            pairs: ab.pairs,
+        }
     };
     let skipped = found.line.iter().zip(&found.usable).filter(|(_, usable)| !**usable);
     let last = found.line.len() - 1;
     let likely = if found.chances.is_empty() { Vec::new() } else { found.likely() };
-    output::document(
-        "tare-bisect",
-        &BisectJson {
-            text: words::sentence(found),
-            outcome: found.outcome(),
-            good: &found.line[0].id,
-            bad: &found.line[last].id,
-            commits: last,
-            ends: found.ends.as_ref().map(SizeJson::of),
-            first: found.cell.iter().flat_map(|cell| cell.commits.clone()).map(commit).collect(),
-            probability: found.cell.as_ref().map(|cell| cell.chance),
-            step: found.step.as_ref().map(SizeJson::of),
-            part_of_the_whole: found.is_part(),
-            likely: likely.into_iter().map(|(place, _)| commit(place)).collect(),
-            skipped: skipped.map(|(commit, _)| commit.id.as_str()).collect(),
-            builds: found.builds,
-            pairs: found.pairs,
-            disturbed_pairs: found.disturbed,
-            elapsed_s: found.elapsed_s,
-            interleaved: found.ends.as_ref().is_some_and(|ends| ends.by_turns),
-            why,
-            inside: inside(found),
-        },
-    )
+    let document = object! {
+        text: words::sentence(found),
+        outcome: found.outcome(),
+        good: &found.line[0].id,
+        bad: &found.line[last].id,
+        commits: last,
+        ends: found.ends.as_ref().map(size),
+        first: found.cell.iter().flat_map(|cell| cell.commits.clone()).map(commit).collect::<Vec<_>>(),
+        probability: found.cell.as_ref().map(|cell| cell.chance),
+        step: found.step.as_ref().map(size),
+        part_of_the_whole: found.is_part(),
+        likely: likely.into_iter().map(|(place, _)| commit(place)).collect::<Vec<_>>(),
+        skipped: skipped.map(|(commit, _)| commit.id.as_str()).collect::<Vec<_>>(),
+        builds: found.builds,
+        pairs: found.pairs,
+        disturbed_pairs: found.disturbed,
+        elapsed_s: found.elapsed_s,
+        interleaved: found.ends.as_ref().is_some_and(|ends| ends.by_turns),
+        why,
+        inside: inside(found),
+    };
+    output::document("tare-bisect", &document)
 }
 
 /// The `tare why` command for the found commit and its predecessor; `None` without times per transaction.

@@ -35,11 +35,11 @@ pub fn measure(request: LoadRequest<'_>, report: &ReportArgs, survives: bool) ->
     let measured = driven.samples.first().ok_or_else(no_sample)?;
     let viewed = Viewed { measured_system: &measured_system, measured, sample: &sample, outage, report };
     match (&request.settings.workload.load, report.json) {
-        (AnyLoad::Sql(_), true) => output::document("tare-load-sql", &sql_view::Document::of(&viewed))?,
+        (AnyLoad::Sql(_), true) => output::document("tare-load-sql", &sql_view::document(&viewed))?,
         (AnyLoad::Sql(_), false) => output::lines(&sql_view::words(&viewed))?,
-        (AnyLoad::Tpcc(_), true) => output::document("tare-load-tpcc", &tpcc_view::Document::of(&viewed))?,
+        (AnyLoad::Tpcc(_), true) => output::document("tare-load-tpcc", &tpcc_view::document(&viewed))?,
         (AnyLoad::Tpcc(_), false) => output::lines(&tpcc_view::words(&viewed))?,
-        (_, true) => output::document("tare-load", &view::Document::of(&viewed))?,
+        (_, true) => output::document("tare-load", &view::document(&viewed))?,
         (_, false) => output::lines(&view::words(&viewed))?,
     }
     if let Some(exit) = lines::ended(measured.elapsed_s) {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use tare_text::percent;
+use tare_text::{object, percent};
 
 /// Seconds between two progress lines.
 const EVERY_S: u64 = 2;
@@ -20,19 +20,11 @@ pub enum Done {
     Dropped,
 }
 
-/// The document of `tare load --prepare --json`, and of `--cleanup`.
-#[derive(Serialize)]
-struct Document {
-    done: Done,
-    /// Rows that were added; `None` if not known.
-    rows: Option<u64>,
-    elapsed_s: f64,
-}
-
-/// Ends the command that started at `began`; prints a document with `--json`.
+/// Ends the command that started at `began`; prints a document with `--json`, with the added rows if known.
 pub fn done(done: Done, rows: Option<u64>, began: Instant, json: bool) -> Result<Exit, Problem> {
     if json {
-        output::document("tare-load-tables", &Document { done, rows, elapsed_s: began.elapsed().as_secs_f64() })?;
+        let elapsed_s = began.elapsed().as_secs_f64();
+        output::document("tare-load-tables", &object! { done, rows, elapsed_s })?;
     } else if let Done::Dropped = done {
         output::note("the tables are removed");
     }

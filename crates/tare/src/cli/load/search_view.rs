@@ -2,24 +2,21 @@
 
 use super::measured_system::MeasuredSystem;
 use crate::cli::{Problem, output};
-use serde::Serialize;
 use tare_findings::searches::FEWEST_BEYOND;
 use tare_report::words::searches::{in_ms, step_remarks};
 use tare_results::search::{Limit, SearchRecord};
-use tare_text::count;
-
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    measured: &'a MeasuredSystem,
-    #[serde(flatten)]
-    search: &'a SearchRecord,
-}
+use tare_text::{count, object};
 
 pub fn print(measured_system: &MeasuredSystem, search: &SearchRecord, json: bool) -> Result<(), Problem> {
-    match json {
-        true => output::document("tare-load-search", &Document { measured: measured_system, search }),
-        false => output::lines(&(measured_system.words() + &words(search))),
+    if !json {
+        return output::lines(&(measured_system.words() + &words(search)));
     }
+    let document = object! {
+        measured: measured_system,
+        #[serde(flatten)]
+        search,
+    };
+    output::document("tare-load-search", &document)
 }
 
 fn words(search: &SearchRecord) -> String {

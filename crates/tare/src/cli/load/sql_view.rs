@@ -1,25 +1,15 @@
 //! The result of `tare load FILE`, as JSON and as text.
 
-use super::measured_system::MeasuredSystem;
 use super::view::{self, Viewed};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_drive::workload::Measured;
+use tare_text::object;
 
-#[derive(Debug, Serialize)]
-pub struct Document<'a> {
-    measured: &'a MeasuredSystem,
-    elapsed_s: f64,
-    metrics: BTreeMap<&'a str, f64>,
-    covariates: &'a BTreeMap<String, f64>,
-}
-
-impl<'a> Document<'a> {
-    pub fn of(viewed: &Viewed<'a>) -> Self {
-        let Measured { elapsed_s, covariates, metrics, .. } = viewed.measured;
-        let metrics = metrics.iter().map(|(metric, value)| (metric.name(), *value)).collect();
-        Self { measured: viewed.measured_system, elapsed_s: *elapsed_s, metrics, covariates }
-    }
+pub fn document(viewed: &Viewed<'_>) -> impl Serialize {
+    let Measured { elapsed_s, covariates, metrics, .. } = viewed.measured;
+    let metrics = metrics.iter().map(|(metric, value)| (metric.name(), *value)).collect::<BTreeMap<_, _>>();
+    object! { measured: viewed.measured_system, elapsed_s, metrics, covariates }
 }
 
 /// The latency of each statement and the rest of a transaction, followed by the output that all loads share.

@@ -7,20 +7,9 @@ use strum::VariantArray;
 use tare_drive::workload::Measured;
 use tare_drive::workload::tpcc::{Condition, Kind};
 use tare_results::metric;
+use tare_text::object;
 
 pub const NOT_OFFICIAL: &str = "not an official TPC-C result, and not comparable with one";
-
-/// The document of `tare load tpcc --json`: that of `tare load` with additional fields for TPC-C.
-#[derive(Debug, Serialize)]
-pub struct Document<'a> {
-    note: &'static str,
-    nopm: f64,
-    /// New orders that were rolled back because the standard requires it; they are counted.
-    rolled_back: u64,
-    of_kinds: BTreeMap<&'static str, OfKind>,
-    #[serde(flatten)]
-    load: view::Document<'a>,
-}
 
 #[derive(Debug, Serialize)]
 struct OfKind {
@@ -54,17 +43,18 @@ fn metric_of(measured: &Measured, name: &str) -> f64 {
     measured.metrics.iter().find(|(metric, _)| metric.name() == name).map_or(0.0, |(_, value)| *value)
 }
 
-impl<'a> Document<'a> {
-    /// The document of a sample and its clients' counts.
-    pub fn of(viewed: &Viewed<'a>) -> Self {
-        let measured = viewed.measured;
-        Self {
-            note: NOT_OFFICIAL,
-            nopm: metric_of(measured, metric::TPMC.name()),
-            rolled_back: seen(measured, "tpcc_rollbacks"),
-            of_kinds: Kind::VARIANTS.iter().map(|kind| (kind.name(), OfKind::of(measured, *kind))).collect(),
-            load: view::Document::of(viewed),
-        }
+/// The document of `tare load tpcc --json`: that of `tare load` with additional fields for TPC-C.
+pub fn document(viewed: &Viewed<'_>) -> impl Serialize {
+    let measured = viewed.measured;
+    let of_kinds = Kind::VARIANTS.iter().map(|kind| (kind.name(), OfKind::of(measured, *kind)));
+    object! {
+        note: NOT_OFFICIAL,
+        nopm: metric_of(measured, metric::TPMC.name()),
+        // New orders that were rolled back because the standard requires it; they are counted.
+        rolled_back: seen(measured, "tpcc_rollbacks"),
+        of_kinds: of_kinds.collect::<BTreeMap<_, _>>(),
+        #[serde(flatten)]
+        load: view::document(viewed),
     }
 }
 

@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 use tare_drive::workload::Measured;
 use tare_drive::workload::sessions::Outage;
 use tare_findings::client_limit::LongestStall;
-use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample, Slice, Stall};
+use tare_load::{Latencies, LatencyMs, Sample, Slice};
 use tare_report::words::client_limit;
-use tare_results::schema::ThreadRecord;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
-use tare_text::count;
+use tare_text::{count, object};
 
 pub struct Viewed<'a> {
     pub measured_system: &'a MeasuredSystem,
@@ -23,82 +22,49 @@ pub struct Viewed<'a> {
     pub report: &'a ReportArgs,
 }
 
-#[derive(Debug, Serialize)]
-pub struct Document<'a> {
-    measured: &'a MeasuredSystem,
-    transactions: u64,
-    elapsed_s: f64,
-    tps: f64,
-    qps: f64,
-    latency_ms: Option<LatencyMs>,
-    errors: u64,
-    client_cpu_us_per_transaction: Option<CpuPerTransaction>,
-    tps_each_second: Vec<f64>,
-    backlog: Option<u64>,
-    /// With a rate that changes: the requested and the achieved rate in each part of the time.
-    #[serde(skip_serializing_if = "<[Slice]>::is_empty")]
-    slices: &'a [Slice],
-    reconnects: u64,
-    /// Reads, writes and other queries per second.
-    reads_per_s: f64,
-    writes_per_s: f64,
-    others_per_s: f64,
-    /// Allowed and seen CPUs of every thread; client and server threads of a connection have the same `pair`.
-    threads: &'a [ThreadRecord],
-    /// Why the client was the limit; null if it was not.
-    client_limit: Option<String>,
-    /// Long periods in which nothing was completed.
-    stalls: &'a [Stall],
-    /// Only with `--histogram`: latency in milliseconds and number of transactions.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    histogram: Vec<(f64, u64)>,
-    /// Costs per transaction on the server, by the names of a run's metrics; empty if the server cannot be observed.
-    server_cost: BTreeMap<&'static str, f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outage: Option<OutageDocument>,
-}
-
-/// The outage of a server, as seen by its clients.
-#[derive(Debug, Serialize)]
-struct OutageDocument {
-    lost_transactions: u64,
-    reconnected: u64,
-    without_server_s: f64,
-    still_away: usize,
-}
-
-impl<'a> Document<'a> {
-    /// The document of a sample. `errors` are restarts and lost connections: the transaction was then run again.
-    pub fn of(viewed: &Viewed<'a>) -> Self {
-        let Viewed { measured_system, measured, sample, outage, report } = *viewed;
-        Self {
-            measured: measured_system,
-            transactions: sample.transactions,
-            elapsed_s: sample.elapsed_s,
-            tps: sample.tps(),
-            qps: sample.qps(),
-            latency_ms: sample.latency_ms,
-            errors: sample.restarts + outage.map_or(0, |outage| outage.lost),
-            client_cpu_us_per_transaction: sample.client_cpu_us_per_transaction,
-            tps_each_second: sample.tps_each_second.clone(),
-            backlog: sample.backlog,
-            slices: &sample.slices,
-            reconnects: sample.reconnects,
-            reads_per_s: sample.reads as f64 / sample.elapsed_s,
-            writes_per_s: sample.writes as f64 / sample.elapsed_s,
-            others_per_s: sample.others as f64 / sample.elapsed_s,
-            threads: &measured.surroundings.threads,
-            client_limit: client_limit::reason(&seen(measured), sample.elapsed_s),
-            stalls: &sample.stalls,
-            histogram: if report.histogram { buckets(&sample.latencies) } else { Vec::new() },
-            server_cost: measured.server_cost().into_iter().map(|(metric, value)| (metric.name(), value)).collect(),
-            outage: outage.map(|outage| OutageDocument {
+/// The document of a sample. `errors` are restarts and lost connections: the transaction was then run again.
+pub fn document(viewed: &Viewed<'_>) -> impl Serialize {
+    let Viewed { measured_system, measured, sample, outage, report } = *viewed;
+    let each_s = |count: u64| count as f64 / sample.elapsed_s;
+    let costs = measured.server_cost().into_iter().map(|(metric, value)| (metric.name(), value));
+    object! {
+        measured: measured_system,
+        transactions: sample.transactions,
+        elapsed_s: sample.elapsed_s,
+        tps: sample.tps(),
+        qps: sample.qps(),
+        latency_ms: sample.latency_ms,
+        errors: sample.restarts + outage.map_or(0, |outage| outage.lost),
+        client_cpu_us_per_transaction: sample.client_cpu_us_per_transaction,
+        tps_each_second: &sample.tps_each_second,
+        backlog: sample.backlog,
+        // With a rate that changes: the requested and the achieved rate in each part of the time.
+        #[serde(flatten)]
+        slices: (!sample.slices.is_empty()).then(|| object! { slices: &sample.slices }),
+        reconnects: sample.reconnects,
+        reads_per_s: each_s(sample.reads),
+        writes_per_s: each_s(sample.writes),
+        others_per_s: each_s(sample.others),
+        // Allowed and seen CPUs; client and server threads of a connection have the same `pair`.
+        threads: &measured.surroundings.threads,
+        // Why the client was the limit; null if it was not.
+        client_limit: client_limit::reason(&seen(measured), sample.elapsed_s),
+        stalls: &sample.stalls,
+        // Latency in milliseconds and number of transactions.
+        #[serde(flatten)]
+        histogram: Some(buckets(&sample.latencies)).filter(|buckets| report.histogram && !buckets.is_empty())
+            .map(|histogram| object! { histogram }),
+        // By the names of a run's metrics; empty if the server cannot be observed.
+        server_cost: costs.collect::<BTreeMap<_, _>>(),
+        #[serde(flatten)]
+        outage: outage.map(|outage| object! {
+            outage: object! {
                 lost_transactions: outage.lost,
                 reconnected: outage.reconnected,
                 without_server_s: outage.away_s,
                 still_away: outage.still_away,
-            }),
-        }
+            }
+        }),
     }
 }
 

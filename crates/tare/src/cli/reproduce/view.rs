@@ -5,7 +5,8 @@ use crate::cli::output::{self, duration};
 use serde::Serialize;
 use tare_findings::reproduce::{Claimed, Reproduced};
 use tare_report::words::reproduce as words;
-use tare_results::claim::{Cannot, Claim, Experiment, Predicted, Predictions, Published};
+use tare_results::claim::{Cannot, Claim, Experiment, Predicted, Predictions};
+use tare_text::object;
 
 /// Columns of the longest name of a claim or an experiment.
 const NAMES: usize = 27;
@@ -14,58 +15,48 @@ const VERDICTS: usize = 13;
 /// A longer text has a line of its own.
 const LONG: usize = 40;
 
-#[derive(Serialize)]
-struct ClaimJson<'a> {
-    name: &'a str,
-    text: &'a str,
-    source: &'a str,
-    published: &'a Published,
-    needs: String,
-    study: &'a str,
-    article: Option<&'a str>,
-    experiment: &'a str,
-    /// With --dry-run: blocks that would be run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+fn claim_json(
+    experiment: &Experiment,
+    claim: &Claim,
     blocks: Option<usize>,
-    verdict: Option<VerdictJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct VerdictJson<'a> {
-    text: String,
-    #[serde(flatten)]
-    found: &'a Reproduced,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    claims: Vec<ClaimJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    written: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    within_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expected_s: Option<f64>,
-}
-
-fn claim_json<'a>(
-    experiment: &'a Experiment,
-    claim: &'a Claim,
-    blocks: Option<usize>,
-    verdict: Option<&'a Reproduced>,
-) -> ClaimJson<'a> {
-    ClaimJson {
+    verdict: Option<&Reproduced>,
+) -> impl Serialize {
+    object! {
         name: &claim.name,
         text: &claim.text,
         source: &claim.source,
         published: &claim.published,
         needs: words::needs(&experiment.needs, experiment.builds.keys()),
         study: &experiment.study,
-        article: experiment.article.as_deref(),
+        article: &experiment.article,
         experiment: &experiment.name,
-        blocks,
-        verdict: verdict.map(|found| VerdictJson { text: words::line(claim, found), found }),
+        // With --dry-run: blocks that would be run.
+        #[serde(flatten)]
+        blocks: blocks.map(|blocks| object! { blocks }),
+        verdict: verdict.map(|found| object! {
+            text: words::line(claim, found),
+            #[serde(flatten)]
+            found,
+        }),
     }
+}
+
+fn print_claims(
+    claims: impl Iterator<Item: Serialize>,
+    written: Option<&str>,
+    within_s: Option<f64>,
+    expected_s: Option<f64>,
+) -> Result<(), Problem> {
+    let document = object! {
+        claims: claims.collect::<Vec<_>>(),
+        #[serde(flatten)]
+        written: written.map(|written| object! { written }),
+        #[serde(flatten)]
+        within_s: within_s.map(|within_s| object! { within_s }),
+        #[serde(flatten)]
+        expected_s: expected_s.map(|expected_s| object! { expected_s }),
+    };
+    output::document("tare-reproduce", &document)
 }
 
 /// Prints every claim with its source, without a verdict.
@@ -73,11 +64,8 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
     const FEW: usize = 1;
     let all = || experiments.iter().flat_map(|e| e.claims.iter().map(move |claim| (e, claim)));
     if json {
-        let claims = all().map(|(experiment, claim)| claim_json(experiment, claim, None, None)).collect();
-        return output::document(
-            "tare-reproduce",
-            &Document { claims, written: None, within_s: None, expected_s: None },
-        );
+        let claims = all().map(|(experiment, claim)| claim_json(experiment, claim, None, None));
+        return print_claims(claims, None, None, None);
     }
     let mut text = String::new();
     for experiment in experiments {
@@ -120,13 +108,7 @@ pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
             let claims = own.experiment.claims.iter().zip(verdicts);
             claims.map(|(claim, found)| claim_json(&own.experiment, claim, Some(own.blocks), found.as_ref()))
         });
-        let document = Document {
-            claims: claims.collect(),
-            written: None,
-            within_s: predictions.within_s,
-            expected_s: Some(expected_s),
-        };
-        return output::document("tare-reproduce", &document);
+        return print_claims(claims, None, predictions.within_s, Some(expected_s));
     }
     let all: usize = predictions.experiments.iter().map(|own| own.experiment.claims.len()).sum();
     let tested: usize = runs().map(|own| testable(own).len()).sum();
@@ -205,11 +187,5 @@ pub fn document(predictions: &Predictions, claimed: &[Claimed]) -> Result<(), Pr
     let claims = experiments
         .zip(claimed)
         .map(|(own, claimed)| claim_json(&own.experiment, &claimed.claim, Some(own.blocks), claimed.verdict.as_ref()));
-    let document = Document {
-        claims: claims.collect(),
-        written: Some(&predictions.written),
-        within_s: predictions.within_s,
-        expected_s: None,
-    };
-    output::document("tare-reproduce", &document)
+    print_claims(claims, Some(&predictions.written), predictions.within_s, None)
 }

@@ -4,7 +4,7 @@ use crate::report::fake;
 use crate::support::one_line;
 use tare_findings::compare::{Adjusted, Comparison, Options, Side, Verdict, compare, compare_many, compare_sessions};
 use tare_findings::summarize;
-use tare_report::json::SummaryJson;
+use tare_report::json;
 use tare_report::terminal::{self, Style};
 use tare_report::words;
 use tare_stats::Interval;
@@ -140,7 +140,7 @@ fn the_json_of_show() {
     let mut study = fake::bimodal();
     study.trials = 6;
     let results = fake::results(&study);
-    let mut json = serde_json::to_value(SummaryJson::of(&summarize(&results), &results)).unwrap();
+    let mut json = serde_json::to_value(json::summary(&summarize(&results), &results)).unwrap();
     // One metric is enough to show the structure.
     for condition in json["conditions"].as_array_mut().unwrap() {
         condition["metrics"].as_array_mut().unwrap().truncate(1);

@@ -1,9 +1,23 @@
-//! The table of all rules, by name.
+//! The rules, one per file, and their table.
 
-use super::{
-    book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, mutants, opening, proofs,
-    prose, quotes, test_names, variables,
-};
+mod book;
+mod circles;
+mod comments;
+mod directions;
+mod docs;
+mod folders;
+mod leftovers;
+mod length;
+mod links;
+mod manifests;
+mod mutants;
+mod opening;
+mod proofs;
+mod prose;
+mod quotes;
+mod test_names;
+mod variables;
+
 use crate::{Finding, Tree};
 
 /// A rule: a function that checks the whole tree and returns its findings.
