@@ -47,6 +47,7 @@ pub enum Change {
     NodeNew {
         /// The node's OS number.
         node: u32,
+        /// Its CPUs.
         cpus: CpuSet,
     },
     /// CPUs that are still allowed now belong to another NUMA node.
