@@ -270,8 +270,8 @@ fn refused_to(printed: &str, why: &str, level: i32, is_root: bool) -> Unavailabl
             false => ALLOW_TRACEPOINTS.to_owned(),
         };
         return Unavailable(format!(
-            "perf may not read the scheduler's tracepoints: {allow}; capture.waits records what threads sleep in and the \
-             callers, without perf"
+            "perf may not read the scheduler's tracepoints: {allow}; capture.waits records what threads sleep in and \
+             the callers, without perf"
         ));
     }
     if ["perf_event_paranoid", "permission", "not permitted", "access to performance"].iter().any(|w| lower.contains(w))

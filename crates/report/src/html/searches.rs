@@ -22,8 +22,9 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     (!all.is_empty()).then(|| {
         html! {
             p.note {
-                "Each step requests a rate: dots met the service-level objective (SLO), triangles did not, diamonds did not "
-                "because the client was the limit. The line across is the limit, the dashed one the highest rate that met it."
+                "Each step requests a rate: dots met the service-level objective (SLO), triangles did not, diamonds did "
+                "not because the client was the limit. The line across is the limit, the dashed one the highest rate that "
+                "met it."
             }
             @for (place, (name, search)) in all.iter().take(DRAWN).enumerate() {
                 details open[place == 0] {

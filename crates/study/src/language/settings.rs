@@ -28,9 +28,7 @@ pub struct Settings {
 impl Settings {
     pub fn check(&self) -> Result<(), String> {
         if self.engine.running.is_requested() && (self.engine.binary.is_some() || self.engine.data.is_some()) {
-            return Err(
-                "either a server to start (binary, data) or a running one (socket, host), not both".into()
-            );
+            return Err("either a server to start (binary, data) or a running one (socket, host), not both".into());
         }
         self.workload.load.load().check(self.workload.threads)
     }
