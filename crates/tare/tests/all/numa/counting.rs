@@ -27,8 +27,10 @@ probe = "off"
 trials = 1
 [machine]
 numa_balancing = "off"
-[factors]
-memory = ["default", "local", "bind:2", "interleave:1-2"]
+[[conditions]]
+memory = ["default", "local"]
+[[conditions]]
+memory = ["bind:2", "interleave:1-2"]
 memory_scope = ["payload", "process"]
 "#;
 
@@ -56,22 +58,27 @@ fn pages(trial: &Value, family: &str) -> BTreeMap<u64, f64> {
 pub fn judge(evidence: &Evidence, cpus_of_node_3: &str) {
     evidence.step("counting", 0);
     let trials = trials(&evidence.path("counting"));
-    for (memory, nodes) in
-        [("default", vec![0, 1, 2, 3]), ("bind:2", vec![2]), ("interleave:1-2", vec![1, 2]), ("local", Vec::new())]
-    {
-        for scope in ["payload", "process"] {
-            for trial in of_condition(&trials, &format!("memory={memory} memory_scope={scope}")) {
-                eprintln!("{memory} {scope}: {:?}", pages(trial, "data_pages_node"));
-                placed(trial, &nodes);
-                let threads: Vec<&Value> = crate::numa::judge::threads(trial, "client");
-                assert_eq!(threads.len(), 4);
-                for thread in threads {
-                    let allowed = cpus(thread["allowed_cpus"].as_str().unwrap());
-                    assert!(allowed.len() == 1 && allowed.is_subset(&cpus(cpus_of_node_3)), "{thread}");
-                    assert!(crate::numa::judge::seen(thread).is_subset(&allowed), "{thread}");
-                }
-                assert_eq!(trial["samples"][0]["metrics"]["loss"], 0.0, "{trial}");
+    assert_eq!(trials.len(), 6);
+    let expected: [(&str, &[u64]); 6] = [
+        ("memory=default", &[0, 1, 2, 3]),
+        ("memory=local", &[]),
+        ("memory=bind:2 memory_scope=payload", &[2]),
+        ("memory=bind:2 memory_scope=process", &[2]),
+        ("memory=interleave:1-2 memory_scope=payload", &[1, 2]),
+        ("memory=interleave:1-2 memory_scope=process", &[1, 2]),
+    ];
+    for (condition, nodes) in expected {
+        for trial in of_condition(&trials, condition) {
+            eprintln!("{condition}: {:?}", pages(trial, "data_pages_node"));
+            placed(trial, nodes);
+            let threads: Vec<&Value> = crate::numa::judge::threads(trial, "client");
+            assert_eq!(threads.len(), 4);
+            for thread in threads {
+                let allowed = cpus(thread["allowed_cpus"].as_str().unwrap());
+                assert!(allowed.len() == 1 && allowed.is_subset(&cpus(cpus_of_node_3)), "{thread}");
+                assert!(crate::numa::judge::seen(thread).is_subset(&allowed), "{thread}");
             }
+            assert_eq!(trial["samples"][0]["metrics"]["loss"], 0.0, "{trial}");
         }
     }
     evidence.step("balanced", 0);
