@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::LazyLock;
 use tare_noise::Setting;
 
 const CHANGES: [(Setting, &str); 8] = [
@@ -17,6 +18,16 @@ const CHANGES: [(Setting, &str); 8] = [
     (Setting::CpuShield, "cpus:1"),
     (Setting::AslrSystem, "0"),
 ];
+
+/// The journal of another machine after each of these changes.
+static JOURNALS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let (machine, _, mut session) = Machine::begun();
+    let after = CHANGES.map(|(setting, text)| {
+        session.apply(&level(setting, text)).unwrap();
+        fs::read(machine.journal()).unwrap()
+    });
+    after.into()
+});
 
 fn write_journal(path: &Path, bytes: &[u8]) {
     let _ = fs::remove_file(path);
@@ -50,13 +61,8 @@ proptest! {
             session.apply(&level(*setting, text)).unwrap();
         }
         let whole = fs::read(machine.journal()).unwrap_or_default();
-        // What the next change would append, taken from a second machine.
-        let twin = Machine::new();
-        let (mut other, _) = twin.begin();
-        for (setting, text) in &CHANGES[..=done] {
-            other.apply(&level(*setting, text)).unwrap();
-        }
-        let next = fs::read(twin.journal()).unwrap();
+        // What the next change would append.
+        let next = &JOURNALS[done];
         prop_assert!(next.starts_with(&whole));
         let end = whole.len() + ((next.len() - whole.len()) as f64 * cut) as usize;
         kill(session, &machine);
