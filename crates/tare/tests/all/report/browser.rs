@@ -325,8 +325,12 @@ fn fit_and_serve(pages: &[(&str, String)], colours: Colours) {
     let judge = judge.replace("ASKED", requested);
     // Rehearsals of built-in studies differ from "everything" in names alone, which are too long for small windows.
     let widths = |name: &str| -> &'static [u32] {
-        let all = if is_rehearsal(name) { &WIDTHS[..2] } else { &WIDTHS[..] };
-        if colours == Colours::Light { all } else { &WIDTHS[1..2] }
+        match (colours, judged.contains(&name)) {
+            (Colours::Dark, _) => &WIDTHS[1..2],
+            (Colours::Light, false) => &WIDTHS[..1],
+            (Colours::Light, true) if is_rehearsal(name) => &WIDTHS[..2],
+            (Colours::Light, true) => &WIDTHS,
+        }
     };
     let mut found = findings(dir.path(), pages, (&axe, &judge), colours, widths);
     assert_eq!(found.iter().filter(|line| *line == "judging").count(), judged.len(), "{found:?}");
