@@ -70,11 +70,13 @@ fn processes_with_hostile_names_disturb_neither_the_doctor_nor_a_run() {
     let world = World::new();
     let study = world.study(STUDY);
     let names: [&[u8]; 4] = [b"\xff\xfe) R 1 1", b"a\nState:\tZ", b"\x1b]0;evil\x07", b"(((\\n"];
+    // The doctor names programs from 1% of a CPU on.
+    let some = "while :; do i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); done; sleep 0.03; done";
     let mut others: Vec<Child> = Vec::new();
     for name in names {
         let program = world.path("").join(OsStr::from_bytes(name));
         fs::copy("/bin/sh", &program).unwrap();
-        others.push(Command::new(&program).args(["-c", "while :; do :; done"]).spawn().unwrap());
+        others.push(Command::new(&program).args(["-c", some]).spawn().unwrap());
     }
     let doctor = |more: &[&str]| world.exits(0, &[&["doctor", "--spin", "0.3", "--drift", "0"][..], more].concat()).0;
     let (reported, document) = (doctor(&[]), json(&doctor(&["--json"])));
