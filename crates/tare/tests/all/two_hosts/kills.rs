@@ -75,8 +75,8 @@ impl Hosts {
         let client = section("127.0.0.1", &sshd.ssh, &program, None);
         let study = world.study(&format!(
             "name = \"killed\"\n[engine]\ntransport = \"tcp\"\n[workload]\nname = \"point_select\"\nrows = 20\n\
-             threads = 2\n{client}[machine]\nthp = \"never\"\nswappiness = 1\ngovernor = \"performance\"\n\
-             [sampling]\ntrials = 2\nwarmup_s = 0.1\nsample_s = 0.4\nattempts = 3\n"
+             threads = 2\nrate = 200\n{client}[machine]\nthp = \"never\"\nswappiness = 1\ngovernor = \"performance\"\n\
+             [sampling]\ntrials = 1\nwarmup_s = 0.1\nsample_s = 0.4\nattempts = 3\n"
         ));
         Self { world, sshd, study }
     }
