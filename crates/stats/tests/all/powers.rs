@@ -50,7 +50,7 @@ fn a_difference_of_one_condition_in_seven_is_found() {
 #[test]
 fn equal_conditions_are_not_claimed_to_differ_beyond_the_stated_rate() {
     let mut rng = generator(77_102);
-    let each = studies(100);
+    let each = studies(300);
     let limit = 0.02 + 3.0 * (0.02 * 0.98 / each as f64).sqrt();
     for (name, draw) in SHAPES {
         for (k, n, drift) in [(3, 5, 2.0), (5, 6, 0.0), (8, 5, 2.0), (10, 5, 2.0)] {

@@ -102,7 +102,7 @@ fn published_rows(statement: &str) -> (f64, f64) {
 fn microbenchmarks_run_on(engine: &dyn Engine) {
     let world = World::new();
     let study = "name = \"micro\"\n[workload]\nname = \"sql\"\nbuiltin = \"microbenchmarks\"\nrows = 2000\n\
-                 tables = 2\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 2\n";
+                 tables = 2\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 3\n";
     let record = run_on(&world, engine, 0, study).remove(0);
     let covariates = record["samples"][0]["covariates"].as_object().unwrap();
     let run = covariates.keys().filter_map(|name| name.strip_prefix("statement_executions_"));

@@ -1,6 +1,6 @@
 //! The processor of a virtual machine, with its emulator, console and programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::numa::image;
 use crate::support::target;
@@ -70,34 +70,15 @@ impl Guest {
         }
     }
 
-    /// The emulated disk with the root file system, and its name in the machine: of a kind that the kernel has built
-    /// in, Debian's for clouds or Ubuntu's.
-    fn disk(self) -> (&'static str, &'static str) {
-        let kernel = self.kernel();
-        let is_debian = kernel.to_str().is_some_and(|path| path.contains("-cloud-"));
-        if is_debian { ("nvme,serial=root", "nvme0n1") } else { ("virtio-blk-pci", "vda") }
-    }
-
-    /// The emulator's arguments for the root file system in `file`.
-    pub fn root_arguments(self, file: &Path) -> Vec<String> {
-        let file = file.display();
-        if self.is_arm() {
-            return vec!["-initrd".to_owned(), file.to_string()];
-        }
-        let drive = format!("file={file},if=none,id=root,format=raw,cache=unsafe");
-        vec!["-drive".to_owned(), drive, "-device".to_owned(), format!("{},drive=root", self.disk().0)]
-    }
-
     /// The kernel command line. Huge pages would not be even over the nodes with little data. Mitigations are off,
     /// because separate page tables of the kernel slow every system call down in emulation.
-    pub fn kernel_line(self) -> String {
+    pub fn kernel_line(self) -> &'static str {
         match self {
-            Self::X86_64 => format!(
-                "console=ttyS0 earlyprintk=serial panic=-1 no_timer_check transparent_hugepage=never mitigations=off \
-                 root=/dev/{} rootfstype=ext4 rw init=/init",
-                self.disk().1
-            ),
-            Self::Aarch64 => "console=ttyAMA0 panic=-1 transparent_hugepage=never".to_owned(),
+            Self::X86_64 => {
+                "console=ttyS0 earlyprintk=serial panic=-1 no_timer_check transparent_hugepage=never \
+                 mitigations=off"
+            }
+            Self::Aarch64 => "console=ttyAMA0 panic=-1 transparent_hugepage=never",
         }
     }
 

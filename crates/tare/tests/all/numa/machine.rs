@@ -91,7 +91,7 @@ impl Machine {
     pub fn boot(&self, image: &Image, job: &str, limit: Duration) -> Evidence {
         let directory = TempDir::new().unwrap();
         let at = |name: &str| directory.path().join(name);
-        image.pack(job, &at("root"));
+        image.pack(job, &at("initrd"));
         let began = Instant::now();
         let mut attempt = 1;
         let console = loop {
@@ -126,8 +126,8 @@ impl Machine {
         if !guest.is_arm() {
             qemu.args(["-serial", &file("out.tgz")]);
         }
-        qemu.arg("-kernel").arg(guest.kernel()).args(guest.root_arguments(&directory.join("root")));
-        qemu.arg("-append").arg(guest.kernel_line());
+        qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(directory.join("initrd"));
+        qemu.args(["-append", guest.kernel_line()]);
         let boot_limit = Duration::from_secs(guest.boot_limit_s());
         let began = Instant::now();
         let mut child = Ended(qemu.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("qemu starts"));
