@@ -71,14 +71,15 @@ impl Guest {
     }
 
     /// The kernel command line. Huge pages would not be even over the nodes with little data. Mitigations are off,
-    /// because separate page tables of the kernel slow every system call down in emulation.
+    /// because separate page tables of the kernel slow every system call down in emulation. With random addresses the
+    /// emulator would translate every program anew for each process: a trial takes twice as long.
     pub fn kernel_line(self) -> &'static str {
         match self {
             Self::X86_64 => {
                 "console=ttyS0 earlyprintk=serial panic=-1 no_timer_check transparent_hugepage=never \
-                 mitigations=off"
+                 mitigations=off norandmaps"
             }
-            Self::Aarch64 => "console=ttyAMA0 panic=-1 transparent_hugepage=never",
+            Self::Aarch64 => "console=ttyAMA0 panic=-1 transparent_hugepage=never norandmaps",
         }
     }
 
