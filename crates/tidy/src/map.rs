@@ -1,7 +1,7 @@
 //! The allowed dependencies, as data. ARCHITECTURE.md explains them; the rule `directions` enforces them.
 
-/// The crates of the workspace by their folders below `crates/`, each with the other crates of the workspace on which it
-/// may depend: crates without any first. Tests may depend on more.
+/// The crates of the workspace by their folders below `crates/`, each with the crates of the workspace on which it may
+/// depend: crates without any first. Tests may depend on more.
 pub const CRATES: &[(&str, &str)] = &[
     ("text", ""),
     ("files", ""),
