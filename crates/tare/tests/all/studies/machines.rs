@@ -74,7 +74,7 @@ fn plans(world: &World, machine: &str) {
         let err = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
             Some(0) => judge(machine, study, &json(&String::from_utf8(output.stdout).unwrap())),
-            Some(3) => assert!(err.contains("this machine can"), "{study} on {machine}: {err}"),
+            Some(3) => assert!(err.contains("the described machine can"), "{study} on {machine}: {err}"),
             other => panic!("{study} on {machine}: {other:?} {err}"),
         }
     }
