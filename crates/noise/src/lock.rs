@@ -7,7 +7,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::getppid;
 use std::fs::{self, File};
 use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -72,24 +72,9 @@ impl HostLock {
             check_root(&Path::new(ROOT_DIR).join(FILE))?;
         }
         let other = || holder(&shared_dir().join(FILE)).filter(|_| roots).map(|pid| describe(Some(pid)));
-        let deadline = Instant::now() + UNSETTLED;
         loop {
             let file = open(&path)?;
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => {}
-                Err(rustix::io::Errno::WOULDBLOCK) => {
-                    let holder = holder(&path);
-                    // A lock that this process dropped a moment ago is still held by a child that was being forked,
-                    // until the child calls exec.
-                    let other = holder.filter(|pid| *pid != std::process::id().cast_signed());
-                    if other.is_some_and(lives) || Instant::now() >= deadline {
-                        return Err(NoiseError::Locked { holder: describe(holder), path });
-                    }
-                    std::thread::sleep(Duration::from_millis(5));
-                    continue;
-                }
-                Err(e) => return Err(write_error("lock", &path, e.into())),
-            }
+            lock(&file, &path)?;
             let ours = rustix::fs::fstat(&file).map_err(|e| write_error("examine", &path, e.into()))?;
             // The file may have been removed between open and lock; other processes then lock a new one.
             if fs::symlink_metadata(&path).is_ok_and(|there| there.ino() == ours.st_ino && there.dev() == ours.st_dev) {
@@ -110,16 +95,11 @@ impl HostLock {
             Err(e) if matches!(e.source_kind(), Some(PermissionDenied | ReadOnlyFilesystem)) => return Ok(self),
             file => file?,
         };
-        let deadline = Instant::now() + UNSETTLED;
-        // As in `acquire`, a child that is being forked may hold a lock that was dropped a moment ago.
-        while flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
-            if Instant::now() >= deadline {
-                let path = state_dir.join(STATE);
-                return Err(NoiseError::Locked { holder: describe(holder(&path)), path });
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        match lock(&file, &state_dir.join(STATE)) {
+            // Its file system has no locks.
+            Err(NoiseError::Write { .. }) => Ok(self),
+            locked => locked.map(|()| Self { _state: Some(file), ..self }),
         }
-        Ok(Self { _state: Some(file), ..self })
     }
 
     /// For a trial: checks that its parent process, the run, holds the lock, or this process itself.
@@ -194,6 +174,27 @@ impl Patience<'_> {
     /// Waits at most `longest`, without messages.
     pub fn of(longest: Duration) -> Self {
         Self { longest, enough: &|| false, report: &|_| {} }
+    }
+}
+
+/// Locks an open file, or fails at once if another process that lives holds its lock.
+fn lock(file: &impl AsFd, path: &Path) -> Result<()> {
+    let deadline = Instant::now() + UNSETTLED;
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let holder = holder(path);
+                // A lock that this process dropped a moment ago is still held by a child that was being forked, until
+                // the child calls exec.
+                let other = holder.filter(|pid| *pid != std::process::id().cast_signed());
+                if other.is_some_and(lives) || Instant::now() >= deadline {
+                    return Err(NoiseError::Locked { holder: describe(holder), path: path.to_owned() });
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(e) => return Err(write_error("lock", path, e.into())),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ const OF_A_FILE: u64 = 1 << 10;
 const OF_AN_ENTRY: u64 = 1 << 6;
 const DEPTH: usize = 8;
 /// The permission bit that lets users write who are neither its owner nor in its group.
-const OTHERS_WRITE: u32 = 0o002;
+const ANYONE_WRITES: u32 = 0o002;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OptionFile {
@@ -69,7 +69,7 @@ impl Reader<'_> {
         let file = tare_files::open_named(path).map_err(|e| unreadable(e.to_string()))?;
         let file = file.ok_or_else(|| unreadable("there is no such file".to_owned()))?;
         // An option may name a plugin, so it is refused where MariaDB and MySQL ignore it.
-        if file.metadata().is_ok_and(|found| found.mode() & OTHERS_WRITE != 0) {
+        if file.metadata().is_ok_and(|found| found.mode() & ANYONE_WRITES != 0) {
             return Err(unreadable(format!("any user may change it: chmod o-w {}", path.display())));
         }
         let bytes = tare_files::read_all(file, path, LARGEST).map_err(|e| unreadable(e.to_string()))?;
