@@ -59,7 +59,7 @@ kills:
 limits: build
 	benches/limits
 
-## safeguards: removes safeguards from the code, one at a time, and checks that their tests fail (scripts/safeguards, as root)
+## safeguards: removes safeguards from the code, and checks that their tests fail (scripts/safeguards, as root; TIME)
 safeguards:
 	scripts/safeguards
 
