@@ -1,5 +1,6 @@
 //! The plan of a run: conditions and the order of trials, written before the first trial.
 
+use super::schema::{Outcome, TrialRecord};
 use super::settle::Settle;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -122,6 +123,14 @@ impl Plan {
         self.turns.is_some() || self.settle.as_ref().is_some_and(|rule| rule.duet.is_some())
     }
 
+    /// Whether a planned trial is still to run, or to be repeated because it was disturbed.
+    pub(crate) fn is_open(&self, records: &[TrialRecord]) -> bool {
+        let last: BTreeMap<usize, Outcome> = records.iter().map(|record| (record.trial, record.outcome)).collect();
+        let is_stopped = self.within.as_ref().is_some_and(|within| within.stopped > 0);
+        let is_ended = |trial: &PlannedTrial| last.get(&trial.trial).is_some_and(|end| *end != Outcome::Disturbed);
+        !is_stopped && !self.trials.iter().all(is_ended)
+    }
+
     /// Number of trials that run at the same time, and so take the time of one.
     pub fn at_once(&self) -> f64 {
         if self.is_together() { 2.0 } else { 1.0 }
@@ -237,13 +246,26 @@ pub struct Race {
     pub seed: u64,
     /// Runs that have added blocks: the first one, and each resumed one.
     pub sessions: usize,
+    /// Numbers of blocks after which a resumed race had ended for lack of time, in ascending order: it was looked at
+    /// then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub early_looks: Vec<usize>,
 }
 
 impl Race {
     /// A race of these candidates for the first headline metric, without a time limit.
     pub fn of(candidates: Vec<String>, question: Question, seed: u64) -> Self {
         let Question { minimum_effect, alpha } = question;
-        Self { candidates, metric: None, minimum_effect, alpha, budget_s: None, seed, sessions: 1 }
+        Self {
+            candidates,
+            metric: None,
+            minimum_effect,
+            alpha,
+            budget_s: None,
+            seed,
+            sessions: 1,
+            early_looks: Vec::new(),
+        }
     }
 
     /// Minimum effect and error rate, as the test takes them.
