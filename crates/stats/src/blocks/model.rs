@@ -114,7 +114,12 @@ pub(crate) fn upper_tail(statistic: f64, df: f64, few: bool) -> f64 {
 
 /// The statistic at which twice [`upper_tail`] is 1 - `confidence`.
 pub(crate) fn two_sided_limit(confidence: f64, df: f64, few: bool) -> f64 {
-    if few { t_two_sided(1.0 - (1.0 - confidence) / TWO_TRIALS, 1.0) } else { t_two_sided(confidence, df) }
+    t_two_sided(level(confidence, few), if few { 1.0 } else { df })
+}
+
+/// The confidence level of an interval that decides like a test with this `confidence`; `few` as in [`are_few`].
+pub fn level(confidence: f64, few: bool) -> f64 {
+    if few { 1.0 - (1.0 - confidence) / TWO_TRIALS } else { confidence }
 }
 
 /// Compares conditions, within blocks where they ran in blocks.
