@@ -114,6 +114,33 @@ fn three_differences_that_agree_under_one_load_need_the_spread_of_all_loads() {
     assert_eq!([4, 5].map(|blocks| shown(blocks, wild.map(|other| 100.0 * other))), [[false; 2], [true; 2]]);
 }
 
+/// Also of a second factor, next to one that is shown under every load.
+#[test]
+fn everything_that_is_said_of_one_of_four_loads_has_a_quarter_of_the_rate() {
+    let names: Vec<String> = (0..16)
+        .map(|i| format!("workload=w{} ahi={} aslr={}", i / 4, ["off", "on"][i / 2 % 2], ["off", "on"][i % 2]))
+        .collect();
+    let gain = |name: &str| if name.contains("ahi=on") { 0.1 } else { 0.0 } + if name.contains("aslr=on") { 0.011 } else { 0.0 };
+    let given: Vec<Given<'_>> = names.iter().map(|name| (name.as_str(), gain(name), 0.01)).collect();
+    let moved = |verdict: &Verdict| match verdict {
+        Verdict::Moved { first, rest, .. } => rest.iter().chain([first]).cloned().collect(),
+        _ => Vec::new(),
+    };
+    let (mut of_loads, mut alone) = (0, 0);
+    for seed in 0..STUDIES {
+        let trials = run(seed, &given, 6, 0.0, &[]);
+        let Verdict::ByLoad(loads) = answered(&results("effect", trials.clone())).verdict else { panic!("{seed}") };
+        for own in loads {
+            let found = moved(&own.verdict);
+            assert!(own.shown && found.iter().all(|effect| effect.p_value.unwrap() <= 0.02 / 4.0), "{found:?}");
+            let of_load = trials.iter().filter(|trial| trial.levels["workload"] == own.load).cloned().collect();
+            of_loads += usize::from(found.len() > 1);
+            alone += usize::from(moved(&answered(&results("effect", of_load)).verdict).len() > 1);
+        }
+    }
+    assert!(of_loads > 0 && alone > of_loads, "{of_loads} among four loads, {alone} alone");
+}
+
 #[test]
 fn builds_differ_under_a_load_only_if_they_do_without_the_disturbed_trials() {
     let verdict = |disturbed: usize, clean: f64| {
