@@ -39,9 +39,10 @@ pub fn history_sentence(found: &History) -> String {
     }
     if let Some((line, drift)) = found.lines.iter().find_map(|line| Some((line, line.drift?))) {
         return format!(
-            "{} drifted by {} over {runs}; no step explains it.",
+            "{} drifted by {} over {}; no step explains it.",
             name(line),
-            moved(line, drift.ratio.value)
+            moved(line, drift.ratio.value),
+            count(line.points.len(), "run")
         );
     }
     match found.lines.iter().all(|line| line.not_tested.is_some()) {
