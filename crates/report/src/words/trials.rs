@@ -33,7 +33,7 @@ pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {
 /// What a reader of a ladder must know.
 pub(super) fn lifetimes(found: &Lifetimes) -> String {
     let place = match found.ci {
-        Some(ci) if ci.low > 0.0 || ci.high < 0.0 => format!(
+        Some(ci) if found.shown => format!(
             "a rung is {} for each that was measured on its server before (95% interval {}), which the random order \
              spreads over all rungs",
             change(found.per_place),
