@@ -1,9 +1,13 @@
 //! Nothing untested is claimed, and existing effects are found: synthetic studies with a known truth.
 
 use crate::draws::Draws;
-use crate::made_up::{results, trial};
+use crate::made_up::{profile, results, trial};
+use std::collections::BTreeMap;
+use tare_findings::summary::Profiled;
 use tare_findings::verdict::Verdict;
 use tare_findings::{answered, settled, summarize};
+use tare_results::Results;
+use tare_results::captures::Captures;
 use tare_results::schema::TrialRecord;
 use tare_stats::ratio;
 
@@ -112,6 +116,31 @@ fn three_differences_that_agree_under_one_load_need_the_spread_of_all_loads() {
     assert_eq!(shown(3, [1.0; 5]), [true; 2]);
     // The effect under the other load is shown in any case, so the study ends early if that of this load is too.
     assert_eq!([4, 5].map(|blocks| shown(blocks, wild.map(|other| 100.0 * other))), [[false; 2], [true; 2]]);
+}
+
+/// The share of one function grows by 4.6 standard errors per doubling; for two functions the limit is 4.0 on one ladder,
+/// and 5.4 on each of eight.
+#[test]
+fn growth_on_many_ladders_is_one_family_of_tests() {
+    let shown = |ladders: usize| {
+        let (mut trials, mut captures) = (Vec::new(), BTreeMap::new());
+        for (number, (doublings, ladder)) in (0..4)
+            .flat_map(|_| (0..3).flat_map(|doublings| (0..ladders).map(move |ladder| (doublings, ladder))))
+            .enumerate()
+        {
+            let block = number / (3 * ladders);
+            let name = format!("nodes={} distribution=d{ladder}", 1 << doublings);
+            let mut record = trial(number, block, &name, 1000.0, false);
+            let share = 0.05 + 0.0178 * f64::from(doublings) + if block % 2 == 0 { 0.01 } else { -0.01 };
+            let profile = profile(&mut record, 100.0, &[("spin_lock", 100.0 * share), ("rest", 100.0 * (1.0 - share))]);
+            captures.insert((number, 1), Captures { profile: Some(profile), ..Captures::default() });
+            trials.push(record);
+        }
+        let growth = summarize(&Results { captures, ..results("scaling", trials) }).growth;
+        assert_eq!(growth.iter().filter(|ranking| ranking.what == Profiled::Symbols).count(), ladders);
+        growth.iter().any(|ranking| ranking.grown.iter().any(|grown| grown.shown))
+    };
+    assert_eq!([1, 8].map(shown), [true, false]);
 }
 
 /// Also of a second factor, next to one that is shown under every load.
