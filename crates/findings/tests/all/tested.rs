@@ -8,7 +8,7 @@ use tare_findings::verdict::Verdict;
 use tare_findings::{answered, settled, summarize};
 use tare_results::Results;
 use tare_results::captures::Captures;
-use tare_results::schema::TrialRecord;
+use tare_results::schema::{Decision, TrialRecord};
 use tare_stats::ratio;
 
 const STUDIES: u64 = 20;
@@ -85,6 +85,34 @@ fn the_best_condition_names_no_factor_that_moves_nothing() {
 fn two_trials_that_agree_to_four_digits_show_that_one_condition_is_twice_the_other() {
     let given = [("placement=a", 0.0, 0.0001), ("placement=b", 1.0, 0.0001)];
     assert_eq!(claims("best", |seed| run(seed, &given, 2, 0.0, &[])), STUDIES);
+}
+
+/// Six differences whose mean is 3.5 standard errors: p is 0.017.
+#[test]
+fn a_study_whose_trials_were_chosen_by_their_spread_has_less_than_the_rate() {
+    let claims = |decision: Option<Decision>| {
+        let of_block = |block: usize| {
+            let ln = 0.01579 + if block % 2 == 0 { 0.01 } else { -0.01 };
+            [("placement=a", 0.0_f64), ("placement=b", ln)]
+                .into_iter()
+                .enumerate()
+                .map(move |(place, (name, ln))| trial(2 * block + place, block, name, 1000.0 * ln.exp(), false))
+        };
+        let mut results = results("best", (0..6).flat_map(of_block).collect());
+        results.plan.as_mut().unwrap().decision = decision;
+        answered(&results).verdict.is_claim()
+    };
+    let decision = Decision {
+        first_trial: 8,
+        trials: 6,
+        samples: 1,
+        warmup_s: 0.0,
+        extra_warmup_runs: 0,
+        pilot_counts: true,
+        half_width: None,
+        reason: String::new(),
+    };
+    assert_eq!([claims(None), claims(Some(decision))], [true, false]);
 }
 
 /// With fewer than five blocks, a difference under one load must also be significant by the spread of all loads.
