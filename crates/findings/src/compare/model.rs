@@ -100,7 +100,8 @@ pub struct MetricComparison {
     pub judged: bool,
     /// Whether the trials include disturbed ones that count.
     pub disturbed: bool,
-    /// Whether a difference is shown with these, but neither without them nor beyond what the disturbance could explain.
+    /// Whether a difference is shown with these, but neither without them nor beyond what the disturbance could
+    /// explain.
     #[serde(skip)]
     pub withheld: bool,
     pub paired: bool,

@@ -4,7 +4,7 @@ use crate::draws::Draws;
 use crate::made_up::{profile, results, trial};
 use std::collections::BTreeMap;
 use tare_findings::summary::Profiled;
-use tare_findings::verdict::Verdict;
+use tare_findings::verdict::{Moved, Verdict};
 use tare_findings::{answered, settled, summarize};
 use tare_results::Results;
 use tare_results::captures::Captures;
@@ -146,20 +146,17 @@ fn three_differences_that_agree_under_one_load_need_the_spread_of_all_loads() {
     assert_eq!([4, 5].map(|blocks| shown(blocks, wild.map(|other| 100.0 * other))), [[false; 2], [true; 2]]);
 }
 
-/// The share of one function grows by 4.6 standard errors per doubling; for two functions the limit is 4.0 on one ladder,
-/// and 5.4 on each of eight.
+/// The share of one function grows by 4.6 standard errors per doubling; for two functions the limit is 4.0 on one
+/// ladder, and 5.4 on each of eight.
 #[test]
 fn growth_on_many_ladders_is_one_family_of_tests() {
     let shown = |ladders: usize| {
         let (mut trials, mut captures) = (Vec::new(), BTreeMap::new());
-        for (number, (doublings, ladder)) in (0..4)
-            .flat_map(|_| (0..3).flat_map(|doublings| (0..ladders).map(move |ladder| (doublings, ladder))))
-            .enumerate()
-        {
-            let block = number / (3 * ladders);
+        for number in 0..12 * ladders {
+            let (block, doublings, ladder) = (number / (3 * ladders), number / ladders % 3, number % ladders);
             let name = format!("nodes={} distribution=d{ladder}", 1 << doublings);
             let mut record = trial(number, block, &name, 1000.0, false);
-            let share = 0.05 + 0.0178 * f64::from(doublings) + if block % 2 == 0 { 0.01 } else { -0.01 };
+            let share = 0.05 + 0.0178 * doublings as f64 + if block % 2 == 0 { 0.01 } else { -0.01 };
             let profile = profile(&mut record, 100.0, &[("spin_lock", 100.0 * share), ("rest", 100.0 * (1.0 - share))]);
             captures.insert((number, 1), Captures { profile: Some(profile), ..Captures::default() });
             trials.push(record);
@@ -177,11 +174,16 @@ fn everything_that_is_said_of_one_of_four_loads_has_a_quarter_of_the_rate() {
     let names: Vec<String> = (0..16)
         .map(|i| format!("workload=w{} ahi={} aslr={}", i / 4, ["off", "on"][i / 2 % 2], ["off", "on"][i % 2]))
         .collect();
-    let gain = |name: &str| if name.contains("ahi=on") { 0.1 } else { 0.0 } + if name.contains("aslr=on") { 0.011 } else { 0.0 };
+    let gain = |name: &str| {
+        let of_ahi = if name.contains("ahi=on") { 0.1 } else { 0.0 };
+        of_ahi + if name.contains("aslr=on") { 0.011 } else { 0.0 }
+    };
     let given: Vec<Given<'_>> = names.iter().map(|name| (name.as_str(), gain(name), 0.01)).collect();
-    let moved = |verdict: &Verdict| match verdict {
-        Verdict::Moved { first, rest, .. } => rest.iter().chain([first]).cloned().collect(),
-        _ => Vec::new(),
+    let moved = |verdict: &Verdict| -> Vec<Moved> {
+        match verdict {
+            Verdict::Moved { first, rest, .. } => rest.iter().chain([first]).cloned().collect(),
+            _ => Vec::new(),
+        }
     };
     let (mut of_loads, mut alone) = (0, 0);
     for seed in 0..STUDIES {

@@ -20,8 +20,8 @@ pub struct FactorSpread {
     /// Ratio of the between-trial variances, high level divided by low level, averaged (on the log scale) over the
     /// metrics.
     pub spread_ratio: Estimate,
-    /// p-value of no effect on the variance by Brown & Forsythe's test, Holm-adjusted over the factors. 1 when that test
-    /// finds the other level noisier.
+    /// p-value of no effect on the variance by Brown & Forsythe's test, Holm-adjusted over the factors. 1 when that
+    /// test finds the other level noisier.
     pub p_value: f64,
     /// Whether the p-value is within the error rate, so that the factor may be reported as a cause.
     pub shown: bool,

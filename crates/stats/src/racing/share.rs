@@ -26,8 +26,9 @@ const TESTS: [(usize, f64); 13] = [
     (128, 563.0),
 ];
 
-/// The looks of a race, by their numbers of blocks. `early` are looks that took place although none was due, because the
-/// time was over: each takes the place of the next one, so that their number, and with it the error, stays the same.
+/// The looks of a race, by their numbers of blocks. `early` are looks that took place although none was due, because
+/// the time was over: each takes the place of the next one, so that their number, and with it the error, stays the
+/// same.
 pub(super) fn looks(early: &[usize]) -> [usize; LOOKS.len()] {
     let mut looks = LOOKS;
     for blocks in early.iter().filter(|blocks| **blocks >= LOOKS[0]) {
