@@ -131,8 +131,7 @@ fn verdict_at(rate: f64, context: &AnswerContext, conditions: &[ConditionTrials<
             spread(effects::sources(conditions, context.rate(&Question::Spread)), conditions, &name)
         }
         Some(Question::Scaling) => {
-            // The ladders and the pooled steps share one false-alarm rate.
-            let rate = context.rate(&Question::Scaling) / 2.0;
+            let rate = context.ladder_rate();
             let pooled = pooled_steps::steps(&measured, &name, rate / 2.0);
             steps(&scaling::scaling(conditions, rate), pooled, &name, context, &basis)
         }

@@ -59,6 +59,13 @@ impl AnswerContext {
         self.share() * ANSWER
     }
 
+    /// The false-alarm probability of steps of single ladders. If they answer the question, steps over all ladders have
+    /// the other half.
+    pub fn ladder_rate(&self) -> f64 {
+        let rate = self.rate(&Question::Scaling);
+        if self.question == Some(Question::Scaling) { rate / 2.0 } else { rate }
+    }
+
     fn share(&self) -> f64 {
         self.look.map_or(1.0, |look| look.share()) * if self.has_pilot { OF_PILOT } else { 1.0 }
     }

@@ -146,6 +146,20 @@ fn three_differences_that_agree_under_one_load_need_the_spread_of_all_loads() {
     assert_eq!([4, 5].map(|blocks| shown(blocks, wild.map(|other| 100.0 * other))), [[false; 2], [true; 2]]);
 }
 
+/// The sentence below the answer has the table's steps.
+#[test]
+fn a_step_of_the_only_ladder_is_negative_in_the_table_if_it_is_in_the_answer() {
+    let given = [("threads=1", 0.0, 0.01), ("threads=2", 0.9, 0.01), ("threads=4", 0.858, 0.01)];
+    let shown = |seed| {
+        let summary = summarize(&results("scaling", run(seed, &given, 6, 0.0, &[])));
+        let Verdict::Steps { less, .. } = &summary.answer.verdict else { panic!("{:?}", summary.answer) };
+        assert_eq!(summary.scaling.iter().any(|law| law.retrograde), !less.is_empty(), "{seed}");
+        !less.is_empty()
+    };
+    let shown = (0..100).filter(|seed| shown(*seed)).count();
+    assert!((10..90).contains(&shown), "{shown} of 100");
+}
+
 /// The share of one function grows by 4.6 standard errors per doubling; for two functions the limit is 4.0 on one
 /// ladder, and 5.4 on each of eight.
 #[test]
