@@ -157,7 +157,7 @@ fn an_interrupted_comparison_has_no_other_looks_than_one_that_runs_to_its_end() 
             }
         }
         let planned = LOOKS.into_iter().filter(|look| *look < last).chain([last]);
-        assert_eq!(looked, planned.filter(|look| *look >= LOOKS[0]).collect(), "{fits}");
+        assert_eq!(looked, planned.filter(|look| *look >= LOOKS[0]).collect::<BTreeSet<_>>(), "{fits}");
     }
 }
 

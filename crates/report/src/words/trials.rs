@@ -92,7 +92,7 @@ pub(super) fn outlier(found: &Outlier) -> String {
     )
 }
 
-/// The result of conditions with another load: how far apart their trials are.
+/// The result of conditions with another load: how far apart their trials are. The lowest may be the best.
 pub(super) fn aside(summary: &Summary) -> Option<String> {
     let metric = summary.headline_metric.as_deref()?;
     let others: Vec<(&ConditionSummary, &MetricSummary)> = summary
@@ -111,5 +111,5 @@ pub(super) fn aside(summary: &Summary) -> Option<String> {
         })
         .collect();
     (!words.is_empty())
-        .then(|| format!("Conditions with another load, from the worst trial to the best: {}.", list(&words)))
+        .then(|| format!("Conditions with another load, from the lowest trial to the highest: {}.", list(&words)))
 }
