@@ -41,7 +41,7 @@ impl AnswerContext {
             left_out: results.plan.as_ref().map(|plan| plan.left_out.clone()).unwrap_or_default(),
             within: within(results),
             race: results.plan.as_ref().and_then(|plan| Find::of(plan, &results.trials)).filter(|race| race.blocks > 0),
-            look: results.plan.as_ref().and_then(Look::of),
+            look: results.plan.as_ref().and_then(|plan| Look::of(plan, &results.trials)),
             has_pilot: results.plan.as_ref().is_some_and(|plan| plan.decision.is_some()),
             attempts: results.trials.len(),
             put_aside: results.trials.iter().filter(|trial| trial.outcome == Outcome::Disturbed).count(),
