@@ -1,5 +1,6 @@
 //! Trials of many conditions as a race: in each block, every condition still in the race runs once.
 
+use crate::looks::is_open;
 use crate::metric::{self, Better};
 use crate::pairs::{headline, spent_s, value};
 use crate::schema::{Plan, Race, TrialRecord};
@@ -65,7 +66,7 @@ impl Laps {
         let is_warm = |record: &&TrialRecord| record.lifetime.as_ref().is_some_and(|lifetime| lifetime.place > 0);
         let warm = (spent_s(records.iter().filter(is_warm)), records.iter().filter(is_warm).count());
         let servers = servers(records);
-        let mut laps = Self { metric, elapsed_s, warm, open: plan.is_open(records), ..Self::default() };
+        let mut laps = Self { metric, elapsed_s, warm, open: is_open(plan, records), ..Self::default() };
         let sign = laps.sign();
         for planned in plan.blocks().into_values() {
             let (mut block, mut marked) = (vec![None; race.candidates.len()], vec![false; race.candidates.len()]);

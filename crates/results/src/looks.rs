@@ -4,8 +4,9 @@
 //! Haybittle 1971 and Peto and others 1976). These add up to the whole, so the error rate of the answer holds whatever
 //! stopping rule is used between two looks, and whatever the distribution of the trials.
 
-use crate::schema::{Plan, TrialRecord};
+use crate::schema::{Outcome, Plan, PlannedTrial, TrialRecord};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tare_stats::sequential::LOOKS;
 
 /// Share of the false-alarm rate for each look but the last.
@@ -14,6 +15,14 @@ const EARLY: f64 = 0.05;
 /// Blocks after which a look is made, the last one after all blocks; the same blocks as for a comparison of pairs.
 pub fn looks(blocks: usize) -> Vec<usize> {
     LOOKS.into_iter().filter(|look| *look < blocks).chain([blocks]).collect()
+}
+
+/// Whether a planned trial is still to run, or to be repeated because it was disturbed.
+pub(crate) fn is_open(plan: &Plan, records: &[TrialRecord]) -> bool {
+    let last: BTreeMap<usize, Outcome> = records.iter().map(|record| (record.trial, record.outcome)).collect();
+    let is_stopped = plan.within.as_ref().is_some_and(|within| within.stopped > 0);
+    let is_ended = |trial: &PlannedTrial| last.get(&trial.trial).is_some_and(|end| *end != Outcome::Disturbed);
+    !is_stopped && !plan.trials.iter().all(is_ended)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,7 +50,7 @@ impl Look {
         let all = looks(of_blocks);
         let number = all.iter().position(|look| *look >= blocks)? + 1;
         let is_last = number == all.len() || within.stopped > 0;
-        Some(Self { number, of: all.len(), blocks, of_blocks, is_last, is_open: plan.is_open(records) })
+        Some(Self { number, of: all.len(), blocks, of_blocks, is_last, is_open: is_open(plan, records) })
     }
 
     /// This look's share of the false-alarm rate. The last one has its share only once all of its trials have ended.
@@ -53,8 +62,7 @@ impl Look {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{PlannedTrial, Within};
-    use std::collections::BTreeMap;
+    use crate::schema::Within;
 
     #[test]
     fn shares_of_all_looks_are_the_whole_chance() {

@@ -1,5 +1,6 @@
 //! Trials of two conditions as pairs: consecutive trials of one block, in random order.
 
+use crate::looks::is_open;
 use crate::metric::{self, Better};
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,7 +73,7 @@ impl Pairs {
         let metric = rule.metric.clone().or_else(|| headline(records));
         // The last attempt counts.
         let last: BTreeMap<usize, usize> = records.iter().enumerate().map(|(at, record)| (record.trial, at)).collect();
-        let mut pairs = Self { elapsed_s: spent_s(records.iter()), open: plan.is_open(records), ..Self::default() };
+        let mut pairs = Self { elapsed_s: spent_s(records.iter()), open: is_open(plan, records), ..Self::default() };
         let session = rule.begun.last().map_or(0, |session| session.first_block);
         let own = records.iter().filter(|record| record.block >= session);
         pairs.session_s = spent_s(own);

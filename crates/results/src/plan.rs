@@ -1,6 +1,5 @@
 //! The plan of a run: conditions and the order of trials, written before the first trial.
 
-use super::schema::{Outcome, TrialRecord};
 use super::settle::Settle;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -121,14 +120,6 @@ impl Plan {
     /// Whether the two trials of a block run at the same time.
     pub fn is_together(&self) -> bool {
         self.turns.is_some() || self.settle.as_ref().is_some_and(|rule| rule.duet.is_some())
-    }
-
-    /// Whether a planned trial is still to run, or to be repeated because it was disturbed.
-    pub(crate) fn is_open(&self, records: &[TrialRecord]) -> bool {
-        let last: BTreeMap<usize, Outcome> = records.iter().map(|record| (record.trial, record.outcome)).collect();
-        let is_stopped = self.within.as_ref().is_some_and(|within| within.stopped > 0);
-        let is_ended = |trial: &PlannedTrial| last.get(&trial.trial).is_some_and(|end| *end != Outcome::Disturbed);
-        !is_stopped && !self.trials.iter().all(is_ended)
     }
 
     /// Number of trials that run at the same time, and so take the time of one.
