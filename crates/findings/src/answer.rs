@@ -6,7 +6,7 @@ use super::by_chance;
 use super::collect::ConditionTrials;
 use super::composite;
 use super::effects::Mains;
-use super::factors::{LOADS, factors_of, load_of, varying_factors};
+use super::factors::{LOADS, load_of, number_of, varying_factors};
 use super::pooled::PooledStep;
 use super::pooled_steps;
 use super::question::AnswerContext;
@@ -92,6 +92,11 @@ fn selected(
 }
 
 fn verdict(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict {
+    verdict_at(context.answer_rate(), context, conditions)
+}
+
+/// `rate`: the false-alarm probability of a verdict on factors or conditions.
+fn verdict_at(rate: f64, context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict {
     if let Some(race) = &context.race {
         return Verdict::Raced(Box::new(race.clone()));
     }
@@ -108,7 +113,7 @@ fn verdict(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdi
         return Verdict::Untested(alone(conditions, &name));
     }
     if matches!(context.question, None | Some(Question::Effect))
-        && let Some(loads) = by_load(context, &measured).or_else(|| loads_alone(&measured, &name))
+        && let Some(loads) = by_load(rate, context, &measured).or_else(|| loads_alone(&measured, &name))
     {
         return loads;
     }
@@ -120,22 +125,21 @@ fn verdict(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdi
         return Verdict::Untested(Untested::SingleTrial { metric: name, range });
     }
     let basis = Basis { conditions: &measured, composite: &composite };
-    let mains = effects::main_effects(&measured, &composite, context.answer_rate());
+    let mains = effects::main_effects(&measured, &composite, rate);
     match &context.question {
         Some(Question::Spread) => {
             spread(effects::sources(conditions, context.rate(&Question::Spread)), conditions, &name)
         }
         Some(Question::Scaling) => {
-            // The ladders and the pooled steps share one false-alarm rate.
-            let rate = context.rate(&Question::Scaling) / 2.0;
+            let rate = context.ladder_rate();
             let pooled = pooled_steps::steps(&measured, &name, rate / 2.0);
             steps(&scaling::scaling(conditions, rate), pooled, &name, context, &basis)
         }
-        Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref()),
-        Some(Question::Effect) => factors(&basis, mains),
+        Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref(), rate),
+        Some(Question::Effect) => factors(&basis, mains, rate),
         // The study asks no question: test its factors if there are several, else compare its conditions.
-        None if factors_of(&mains.moved) > 1 => factors(&basis, mains),
-        None => best::conditions(&basis),
+        None if number_of(mains.moved.iter().map(|effect| &effect.term)) > 1 => factors(&basis, mains, rate),
+        None => best::conditions(&basis, rate),
     }
 }
 
@@ -170,19 +174,16 @@ pub(super) fn by_spread_of_loads(loads: &[(String, Vec<ConditionTrials<'_>>)]) -
     pairs.map_or_else(|| vec![0.0; loads.len()], |pairs| shared_p_values(&pairs))
 }
 
-/// A verdict for each load separately. All loads form one family of tests (Bonferroni).
-fn by_load(context: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
+/// A verdict for each load separately. All loads form one family of tests (Bonferroni): everything that is said about
+/// one of them has its share of the rate.
+fn by_load(rate: f64, context: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
     let loads = loads(measured)?;
-    let count = loads.len() as f64;
+    let rate = rate / loads.len() as f64;
     let shared = by_spread_of_loads(&loads);
     let found = |((load, own), shared): ((String, Vec<ConditionTrials<'_>>), f64)| {
-        let verdict = verdict(context, &own);
-        let p_value = match &verdict {
-            Verdict::Moved { first, .. } => first.p_value,
-            Verdict::Ranked { ranking, .. } => Some(ranking.p_value),
-            _ => None,
-        };
-        OfLoad { shown: p_value.is_some_and(|p| p.max(shared) * count <= context.answer_rate()), load, verdict }
+        let verdict = verdict_at(rate, context, &own);
+        let differs = matches!(verdict, Verdict::Moved { .. } | Verdict::Ranked { .. });
+        OfLoad { shown: differs && shared <= rate, load, verdict }
     };
     Some(Verdict::ByLoad(loads.into_iter().zip(shared).map(found).collect()))
 }
@@ -209,8 +210,8 @@ pub(crate) fn headline_metric(metrics: &[String]) -> Option<String> {
 
 /// Which factor has an effect: Holm over the main effects, block by block, on all primary metrics together. If the
 /// factors cannot be separated, which conditions differ.
-fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains) -> Verdict {
-    let Some(analysis) = analysis else { return best::conditions(basis) };
+fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains, rate: f64) -> Verdict {
+    let Some(analysis) = analysis else { return best::conditions(basis, rate) };
     let what = basis.what();
     let tested = Tested { count: mains.len(), of: mains.len(), analysis };
     let terms = mains.iter().map(|effect| effect.term.clone()).collect();
@@ -270,7 +271,7 @@ fn steps(
     if laws.is_empty() && pooled.is_empty() {
         return Verdict::Untested(Untested::TooFewRungs {
             unrealizable: context.unrealizable,
-            instead: Box::new(best::conditions(basis)),
+            instead: Box::new(best::conditions(basis, context.answer_rate())),
         });
     }
     let steps: Vec<(&Scaling, &Step)> =

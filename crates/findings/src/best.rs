@@ -2,7 +2,7 @@
 
 use super::basis::{Basis, moved_conditions};
 use super::collect::ConditionTrials;
-use super::confidence::{ANSWER, CONFIDENCE};
+use super::confidence::CONFIDENCE;
 use super::factors;
 use super::ladders::OVER;
 use super::term::Second;
@@ -12,9 +12,9 @@ use tare_results::metric::Better;
 use tare_results::schema::Levels;
 use tare_stats::simultaneous::{self, Condition, Ranking};
 
-/// The best condition against the worst, or the best level of a factor.
-pub(super) fn verdict(basis: &Basis<'_>, factor: Option<&str>) -> Verdict {
-    factor.and_then(|factor| levels(basis, factor)).unwrap_or_else(|| conditions(basis))
+/// The best condition against the worst, or the best level of a factor, with a false-alarm probability of `rate`.
+pub(super) fn verdict(basis: &Basis<'_>, factor: Option<&str>, rate: f64) -> Verdict {
+    factor.and_then(|factor| levels(basis, factor, rate)).unwrap_or_else(|| conditions(basis, rate))
 }
 
 /// The ranking with names; none if no pair is shown to differ.
@@ -51,9 +51,9 @@ fn tested(found: &Ranking) -> Tested {
     Tested { count: found.tested, of: found.order.len() * (found.order.len() - 1) / 2, analysis: found.analysis }
 }
 
-pub(super) fn conditions(basis: &Basis<'_>) -> Verdict {
+pub(super) fn conditions(basis: &Basis<'_>, rate: f64) -> Verdict {
     let name = |i: usize| basis.conditions.get(i).map_or_else(String::new, |condition| condition.name.to_owned());
-    let Some(found) = simultaneous::rank(&basis.composite.cells, ANSWER, basis.blocked()) else {
+    let Some(found) = simultaneous::rank(&basis.composite.cells, rate, basis.blocked()) else {
         return Verdict::Untested(Untested::NotRankable);
     };
     let (what, range, fewest_trials) = (basis.what(), basis.range(), basis.fewest_trials());
@@ -74,7 +74,7 @@ fn only_factor(conditions: &[Option<&ConditionTrials<'_>>]) -> Option<String> {
 }
 
 /// Levels of one factor, averaged over the other factors, at the largest number of threads or nodes.
-fn levels(basis: &Basis<'_>, factor: &str) -> Option<Verdict> {
+fn levels(basis: &Basis<'_>, factor: &str, rate: f64) -> Option<Verdict> {
     let over = OVER.into_iter().find(|over| {
         let numbers = basis.conditions.iter().filter_map(|c| c.levels.get(*over));
         *over != factor && numbers.collect::<BTreeSet<_>>().len() > 1
@@ -100,7 +100,7 @@ fn levels(basis: &Basis<'_>, factor: &str) -> Option<Verdict> {
     if names.len() < 2 || members.iter().any(|members| members.len() < whole) {
         return None;
     }
-    let found = simultaneous::rank_groups(&cells, &members, ANSWER, basis.blocked())?;
+    let found = simultaneous::rank_groups(&cells, &members, rate, basis.blocked())?;
     let name = |i: usize| names.get(i).copied().unwrap_or_default().to_owned();
     let of = LevelsOf { factor: factor.to_owned(), levels: names.len(), at: over.map(|over| (over, most)) };
     let tested = tested(&found);

@@ -132,12 +132,19 @@ pub(super) fn mean_of(trials: &[BTreeMap<String, f64>]) -> BTreeMap<String, f64>
 
 /// Symbols, callers and locks, ranked by how much their share grows over threads and over nodes.
 pub(super) fn growth(conditions: &[ConditionTrials<'_>], results: &Results) -> Vec<GrowthRanking> {
-    let all = ladders(conditions);
+    let mut all = ladders(conditions);
+    // On a single rung nothing can grow.
+    all.retain(|ladder| ladder.rungs.len() > 1);
     let kinds = [Profiled::Locks, Profiled::Symbols, Profiled::Calls];
-    kinds.into_iter().flat_map(|what| all.iter().filter_map(move |ladder| ranking(what, ladder, results))).collect()
+    let rate = FURTHER / all.len().max(1) as f64;
+    kinds
+        .into_iter()
+        .flat_map(|what| all.iter().filter_map(move |ladder| ranking(what, ladder, rate, results)))
+        .collect()
 }
 
-fn ranking(what: Profiled, ladder: &Ladder<'_, '_>, results: &Results) -> Option<GrowthRanking> {
+/// `rate` is the probability that any growth is shown although nothing grows.
+fn ranking(what: Profiled, ladder: &Ladder<'_, '_>, rate: f64, results: &Results) -> Option<GrowthRanking> {
     let profiles: Vec<Profile> = ladder
         .rungs
         .iter()
@@ -146,8 +153,8 @@ fn ranking(what: Profiled, ladder: &Ladder<'_, '_>, results: &Results) -> Option
         })
         .collect();
     let ranked = growth::rank(&profiles, CONFIDENCE).ok()?;
-    // The largest growth of many may be chance, so each name gets a part of the error rate of one ranking.
-    let strict = growth::rank(&profiles, 1.0 - FURTHER / ranked.len().max(1) as f64).ok()?;
+    // The largest growth of many may be chance, so each name gets a part of the rate.
+    let strict = growth::rank(&profiles, 1.0 - rate / ranked.len().max(1) as f64).ok()?;
     let shown: Vec<bool> = strict.iter().map(|found| found.per_doubling.ci.is_some_and(|ci| ci.low > 0.0)).collect();
     let grown: Vec<Grown> = ranked
         .into_iter()

@@ -2,13 +2,12 @@
 //! explains, and how the position in the lifetime affects a rung.
 
 use super::collect::ConditionTrials;
+use super::confidence::{CONFIDENCE, FURTHER};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_stats::Interval;
+use tare_stats::blocks::{are_few, level};
 use tare_stats::trials::mean_interval;
-
-/// Confidence level of the interval of the position effect.
-const CONFIDENCE: f64 = 0.95;
 
 /// Effects of shared servers on the trials of a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,8 +19,11 @@ pub struct Lifetimes {
     pub restart_share: f64,
     /// Relative change of the metric per rung measured earlier on the same server.
     pub per_place: f64,
+    /// 95% interval of `per_place`.
     #[serde(flatten, serialize_with = "super::ends::ci")]
     pub ci: Option<Interval>,
+    /// Whether the position is shown to have an effect, at the rate of a further finding.
+    pub shown: bool,
 }
 
 /// None if no trials shared a server.
@@ -45,6 +47,7 @@ pub(super) fn find(conditions: &[ConditionTrials<'_>], metric: &str) -> Option<L
     }
     let factors: Vec<f64> = lifetimes.values().filter_map(|rungs| Some(slope(rungs)?.exp())).collect();
     let per_place = factors.iter().sum::<f64>() / factors.len().max(1) as f64 - 1.0;
+    let strict = mean_interval(&factors, level(1.0 - FURTHER, are_few([factors.len()])));
     let ci = mean_interval(&factors, CONFIDENCE).map(|ci| Interval { low: ci.low - 1.0, high: ci.high - 1.0 });
     Some(Lifetimes {
         lifetimes: lifetimes.len(),
@@ -52,6 +55,7 @@ pub(super) fn find(conditions: &[ConditionTrials<'_>], metric: &str) -> Option<L
         restart_share: in_common(lifetimes.values()),
         per_place,
         ci,
+        shown: strict.is_some_and(|ci| !ci.contains(1.0)),
     })
 }
 
@@ -82,6 +86,45 @@ fn in_common<'a>(lifetimes: impl Iterator<Item = &'a Vec<(f64, f64)>> + Clone) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_results::schema::{Levels, LifetimeRecord, PlannedTrial, SampleRecord, TrialRecord};
+
+    /// Six servers with two rungs each, in either order; the second rung of a server is faster by `gain` plus -1, 0 or
+    /// 1%.
+    #[test]
+    fn an_effect_of_the_position_is_shown_at_the_rate_of_a_further_finding() {
+        let shown = |gain: f64| {
+            let names = ["threads=1", "threads=2"];
+            let of = |name: &str| -> Vec<TrialRecord> {
+                let trial = |number: usize| {
+                    let place = usize::from((name == names[0]) != (number < 3));
+                    let ln = place as f64 * (gain + 0.01 * ((number % 3) as f64 - 1.0));
+                    let planned =
+                        PlannedTrial { trial: number, block: number, condition: name.to_owned(), lifetime: None };
+                    let metrics = [("tps".to_owned(), 1000.0 * ln.exp())].into();
+                    TrialRecord {
+                        samples: vec![SampleRecord { elapsed_s: 1.0, metrics, ..SampleRecord::default() }],
+                        lifetime: Some(LifetimeRecord { number, place, order: Vec::new() }),
+                        ..TrialRecord::new(&planned, 1, Levels::new(), String::new())
+                    }
+                };
+                (0..6).map(trial).collect()
+            };
+            let (records, levels) = (names.map(of), Levels::new());
+            let conditions = [0, 1].map(|place: usize| ConditionTrials {
+                name: names[place],
+                levels: &levels,
+                ok: records[place].iter().collect(),
+                failed: Vec::new(),
+                put_aside: Vec::new(),
+                blocked: true,
+                at_best: false,
+            });
+            let found = find(&conditions, "tps").unwrap();
+            (found.ci.unwrap().low > 0.0, found.shown)
+        };
+        // 3.5 and 14 standard errors, with limits of 2.6 and 4.8.
+        assert_eq!([shown(0.0128), shown(0.05)], [(true, false), (true, true)]);
+    }
 
     #[test]
     fn variation_by_restarts_differs_from_variation_by_rungs() {

@@ -1,7 +1,7 @@
 //! The question of a study, and whether the run was a rehearsal.
 
 use super::collect;
-use super::confidence::{ANSWER, FURTHER};
+use super::confidence::{ANSWER, FURTHER, OF_PILOT};
 use super::factors::{self, LOADS};
 use super::find::Find;
 use super::ladders::OVER;
@@ -24,6 +24,8 @@ pub(super) struct AnswerContext {
     pub race: Option<Find>,
     /// Which interim look this is; none if the study is looked at once, after all trials.
     pub look: Option<Look>,
+    /// Whether the number of trials was chosen after a pilot.
+    pub has_pilot: bool,
     pub attempts: usize,
     /// Attempts that were disturbed and are to be repeated.
     pub put_aside: usize,
@@ -39,7 +41,8 @@ impl AnswerContext {
             left_out: results.plan.as_ref().map(|plan| plan.left_out.clone()).unwrap_or_default(),
             within: within(results),
             race: results.plan.as_ref().and_then(|plan| Find::of(plan, &results.trials)).filter(|race| race.blocks > 0),
-            look: results.plan.as_ref().and_then(Look::of),
+            look: results.plan.as_ref().and_then(|plan| Look::of(plan, &results.trials)),
+            has_pilot: results.plan.as_ref().is_some_and(|plan| plan.decision.is_some()),
             attempts: results.trials.len(),
             put_aside: results.trials.iter().filter(|trial| trial.outcome == Outcome::Disturbed).count(),
             unrealizable: planned.filter(|condition| !condition.realizable).count(),
@@ -56,8 +59,15 @@ impl AnswerContext {
         self.share() * ANSWER
     }
 
+    /// The false-alarm probability of steps of single ladders. If they answer the question, steps over all ladders have
+    /// the other half.
+    pub fn ladder_rate(&self) -> f64 {
+        let rate = self.rate(&Question::Scaling);
+        if self.question == Some(Question::Scaling) { rate / 2.0 } else { rate }
+    }
+
     fn share(&self) -> f64 {
-        self.look.map_or(1.0, |look| look.share())
+        self.look.map_or(1.0, |look| look.share()) * if self.has_pilot { OF_PILOT } else { 1.0 }
     }
 }
 

@@ -24,7 +24,7 @@ pub fn settled(results: &Results) -> bool {
 
 /// The interim look that settles the question.
 pub(super) fn ended_early(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Option<Look> {
-    let is_look = |look: &Look| !look.is_last && looks(look.of_blocks).contains(&look.blocks);
+    let is_look = |look: &Look| !look.is_last && !look.is_open && looks(look.of_blocks).contains(&look.blocks);
     context.look.filter(|look| is_look(look) && is_settled(context, conditions))
 }
 

@@ -49,7 +49,7 @@ pub fn summarize(results: &Results) -> Summary {
     let composite = headline.and_then(|name| composite::of(&conditions, name));
     Summary {
         effects: effects::effects(&conditions, context.answer_rate()),
-        scaling: scaling::scaling(&conditions, context.rate(&Question::Scaling)),
+        scaling: scaling::scaling(&conditions, context.ladder_rate()),
         spread_sources: effects::sources(&conditions, context.rate(&Question::Spread)),
         answer,
         modes_tested: headline.and_then(|metric| seen.tested(&conditions, metric)),

@@ -1,5 +1,6 @@
 //! Trials of many conditions as a race: in each block, every condition still in the race runs once.
 
+use crate::looks::is_open;
 use crate::metric::{self, Better};
 use crate::pairs::{headline, spent_s, value};
 use crate::schema::{Plan, Race, TrialRecord};
@@ -30,6 +31,8 @@ pub struct Laps {
     /// How many of the trials count although they were disturbed.
     pub disturbed: usize,
     pub elapsed_s: f64,
+    /// Whether planned trials are still to run: a race that was interrupted in a block is not over.
+    open: bool,
     /// Total seconds and number of the trials on a server that was already warm.
     warm: (f64, usize),
 }
@@ -63,7 +66,7 @@ impl Laps {
         let is_warm = |record: &&TrialRecord| record.lifetime.as_ref().is_some_and(|lifetime| lifetime.place > 0);
         let warm = (spent_s(records.iter().filter(is_warm)), records.iter().filter(is_warm).count());
         let servers = servers(records);
-        let mut laps = Self { metric, elapsed_s, warm, ..Self::default() };
+        let mut laps = Self { metric, elapsed_s, warm, open: is_open(plan, records), ..Self::default() };
         let sign = laps.sign();
         for planned in plan.blocks().into_values() {
             let (mut block, mut marked) = (vec![None; race.candidates.len()], vec![false; race.candidates.len()]);
@@ -97,31 +100,36 @@ impl Laps {
         Blocks { values: &self.blocks, disturbed: &self.marked, servers: &self.servers }
     }
 
-    /// The decision by the rule of a race; none if the values are not valid for the test.
+    /// The decision by the rule of a race; none if the values are not valid for the test. If its time is over, the next
+    /// look is taken now.
     pub fn decided(&self, race: &Race) -> Option<RaceLook> {
-        let look = |last: bool| judge(self.blocks(), race.candidates.len(), &race.question(), last).ok();
-        let standing = look(false)?;
-        let stop = if standing.decided { Some(RaceStop::Decided) } else { self.stop(race, &standing) };
-        match stop {
-            None | Some(RaceStop::Decided) => Some(RaceLook { standing, stop }),
-            Some(stop) => {
-                let standing = look(true)?;
-                let stop = if standing.decided { RaceStop::Decided } else { stop };
+        let look = |early: &[usize]| judge(self.blocks(), race.candidates.len(), &race.question(), early).ok();
+        let standing = look(&race.early_looks)?;
+        match self.stop(race, &standing) {
+            Some(RaceStop::Budget) => {
+                let standing = look(&[&race.early_looks[..], &[self.blocks.len()]].concat())?;
+                let stop = self.end(&standing).unwrap_or(RaceStop::Budget);
                 Some(RaceLook { standing, stop: Some(stop) })
             }
+            stop => Some(RaceLook { standing, stop }),
         }
     }
 
-    /// Why no further block is run although nothing is decided.
+    /// Why no further block is run.
     fn stop(&self, race: &Race, standing: &Standing) -> Option<RaceStop> {
+        let is_over = |budget_s: &f64| self.elapsed_s + self.next_s(&standing.left()) > *budget_s;
+        self.end(standing).or_else(|| race.budget_s.filter(|s| !self.open && is_over(s)).map(|_| RaceStop::Budget))
+    }
+
+    /// Why more time would add no block.
+    fn end(&self, standing: &Standing) -> Option<RaceStop> {
+        if standing.decided {
+            return Some(RaceStop::Decided);
+        }
         if standing.left().is_empty() && !self.blocks.is_empty() {
             return Some(RaceStop::NoneLeft);
         }
-        if self.blocks.len() >= LOOKS[LOOKS.len() - 1] {
-            return Some(RaceStop::LastLook);
-        }
-        let next_s = self.next_s(&standing.left());
-        race.budget_s.filter(|budget_s| self.elapsed_s + next_s > *budget_s).map(|_| RaceStop::Budget)
+        standing.looks.last().filter(|last| self.blocks.len() >= **last).map(|_| RaceStop::LastLook)
     }
 
     /// Geometric mean of a candidate's undisturbed values, or of all if there are none, in the metric's unit; none

@@ -195,6 +195,7 @@ impl Limited for Plan {
             ("conditions", conditions.len(), MOST_CONDITIONS),
             ("trials", trials.len(), MOST_TRIALS),
             ("race.candidates", race.as_ref().map_or(0, |race| race.candidates.len()), MOST_CONDITIONS),
+            ("race.early_looks", race.as_ref().map_or(0, |race| race.early_looks.len()), MOST_TRIALS),
             ("within.levels", within.as_ref().map_or(0, |within| within.levels.len()), MOST_NAMES),
             ("left_out", left_out.len(), MOST_NAMES),
             // Typically one per condition, and some for the whole study.

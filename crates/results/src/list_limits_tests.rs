@@ -130,7 +130,7 @@ fn every_list_of_a_plan_has_a_limit_and_is_named_with_it() {
     let mut whole = serde_json::to_value(plan).unwrap();
     whole["within"] = json!({"asked_s": 1.0, "whole_s": 1.0, "whole_trials": 1, "levels": {}});
     whole["race"] = json!({"candidates": [], "metric": null, "minimum_effect": 0.1, "alpha": 0.1, "budget_s": null,
-        "seed": 1, "sessions": 1});
+        "seed": 1, "sessions": 1, "early_looks": []});
     whole["conditions"][0]["placement"]["background"] = json!([]);
     let trial = json!({"trial": 0, "block": 0, "condition": "a"});
     holds::<Plan>(&whole, "/trials", |count| vec![trial.clone(); count].into());
@@ -139,6 +139,7 @@ fn every_list_of_a_plan_has_a_limit_and_is_named_with_it() {
     for place in ["/notes", "/settle/controls", "/race/candidates"] {
         holds::<Plan>(&whole, place, names);
     }
+    holds::<Plan>(&whole, "/race/early_looks", |count| vec![json!(2); count].into());
     let left_out = json!({"setting": "x", "level": "y", "reason": "z"});
     holds::<Plan>(&whole, "/left_out", |count| vec![left_out.clone(); count].into());
     holds::<Plan>(&whole, "/within/levels", |count| map(count, &json!([])));

@@ -1,5 +1,6 @@
 //! Trials of two conditions as pairs: consecutive trials of one block, in random order.
 
+use crate::looks::is_open;
 use crate::metric::{self, Better};
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,8 @@ pub struct Pairs {
     /// The part of `elapsed_s` in the last session.
     pub session_s: f64,
     pub session_ended: usize,
+    /// Whether planned trials are still to run: a comparison that was interrupted in a pair is not over.
+    open: bool,
     /// Pairs of the control metrics, which the change cannot affect, by name.
     pub controls: BTreeMap<String, Vec<Pair>>,
 }
@@ -70,7 +73,7 @@ impl Pairs {
         let metric = rule.metric.clone().or_else(|| headline(records));
         // The last attempt counts.
         let last: BTreeMap<usize, usize> = records.iter().enumerate().map(|(at, record)| (record.trial, at)).collect();
-        let mut pairs = Self { elapsed_s: spent_s(records.iter()), ..Self::default() };
+        let mut pairs = Self { elapsed_s: spent_s(records.iter()), open: is_open(plan, records), ..Self::default() };
         let session = rule.begun.last().map_or(0, |session| session.first_block);
         let own = records.iter().filter(|record| record.block >= session);
         pairs.session_s = spent_s(own);
@@ -227,7 +230,8 @@ impl Pairs {
         let own = self.sessions(rule).pop().unwrap_or_default();
         let share_s = rule.budget_s.map(|budget_s| budget_s / rule.sessions.max(1) as f64);
         let next_s = self.session_s / self.session_ended.max(1) as f64;
-        estimates(&own) && share_s.map_or(own.len() >= PAIRS_OF_SESSION, |share_s| self.session_s + next_s > share_s)
+        let is_full = share_s.map_or(own.len() >= PAIRS_OF_SESSION, |share_s| self.session_s + next_s > share_s);
+        !self.open && estimates(&own) && is_full
     }
 
     fn too_many_left_out(&self) -> bool {
@@ -236,6 +240,9 @@ impl Pairs {
 
     /// Why no further pair is run although nothing is decided.
     fn stop(&self, rule: &Settle) -> Option<Stop> {
+        if self.open {
+            return None;
+        }
         if rule.rule.most_pairs().is_some_and(|most| self.measured.len() >= most) && !rule.certify {
             return Some(Stop::LastLook);
         }

@@ -119,6 +119,10 @@ fn a_race_knows_which_trials_a_server_served_and_what_a_warm_one_takes() {
     assert_eq!(laps.decided(&race).unwrap().stop, None);
     let short = Race { budget_s: Some(190.0 + 119.0), ..race };
     assert_eq!(laps.decided(&short).unwrap().stop, Some(crate::laps::RaceStop::Budget));
+    // Interrupted in the second block, it is not over: that block still follows.
+    let laps = crate::laps::Laps::of(&plan, &short, &records[..3], None);
+    let tiny = Race { budget_s: Some(1.0), ..short };
+    assert_eq!(laps.decided(&tiny).unwrap().stop, None);
 }
 
 #[test]
@@ -134,6 +138,27 @@ fn a_comparison_stops_at_the_budget_or_if_most_pairs_are_left_out() {
     assert_eq!(stop(&records, &Settle { budget_s: Some(28.1), ..rule() }), None);
     records.iter_mut().for_each(|record| record.outcome = Outcome::Failed);
     assert_eq!(stop(&records, &rule()), Some(Stop::LeftOut));
+}
+
+#[test]
+fn an_interrupted_comparison_has_no_other_looks_than_one_that_runs_to_its_end() {
+    for fits in 1..=20_usize {
+        // A pair takes 4 s, and the sides are the same, so that every look decides.
+        let rule = Settle { rule: Rule::Looks, budget_s: Some(4.0 * fits as f64 + 0.1), ..rule() };
+        let last = fits.min(LOOKS[LOOKS.len() - 1]);
+        let mut looked = BTreeSet::new();
+        for (pairs, left) in (1..=last).flat_map(|pairs| [(pairs, 0), (pairs, 1)]) {
+            let plan = plan(pairs);
+            let records: Vec<TrialRecord> =
+                (0..2 * pairs - left).map(|trial| record(&plan, trial, 100.0 + (trial % 3) as f64 / 100.0)).collect();
+            let found = Pairs::of(&plan, &rule, &records);
+            if found.decided(&rule).unwrap().finding.verdict != Verdict::Undecided {
+                looked.insert(found.measured.len());
+            }
+        }
+        let planned = LOOKS.into_iter().filter(|look| *look < last).chain([last]);
+        assert_eq!(looked, planned.filter(|look| *look >= LOOKS[0]).collect::<BTreeSet<_>>(), "{fits}");
+    }
 }
 
 #[test]

@@ -237,13 +237,26 @@ pub struct Race {
     pub seed: u64,
     /// Runs that have added blocks: the first one, and each resumed one.
     pub sessions: usize,
+    /// Numbers of blocks after which a resumed race had ended for lack of time, in ascending order: it was looked at
+    /// then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub early_looks: Vec<usize>,
 }
 
 impl Race {
     /// A race of these candidates for the first headline metric, without a time limit.
     pub fn of(candidates: Vec<String>, question: Question, seed: u64) -> Self {
         let Question { minimum_effect, alpha } = question;
-        Self { candidates, metric: None, minimum_effect, alpha, budget_s: None, seed, sessions: 1 }
+        Self {
+            candidates,
+            metric: None,
+            minimum_effect,
+            alpha,
+            budget_s: None,
+            seed,
+            sessions: 1,
+            early_looks: Vec::new(),
+        }
     }
 
     /// Minimum effect and error rate, as the test takes them.

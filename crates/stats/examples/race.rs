@@ -145,7 +145,7 @@ fn race(planted: &[f64], machine: &mut Machine, rng: &mut StdRng) -> (Option<f64
     let mut trials = 0;
     loop {
         let so_far = Blocks { disturbed: &marks, ..Blocks::of(&blocks) };
-        let Ok(standing) = judge(so_far, planted.len(), &question, false) else { return (None, trials) };
+        let Ok(standing) = judge(so_far, planted.len(), &question, &[]) else { return (None, trials) };
         if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
             let named = standing.leader.filter(|_| standing.decided);
             return (named.map(|named| best - planted[named]), trials);

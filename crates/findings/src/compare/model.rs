@@ -100,6 +100,10 @@ pub struct MetricComparison {
     pub judged: bool,
     /// Whether the trials include disturbed ones that count.
     pub disturbed: bool,
+    /// Whether a difference is shown with these, but neither without them nor beyond what the disturbance could
+    /// explain.
+    #[serde(skip)]
+    pub withheld: bool,
     pub paired: bool,
 }
 

@@ -361,6 +361,7 @@ pub(super) fn metrics_of(
                 verdict: Verdict::Inconclusive,
                 judged: false,
                 disturbed,
+                withheld: false,
                 paired: all.design == Design::Blocks,
                 name: name.clone(),
             };

@@ -67,6 +67,7 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
             ci: found.ci,
             probe: None,
         });
+        pair.comparison.withheld = !agreed && CLAIMS.contains(&outcome.verdict);
         pair.comparison.verdict = if agreed { outcome.verdict } else { Verdict::Inconclusive };
     }
     of_probes(&mut pairs);
@@ -96,7 +97,7 @@ pub(super) fn as_judged(judged: &[Pair], others: &mut [Pair]) {
                 && (one.mean_a, one.mean_b) == (other.mean_a, other.mean_b)
         };
         if let Some(one) = judged.iter().map(|pair| &pair.comparison).find(same) {
-            (other.verdict, other.beyond) = (one.verdict, one.beyond);
+            (other.verdict, other.beyond, other.withheld) = (one.verdict, one.beyond, one.withheld);
         }
     }
 }

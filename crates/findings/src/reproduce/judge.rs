@@ -7,12 +7,13 @@ use tare_results::Results;
 use tare_results::claim::{Band, Claim, Measure};
 use tare_results::schema::Plan;
 use tare_stats::Interval;
+use tare_stats::blocks::are_few;
 
 /// No estimate of the needed time is given above this.
 const LONGEST_S: f64 = 7.0 * 86400.0;
 /// Minimum number of clean trials of a condition that can decide although others were disturbed.
 const FEWEST_CLEAN: usize = 4;
-/// Suggested multiple of the time so far if there is no interval yet.
+/// Suggested multiple of the time so far if there is no interval of more than two trials yet.
 const MORE: f64 = 3.0;
 
 /// The verdict on a claim from the records of its experiment.
@@ -48,6 +49,10 @@ pub fn judge(claim: &Claim, figure: Option<Figure>, elapsed_s: f64) -> Reproduce
     }
     if ci.high < from || to < ci.low {
         return Reproduced::DoesNotHold(figure);
+    }
+    // The interval of two trials says nothing about that of more.
+    if are_few([figure.trials]) {
+        return open(Why::TooFew, Some(MORE * elapsed_s));
     }
     open(Why::Crosses, needs_s(figure.value, ci, claim.holds, elapsed_s))
 }

@@ -59,6 +59,31 @@ fn a_machine_whose_repeats_of_a_differ_decides_no_claim() {
     assert!(matches!(with(again(0.85, 0.70, 1.02)), Reproduced::Holds(_)));
 }
 
+/// Both trials of a condition are often in one mode, so two blocks decide only what lies far beyond their spread.
+#[test]
+fn two_blocks_decide_by_the_rule_for_two_trials() {
+    let of = |ratios: &[f64]| {
+        let of_block = |(block, ratio): (usize, &f64)| {
+            [("near", 100.0), ("far", 100.0 * ratio)].map(|(client, tps)| {
+                let condition = format!("client={client}");
+                let planned = PlannedTrial { trial: 2 * block, block, condition, lifetime: None };
+                let levels = Levels::from([("client".into(), client.into())]);
+                let metrics = [("tps".to_owned(), tps)].into();
+                let samples = vec![SampleRecord { elapsed_s: 1.0, metrics, ..SampleRecord::default() }];
+                TrialRecord { samples, elapsed_s: 10.0, ..TrialRecord::new(&planned, 1, levels, String::new()) }
+            })
+        };
+        let trials = ratios.iter().enumerate().flat_map(of_block).collect();
+        of_results(&claim(0.75, 0.95), &Results { trials, ..Results::default() })
+    };
+    // 0.8 with a standard error of 0.5%: the interval at 95%, 12.7 of them on either side, lies within the band.
+    let two = of(&[0.796, 0.804]);
+    let Reproduced::NotDecided(open) = two else { panic!("{two:?}") };
+    assert_eq!((open.why, open.needs_s), (Why::TooFew, Some(120.0)));
+    assert!(matches!(of(&[0.796, 0.804, 0.8]), Reproduced::Holds(_)));
+    assert!(matches!(of(&[0.79999, 0.80001]), Reproduced::Holds(_)));
+}
+
 #[test]
 fn disturbed_trials_decide_a_value_only_if_it_is_the_same_in_all_of_them() {
     let of = |values: [f64; 4], disturbed: bool| {

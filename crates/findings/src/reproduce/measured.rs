@@ -8,6 +8,7 @@ use tare_results::Results;
 use tare_results::claim::{Claim, Measure};
 use tare_results::pairs::took_turns;
 use tare_results::schema::{Levels, TrialRecord};
+use tare_stats::blocks::{are_few, level};
 use tare_stats::descriptive::{cov, mean};
 use tare_stats::{Estimate, spread, trials};
 
@@ -102,10 +103,10 @@ fn metrics(claim: &Claim, a: &ConditionTrials<'_>) -> Vec<String> {
     }
 }
 
-/// B / A, block by block.
+/// B / A, block by block. The interval decides, so that of two blocks is as wide as their test is strict.
 fn ratio(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str, confidence: f64) -> Option<Estimate> {
     let (a, b) = collect::by_block(a, b, metric)?;
-    tare_stats::ratio::paired(&a, &b, confidence).ok()
+    tare_stats::ratio::paired(&a, &b, level(confidence, are_few([a.len()]))).ok()
 }
 
 /// The ratio of the metric with the largest ratio; its interval holds for all metrics together (Bonferroni).
@@ -123,7 +124,8 @@ fn means(condition: &ConditionTrials<'_>, names: &[String]) -> Option<Vec<Vec<f6
 }
 
 fn of_values(values: &[f64]) -> Option<Estimate> {
-    Some(Estimate { value: mean(values)?, ci: trials::mean_interval(values, CONFIDENCE) })
+    let ci = trials::mean_interval(values, level(CONFIDENCE, are_few([values.len()])));
+    Some(Estimate { value: mean(values)?, ci })
 }
 
 /// The CoV of each trial's samples, averaged over metrics; then the mean over trials.

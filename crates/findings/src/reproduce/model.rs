@@ -30,7 +30,7 @@ pub enum Reproduced {
 pub struct Figure {
     /// The ratio B / A, or the value.
     pub value: f64,
-    /// Its 95% interval; none with too few trials.
+    /// Its 95% interval, 99.75% from two trials; none with too few trials.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// A compared with its own repetition, measured in the same blocks; none if the claim is not about means.

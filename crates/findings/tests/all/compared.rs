@@ -60,6 +60,19 @@ fn a_gate_does_not_pass_if_one_side_alone_lost_trials() {
     assert_eq!(gate(&ten, &aside), Some(Gate::Passed));
 }
 
+#[test]
+fn only_a_difference_that_all_trials_show_is_withheld_because_some_were_disturbed() {
+    let of = |trials: usize| {
+        let slow = run(trials, |i, luck| trial(i, i, "c", 900.0 * luck, i > 0));
+        compare(whole(&steady(trials)), whole(&slow), &Options::default()).unwrap().metrics.remove(0)
+    };
+    let (few, many) = (of(2), of(10));
+    assert!([&few, &many].iter().all(|found| found.disturbed && found.ci.unwrap().high < 1.0), "{few:?} {many:?}");
+    assert_eq!([&few, &many].map(|found| found.verdict), [Verdict::Inconclusive; 2]);
+    // The interval of two trials is narrow if both were in one mode, so they show no such difference in any case.
+    assert_eq!([few.withheld, many.withheld], [false, true]);
+}
+
 /// Four of ten have p 0.043 by Fisher's exact test, five 0.016.
 #[test]
 fn failures_under_several_conditions_are_one_family_of_tests() {

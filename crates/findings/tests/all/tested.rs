@@ -1,10 +1,14 @@
 //! Nothing untested is claimed, and existing effects are found: synthetic studies with a known truth.
 
 use crate::draws::Draws;
-use crate::made_up::{results, trial};
-use tare_findings::verdict::Verdict;
+use crate::made_up::{profile, results, trial};
+use std::collections::BTreeMap;
+use tare_findings::summary::Profiled;
+use tare_findings::verdict::{Moved, Verdict};
 use tare_findings::{answered, settled, summarize};
-use tare_results::schema::TrialRecord;
+use tare_results::Results;
+use tare_results::captures::Captures;
+use tare_results::schema::{Decision, TrialRecord};
 use tare_stats::ratio;
 
 const STUDIES: u64 = 20;
@@ -83,6 +87,34 @@ fn two_trials_that_agree_to_four_digits_show_that_one_condition_is_twice_the_oth
     assert_eq!(claims("best", |seed| run(seed, &given, 2, 0.0, &[])), STUDIES);
 }
 
+/// Six differences whose mean is 3.5 standard errors: p is 0.017.
+#[test]
+fn a_study_whose_trials_were_chosen_by_their_spread_has_less_than_the_rate() {
+    let claims = |decision: Option<Decision>| {
+        let of_block = |block: usize| {
+            let ln = 0.01579 + if block % 2 == 0 { 0.01 } else { -0.01 };
+            [("placement=a", 0.0_f64), ("placement=b", ln)]
+                .into_iter()
+                .enumerate()
+                .map(move |(place, (name, ln))| trial(2 * block + place, block, name, 1000.0 * ln.exp(), false))
+        };
+        let mut results = results("best", (0..6).flat_map(of_block).collect());
+        results.plan.as_mut().unwrap().decision = decision;
+        answered(&results).verdict.is_claim()
+    };
+    let decision = Decision {
+        first_trial: 8,
+        trials: 6,
+        samples: 1,
+        warmup_s: 0.0,
+        extra_warmup_runs: 0,
+        pilot_counts: true,
+        half_width: None,
+        reason: String::new(),
+    };
+    assert_eq!([claims(None), claims(Some(decision))], [true, false]);
+}
+
 /// With fewer than five blocks, a difference under one load must also be significant by the spread of all loads.
 #[test]
 fn three_differences_that_agree_under_one_load_need_the_spread_of_all_loads() {
@@ -112,6 +144,74 @@ fn three_differences_that_agree_under_one_load_need_the_spread_of_all_loads() {
     assert_eq!(shown(3, [1.0; 5]), [true; 2]);
     // The effect under the other load is shown in any case, so the study ends early if that of this load is too.
     assert_eq!([4, 5].map(|blocks| shown(blocks, wild.map(|other| 100.0 * other))), [[false; 2], [true; 2]]);
+}
+
+/// The sentence below the answer has the table's steps.
+#[test]
+fn a_step_of_the_only_ladder_is_negative_in_the_table_if_it_is_in_the_answer() {
+    let given = [("threads=1", 0.0, 0.01), ("threads=2", 0.9, 0.01), ("threads=4", 0.858, 0.01)];
+    let shown = |seed| {
+        let summary = summarize(&results("scaling", run(seed, &given, 6, 0.0, &[])));
+        let Verdict::Steps { less, .. } = &summary.answer.verdict else { panic!("{:?}", summary.answer) };
+        assert_eq!(summary.scaling.iter().any(|law| law.retrograde), !less.is_empty(), "{seed}");
+        !less.is_empty()
+    };
+    let shown = (0..100).filter(|seed| shown(*seed)).count();
+    assert!((10..90).contains(&shown), "{shown} of 100");
+}
+
+/// The share of one function grows by 4.6 standard errors per doubling; for two functions the limit is 4.0 on one
+/// ladder, and 5.4 on each of eight.
+#[test]
+fn growth_on_many_ladders_is_one_family_of_tests() {
+    let shown = |ladders: usize| {
+        let (mut trials, mut captures) = (Vec::new(), BTreeMap::new());
+        for number in 0..12 * ladders {
+            let (block, doublings, ladder) = (number / (3 * ladders), number / ladders % 3, number % ladders);
+            let name = format!("nodes={} distribution=d{ladder}", 1 << doublings);
+            let mut record = trial(number, block, &name, 1000.0, false);
+            let share = 0.05 + 0.0178 * doublings as f64 + if block % 2 == 0 { 0.01 } else { -0.01 };
+            let profile = profile(&mut record, 100.0, &[("spin_lock", 100.0 * share), ("rest", 100.0 * (1.0 - share))]);
+            captures.insert((number, 1), Captures { profile: Some(profile), ..Captures::default() });
+            trials.push(record);
+        }
+        let growth = summarize(&Results { captures, ..results("scaling", trials) }).growth;
+        assert_eq!(growth.iter().filter(|ranking| ranking.what == Profiled::Symbols).count(), ladders);
+        growth.iter().any(|ranking| ranking.grown.iter().any(|grown| grown.shown))
+    };
+    assert_eq!([1, 8].map(shown), [true, false]);
+}
+
+/// Also of a second factor, next to one that is shown under every load.
+#[test]
+fn everything_that_is_said_of_one_of_four_loads_has_a_quarter_of_the_rate() {
+    let names: Vec<String> = (0..16)
+        .map(|i| format!("workload=w{} ahi={} aslr={}", i / 4, ["off", "on"][i / 2 % 2], ["off", "on"][i % 2]))
+        .collect();
+    let gain = |name: &str| {
+        let of_ahi = if name.contains("ahi=on") { 0.1 } else { 0.0 };
+        of_ahi + if name.contains("aslr=on") { 0.011 } else { 0.0 }
+    };
+    let given: Vec<Given<'_>> = names.iter().map(|name| (name.as_str(), gain(name), 0.01)).collect();
+    let moved = |verdict: &Verdict| -> Vec<Moved> {
+        match verdict {
+            Verdict::Moved { first, rest, .. } => rest.iter().chain([first]).cloned().collect(),
+            _ => Vec::new(),
+        }
+    };
+    let (mut of_loads, mut alone) = (0, 0);
+    for seed in 0..STUDIES {
+        let trials = run(seed, &given, 6, 0.0, &[]);
+        let Verdict::ByLoad(loads) = answered(&results("effect", trials.clone())).verdict else { panic!("{seed}") };
+        for own in loads {
+            let found = moved(&own.verdict);
+            assert!(own.shown && found.iter().all(|effect| effect.p_value.unwrap() <= 0.02 / 4.0), "{found:?}");
+            let of_load = trials.iter().filter(|trial| trial.levels["workload"] == own.load).cloned().collect();
+            of_loads += usize::from(found.len() > 1);
+            alone += usize::from(moved(&answered(&results("effect", of_load)).verdict).len() > 1);
+        }
+    }
+    assert!(of_loads > 0 && alone > of_loads, "{of_loads} among four loads, {alone} alone");
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn without_interval(ab: &Ab) -> String {
 
 fn undecided(ab: &Ab) -> String {
     let effect = percent(ab.rule.minimum_effect);
-    let seen = ab.smallest_detectable.map(|seen| format!(" a change of {} would have been detected;", percent(seen)));
+    let seen = ab.smallest_detectable.map(|seen| format!(" a change of {} would usually be detected;", percent(seen)));
     let seen = seen.unwrap_or_default();
     if ab.is_over_sessions() {
         return format!(

@@ -26,11 +26,11 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let changed = judged().filter(|metric| matches!(metric.verdict, Verdict::Faster | Verdict::Slower));
     let first = judged().next()?;
     let by_size = |a: &&MetricComparison, b: &&MetricComparison| size(a).total_cmp(&size(b));
-    let hidden = || judged().filter(|metric| is_hidden(metric)).max_by(by_size);
+    let hidden = || judged().filter(|metric| metric.withheld).max_by(by_size);
     let largest = changed.max_by(by_size).or_else(hidden);
     let of = largest.unwrap_or(first);
     let what = match of.verdict {
-        Verdict::Inconclusive if is_hidden(of) => "Undecided".to_owned(),
+        Verdict::Inconclusive if of.withheld => "Undecided".to_owned(),
         Verdict::Faster | Verdict::Slower => format!("B is {} than A", word(of.verdict)),
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
             format!("A and B are equivalent within {}", percent(min_effect))
@@ -42,7 +42,7 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let one_condition = judged().all(|metric| metric.condition == first.condition);
     let at = if one_condition || largest.is_none() { String::new() } else { format!(" at {}", of.condition) };
     let figures = if largest.is_some() || judged().count() == 1 { figures(of) } else { String::new() };
-    let why = if is_hidden(of) { ", because trials were disturbed" } else { "" };
+    let why = if of.withheld { ", because trials were disturbed" } else { "" };
     Some(format!("{what}{at}{why}{figures}."))
 }
 
@@ -61,12 +61,6 @@ pub(super) fn figures(metric: &MetricComparison) -> String {
 /// The probe by which [`MetricComparison::decisive`] is adjusted; empty if by none.
 pub fn adjusted_by(metric: &MetricComparison) -> String {
     metric.adjusted.as_ref().map_or_else(String::new, |adjusted| format!(", adjusted by {}", adjusted.by))
-}
-
-/// Whether a metric differs with its disturbed trials, which decide it.
-fn is_hidden(metric: &MetricComparison) -> bool {
-    let differs = metric.decisive().and_then(|found| found.ci).is_some_and(|ci| !ci.contains(1.0));
-    differs && metric.disturbed && metric.verdict == Verdict::Inconclusive
 }
 
 /// The factor that puts both sides into one study: servers that were already running are distinguished by where they

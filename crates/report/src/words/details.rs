@@ -93,7 +93,7 @@ fn nothing_tested(why: &Untested) -> Vec<String> {
 fn moved(rest: &[Moved], tested: usize) -> Option<String> {
     let others = match (rest, tested) {
         (_, 1) => return None,
-        ([], _) => "no other factor is shown to move it".to_owned(),
+        ([], _) => "no other factor is shown to move it by more than 0.5%".to_owned(),
         (rest, _) => {
             let words = rest.iter().map(|effect| format!("{} {}", effect.term, times(effect.ratio))).collect();
             format!("followed by {}", listed(words))

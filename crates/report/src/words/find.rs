@@ -148,7 +148,8 @@ pub fn trade(find: &Find) -> Option<String> {
     let ahead = find.ahead()?;
     ahead.p99_ms?;
     let Some(tail) = &find.tail else {
-        return Some(format!("{TAIL}: no other candidate's is lower than that of {}", ahead.name));
+        let is_compared = find.candidates.iter().filter(|candidate| candidate.p99_ms.is_some()).count() > 1;
+        return is_compared.then(|| format!("{TAIL}: no other candidate's is lower than that of {}", ahead.name));
     };
     let other = find.candidates.get(tail.candidate)?;
     let (low, paid) = (ratio(tail.p99_ratio), other.ratio.map_or_else(String::new, ratio));
@@ -268,6 +269,11 @@ mod tests {
         let known = best_of(Fate::Lost);
         assert!(known.starts_with("a is the best of 2 (1 failed), or within 2.0%"), "{known}");
         assert!(known.split_whitespace().count() <= 25, "{known}");
+        let mut find = made_up(&[("a", Fate::Named, 0), ("b", Fate::Lost, 0)], rule());
+        find.candidates[0].p99_ms = Some(2.0);
+        assert_eq!(trade(&find), None, "there is no other one");
+        find.candidates[1].p99_ms = Some(3.0);
+        assert_eq!(trade(&find).as_deref(), Some("latency_ms_p99: no other candidate's is lower than that of a"));
     }
 
     #[test]

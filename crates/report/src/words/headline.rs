@@ -2,10 +2,10 @@
 
 use super::find;
 use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, query, small_change};
-use tare_findings::factors::words_of;
+use tare_findings::factors::{number_of, others, words_of};
 use tare_findings::figures::{Scale, count, figure, list, percent, times};
 use tare_findings::verdict::{
-    Alone, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
+    Alone, Apart, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
 };
 use tare_stats::Interval;
 use tare_text::was;
@@ -18,7 +18,7 @@ const MOST_LETTERS: usize = 160;
 pub(super) fn headline(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Untested(why) => nothing_tested(why),
-        Verdict::Moved { what, first, rest, .. } => moved(what, first, rest.len()),
+        Verdict::Moved { what, first, rest, .. } => moved(what, first, others(first, rest)),
         Verdict::NotMoved { what, terms, alone, .. } => {
             let names: Vec<String> = terms.iter().map(ToString::to_string).collect();
             let what = measured(what);
@@ -27,7 +27,7 @@ pub(super) fn headline(verdict: &Verdict) -> String {
                 [one, other] => format!("Neither {one} nor {other} is shown to move {what}"),
                 all => format!("None of {} is shown to move {what}", list(all)),
             };
-            denied(&[named, format!("None of the {} factors is shown to move {what}", names.len())], alone)
+            denied(&[named, format!("None of the {} factors is shown to move {what}", number_of(terms))], alone)
         }
         Verdict::Ranked { what, factors, by, ranking, range, .. } => {
             ranked(what, factors, by.as_deref(), ranking, range.as_ref())
@@ -225,7 +225,10 @@ fn ranked(what: &Measured, factors: &[String], by: Option<&str>, ranking: &Ranke
     // Extreme means that are not shown to differ do not say which conditions differ.
     let ends = match &ranking.apart {
         Some(apart) => format!("{} against {}", level_of(&apart.high, factors), level_of(&apart.low, factors)),
-        None => ends.unwrap_or_else(|| format!("{best} is best, {worst} worst")),
+        None => ends.unwrap_or_else(|| {
+            let (of_best, of_worst) = (end(&ranking.best_ties, "best"), end(&ranking.worst_ties, "worst"));
+            format!("{best} is {of_best}, {worst} {of_worst}")
+        }),
     };
     first_that_fits([
         format!("{lead}: {ends}."),
@@ -235,19 +238,27 @@ fn ranked(what: &Measured, factors: &[String], by: Option<&str>, ranking: &Ranke
     ])
 }
 
+/// A condition is not the only best or worst one if it is not distinguishable from others.
+fn end(ties: &[String], which: &str) -> String {
+    if ties.is_empty() { format!("the {which}") } else { format!("among the {which}") }
+}
+
 fn ranked_levels(what: &Measured, of: &LevelsOf, ranking: &Ranked) -> String {
     let (what, ratio) = (measured(what), times(ranking.ratio));
-    let (best, worst) = (&ranking.best, &ranking.worst);
-    // A condition is not the only best one if it is not distinguishable from others.
-    let is_best = if ranking.best_ties.is_empty() { "is the best" } else { "is among the best" };
-    let full = at_most(of, |_| {
-        format!("{best} {is_best} {} of {}, {worst} the worst: {what} differs {ratio}.", of.factor, of.levels)
-    });
-    first_that_fits([
-        full,
-        format!("{best} {is_best} of {}: {what} differs {ratio}.", of.levels),
-        format!("The {} levels differ {ratio} in {what}.", of.levels),
-    ])
+    let (factor, levels, best, worst) = (&of.factor, of.levels, &ranking.best, &ranking.worst);
+    let (of_best, of_worst) = (end(&ranking.best_ties, "best"), end(&ranking.worst_ties, "worst"));
+    let named = match &ranking.apart {
+        Some(Apart { high, low }) => {
+            vec![at_most(of, |_| format!("{factor} moved {what} {ratio}: {high} against {low}."))]
+        }
+        None => vec![
+            at_most(of, |_| {
+                format!("{best} is {of_best} {factor} of {levels}, {worst} {of_worst}: {what} differs {ratio}.")
+            }),
+            format!("{best} is {of_best} of {levels}: {what} differs {ratio}."),
+        ],
+    };
+    first_that_fits(named.into_iter().chain([format!("The {levels} levels differ {ratio} in {what}.")]))
 }
 
 /// The result at the largest number of threads or nodes; the argument of `rest` says whether it begins the sentence.
@@ -317,7 +328,7 @@ fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
 mod tests {
     use super::*;
     use tare_findings::term::{Second, Term, TermFactor};
-    use tare_findings::verdict::{Apart, Tested};
+    use tare_findings::verdict::Tested;
     use tare_stats::blocks::{Analysis, Spread};
 
     fn tested(count: usize, of: usize) -> Tested {
@@ -346,6 +357,32 @@ mod tests {
         let many = (1..=22).map(|n| alone(&format!("query_s_q{n}"), 2.0)).collect();
         assert!(moved(many).ends_with("on average; 22 single metrics move."));
         assert!(moved(Vec::new()).ends_with("move the 22 queries on average."));
+    }
+
+    #[test]
+    fn levels_of_one_factor_are_one_factor() {
+        let term = |factor: &str, level: &str| {
+            Term(vec![TermFactor { factors: vec![factor.to_owned()], level: Some(level.to_owned()) }])
+        };
+        let effect = |factor: &str, level: &str, ratio| Moved {
+            term: term(factor, level),
+            high: level.to_owned(),
+            low: "a".to_owned(),
+            ratio,
+            ci: None,
+            p_value: None,
+            shown: true,
+        };
+        let what = || Measured { metric: "tps".to_owned(), metrics: 1 };
+        let moved = |rest: &[&str]| {
+            let rest = rest.iter().map(|factor| effect(factor, "c", 1.5)).collect();
+            headline(&Verdict::Moved { what: what(), first: effect("placement", "b", 2.0), rest, tested: tested(5, 5) })
+        };
+        assert_eq!(moved(&["placement"]), "placement=b moved throughput 2.0x (b against a).");
+        assert!(moved(&["placement", "memory"]).ends_with("; 1 other factor moved it too."));
+        let terms = (0..30).map(|level| term(["placement", "memory"][level % 2], &level.to_string())).collect();
+        let none = headline(&Verdict::NotMoved { what: what(), terms, tested: tested(30, 30), alone: Vec::new() });
+        assert_eq!(none, "None of the 2 factors is shown to move throughput.");
     }
 
     #[test]
@@ -398,7 +435,7 @@ mod tests {
         );
         assert_eq!(
             message(ranking(0.5, 0.4, 0.6)),
-            "build moved throughput 2.0x: build=17.6 is best, build=18.1 worst."
+            "build moved throughput 2.0x: build=17.6 is the best, build=18.1 the worst."
         );
     }
 
@@ -425,9 +462,32 @@ mod tests {
             p_value: 0.001,
         };
         let range = Some(Range { low: (name("p=a"), 1.0), high: (name("p=noisy"), 2.0), unit: "1/s" });
-        let what = Measured { metric: name("tps"), metrics: 1 };
-        let (factors, by) = (vec![name("p")], Some(name("p")));
-        let found = Verdict::Ranked { what, factors, by, ranking, range, fewest_trials: 9, tested: tested(3, 3) };
-        assert_eq!(headline(&found), "p moved throughput 1.10x: b against a.");
+        let what = || Measured { metric: name("tps"), metrics: 1 };
+        let of_all = |ranking: Ranked, range| {
+            let (factors, by) = (vec![name("p")], Some(name("p")));
+            headline(&Verdict::Ranked {
+                what: what(),
+                factors,
+                by,
+                ranking,
+                range,
+                fewest_trials: 9,
+                tested: tested(3, 3),
+            })
+        };
+        let of_levels = |ranking: Ranked| {
+            let of = LevelsOf { factor: name("p"), levels: 3, at: Some(("nodes", 4.0)) };
+            headline(&Verdict::RankedLevels { what: what(), of, ranking, tested: tested(3, 3) })
+        };
+        assert_eq!(of_all(ranking.clone(), range), "p moved throughput 1.10x: b against a.");
+        assert_eq!(of_levels(ranking.clone()), "At 4 nodes, p moved throughput 1.10x: p=b against p=a.");
+        // The extremes differ, but not from each of the others.
+        let ends = Ranked { worst_ties: vec![name("p=b")], apart: None, ..ranking };
+        let among = "p=noisy is among the best, p=a among the worst";
+        assert_eq!(of_all(ends.clone(), None), format!("p moved throughput 1.10x: {}.", among.replace("p=", "")));
+        let best = of_levels(ends.clone());
+        assert!(best.contains(" is among the best p of 3, p=a among the worst: "), "{best}");
+        let alone = of_levels(Ranked { best_ties: Vec::new(), worst_ties: Vec::new(), ..ends });
+        assert!(alone.contains(" is the best p of 3, p=a the worst: "), "{alone}");
     }
 }

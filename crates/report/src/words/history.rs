@@ -39,14 +39,28 @@ pub fn history_sentence(found: &History) -> String {
     }
     if let Some((line, drift)) = found.lines.iter().find_map(|line| Some((line, line.drift?))) {
         return format!(
-            "{} drifted by {} over {runs}; no step explains it.",
+            "{} drifted by {} over {}; no step explains it.",
             name(line),
-            moved(line, drift.ratio.value)
+            moved(line, drift.ratio.value),
+            count(line.points.len(), "run")
         );
     }
-    match found.lines.iter().all(|line| line.not_tested.is_some()) {
-        true => format!("Changes in {runs} cannot be assessed."),
-        false => format!("No change is shown in {runs} of {}.", count(found.lines.len(), "line")),
+    match tested(found) {
+        0 => format!("Changes in {runs} cannot be assessed."),
+        lines => format!("No change is shown in {runs} of {}{}.", count(lines, "line"), untested(found)),
+    }
+}
+
+/// Number of lines that were tested.
+fn tested(found: &History) -> usize {
+    found.lines.iter().filter(|line| line.not_tested.is_none()).count()
+}
+
+/// The number of the other lines, if there are any, in continuation of a sentence.
+fn untested(found: &History) -> String {
+    match found.lines.len() - tested(found) {
+        0 => String::new(),
+        lines => format!("; {} cannot be assessed", count(lines, "other line")),
     }
 }
 
@@ -151,10 +165,41 @@ pub fn history_gate(found: &History, margin: f64) -> Option<String> {
         .filter_map(|place| found.lines.get(*place))
         .map(|line| format!("{} {}", line.condition, line.name))
         .collect();
-    let tested = found.lines.iter().any(|line| line.not_tested.is_none());
     Some(match named.is_empty() {
-        true if !tested => "gate passed without a test: changes cannot be assessed".to_owned(),
-        true => format!("gate passed: no last segment is slower than the one before by more than {margin}"),
+        true if tested(found) == 0 => "gate passed without a test: changes cannot be assessed".to_owned(),
+        true => {
+            let untested = untested(found);
+            format!("gate passed: no last segment is slower than the one before by more than {margin}{untested}")
+        }
         false => format!("gate failed: slower than the segment before by more than {margin}: {}", list(&named)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_were_not_tested_are_none_of_those_without_a_change() {
+        let line = |not_tested| MetricHistory {
+            condition: "a".to_owned(),
+            name: "tps".to_owned(),
+            unit: String::new(),
+            better: Better::Higher,
+            points: Vec::new(),
+            segments: Vec::new(),
+            changes: Vec::new(),
+            drift: None,
+            not_tested,
+        };
+        let said = |lines: Vec<MetricHistory>| {
+            let found = History { lines, by_time: true, minimum_effect: 0.01, slower: Some(Vec::new()) };
+            (history_sentence(&found), history_gate(&found, 0.05).unwrap())
+        };
+        let (both, gate) = said(vec![line(None), line(Some(NotTested::TooFewRuns))]);
+        assert_eq!(both, "No change is shown in 0 runs of 1 line; 1 other line cannot be assessed.");
+        assert!(gate.ends_with("by more than 5.0%; 1 other line cannot be assessed"), "{gate}");
+        let (all, gate) = said(vec![line(None)]);
+        assert!(all.ends_with(" of 1 line.") && gate.ends_with("by more than 5.0%"), "{all} {gate}");
+    }
 }

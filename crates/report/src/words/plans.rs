@@ -38,7 +38,7 @@ fn sentence(found: &QueryPlans, condition: &str) -> String {
         _ => String::new(),
     };
     format!(
-        "{condition}: the plan of {} changed between trials, which contributes to their differences: {}{difference}",
+        "{condition}: the plan of {} changed between trials, which may contribute to their differences: {}{difference}",
         query(&found.metric),
         list(&words)
     )
@@ -58,7 +58,7 @@ pub(super) fn between(found: &[QueryPlans]) -> Option<String> {
         found.iter().filter(|query| query.changed_within.is_empty()).map(|found| query(&found.metric)).collect();
     (!steady.is_empty()).then(|| {
         format!(
-            "{} ran with different plans under different conditions: the plans contribute to the differences.",
+            "{} ran with different plans under different conditions: the plans may contribute to the differences.",
             list(&steady)
         )
     })
@@ -90,7 +90,10 @@ mod tests {
         assert!(between(&two).unwrap().contains("Q12 ran with different plans"));
         let jumpy = [found([("jumpy", 4, 0.1), ("jumpy", 2, 0.3)], &["jumpy"])];
         let message = changed(&jumpy).join(" ");
-        assert!(message.starts_with("jumpy: the plan of Q12 changed between trials, which contributes"), "{message}");
+        assert!(
+            message.starts_with("jumpy: the plan of Q12 changed between trials, which may contribute"),
+            "{message}"
+        );
         assert!(
             message.contains("in 4 trials (100 ms on average)") && message.contains("in 2 trials (300 ms"),
             "{message}"

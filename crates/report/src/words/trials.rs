@@ -33,7 +33,7 @@ pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {
 /// What a reader of a ladder must know.
 pub(super) fn lifetimes(found: &Lifetimes) -> String {
     let place = match found.ci {
-        Some(ci) if ci.low > 0.0 || ci.high < 0.0 => format!(
+        Some(ci) if found.shown => format!(
             "a rung is {} for each that was measured on its server before (95% interval {}), which the random order \
              spreads over all rungs",
             change(found.per_place),
@@ -92,7 +92,7 @@ pub(super) fn outlier(found: &Outlier) -> String {
     )
 }
 
-/// The result of conditions with another load: how far apart their trials are.
+/// The result of conditions with another load: how far apart their trials are. The lowest may be the best.
 pub(super) fn aside(summary: &Summary) -> Option<String> {
     let metric = summary.headline_metric.as_deref()?;
     let others: Vec<(&ConditionSummary, &MetricSummary)> = summary
@@ -111,5 +111,5 @@ pub(super) fn aside(summary: &Summary) -> Option<String> {
         })
         .collect();
     (!words.is_empty())
-        .then(|| format!("Conditions with another load, from the worst trial to the best: {}.", list(&words)))
+        .then(|| format!("Conditions with another load, from the lowest trial to the highest: {}.", list(&words)))
 }

@@ -8,6 +8,6 @@ mod spread;
 mod table;
 
 pub use analysis::{Analysis, Spread};
-pub use model::{Contrast, FEWEST_BLOCKS, Model, TWO_TRIALS, are_few, shared_p_values};
+pub use model::{Contrast, FEWEST_BLOCKS, Model, TWO_TRIALS, are_few, level, shared_p_values};
 pub(crate) use model::{two_sided_limit, upper_tail};
 pub use table::Condition;

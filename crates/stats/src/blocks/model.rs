@@ -75,15 +75,16 @@ impl Contrast {
 
 /// The p-values of the differences of separate pairs of conditions, each with whether it ran in blocks, by one variance
 /// pooled over all pairs. With fewer than [`FEWEST_BLOCKS`] trials per condition a difference must be significant by
-/// this too, as by [`Contrast::pooled`]: three differences of one pair often agree by chance. 0 for all if a pair has
-/// more trials or no standard error, because then no such test is needed.
+/// this too, as by [`Contrast::pooled`]: three differences of one pair often agree by chance. 0 for a pair with more
+/// trials or without a standard error, which needs no such test, and is not part of the variance.
 pub fn shared_p_values(pairs: &[([Condition; 2], bool)]) -> Vec<f64> {
     let difference = |(pair, blocked): &([Condition; 2], bool)| {
         let few = pair.iter().all(|condition| condition.len() < FEWEST_BLOCKS);
         few.then(|| Model::of(pair, *blocked).contrast(&[(0, -1.0), (1, 1.0)])).flatten()
     };
-    let contrasts: Option<Vec<Contrast>> = pairs.iter().map(difference).collect();
-    contrasts.map_or_else(|| vec![0.0; pairs.len()], |contrasts| pooled_p_values(&contrasts))
+    let contrasts: Vec<Option<Contrast>> = pairs.iter().map(difference).collect();
+    let mut pooled = pooled_p_values(&contrasts.iter().copied().flatten().collect::<Vec<_>>()).into_iter();
+    contrasts.iter().map(|own| own.and_then(|_| pooled.next()).unwrap_or(0.0)).collect()
 }
 
 fn pooled_p_values(contrasts: &[Contrast]) -> Vec<f64> {
@@ -114,7 +115,12 @@ pub(crate) fn upper_tail(statistic: f64, df: f64, few: bool) -> f64 {
 
 /// The statistic at which twice [`upper_tail`] is 1 - `confidence`.
 pub(crate) fn two_sided_limit(confidence: f64, df: f64, few: bool) -> f64 {
-    if few { t_two_sided(1.0 - (1.0 - confidence) / TWO_TRIALS, 1.0) } else { t_two_sided(confidence, df) }
+    t_two_sided(level(confidence, few), if few { 1.0 } else { df })
+}
+
+/// The confidence level of an interval that decides like a test with this `confidence`; `few` as in [`are_few`].
+pub fn level(confidence: f64, few: bool) -> f64 {
+    if few { 1.0 - (1.0 - confidence) / TWO_TRIALS } else { confidence }
 }
 
 /// Compares conditions, within blocks where they ran in blocks.
@@ -353,6 +359,20 @@ mod tests {
         assert!(both.p_value() < 1e-20);
         for (tests, root) in [(1, 1.0), (4, 2.0), (5, 3.0)] {
             is(both.own_p_value(tests).unwrap(), root * 20.0);
+        }
+    }
+
+    #[test]
+    fn a_pair_that_lost_its_trials_does_not_spare_the_others_their_test() {
+        let pair = |second: &[f64]| -> ([Condition; 2], bool) {
+            let of = |values: &[f64]| values.iter().copied().enumerate().collect();
+            ([of(&vec![0.0; second.len()]), of(second)], true)
+        };
+        let (agrees, wild) = (pair(&[1.0, 1.01, 1.02]), pair(&[-3.0, 2.0, 0.5]));
+        let two = shared_p_values(&[agrees.clone(), wild.clone()]);
+        assert!(two[0] > 0.3, "{two:?}");
+        for other in [pair(&[1.0]), pair(&[1.0, 1.1, 0.9, 1.0, 1.2])] {
+            assert_eq!(shared_p_values(&[agrees.clone(), other, wild.clone()]), [two[0], 0.0, two[1]]);
         }
     }
 

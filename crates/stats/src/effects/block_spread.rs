@@ -3,6 +3,7 @@
 //! variance nor carry over from one level to the other.
 
 use super::design::Cell;
+use super::spread_test::SpreadTest;
 use crate::descriptive::{mean, median, std_dev, variance};
 use crate::quantiles::{f_upper_tail, t_upper_tail};
 use std::collections::HashMap;
@@ -21,8 +22,8 @@ pub(super) struct BlockSpread {
     /// For each metric: logarithm of the ratio of the variances, high level divided by low level, the variance of this
     /// logarithm and the degrees of freedom of that variance, from a jackknife over blocks.
     pub ratios: Vec<(f64, f64, f64)>,
-    /// p-value of equal variances, by blocks; not adjusted.
-    pub p_value: f64,
+    /// The test of equal variances, by blocks; not adjusted.
+    pub test: SpreadTest,
 }
 
 /// Values of the cells in complete blocks, `[block][cell]`; `blocks` holds the blocks of each cell's trials.
@@ -113,13 +114,13 @@ pub(super) fn of_factor(metrics: &[Vec<Cell>], blocks: &[Vec<usize>], factor: us
             sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own / scale);
         }
     }
-    let p_value = differ(sums, metrics.len() == 1 && pairs == 2)?;
-    (!ratios.is_empty()).then_some(BlockSpread { ratios, p_value })
+    let test = differ(sums, metrics.len() == 1 && pairs == 2)?;
+    (!ratios.is_empty()).then_some(BlockSpread { ratios, test })
 }
 
-/// p-value of Brown & Forsythe's test of the distances of two levels. With an odd number of blocks the smallest
+/// Brown & Forsythe's test of the distances of two levels. With an odd number of blocks the smallest
 /// distance is left out where it is 0 by construction (see [`super::spread_test`]).
-fn differ(mut distances: [Vec<f64>; 2], has_zeros: bool) -> Option<f64> {
+fn differ(mut distances: [Vec<f64>; 2], has_zeros: bool) -> Option<SpreadTest> {
     for own in &mut distances {
         own.sort_by(f64::total_cmp);
         if has_zeros && own.len() % 2 == 1 {
@@ -129,8 +130,9 @@ fn differ(mut distances: [Vec<f64>; 2], has_zeros: bool) -> Option<f64> {
     let [high, low] = distances;
     let n = high.len() as f64;
     let error = ((variance(&high)? + variance(&low)?) / n).sqrt();
-    let t = (mean(&high)? - mean(&low)?).abs() / error;
-    (high.len() + 1 >= FEWEST && error > 0.0).then(|| (2.0 * t_upper_tail(t, 2.0 * n - 2.0)).min(1.0))
+    let t = (mean(&high)? - mean(&low)?) / error;
+    let p_value = || (2.0 * t_upper_tail(t.abs(), 2.0 * n - 2.0)).min(1.0);
+    (high.len() + 1 >= FEWEST && error > 0.0).then(|| SpreadTest { p_value: p_value(), up: t > 0.0 })
 }
 
 /// The trials of one level in a block, minus their mean.

@@ -27,7 +27,8 @@ pub struct Effect {
     /// CoVs. `None` when too few conditions are replicated.
     pub spread_ratio: Option<Estimate>,
     /// p-value of no effect of a main effect on the variance, by Brown & Forsythe's test, which is robust against heavy
-    /// tails and skew; not adjusted for the number of terms. `None` for interactions, which are not tested.
+    /// tails and skew; not adjusted for the number of terms. 1 when that test finds the other level noisier. `None` for
+    /// interactions, which are not tested.
     pub spread_p: Option<f64>,
     /// The analysis on which the ratio of the means is based.
     pub analysis: Analysis,
@@ -89,7 +90,6 @@ pub fn effects(
     let inflation = dispersion::fit(&cells, factors, 1).map_or(1.0, |d| dispersion::inflation(&d.standardized));
 
     let on_spreads = brown_forsythe(std::slice::from_ref(&logs), factors);
-
     let terms = design.terms.iter().zip(&means).filter(|(term, _)| !term.is_empty());
     let found: Vec<Effect> = terms
         .map(|(term, c)| {
@@ -104,8 +104,8 @@ pub fn effects(
                 mean_p: c.error.map(|error| error.p_value()),
                 error: c.error,
                 spread_ratio: on_spread.map(|(b, half)| log_estimate(b, Some(half))),
-                spread_p: match term.as_slice() {
-                    [one] if on_spread.is_some() => on_spreads.get(*one).copied(),
+                spread_p: match (term.as_slice(), on_spread) {
+                    ([one], Some((estimate, _))) => on_spreads.get(*one).map(|test| test.of(estimate)),
                     _ => None,
                 },
                 analysis,

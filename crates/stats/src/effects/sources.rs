@@ -20,7 +20,8 @@ pub struct FactorSpread {
     /// Ratio of the between-trial variances, high level divided by low level, averaged (on the log scale) over the
     /// metrics.
     pub spread_ratio: Estimate,
-    /// p-value of no effect on the variance by Brown & Forsythe's test, Holm-adjusted over the factors.
+    /// p-value of no effect on the variance by Brown & Forsythe's test, Holm-adjusted over the factors. 1 when that
+    /// test finds the other level noisier.
     pub p_value: f64,
     /// Whether the p-value is within the error rate, so that the factor may be reported as a cause.
     pub shown: bool,
@@ -99,11 +100,12 @@ pub fn sources_at(
         })
         .collect();
     let plain = brown_forsythe(&logs, factors.len());
-    let chances: Vec<f64> = plain
+    let tests = plain
         .iter()
         .zip(&of_blocks)
-        .map(|(plain, of)| of.as_ref().filter(|_| chance <= DIFFER).map_or(*plain, |of| of.p_value))
-        .collect();
+        .map(|(plain, of)| of.as_ref().filter(|_| chance <= DIFFER).map_or(*plain, |of| of.test));
+    let chances: Vec<f64> =
+        tests.zip(&combined).map(|(test, c)| c.map_or(1.0, |(estimate, _)| test.of(estimate))).collect();
     let adjusted = holm(&chances);
 
     let mut ranking: Vec<FactorSpread> = factors
@@ -208,6 +210,27 @@ fn shapley(v: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// At the high level of the first factor one condition varies most of all and one hardly: the distances there are
+    /// the larger ones on average, and the variances the smaller ones.
+    #[test]
+    fn no_level_is_called_noisier_against_the_test() {
+        let cell = |levels: [bool; 2], apart: f64| {
+            let ln = |trial: i32| apart * f64::from(trial % 2 * 2 - 1) * (0.8 + 0.1 * f64::from(trial % 5));
+            Cell { levels: levels.to_vec(), trials: (0..40).map(|trial| ln(trial).exp()).collect() }
+        };
+        let cells = vec![
+            cell([false, false], 0.1),
+            cell([false, true], 0.1),
+            cell([true, false], 0.001),
+            cell([true, true], 0.4),
+        ];
+        let names = ["first", "second"].map(str::to_owned);
+        let found = sources(&names, &[cells], 0.95).unwrap();
+        let of = |name: &str| found.ranking.iter().find(|source| source.factor == name).unwrap();
+        assert_eq!((of("first").noisy_level, of("first").p_value), (false, 1.0));
+        assert!(of("second").noisy_level && of("second").shown, "{found:?}");
+    }
 
     #[test]
     fn shapley_shares_add_up_and_match_the_two_player_definition() {

@@ -3,7 +3,7 @@
 use super::even::{Even, ratio};
 use super::fit::Difference;
 use super::rows::Blocks;
-use super::share::{LOOKS, share};
+use super::share::{LOOKS, looks, share};
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::Estimate;
 
@@ -51,6 +51,8 @@ pub struct Standing {
     pub sd: Option<f64>,
     /// Number of blocks that were judged.
     pub blocks: usize,
+    /// Numbers of blocks after which there is a look, in ascending order.
+    pub looks: [usize; LOOKS.len()],
 }
 
 impl Standing {
@@ -79,19 +81,14 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Whether there is a look after this many blocks.
-fn is_looked_at(blocks: usize, last: bool) -> bool {
-    LOOKS.contains(&blocks) || (last && (LOOKS[0]..LOOKS[LOOKS.len() - 1]).contains(&blocks))
-}
-
-/// Judges a race from its blocks, in order. `last` says that no further block will follow, so that one of the remaining
-/// looks is taken now.
+/// Judges a race from its blocks, in order. `early` are the numbers of blocks, in ascending order, after which its time
+/// was over, so that the next look was taken then.
 ///
 /// # Errors
 /// [`Error::NotFinite`] for a value that is not finite, [`Error::Mismatch`] for a block with another number of
 /// candidates, [`Error::NotPositive`] for a minimum effect that is not positive, [`Error::OutOfRange`] for an alpha
 /// outside (0, 1).
-pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool) -> Result<Standing, Error> {
+pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, early: &[usize]) -> Result<Standing, Error> {
     let blocks = all.values;
     all_positive("minimum effect", &[question.minimum_effect])?;
     valid_confidence(question.alpha)?;
@@ -114,12 +111,13 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
         behind: None,
         sd: None,
         blocks: blocks.len(),
+        looks: looks(early),
     };
     let mut missing = vec![[0_usize; 2]; candidates];
     for count in 1..=blocks.len() {
         let so_far = all.until(count);
         lose(&mut standing, &blocks[count - 1], &mut missing, count);
-        let looked = is_looked_at(count, last && count == blocks.len());
+        let looked = standing.looks.contains(&count);
         let Some(look) = looked.then(|| Look::of(so_far, candidates, question)).flatten() else { continue };
         // Candidates that were close to an earlier leader are compared with the current one.
         let back = |end: &mut Option<End>| *end = end.filter(|end| !matches!(end, End::Close(_)));

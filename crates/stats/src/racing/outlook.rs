@@ -3,7 +3,7 @@
 use super::even::{Compared, Even};
 use super::judge::{End, Question, Standing};
 use super::rows::Blocks;
-use super::share::{LOOKS, share};
+use super::share::share;
 
 /// The effort to decide a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +27,9 @@ pub fn outlook(so_far: Blocks<'_>, question: &Question, standing: &Standing) -> 
     let is_able = |end: &&Option<End>| matches!(end, None | Some(End::Close(_)));
     let mut able = standing.ended.iter().filter(is_able).count();
     let mut trials = 0;
-    for count in blocks + 1..=LOOKS[LOOKS.len() - 1] {
+    for count in blocks + 1..=standing.looks[standing.looks.len() - 1] {
         trials += left.len();
-        if !LOOKS.contains(&count) {
+        if !standing.looks.contains(&count) {
             continue;
         }
         let bound = |i: usize, j: usize, of: usize| {

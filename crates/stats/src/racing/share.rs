@@ -26,6 +26,19 @@ const TESTS: [(usize, f64); 13] = [
     (128, 563.0),
 ];
 
+/// The looks of a race, by their numbers of blocks. `early` are looks that took place although none was due, because
+/// the time was over: each takes the place of the next one, so that their number, and with it the error, stays the
+/// same.
+pub(super) fn looks(early: &[usize]) -> [usize; LOOKS.len()] {
+    let mut looks = LOOKS;
+    for blocks in early.iter().filter(|blocks| **blocks >= LOOKS[0]) {
+        if let Some(next) = looks.iter_mut().find(|look| **look >= *blocks) {
+            *next = *blocks;
+        }
+    }
+    looks
+}
+
 /// The fraction of the full share that the look after this many blocks has.
 pub fn weight(blocks: usize) -> f64 {
     blocks.min(FULL) as f64 / FULL as f64
@@ -47,6 +60,13 @@ fn tests(candidates: usize, alpha: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_look_that_is_early_takes_the_place_of_the_next_one() {
+        assert_eq!([&[][..], &[1], &[2], &[11, 13, 41], &[42]].map(looks), [LOOKS; 5]);
+        let expected = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 18, 21, 25, 30, 35, 36];
+        assert_eq!([&[12, 14, 36][..], &[12, 12, 14, 36, 40]].map(looks), [expected; 2]);
+    }
 
     #[test]
     fn shares_are_of_the_next_number_of_candidates_and_else_bonferronis() {

@@ -98,12 +98,12 @@ fn races(ground: &Ground, planted: &[f64], runs: usize) -> (f64, f64, f64) {
     let (mut wrong, mut right, mut trials) = (0, 0, 0);
     for _ in 0..runs {
         let (mut values, mut of_blocks) = (Vec::new(), Vec::new());
-        let mut standing = judge(Blocks::of(&values), planted.len(), &QUESTION, false).unwrap();
+        let mut standing = judge(Blocks::of(&values), planted.len(), &QUESTION, &[]).unwrap();
         loop {
             // Between looks no race is decided and no candidate dropped.
             if LOOKS.contains(&values.len()) {
                 let blocks = Blocks { servers: &of_blocks, ..Blocks::of(&values) };
-                standing = judge(blocks, planted.len(), &QUESTION, false).unwrap();
+                standing = judge(blocks, planted.len(), &QUESTION, &[]).unwrap();
             }
             if standing.decided || values.len() == LOOKS[LOOKS.len() - 1] {
                 let lost = standing.leader.filter(|_| standing.decided).map(|named| best - planted[named]);
@@ -140,7 +140,7 @@ fn a_candidate_of_the_best_ones_server_is_dropped_by_what_trials_of_a_server_dif
     let planted: Vec<f64> = SERVERS.iter().enumerate().map(|(i, _)| if i == 1 { 0.03 } else { 0.0 }).collect();
     let values: Vec<_> = (0..5).map(|_| ground.block(&planted, &every(), &mut rng)).collect();
     let servers = vec![SERVERS.to_vec(); 5];
-    let standing = judge(Blocks { servers: &servers, ..Blocks::of(&values) }, 8, &QUESTION, false).unwrap();
+    let standing = judge(Blocks { servers: &servers, ..Blocks::of(&values) }, 8, &QUESTION, &[]).unwrap();
     for i in every() {
         let is_of_its_server = SERVERS[i] == SERVERS[1] && i != 1;
         assert_eq!(matches!(standing.ended[i], Some(End::Worse(_))), is_of_its_server, "{i}: {:?}", standing.ended);

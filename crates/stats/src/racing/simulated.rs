@@ -46,12 +46,12 @@ fn race(ground: &Ground, rng: &mut StdRng) -> Ran {
     let normal = Normal::new(0.0, 1.0).unwrap();
     let (mut blocks, mut marks): (Vec<Vec<Option<f64>>>, Vec<Vec<bool>>) = (Vec::new(), Vec::new());
     let (mut level, mut trials) = (0.0, 0);
-    let mut standing = judge(Blocks::of(&blocks), candidates, &QUESTION, false).unwrap();
+    let mut standing = judge(Blocks::of(&blocks), candidates, &QUESTION, &[]).unwrap();
     loop {
         // Between looks no race is decided and no candidate dropped.
         if LOOKS.contains(&blocks.len()) {
             let so_far = Blocks { disturbed: &marks, ..Blocks::of(&blocks) };
-            standing = judge(so_far, candidates, &QUESTION, false).unwrap();
+            standing = judge(so_far, candidates, &QUESTION, &[]).unwrap();
         }
         if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
             let named = standing.leader.filter(|_| standing.decided);
@@ -188,7 +188,7 @@ fn a_candidate_is_lost_with_two_missing_values_and_no_more_others() {
     let ended = |has_value: &[bool]| {
         let of = |(block, has): (usize, &bool)| vec![Some(0.01 * block as f64), has.then_some(0.3)];
         let blocks: Vec<Vec<Option<f64>>> = has_value.iter().enumerate().map(of).collect();
-        judge(Blocks::of(&blocks), 2, &QUESTION, false).unwrap().ended[1]
+        judge(Blocks::of(&blocks), 2, &QUESTION, &[]).unwrap().ended[1]
     };
     assert_eq!(ended(&[false]), None);
     assert_eq!(ended(&[false, false]), Some(End::Lost(2)));
@@ -212,7 +212,7 @@ fn a_candidate_is_not_dropped_for_what_something_else_did_to_it_alone() {
     let values = slowed(|block| block != 5);
     let of = |disturbed: &[Vec<bool>]| {
         let blocks = Blocks { disturbed, ..Blocks::of(&values) };
-        let standing = judge(blocks, 2, &QUESTION, false).unwrap();
+        let standing = judge(blocks, 2, &QUESTION, &[]).unwrap();
         let outlook = outlook(blocks, &QUESTION, &standing);
         (standing, outlook)
     };
@@ -233,7 +233,7 @@ fn a_candidate_is_not_dropped_for_what_something_else_did_to_it_alone() {
 fn ratio_and_interval_are_of_blocks_that_disturbed_neither_alone() {
     let values = slowed(|block| block % 4 == 3);
     let marked: Vec<Vec<bool>> = (0..8).map(|block| vec![block % 4 == 3, false]).collect();
-    let standing = judge(Blocks { disturbed: &marked, ..Blocks::of(&values) }, 2, &QUESTION, false).unwrap();
+    let standing = judge(Blocks { disturbed: &marked, ..Blocks::of(&values) }, 2, &QUESTION, &[]).unwrap();
     let of = standing.ratios[1].unwrap();
     let ci = of.ci.unwrap();
     assert!(standing.leader == Some(0) && (of.value - 0.95).abs() < 0.01 && ci.high < 0.98, "{of:?}");

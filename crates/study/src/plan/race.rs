@@ -54,6 +54,20 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     goes_on.then(|| with_block(plan.clone(), &look.standing.left(), &servers(plan)))
 }
 
+/// The plan of a race that continues, with more time if it is given. If it had ended for lack of time, that was a look.
+pub fn resumed(mut plan: Plan, records: &[TrialRecord], budget_s: Option<f64>) -> Plan {
+    let Some(race) = &plan.race else { return plan };
+    let laps = Laps::of(&plan, race, records, None);
+    let is_over = laps.decided(race).is_some_and(|look| look.stop.is_some());
+    let look = is_over.then_some(laps.blocks.len()).filter(|blocks| race.early_looks.last() != Some(blocks));
+    if let Some(race) = &mut plan.race {
+        race.early_looks.extend(look);
+        race.sessions += 1;
+        race.budget_s = budget_s.or(race.budget_s);
+    }
+    plan
+}
+
 /// The server lifetime of the first block to which each condition with a shared server belongs.
 fn servers(plan: &Plan) -> BTreeMap<String, usize> {
     let first = plan.trials.iter().take_while(|trial| trial.block == 0);
@@ -89,4 +103,71 @@ fn with_block(mut plan: Plan, left: &[usize], servers: &BTreeMap<String, usize>)
         }
     }
     plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::laps::{RaceLook, RaceStop};
+    use tare_results::schema::SampleRecord;
+
+    /// Runs a race of two candidates to its end. A block takes 2 s, and b is `ahead` of a by this factor.
+    fn run(mut plan: Plan, records: &mut Vec<TrialRecord>, ahead: fn(usize) -> f64) -> (Plan, RaceLook) {
+        loop {
+            for planned in &plan.trials[records.len()..] {
+                let tps = if planned.condition == "b" { 100.0 * ahead(planned.block) } else { 100.0 };
+                let samples =
+                    vec![SampleRecord { metrics: [("tps".to_owned(), tps)].into(), ..SampleRecord::default() }];
+                let record = TrialRecord::new(planned, 1, BTreeMap::new(), String::new());
+                records.push(TrialRecord { elapsed_s: 1.0, samples, ..record });
+            }
+            let Some(more) = extended(&plan, records) else { break };
+            plan = more;
+        }
+        let race = plan.race.clone().unwrap();
+        let look = Laps::of(&plan, &race, records, None).decided(&race).unwrap();
+        (plan, look)
+    }
+
+    fn budget(blocks: usize) -> f64 {
+        2.0 * blocks as f64 + 0.5
+    }
+
+    fn begun_for(blocks: usize) -> Plan {
+        let race = Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1);
+        begun(Plan::default(), Race { budget_s: Some(budget(blocks)), ..race })
+    }
+
+    #[test]
+    fn however_often_its_time_is_over_a_race_has_no_more_looks_than_planned() {
+        let turns = |block: usize| if block % 2 == 0 { 1.5 } else { 1.0 / 1.5 };
+        for every in 1..=12 {
+            let (mut plan, mut records, mut ends) = (begun_for(every), Vec::new(), Vec::new());
+            let end = loop {
+                let (ran, look) = run(plan, &mut records, turns);
+                ends.push(look.standing.blocks);
+                if look.stop != Some(RaceStop::Budget) {
+                    break look;
+                }
+                let longer = Some(budget(every * (ends.len() + 1)));
+                plan = resumed(resumed(ran, &records, None), &records, longer);
+            };
+            assert_eq!(end.stop, Some(RaceStop::LastLook));
+            // Every end was a look, and with the others there are as many as without an end.
+            let looks = end.standing.looks;
+            assert!(ends.iter().all(|end| *end < FIRST_LOOK || looks.contains(end)), "{every}: {ends:?} {looks:?}");
+            assert_eq!(looks.len(), racing::LOOKS.len());
+        }
+    }
+
+    #[test]
+    fn what_a_race_named_at_the_end_of_its_time_stays_named() {
+        // The upper limit of ln(a / b) is 0.046 after 11 blocks, and -0.044 after 12, when no look is due.
+        let late = |block: usize| if block % 2 == 0 { 0.135_f64.exp() } else { 1.135_f64.exp() };
+        let mut records = Vec::new();
+        let (plan, look) = run(begun_for(12), &mut records, late);
+        assert_eq!((look.stop, look.standing.blocks), (Some(RaceStop::Decided), 12));
+        let (_, again) = run(resumed(plan, &records, Some(budget(99))), &mut records, late);
+        assert_eq!(again, look);
+    }
 }

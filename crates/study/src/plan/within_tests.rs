@@ -98,7 +98,7 @@ fn ends_at_a_look(study: &Study, plan: &Plan) {
     let flat = |_: usize, _: &Levels| 1.0;
     // There is no look after two blocks.
     let grown = rungs::extended(study, plan, &measured(plan, flat), |_, _| true).unwrap();
-    let look = Look::of(&grown).unwrap();
+    let look = Look::of(&grown, &[]).unwrap();
     assert_eq!((grown.blocks().len(), look.number, look.of, look.is_last), (4, 1, 3, false));
     assert_eq!(rungs::extended(study, &grown, &measured(&grown, flat), |_, _| true), None);
     // It is not extended by blocks of fixed rungs instead.

@@ -104,13 +104,12 @@ pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
     let Some(mut run) = rounds::gone_on(path, &args.options())? else { return Ok(Exit::Interrupted) };
-    let Some(rule) = &mut run.plan.race else {
+    if run.plan.race.is_none() {
         return Err(Problem::new(Exit::Usage, "this is not a race")
             .at(path.display().to_string())
             .advice(format!("resume with: tare run --resume {}", quoted_path(path))));
-    };
-    rule.sessions += 1;
-    rule.budget_s = args.within.or(rule.budget_s);
+    }
+    run.plan = race::resumed(run.plan, &read_trials(run.directory.folder())?, args.within);
     write_plan(run.directory.folder(), &run.plan)?;
     on_the_track(&run, args)
 }

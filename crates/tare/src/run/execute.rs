@@ -34,6 +34,12 @@ pub struct Run<'a, R, B> {
 impl<R: Runner, B: Book> Run<'_, R, B> {
     pub fn execute(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = self.plan.clone();
+        if let Some(within) = plan.within.as_ref().filter(|within| within.stopped > 0) {
+            // The answer at the end of its time was the last look: with more trials there would be another one.
+            let queue = Queue::new(&plan.trials, &self.book.records()?, self.study.sampling.attempts);
+            listener.out_of_time(within.stopped, plan.trials_in_all(), 0);
+            return Ok(end(&queue, 0));
+        }
         self.runner.take(self.study, &plan)?;
         let (mut prepared, mut repeats_ended) = (false, false);
         let mut alike = Alike::default();

@@ -340,11 +340,17 @@ fn at_the_time_limit_a_disturbed_trial_counts_and_only_one_without_a_measurement
     let records = vec![record(0, Outcome::Disturbed), record(1, Outcome::Failed)];
     let shelf = Shelf { plan: RefCell::new(plan.clone()), records: RefCell::new(records) };
     let begun = RefCell::default();
-    let script = Script { seed: 1, run: 0, shelf: &shelf, begun: &begun, prepared: BTreeSet::new(), may_stop: false };
+    let script =
+        || Script { seed: 1, run: 0, shelf: &shelf, begun: &begun, prepared: BTreeSet::new(), may_stop: false };
     let (mut reported, all) = (Left(None), plan.trials.len());
-    let ended = Run { study: &study, plan: &plan, runner: script, book: &shelf }.execute(&mut reported).unwrap();
+    let ended = Run { study: &study, plan: &plan, runner: script(), book: &shelf }.execute(&mut reported).unwrap();
     assert_eq!((reported.0, ended.done), (Some([all - 1, all, 1]), 1));
     assert_eq!(shelf.plan.borrow().within.as_ref().map(|within| within.stopped), Some(all - 1));
     let last = shelf.records.borrow().last().cloned().unwrap();
     assert_eq!((last.trial, last.attempt, last.outcome), (plan.trials[0].trial, 2, Outcome::Ok));
+    // Resumed, it runs nothing more, even if there is time: its answer was the last look.
+    let study = Study { sampling: Sampling { within_s: Some(1e6), ..study.sampling }, ..study };
+    let (stopped, mut reported) = (shelf.plan.borrow().clone(), Left(None));
+    let ended = Run { study: &study, plan: &stopped, runner: script(), book: &shelf }.execute(&mut reported).unwrap();
+    assert_eq!((reported.0, ended.done, ended.left), (Some([all - 1, all, 0]), 1, 0));
 }

@@ -4,8 +4,9 @@ use super::made::Shape;
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use crate::modes::{ARTICLE_A, environment, seated, summary};
+use tare_findings::compare::{Options, Side, compare};
 use tare_findings::find::Find;
-use tare_findings::history::{History, Options, Run, history};
+use tare_findings::history::{self, History, Run, history};
 use tare_findings::reproduce::{Reproduced, of_results};
 use tare_findings::summarize;
 use tare_results::Results;
@@ -14,6 +15,7 @@ use tare_results::levels_of;
 use tare_results::schema::{PlannedCondition, PlannedPlacement, PlannedTrial, Race};
 use tare_stats::order::randomized_blocks;
 use tare_stats::racing::Question;
+use tare_stats::ratio::Verdict;
 use tare_topology::measure::Measured;
 
 /// A race of six candidates: the fifth is ahead by just more than the minimum effect.
@@ -76,6 +78,28 @@ pub fn claim_at_its_end(draws: &mut Draws, blocks: usize) -> Reproduced {
     of_results(&claim, &results("", trials))
 }
 
+/// The verdict on B, whose throughput is `ratio` times that of A, from trials of both in one run or in two.
+pub fn compared(
+    draws: &mut Draws,
+    (one_run, trials, shape): (bool, usize, Shape),
+    ratio: f64,
+    min_effect: f64,
+) -> Verdict {
+    const NAMES: [&str; 2] = ["side=a", "side=b"];
+    let mut of = [Vec::new(), Vec::new()];
+    for block in 0..trials {
+        for (side, name) in NAMES.into_iter().enumerate() {
+            let (number, own) = (2 * block + side, if side == 1 { ratio } else { 1.0 });
+            let tps = 1000.0 * own * (0.01 * shape.draw(draws)).exp();
+            of[if one_run { 0 } else { side }].push(trial(number, block, name, tps, false));
+        }
+    }
+    let runs = of.map(|trials| results("best", trials));
+    let sides =
+        [0, 1].map(|side: usize| Side { results: &runs[if one_run { 0 } else { side }], condition: Some(NAMES[side]) });
+    compare(sides[0], sides[1], &Options { min_effect, ..Options::default() }).unwrap().metrics[0].verdict
+}
+
 /// A history of 24 runs without changes, with correlation `alike` between neighbours.
 pub fn unchanged(draws: &mut Draws, shape: Shape, alike: f64) -> History {
     let mut state = draws.normal();
@@ -89,7 +113,7 @@ pub fn unchanged(draws: &mut Draws, shape: Shape, alike: f64) -> History {
             one(number, draws, if alike > 0.0 { state } else { 0.0 })
         })
         .collect();
-    history(&runs, false, &Options { minimum_effect: 0.01, ..Options::default() }).unwrap()
+    history(&runs, false, &history::Options { minimum_effect: 0.01, ..history::Options::default() }).unwrap()
 }
 
 /// Whether a cause is named for modes of trials whose threads ran on random CPUs.

@@ -2,6 +2,18 @@
 //! claims and the measured one with its interval. `TARE_NULL_STUDIES` sets the number of studies of each kind;
 //! `benches/truth` runs all of them.
 
+/// Declares claims together with the list of all of them, so that none can be missing there.
+macro_rules! listed {
+    ($listed:ident { $($name:ident),* $(,)? }) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        enum $listed { $($name),* }
+
+        impl $listed {
+            const ALL: &[Self] = &[$(Self::$name),*];
+        }
+    };
+}
+
 mod claims;
 mod disturbed;
 mod made;

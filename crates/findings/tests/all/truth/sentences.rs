@@ -1,11 +1,14 @@
 //! The first claims of commands that measure until something is settled, and how often they are wrong. The list is
 //! built from the findings' own types: a new verdict does not compile here until it has a row, and each is measured.
 
-use super::claims::{cause_of_modes_by_chance, claim_at_its_end, cost_of_distance_by_chance, race, unchanged};
+use super::claims::{
+    cause_of_modes_by_chance, claim_at_its_end, compared, cost_of_distance_by_chance, race, unchanged,
+};
 use super::made::{SHAPES, Shape};
 use super::pairs::{Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved};
 use super::{Rate, is_selected, requested};
 use crate::draws::Draws;
+use crate::made_up::differ;
 use crate::suspects::{alike, found};
 use tare_findings::ab::AbVerdict;
 use tare_findings::bisect::Outcome;
@@ -14,23 +17,12 @@ use tare_findings::history::MetricHistory;
 use tare_findings::reproduce::Reproduced;
 use tare_findings::why::ProofVerdict;
 use tare_results::pairs::Rule;
+use tare_stats::ratio;
 
 /// Whether a study of a kind makes the claim.
 type Says = Box<dyn FnMut(&mut Draws) -> bool>;
 
-/// Declares sentences together with the list of all of them.
-macro_rules! sentences {
-    ($($name:ident),* $(,)?) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        enum Sentence { $($name),* }
-
-        impl Sentence {
-            const ALL: &[Self] = &[$(Self::$name),*];
-        }
-    };
-}
-
-sentences! {
+listed! { Sentence {
     AbDiffers,
     AbEquivalent,
     ProofStands,
@@ -45,6 +37,17 @@ sentences! {
     CauseOfDifference,
     CauseOfModes,
     CostOfDistance,
+    CompareDiffers,
+    CompareEquivalent,
+    WhyDiffers,
+} }
+
+fn of_comparison(verdict: ratio::Verdict) -> Option<Sentence> {
+    match verdict {
+        ratio::Verdict::Faster | ratio::Verdict::Slower => Some(Sentence::CompareDiffers),
+        ratio::Verdict::Equivalent => Some(Sentence::CompareEquivalent),
+        ratio::Verdict::Inconclusive => None,
+    }
 }
 
 fn of_ab(verdict: AbVerdict) -> Option<Sentence> {
@@ -111,7 +114,10 @@ impl Sentence {
     /// Nominal error rate, percent of studies.
     fn promised(self) -> f64 {
         match self {
-            Self::AbDiffers
+            Self::CompareDiffers
+            | Self::CompareEquivalent
+            | Self::WhyDiffers
+            | Self::AbDiffers
             | Self::AbEquivalent
             | Self::ProofStands
             | Self::ProofRefuted
@@ -132,6 +138,24 @@ impl Sentence {
         let one = |name: &str, says: Says| vec![(name.to_owned(), says)];
         let is = move |says: Option<Self>| says == Some(self);
         match self {
+            Self::CompareDiffers => [true, false]
+                .into_iter()
+                .flat_map(|one_run| [2, 3, 5].map(|trials| (one_run, trials)))
+                .flat_map(|(one_run, trials)| SHAPES.map(|shape| (one_run, trials, shape)))
+                .map(|(one_run, trials, shape)| {
+                    let says: Says =
+                        Box::new(move |draws| is(of_comparison(compared(draws, (one_run, trials, shape), 1.0, 0.0))));
+                    (format!("{trials} trials in {} run, {shape:?}", if one_run { "one" } else { "another" }), says)
+                })
+                .collect(),
+            Self::CompareEquivalent => [2, 5]
+                .map(|trials| {
+                    let of = (true, trials, Shape::Normal);
+                    let says: Says = Box::new(move |draws| is(of_comparison(compared(draws, of, 1.02, 0.02))));
+                    (format!("{trials} trials, a change of just the minimum effect"), says)
+                })
+                .into(),
+            Self::WhyDiffers => one("two alike", Box::new(|draws| differ(&alike(draws, 5)).difference.shown)),
             Self::AbDiffers => [Rule::Looks, Rule::Anytime]
                 .into_iter()
                 .flat_map(|rule| Times::ALL.map(|times| (rule, times)))
@@ -165,7 +189,7 @@ impl Sentence {
                     found.candidates.iter().map(|candidate| candidate.fate).enumerate().any(of)
                 }),
             ),
-            Self::Holds | Self::DoesNotHold => [4, 10]
+            Self::Holds | Self::DoesNotHold => [4, 10, 2]
                 .map(|blocks| {
                     let says: Says = Box::new(move |draws| is(of_claim(&claim_at_its_end(draws, blocks))));
                     (format!("the ratio at the end of the band, {blocks} blocks"), says)
@@ -200,7 +224,12 @@ impl Sentence {
     fn studies(self) -> usize {
         let (few, part) = match self {
             Self::AbDiffers => (6, 1),
-            Self::CauseOfDifference | Self::HistoryStep | Self::HistoryDrift | Self::CauseOfModes => (4, 4),
+            Self::CompareDiffers => (100, 1),
+            Self::CauseOfDifference
+            | Self::WhyDiffers
+            | Self::HistoryStep
+            | Self::HistoryDrift
+            | Self::CauseOfModes => (4, 4),
             Self::FindNamed | Self::FindWorse | Self::BisectFound => (6, 2),
             _ => (20, 1),
         };

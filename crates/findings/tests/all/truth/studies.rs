@@ -16,31 +16,10 @@ use tare_stats::order::randomized_blocks;
 /// Studies of each kind in the test suite: enough to detect a rate that is several times too high.
 const FEW: usize = 6;
 
-/// The possible first claims.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum First {
-    Moved,
-    MovedAlone,
-    Ranked,
-    RankedAlone,
-    RankedLevels,
-    SpreadFrom,
-    Less,
-    OneLoad,
-}
+// The possible first claims.
+listed! { First { Moved, MovedAlone, Ranked, RankedAlone, RankedLevels, SpreadFrom, Less, OneLoad } }
 
 impl First {
-    const ALL: [Self; 8] = [
-        Self::Moved,
-        Self::MovedAlone,
-        Self::Ranked,
-        Self::RankedAlone,
-        Self::RankedLevels,
-        Self::SpreadFrom,
-        Self::Less,
-        Self::OneLoad,
-    ];
-
     /// The claim of a verdict, if any. The match has no wildcard, so that a new verdict must be added here, and is
     /// measured.
     fn of(verdict: &Verdict) -> Option<Self> {
@@ -308,7 +287,7 @@ fn first_claims(first: First, each: usize) -> (usize, usize) {
 #[test]
 fn each_first_sentence_claims_no_more_of_nothing_than_is_promised() {
     let each = requested().unwrap_or(FEW / 2);
-    for first in First::ALL.into_iter().filter(is_selected) {
+    for first in First::ALL.iter().copied().filter(is_selected) {
         let (hits, of) = first_claims(first, each);
         let what = format!("first, asked for {}: {first:?}", first.question_and_layout().0);
         Rate { hits, of }.hold(&what, first.promised());
