@@ -114,7 +114,7 @@ fn ranked(ranking: &Ranked, tested: Tested) -> Option<String> {
         ties => format!("{name} is not distinguishable from {}", listed(ties.to_vec())),
     };
     let pairs = || {
-        if ranking.differing == tested.count {
+        if ranking.differing == tested.of {
             return "every pair differs".to_owned();
         }
         let (best, worst) = (end(&ranking.best, &ranking.best_ties), end(&ranking.worst, &ranking.worst_ties));
