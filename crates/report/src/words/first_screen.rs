@@ -49,7 +49,8 @@ pub fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
 
 fn what_was_run(summary: &Summary, results: &Results) -> String {
     if let Some(plan) = results.plan.as_ref().filter(|_| results.trials.is_empty()) {
-        let (conditions, trials) = (count(plan.conditions.len(), "condition"), count(plan.trials.len(), "trial"));
+        let realizable = plan.conditions.iter().filter(|condition| condition.realizable).count();
+        let (conditions, trials) = (count(realizable, "condition"), count(plan.trials.len(), "trial"));
         return format!("{}: {conditions} and {trials} are planned, none has run yet.", results.study);
     }
     let analysed: usize = summary.conditions.iter().map(ConditionSummary::analysed).sum();
