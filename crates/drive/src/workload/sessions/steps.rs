@@ -24,7 +24,10 @@ const USUAL_STEPS: f64 = 10.0;
 
 #[derive(Debug, thiserror::Error)]
 enum SearchError {
-    #[error("no transaction was finished in {0:.1} s of load before the search for a rate")]
+    #[error(
+        "no transaction was finished in {0:.1} s of load before the search for a rate: make samples longer \
+         (sampling.sample_s; on the command line --time), or see the server's log"
+    )]
     Nothing(f64),
     #[error(
         "no rate meets {objective}: at {requested:.2} transactions per second it was {value}{client}: set a higher \
