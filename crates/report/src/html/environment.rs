@@ -22,7 +22,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let set = settings(page);
     let uncontrolled = uncontrolled(page);
     Some(html! {
-        (table("Table of the environment", &[L("what"), L("as found")], machine.iter().map(|(name, value)| row![name, value])))
+        (table("Table of the environment", &[L("what"), L("original value")], machine.iter().map(|(name, value)| row![name, value])))
         @let found = &environment.settings;
         @if !found.is_empty() {
             details.screen-only open[found.len() <= OPEN] {

@@ -51,7 +51,7 @@ impl Pace {
     /// Whether clients on another host can run at this pace: a search needs their lateness at each step.
     pub fn may_be_elsewhere(self) -> Result<(), String> {
         match self {
-            Self::Search(_) => Err("an objective needs clients on this host: leave out client.host".into()),
+            Self::Search(_) => Err("an SLO (objective) needs clients on this host: leave out client.host".into()),
             Self::Closed | Self::Rate(_) => Ok(()),
         }
     }

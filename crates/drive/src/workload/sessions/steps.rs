@@ -37,7 +37,7 @@ enum SearchError {
     #[error("every rate meets {objective}, up to {requested:.0} transactions per second: set a lower limit")]
     NoLimit { objective: Slo, requested: f64 },
     #[error(
-        "a probe needs an idle server around each sample, and an objective keeps it loaded: set sampling.probe = \
+        "a probe needs an idle server around each sample, and an SLO (objective) keeps it loaded: set sampling.probe = \
          \"off\""
     )]
     Probe,
