@@ -26,8 +26,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         @let found = &environment.settings;
         @if !found.is_empty() {
             details.screen-only open[found.len() <= OPEN] {
-                summary { (count(found.len(), "setting")) " as found" }
-                (table("Table of settings as found", &[L("what"), L("as found")],
+                summary { (count(found.len(), "setting")) ", original values" }
+                (table("Table of settings", &[L("what"), L("original value")],
                     found.iter().map(|(name, value)| row![name, value])))
             }
         }

@@ -14,8 +14,8 @@ pub(super) fn titled(style: Style, head: &str, below: &str) -> String {
 /// Widths at which names are broken, in this order, if a table with whole names does not fit the terminal.
 const NAMES: [usize; 3] = [48, 32, 20];
 
-/// Rows with heads: the first `left` columns are text, the others figures. A table that is too wide for the terminal has
-/// broken names, or is split between columns into several tables, each of which repeats the text columns.
+/// Rows with heads: the first `left` columns are text, the others figures. A table that is too wide for the terminal
+/// has broken names, or is split between columns into several tables, each of which repeats the text columns.
 pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let mut parts = Vec::new();

@@ -33,7 +33,7 @@ pub fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {
 }
 
 /// A name on as many lines as it needs if none may be wider than `width`: broken at a space or after a sign of the
-/// second half of a line, or else anywhere. Nothing of a name is left out, because its end may be what distinguishes it.
+/// second half of a line, or else anywhere. Nothing of a name is left out, as its end may be what distinguishes it.
 pub(super) fn folded(name: &str, width: usize) -> String {
     let line = |line: &str| {
         let mut rest: Vec<char> = line.chars().collect();

@@ -22,9 +22,9 @@ const LARGEST: u64 = 16 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReproduceArgs {
-    /// A claim, an experiment (claims that are tested together), or the letter of an article: A "Benchmarking? Mind your
-    /// core", B "Improving the Stability of MySQL Single-Threaded Benchmarks", C "NUMA Smart Global Counter", D "1.6
-    /// million QPS with MDB-10.6" [default: everything]
+    /// A claim, an experiment (claims that are tested together), or the letter of an article: A "Benchmarking? Mind
+    /// your core", B "Improving the Stability of MySQL Single-Threaded Benchmarks", C "NUMA Smart Global Counter",
+    /// D "1.6 million QPS with MDB-10.6" [default: everything]
     #[arg(value_name = "NAME|A|B|C|D")]
     name: Option<String>,
     /// List the claims and start nothing
