@@ -37,7 +37,10 @@ pub enum NoiseError {
     #[error("{setting} cannot be set to {level}: {reason}")]
     NotAvailable { setting: &'static str, level: String, reason: String },
     /// The setting was written, or should have this value already, but reads back differently.
-    #[error("{setting} should be {expected}, but is {found}")]
+    #[error(
+        "{setting} should be {expected}, but is {found}: another program, such as tuned, may set it too; stop that \
+         program, or leave the setting out"
+    )]
     NotVerified { setting: &'static str, expected: String, found: String },
     /// Another program changed the value between two writes of this session.
     #[error(

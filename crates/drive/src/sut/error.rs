@@ -41,7 +41,10 @@ pub enum SutError {
     )]
     NoProcess,
     /// Several connections share a thread, so none can be placed alongside its client.
-    #[error("connections {0} and {1} are served by the same {2}: server threads cannot be bound by connection")]
+    #[error(
+        "connections {0} and {1} are served by the same {2}: server threads cannot be bound by connection; use bind = \
+         \"set\", or a server with a thread for each connection"
+    )]
     Shared(usize, usize, ThreadRef),
     /// Several processes work for one connection, so it has no single place.
     #[error(
@@ -65,7 +68,10 @@ pub enum SutError {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Unpaired {
-    #[error("found {found} connections between client and server, expected {expected} (workload.threads)")]
+    #[error(
+        "found {found} connections between client and server, expected {expected} (workload.threads): have the client \
+         open one for each thread and keep it, or leave out the placement's bind and pairing"
+    )]
     Count { found: usize, expected: usize },
     /// One thread drives several connections: it can be placed alongside one of their server threads only.
     #[error(
@@ -74,7 +80,8 @@ pub enum Unpaired {
     )]
     Several { thread: ThreadRef, connections: usize },
     #[error(
-        "{side} threads {} all work for one connection, so none can be assigned to it (possibly a thread pool)",
+        "{side} threads {} all work for one connection, so none can be assigned to it (possibly a thread pool); use \
+         bind = \"set\"",
         .threads.iter().map(|thread| thread.tid.to_string()).collect::<Vec<_>>().join(", ")
     )]
     Pool { side: &'static str, threads: Vec<ThreadRef> },

@@ -20,7 +20,10 @@ pub enum EngineError {
     #[error("{engine} died during start ({status}); log {}:\n{}", log.display(), tail.join("\n"))]
     Died { engine: &'static str, status: String, log: PathBuf, tail: Vec<String> },
     /// The server runs but does not answer; it was killed.
-    #[error("{engine} not ready after {:.1} s: {reason}; log {}:\n{}", waited.as_secs_f64(), log.display(), tail.join("\n"))]
+    #[error(
+        "{engine} not ready after {:.1} s: {reason} (a longer wait: engine.start_timeout_s); log {}:\n{}",
+        waited.as_secs_f64(), log.display(), tail.join("\n")
+    )]
     NotReady { engine: &'static str, waited: Duration, reason: String, log: PathBuf, tail: Vec<String> },
     /// An engine option is unknown, has a bad value, or is not in effect with the requested value.
     #[error("{engine}: option {option}: {reason}")]
@@ -36,7 +39,10 @@ pub enum EngineError {
     #[error("no space left on the file system of {}: {detail}", place.display())]
     DiskFull { place: PathBuf, detail: String },
     /// The data directory was created by another version of the server.
-    #[error("data directory {} was created by version {found}, but the server is {expected}", directory.display())]
+    #[error(
+        "data directory {} was created by version {found}, but the server is {expected}: use a server of that version, \
+         or have the data made again (tare clean removes prepared data)", directory.display()
+    )]
     OtherVersion { directory: PathBuf, found: String, expected: String },
     /// The path of a Unix socket is longer than a socket address can hold.
     #[error("socket path {} has {length} bytes, at most {limit} are possible: use a shorter run directory", path.display())]
@@ -44,7 +50,10 @@ pub enum EngineError {
     /// A directory is not in the required state (private, empty, absent, a data directory).
     #[error("directory {}: {reason}", path.display())]
     Directory { path: PathBuf, reason: String },
-    #[error("cannot limit the server's memory with a control group: {0}")]
+    #[error(
+        "cannot limit the server's memory with a control group: {0}; run as root or in a group that is delegated to you \
+         (systemd-run --user --scope -p Delegate=yes), or leave out process.memory_limit_bytes and the memory policy"
+    )]
     MemoryConfines(String),
     #[error("{setting}: requested {requested}, but the running server has {found}")]
     NotInEffect { setting: &'static str, requested: String, found: String },

@@ -23,7 +23,7 @@ pub enum RunError<C, O> {
     #[error("client thread {thread}: {source}")]
     Transaction { thread: usize, source: C },
     /// A client panicked, which is a bug in the client.
-    #[error("client thread {thread} panicked")]
+    #[error("client thread {thread} panicked, which is an error in tare: report it with the lines above")]
     Panicked { thread: usize },
     /// Clients did not become ready: the server accepted their connections but did not answer their first requests.
     #[error(

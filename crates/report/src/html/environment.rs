@@ -22,12 +22,12 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let set = settings(page);
     let uncontrolled = uncontrolled(page);
     Some(html! {
-        (table("Table of the environment", &[L("what"), L("as found")], machine.iter().map(|(name, value)| row![name, value])))
+        (table("Table of the environment", &[L("what"), L("original value")], machine.iter().map(|(name, value)| row![name, value])))
         @let found = &environment.settings;
         @if !found.is_empty() {
             details.screen-only open[found.len() <= OPEN] {
-                summary { (count(found.len(), "setting")) " as found" }
-                (table("Table of settings as found", &[L("what"), L("as found")],
+                summary { (count(found.len(), "setting")) ", original values" }
+                (table("Table of settings", &[L("what"), L("original value")],
                     found.iter().map(|(name, value)| row![name, value])))
             }
         }

@@ -30,7 +30,7 @@ pub fn render(results: &Results, summary: &Summary) -> String {
             }
         }
         footer {
-            p.on-paper { "Not printed: threads, all metrics, settings as found, trials with their logs, the full \
+            p.on-paper { "Not printed: threads, all metrics, original settings, trials with their logs, the full \
                           record." }
             (footer(&page))
         }

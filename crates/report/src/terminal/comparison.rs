@@ -24,7 +24,7 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
     for condition in conditions {
         let rows: Vec<&MetricComparison> =
             found.metrics.iter().filter(|m| m.condition.to_string() == condition && says_something(m)).collect();
-        parts.push(format!("{}\n{}", style.bold(&plain(&condition)), metrics(&rows, style)));
+        parts.push(rows::titled(style, &plain(&condition), &metrics(&rows, style)));
     }
     parts.push(explanation(options, style, "marked *", found.metrics.iter().any(|metric| metric.adjusted.is_some())));
     parts.extend(found.gate.map(|gate| {

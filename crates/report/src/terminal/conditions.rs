@@ -4,7 +4,7 @@ use super::names::Names;
 use super::rows::{lined, titled};
 use super::spread::left_out;
 use super::style::{Style, fits};
-use super::text::{plain, wrap};
+use super::text::{plain, wrap_names};
 use crate::words::{best_first, better_word};
 use tare_findings::figures::{Scale, percent};
 use tare_findings::mode::Middle;
@@ -38,8 +38,8 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let hides = style.statistic.map_or(String::new(), |statistic| style.warn(&statistic.hides(&known, style)));
     let hidden = style.shorten(&mut conditions);
     let natural = Style { width: None, ..style };
-    let tables = (0..=3).map(|left_out| columns.table(&conditions, left_out, natural));
-    let text = tables.into_iter().find(|text| fits(text, style)).unwrap_or_else(|| match style.width {
+    let mut tables = (0..=3).map(|left_out| columns.table(&conditions, left_out, natural));
+    let text = tables.find(|text| fits(text, style)).unwrap_or_else(|| match style.width {
         Some(width) if width < NARROW => columns.stacked(&conditions, style),
         _ => columns.table(&conditions, 3, style),
     });
@@ -96,7 +96,7 @@ impl Columns {
     /// For narrow terminals: the name of a condition, and below it its mean, spread and trials.
     fn stacked(&self, conditions: &[Row<'_>], style: Style) -> String {
         let one = |(condition, metric): &Row<'_>| {
-            let name = wrap(style, "", "  ", &plain(&condition.name));
+            let name = wrap_names(style, "", "  ", &plain(&condition.name));
             let Some(metric) = metric else { return format!("{name}  no usable trial\n") };
             let middle = self.scale.middle(metric.middle()).join(" or ");
             let between = metric.between_cov.map_or(String::new(), |cov| format!("; between {}", percent(cov)));
@@ -110,7 +110,7 @@ impl Columns {
                 .zip(self.states.cells(condition))
                 .map(|(head, n)| format!("{n} {head}"))
                 .collect();
-            name + &wrap(style, "  ", "  ", &format!("{middle}{statistic}{between}; {}", trials.join(", ")))
+            name + &wrap_names(style, "  ", "  ", &format!("{middle}{statistic}{between}; {}", trials.join(", ")))
         };
         conditions.iter().map(one).collect()
     }

@@ -4,7 +4,7 @@ use super::conditions::sorted;
 use super::rows::lined;
 use super::spread::left_out;
 use super::style::{Style, fits};
-use super::text::{heading, plain, wrap};
+use super::text::{heading, plain, wrap, wrap_names};
 use crate::words::letter;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_findings::factors::words_of;
@@ -58,7 +58,7 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
         text.extend(all.iter().map(|row| flowed(row, &names, style)));
     } else {
         for (letter, condition) in letters.iter().zip(&conditions) {
-            text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
+            text.push_str(&wrap_names(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
         }
         text.push_str(&table(&letters).unwrap_or_else(|| all.iter().map(|row| flowed(row, &letters, style)).collect()));
     }
@@ -133,7 +133,7 @@ fn flowed(row: &[String], columns: &[String], style: Style) -> String {
     let each = (style.prose().saturating_sub(2) / (widest + 2)).max(1);
     let line = |cells: &[String]| {
         if widest + 2 > style.prose() {
-            return cells.iter().map(|cell| wrap(style, "  ", "    ", cell)).collect();
+            return cells.iter().map(|cell| wrap_names(style, "  ", "    ", cell)).collect();
         }
         let padded: String = cells.iter().map(|cell| format!("  {cell:widest$}")).collect();
         format!("{}\n", padded.trim_end())

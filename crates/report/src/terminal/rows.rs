@@ -1,7 +1,8 @@
-//! Table rows, or stacked cells if the terminal is too narrow for a row.
+//! Table rows, or stacked cells if the terminal is too narrow for a row. No row is wider than the terminal: names that
+//! are too long for it are broken within their cells.
 
 use super::style::{Style, add, finish, fits};
-use super::text::{heading, plain, wrap};
+use super::text::{folded, heading, plain, wrap_names};
 use crate::tables::{Head, Table};
 use std::ops::Range;
 
@@ -10,16 +11,22 @@ pub(super) fn titled(style: Style, head: &str, below: &str) -> String {
     format!("{}\n{below}", heading(style, head))
 }
 
-/// Rows with heads: the first `left` columns are text, the others figures. A table that is too wide for the terminal is
-/// split between columns into several tables, each of which repeats the text columns.
+/// Widths at which names are broken, in this order, if a table with whole names does not fit the terminal.
+const NAMES: [usize; 3] = [48, 32, 20];
+
+/// Rows with heads: the first `left` columns are text, the others figures. A table that is too wide for the terminal
+/// has broken names, or is split between columns into several tables, each of which repeats the text columns.
 pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let mut parts = Vec::new();
     let mut next = left.min(heads.len());
     loop {
         let ends = (next + 1).min(heads.len())..=heads.len();
-        let part = |end| of_columns(style, heads, left, &rows, next..end);
-        let Some((end, text)) = ends.rev().map(|end| (end, part(end))).find(|(_, text)| fits(text, style)) else {
+        let part = |end| {
+            let whole = of_columns(style, heads, left, &rows, next..end);
+            if fits(&whole, style) { Some(whole) } else { broken(style, heads, left, &rows, next..end) }
+        };
+        let Some((end, text)) = ends.rev().find_map(|end| Some((end, part(end)?))) else {
             return rows.iter().map(|cells| stacked(heads, cells, style)).collect();
         };
         parts.push(text);
@@ -28,6 +35,27 @@ pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIt
         }
         next = end;
     }
+}
+
+/// One table whose names and heads are broken no more than needed to fit the terminal; none if that is not enough.
+fn broken(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> Option<String> {
+    let natural = Style { width: None, ..style };
+    NAMES.iter().find_map(|width| {
+        let heads: Vec<String> = heads.iter().map(|head| folded(head, *width)).collect();
+        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+        let cells = |cells: &Vec<String>| {
+            let cells = cells.iter().enumerate();
+            cells.map(|(index, cell)| if index < left { folded(cell, *width) } else { cell.clone() }).collect()
+        };
+        let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
+        Some(of_columns(natural, &heads, left, &rows, columns.clone())).filter(|text| fits(text, style))
+    })
+}
+
+/// One table with whole names if it fits the terminal, or else with broken ones.
+pub(super) fn whole(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>]) -> Option<String> {
+    let natural = of_columns(Style { width: None, ..style }, heads, left, rows, left..heads.len());
+    if fits(&natural, style) { Some(natural) } else { broken(style, heads, left, rows, left..heads.len()) }
 }
 
 fn of_columns(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> String {
@@ -66,8 +94,7 @@ fn texts(table: &Table<'_>) -> (Vec<String>, Vec<Vec<String>>) {
 
 /// Like [`lined`]; if a row does not fit, its first cell, and below it the others, each after its head.
 pub(super) fn table(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>]) -> String {
-    let table = lined(Style { width: None, ..style }, heads, left, rows.iter().cloned());
-    if fits(&table, style) { table } else { rows.iter().map(|cells| stacked(heads, cells, style)).collect() }
+    whole(style, heads, left, rows).unwrap_or_else(|| rows.iter().map(|cells| stacked(heads, cells, style)).collect())
 }
 
 fn stacked(heads: &[&str], cells: &[String], style: Style) -> String {
@@ -82,8 +109,8 @@ fn stacked(heads: &[&str], cells: &[String], style: Style) -> String {
             head => format!("{head} {}", cell.replace('\n', " or ")),
         })
         .collect();
-    let name = name.trim_end();
-    format!("{name}\n{}", wrap(style, "  ", "  ", &words.join(", ")))
+    let name = style.width.map_or_else(|| name.clone(), |width| folded(name, usize::from(width)));
+    format!("{}\n{}", name.trim_end(), wrap_names(style, "  ", "  ", &words.join(", ")))
 }
 
 #[cfg(test)]
@@ -97,6 +124,29 @@ mod tests {
         let shown = |width| table(Style { width: Some(width), ..Style::default() }, &heads, 1, &cells);
         assert_eq!(shown(40), "part                       A  B - A\nserver waiting for CPU  0.35  +2.41\n");
         assert_eq!(shown(30), "server waiting for CPU\n  A 0.35, B - A +2.41\n");
+    }
+
+    #[test]
+    fn long_names_are_broken_within_their_cells_before_a_row_is_wider_than_the_terminal() {
+        let name = "build=postgresql-17.6-gcc-14-O3-march-native-with-lto transaction=point_select";
+        let cells = vec![[name, "12.00", "3.00", "0.50"].map(str::to_owned).to_vec()];
+        let heads = ["condition", "cpu", "switches", "reads"];
+        let drawn = |style| [lined(style, &heads, 1, cells.clone()), table(style, &heads, 1, &cells)];
+        for width in [20, 40, 60, 80] {
+            let style = Style { width: Some(width), ..Style::default() };
+            for text in drawn(style) {
+                assert!(fits(&text, style), "{width}: {text}");
+                assert!(["12.00", "3.00", "0.50"].iter().all(|figure| text.contains(figure)), "{text}");
+            }
+        }
+        let head = format!("{:45}  {:>5}  switches  reads\n", "condition", "cpu");
+        let first = format!("{:45}  12.00  {:>8}   0.50\n", "build=postgresql-17.6-gcc-14-O3-march-native-", "3.00");
+        let rest = "with-lto transaction=point_select\n";
+        for text in drawn(Style { width: Some(70), ..Style::default() }) {
+            assert_eq!(text, format!("{head}{first}{rest}"));
+        }
+        // A pipe has no width.
+        assert!(drawn(Style::default()).iter().all(|text| text.contains(name)));
     }
 
     #[test]

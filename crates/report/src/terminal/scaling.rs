@@ -28,8 +28,8 @@ pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
             if law.retrograde { "yes" } else { "no" }.to_owned(),
         ]
     };
-    let heads = ["metric", "over", "at", "lambda", "sigma", "kappa", "peak", "retrograde"];
-    let head = "scaling: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))";
+    let heads = ["metric", "over", "at", "base rate", "contention", "coherency", "peak at", "negative"];
+    let head = "scaling: X(N) = base rate N / (1 + contention (N-1) + coherency N (N-1))";
     Some(titled(style, head, &lined(style, &heads, 3, summary.scaling.iter().map(row))))
 }
 

@@ -1,6 +1,6 @@
 //! Where the time of a transaction goes: one line per condition, and in full.
 
-use super::style::{Style, fits};
+use super::style::Style;
 use super::text::{heading, plain, warned, with_command, wrap};
 use super::{captures, rows};
 use crate::words::between;
@@ -10,26 +10,15 @@ use tare_findings::summary::Summary;
 use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why::Times;
 use tare_stats::Interval;
-use tare_text::ending;
-
-/// Maximum and minimum characters of a condition's name; columns that the figures need.
-const NAME: usize = 36;
-const SHORTEST: usize = 12;
-const FIGURES: usize = 52;
 
 /// Time taken by other programs has a column from this share of a transaction's time on.
 const SEEN: f64 = 0.005;
 
 /// One line per condition, for `tare show`; `None` when nothing was recorded.
 pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
-    let room = style.width.map_or(NAME, |width| usize::from(width).saturating_sub(FIGURES).clamp(SHORTEST, NAME));
-    table(&summary.time, style, room)
-}
-
-fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
+    let times = &summary.time;
     let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
     let scale = Scale::new("us", largest, 3);
-    let natural = Style { width: None, ..style };
     let mut names = vec!["condition", "all", "client", "waits", "server", "waits", "locks", "rest"];
     let strangers =
         |time: &ConditionTime| time.parts.iter().any(|part| part.part == Part::OtherPrograms && part.share > SEEN);
@@ -43,7 +32,7 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
             if found.is_empty() { "-".to_owned() } else { scale.number(found.iter().sum()) }
         };
         let mut cells = vec![
-            ending(&plain(&time.name), name),
+            plain(&time.name),
             scale.number(time.us_per_transaction),
             sum(&|part| matches!(part, Part::ClientUser | Part::ClientSystem)),
             sum(&|part| *part == Part::ClientWaited),
@@ -76,9 +65,10 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
          tare why{more}"
         ),
     );
-    let table = rows::lined(natural, &names, 1, shown.into_iter().map(row));
+    let rows: Vec<Vec<String>> = shown.into_iter().map(row).collect();
     // For narrower terminals, `tare why` prints the shares.
-    (!times.is_empty() && fits(&table, style)).then(|| format!("{head}\n{table}"))
+    let table = rows::whole(style, &names, 1, &rows).filter(|_| !times.is_empty())?;
+    Some(format!("{head}\n{table}"))
 }
 
 fn on_the_way(time: &ConditionTime) -> f64 {

@@ -102,8 +102,9 @@ fn moved(rest: &[Moved], tested: usize) -> Option<String> {
     Some(format!("This is averaged over the other factors; {others}."))
 }
 
-/// "95% interval 4.9x to 5.2x for all pairs together; a differs from all others, b is not distinguishable from c; 5 of
-/// 6 pairs differ." Of two conditions, the first sentence has all but the interval.
+/// "95% interval 4.9x to 5.2x for all pairs together; every pair differs." If not all differ: "...; a differs from all
+/// others, b is not distinguishable from c; 5 of 6 pairs differ." Of two conditions, the first sentence has all but
+/// the interval.
 fn ranked(ranking: &Ranked, tested: Tested) -> Option<String> {
     let several = tested.count > 1;
     let together = if several { " for all pairs together" } else { "" };
@@ -112,11 +113,14 @@ fn ranked(ranking: &Ranked, tested: Tested) -> Option<String> {
         [] => format!("{name} differs from all others"),
         ties => format!("{name} is not distinguishable from {}", listed(ties.to_vec())),
     };
-    let of_several = several.then(|| {
-        let pairs = format!("{} of {} differ", ranking.differing, count(tested.count, "pair"));
-        [end(&ranking.best, &ranking.best_ties), end(&ranking.worst, &ranking.worst_ties), pairs]
-    });
-    let all: Vec<String> = interval.into_iter().chain(of_several.into_iter().flatten()).collect();
+    let pairs = || {
+        if ranking.differing == tested.of {
+            return "every pair differs".to_owned();
+        }
+        let (best, worst) = (end(&ranking.best, &ranking.best_ties), end(&ranking.worst, &ranking.worst_ties));
+        format!("{best}, {worst}; {} of {} differ", ranking.differing, count(tested.count, "pair"))
+    };
+    let all: Vec<String> = interval.into_iter().chain(several.then(pairs)).collect();
     (!all.is_empty()).then(|| format!("{}.", all.join("; ")))
 }
 

@@ -48,6 +48,11 @@ pub fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
 }
 
 fn what_was_run(summary: &Summary, results: &Results) -> String {
+    if let Some(plan) = results.plan.as_ref().filter(|_| results.trials.is_empty()) {
+        let realizable = plan.conditions.iter().filter(|condition| condition.realizable).count();
+        let (conditions, trials) = (count(realizable, "condition"), count(plan.trials.len(), "trial"));
+        return format!("{}: {conditions} and {trials} are planned, none has run yet.", results.study);
+    }
     let analysed: usize = summary.conditions.iter().map(ConditionSummary::analysed).sum();
     let conditions = count(summary.conditions.len(), "condition");
     let samples = results.trials.iter().map(|trial| trial.sample_count()).max().unwrap_or(0);
@@ -90,6 +95,7 @@ fn on_what(results: &Results) -> String {
     let Some(environment) = &results.environment else {
         return match results.source {
             Source::Csv => "Unknown: a CSV file does not describe the machine.".to_owned(),
+            Source::Directory if results.trials.is_empty() => "Known when the first trial has run.".to_owned(),
             Source::Directory => "Unknown: environment.json is missing.".to_owned(),
         };
     };
@@ -103,7 +109,10 @@ fn on_what(results: &Results) -> String {
 }
 
 fn how_sure(summary: &Summary, results: &Results) -> String {
-    let Some(name) = &summary.headline_metric else { return "No metric was measured.".to_owned() };
+    let Some(name) = &summary.headline_metric else {
+        let none = if results.trials.is_empty() { "Nothing was measured yet." } else { "No metric was measured." };
+        return none.to_owned();
+    };
     let measured: Vec<(&str, &MetricSummary)> = summary
         .conditions
         .iter()

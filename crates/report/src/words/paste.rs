@@ -36,7 +36,9 @@ pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
     let mut shell = Vec::new();
     if word("placement.bind") == "thread" && !(clients.is_empty() && server.is_empty()) {
         let pairing = word("placement.pairing");
-        shell.push(format!("# each thread had a PU of its own (pairing = {pairing}): numactl binds all to one set"));
+        shell.push(format!(
+            "# each thread had a logical CPU of its own (pairing = {pairing}): numactl binds all to one set"
+        ));
     }
     let pool = condition.placement.as_ref().and_then(|placement| placement.pool_memory.as_deref());
     if let Some(pool) = pool.filter(|_| engine == "postgresql") {

@@ -63,7 +63,7 @@ pub struct AbArgs {
     /// sessions [default: 1]
     #[arg(long, value_name = "N", value_parser = sessions, conflicts_with = "certify")]
     sessions: Option<usize>,
-    /// Compare A with itself and with copies of itself instead of B: shows how often comparisons are wrong on this
+    /// Compare A with itself and with copies of itself instead of B. This shows how often comparisons are wrong on this
     /// machine, and which change they can decide in 10, 30 and 60 minutes. The result is stored and shown with every
     /// verdict
     #[arg(long)]

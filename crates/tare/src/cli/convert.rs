@@ -111,9 +111,10 @@ impl From<StateError> for Problem {
         match e {
             StateError::Noise(e) => e.into(),
             StateError::Files(ref files) => Self::new(Exit::Machine, e.to_string()).advised(own_folders(files)),
-            StateError::Leftovers(_) | StateError::NoCache | StateError::Proc(_) => {
-                Self::new(Exit::Machine, e.to_string())
+            StateError::Leftovers(_) => {
+                Self::new(Exit::Machine, e.to_string()).advice("remove this cause, then run: tare restore")
             }
+            StateError::NoCache | StateError::Proc(_) => Self::new(Exit::Machine, e.to_string()),
         }
     }
 }
@@ -187,7 +188,8 @@ impl From<RunError> for Problem {
     fn from(e: RunError) -> Self {
         match e {
             RunError::Directory(e) => e.into(),
-            RunError::Spawn(_) => Self::new(Exit::Machine, e.to_string()),
+            RunError::Spawn(_) => Self::new(Exit::Machine, e.to_string())
+                .advice("free memory, or raise the limit of processes (ulimit -u), then: tare run --resume DIR"),
             RunError::Task(e) => e.into(),
             RunError::SameReason { .. } => Self::new(Exit::TrialFailed, e.to_string()),
             RunError::Stopped(failure) | RunError::Running(failure) => failure.into(),
@@ -210,16 +212,17 @@ impl From<Failure> for Problem {
 
 impl From<TaskError> for Problem {
     fn from(e: TaskError) -> Self {
-        let is_old = matches!(e, TaskError::OldPlan);
-        Self::new(Exit::Usage, e.to_string()).advised(
-            is_old.then_some("the finished trials can be shown; run the study again from the start to continue"),
-        )
+        // The other errors are of a plan that was damaged, or written by another version.
+        let advice =
+            "the finished trials can be shown (tare show); to measure more, run the study again from the start";
+        Self::new(Exit::Usage, e.to_string()).advice(advice)
     }
 }
 
 impl From<OtherMachine> for Problem {
     fn from(e: OtherMachine) -> Self {
         Self::new(Exit::Machine, e.to_string())
+            .advice("resume it on the machine as it was, or begin a new run here: tare run DIR/study.toml")
     }
 }
 

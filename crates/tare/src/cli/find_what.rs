@@ -93,7 +93,8 @@ pub fn study(
             factor.levels = placements(&study)?;
         }
         if factor.levels.is_empty() {
-            return Err(Problem::new(Exit::Usage, format!("{} has no level", factor.name)));
+            return Err(Problem::new(Exit::Usage, format!("{} has no level", factor.name))
+                .expected(format!("{}=LEVEL,LEVEL", factor.name)));
         }
         let twice = factor.levels.iter().enumerate().find(|(place, level)| factor.levels[..*place].contains(level));
         if let Some((_, level)) = twice {

@@ -120,7 +120,8 @@ impl ProofRequest<'_> {
             ready.push(Ready { trial, study, plan });
         }
         if ready.is_empty() {
-            return Err(Problem::new(Exit::Machine, "this machine can run none of the experiments"));
+            return Err(Problem::new(Exit::Machine, "this machine can run none of the experiments")
+                .advice("run it on the machine of the results: tare why --prove"));
         }
         if least_s > self.within_s && ready.len() == 1 {
             let needs = output::duration(least_s);

@@ -12,7 +12,7 @@ pub enum RunError {
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// A trial's process could not be started, or its leftovers could not be removed.
-    #[error("cannot run a trial: {0}")]
+    #[error("cannot start the process of a trial: {0}")]
     Spawn(io::Error),
     /// The plan contains something that this program cannot read.
     #[error(transparent)]

@@ -52,7 +52,7 @@ pub enum TrialError {
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
     /// A sample has no result: a throughput of 0, or a metric that is not a number or has an impossible value.
-    #[error("sample {sample} has no result: {metric} is {value:?}")]
+    #[error("sample {sample} has no result: {metric} is {value:?}; the trial's logs may have the cause")]
     NoResult { sample: usize, metric: String, value: f64 },
     /// The samples of one trial are from different client programs.
     #[error("the client's program file was replaced between two samples: do not change it during a run")]

@@ -58,7 +58,7 @@ mod tests {
         for name in ["tps", "qps", "nopm"] {
             for wrong in [0.0, -1.0, 1e308, f64::NAN, f64::INFINITY] {
                 let message = says(name, wrong).unwrap_err().to_string();
-                assert_eq!(message, format!("sample 0 has no result: {name} is {wrong:?}"));
+                assert!(message.starts_with(&format!("sample 0 has no result: {name} is {wrong:?};")), "{message}");
             }
             assert!(says(name, 3.9e9).is_ok(), "four threads");
         }

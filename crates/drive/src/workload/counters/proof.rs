@@ -55,7 +55,9 @@ pub(super) fn memory(
     }
     let requested = match (policy, &outcome.not_interleaved) {
         (MemoryPolicy::Default, Some(reason)) => format!("not interleaved: {reason}"),
-        (MemoryPolicy::Default, None) => "as in the article: interleaved over all nodes".to_owned(),
+        (MemoryPolicy::Default, None) => {
+            "as published (NUMA Smart Global Counter): interleaved over all nodes".to_owned()
+        }
         (policy, _) => format!("{policy}, as read back where it was set"),
     };
     let whose = match scope {

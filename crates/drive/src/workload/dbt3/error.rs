@@ -21,11 +21,14 @@ pub enum Dbt3Error {
     },
     #[error("Q{query}: {source}")]
     Query { query: u8, source: Box<dyn std::error::Error + Send + Sync> },
-    #[error("table {table} has {found} rows: expected {expected}")]
+    #[error("table {table} has {found} rows: expected {expected}; drop and prepare the tables again")]
     Rows { table: &'static str, expected: u64, found: u64 },
     #[error("cannot {what} {}: {source}", path.display())]
     Io { what: &'static str, path: PathBuf, source: io::Error },
-    #[error("Q{query} gives a wrong answer: {difference} (against {against})")]
+    #[error(
+        "Q{query} gives a wrong answer: {difference} (against {against}); the tables are not those of this scale, or the \
+         server computes it wrongly"
+    )]
     Wrong {
         query: u8,
         /// Where it differs, with the expected and the returned value.
@@ -33,9 +36,15 @@ pub enum Dbt3Error {
         against: String,
     },
     /// A measured execution returned another number of rows than the checked one.
-    #[error("Q{query} returned {found} rows while it was measured: expected {expected}")]
+    #[error(
+        "Q{query} returned {found} rows while it was measured: expected {expected}; another client may have changed the \
+         tables"
+    )]
     RowCount { query: u8, expected: u64, found: u64 },
-    #[error("Q{query} took longer than the {timeout_s} s that workload.query_timeout_s allows")]
+    #[error(
+        "Q{query} took longer than the {timeout_s} s that workload.query_timeout_s allows: raise it, or leave the query \
+         out of workload.queries"
+    )]
     Timeout { query: u8, timeout_s: f64 },
     #[error("answers {}: line {line} is not an answer; remove the file to create it again", path.display())]
     Answers { path: PathBuf, line: usize },

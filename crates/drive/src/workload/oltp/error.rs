@@ -27,10 +27,13 @@ pub enum OltpError {
     )]
     Empty { sql: String, reads: u32 },
     /// A statement that returns or adds one row did not.
-    #[error("{sql}: {found} rows: expected 1")]
+    #[error("{sql}: {found} rows: expected 1; check that the tables are complete")]
     Count { sql: String, found: u64 },
     /// A table did not accept all rows that were sent.
-    #[error("table sbtest{table} accepted {found} rows of {expected}: another client may be filling it")]
+    #[error(
+        "table sbtest{table} accepted {found} rows of {expected}: another client may be filling it; \
+         wait for its end, then drop and prepare the tables again"
+    )]
     Loaded { table: usize, expected: u64, found: u64 },
     /// A client's own table is missing or not readable.
     #[error(

@@ -51,7 +51,7 @@ impl Pace {
     /// Whether clients on another host can run at this pace: a search needs their lateness at each step.
     pub fn may_be_elsewhere(self) -> Result<(), String> {
         match self {
-            Self::Search(_) => Err("an objective needs clients on this host: leave out client.host".into()),
+            Self::Search(_) => Err("an SLO (objective) needs clients on this host: leave out client.host".into()),
             Self::Closed | Self::Rate(_) => Ok(()),
         }
     }
@@ -67,7 +67,10 @@ const RATE_MET: f64 = 0.9;
 /// Why a sample or a request is not a valid measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidSample {
-    #[error("no transaction was finished in {elapsed_s:.1} s of a sample")]
+    #[error(
+        "no transaction was finished in {elapsed_s:.1} s of a sample: make samples longer (sampling.sample_s; on the \
+         command line --time), or see the server's log"
+    )]
     Nothing { elapsed_s: f64 },
     /// A probe needs an idle server around each sample, and transactions that become due meanwhile would queue up.
     #[error(
@@ -78,7 +81,7 @@ pub enum InvalidSample {
     /// An open loop did not reach the requested rate: its latencies are those of a growing queue.
     #[error(
         "the rate was not met: {done:.0} of {requested:.0} requested transactions per second, {backlog} due and not \
-         started at the end"
+         started at the end; request a lower rate, or use more client threads"
     )]
     RateNotMet {
         requested: f64,

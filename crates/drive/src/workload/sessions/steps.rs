@@ -24,7 +24,10 @@ const USUAL_STEPS: f64 = 10.0;
 
 #[derive(Debug, thiserror::Error)]
 enum SearchError {
-    #[error("no transaction was finished in {0:.1} s of load before the search for a rate")]
+    #[error(
+        "no transaction was finished in {0:.1} s of load before the search for a rate: make samples longer \
+         (sampling.sample_s; on the command line --time), or see the server's log"
+    )]
     Nothing(f64),
     #[error(
         "no rate meets {objective}: at {requested:.2} transactions per second it was {value}{client}: set a higher \
@@ -34,7 +37,7 @@ enum SearchError {
     #[error("every rate meets {objective}, up to {requested:.0} transactions per second: set a lower limit")]
     NoLimit { objective: Slo, requested: f64 },
     #[error(
-        "a probe needs an idle server around each sample, and an objective keeps it loaded: set sampling.probe = \
+        "a probe needs an idle server around each sample, and an SLO (objective) keeps it loaded: set sampling.probe = \
          \"off\""
     )]
     Probe,

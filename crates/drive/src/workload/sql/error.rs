@@ -19,7 +19,11 @@ pub enum SqlLoadError {
     Rows { path: PathBuf, reason: String },
     #[error("interrupted while filling tables")]
     Interrupted,
-    #[error("no transaction was finished in {elapsed_s:.1} s of a sample{}", errors.as_ref().map(|e| format!("; errors: {e}")).unwrap_or_default())]
+    #[error(
+        "no transaction was finished in {elapsed_s:.1} s of a sample{}: make samples longer (sampling.sample_s; on the \
+         command line --time), or correct the statements",
+        errors.as_ref().map(|e| format!(" (errors: {e})")).unwrap_or_default()
+    )]
     Nothing { elapsed_s: f64, errors: Option<String> },
 }
 

@@ -28,7 +28,10 @@ pub enum TpccError {
         count(*expected as usize, "row")
     )]
     Table { table: &'static str, found: String, expected: i64 },
-    #[error("table {table} does not have TPC-C's columns; nothing was dropped")]
+    #[error(
+        "table {table} does not have TPC-C's columns; nothing was dropped: name another database (--database NAME), or \
+         drop the table yourself"
+    )]
     NotOurs { table: &'static str },
     #[error("interrupted while filling tables; incomplete tables have been dropped")]
     Interrupted,

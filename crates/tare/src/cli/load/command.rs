@@ -27,11 +27,15 @@ const USAGE: &str = "tare load [OPTIONS] <WORKLOAD> [COMMAND]
        tare load tpcc [OPTIONS] [COMMAND]";
 
 const AFTER_HELP: &str = "\
-Defaults that differ from sysbench's, which are in brackets: ids are drawn uniformly (--rand-type=special), up to 10 s \
-of warm-up are not measured (none), it measures 60 s (10 s), prints a line per second (--report-interval=0), draws the \
-same numbers every time (--rand-seed=0: others), and rolls a transaction back before it is repeated (sysbench starts a \
-new one, which commits half of the old one after a lock timeout). The statements and their number per transaction are \
-sysbench's own.
+Defaults that differ from sysbench's, which are in brackets:
+  ids are drawn uniformly (--rand-type=special)
+  up to 10 s of warm-up are not measured (none)
+  the measurement takes 60 s (10 s), with a line per second (no lines)
+  the same numbers are drawn every time (--rand-seed=0: others)
+  a transaction is rolled back before it is repeated (a new one begins,
+  which commits half of the old one after a lock timeout)
+The statements and their number per transaction are sysbench's own.
+
 insert, delete and bulk_insert change the number of rows: on a running server only --cleanup and --prepare \
 reset it.
 

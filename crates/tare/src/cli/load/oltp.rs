@@ -27,7 +27,8 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     };
     let scripts = [("--transaction", args.scripts.transaction.is_some()), ("-D", !args.scripts.define.is_empty())];
     if let Some((option, _)) = scripts.iter().find(|(_, is_set)| *is_set) {
-        return Err(Problem::new(Exit::Usage, format!("{option}: {workload} is not a file of statements")));
+        return Err(Problem::new(Exit::Usage, format!("{option}: {workload} is not a file of statements"))
+            .advice(format!("leave {option} out, or name a file in place of {workload}")));
     }
     let mut values = vec![("workload", "name", workload.name().into())];
     values.extend(args.make_up.values());
@@ -75,6 +76,8 @@ fn failed(error: OltpError) -> Problem {
 
 fn no_workload() -> Problem {
     Problem::new(Exit::Usage, "no workload is given")
+        .expected("a workload such as point_select, or a file of statements")
+        .advice("list the workloads: tare load --help")
 }
 
 fn prepare(args: &LoadArgs, request: &LoadRequest<'_>, settings: &OltpSettings) -> Result<Exit, Problem> {

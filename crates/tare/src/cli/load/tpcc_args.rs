@@ -49,8 +49,8 @@ pub enum TpccCommand {
 }
 
 const AFTER_HELP: &str = "\
-Each progress line has nopm (new orders per minute), transactions of all kinds per second, queries, a percentile of \
-all latencies, and err/s (deadlocks and similar errors, after which the same transaction is repeated). The mix is the \
+Each progress line has nopm (new orders per minute), transactions of all kinds per second, queries and a percentile of \
+all latencies. err/s counts deadlocks and similar errors, after which the same transaction is repeated. The mix is the \
 standard's, for every thread: of 100 transactions 45 are new orders, 43 payments and 4 of each other kind.
 
 Examples:

@@ -22,7 +22,9 @@ const LARGEST: u64 = 16 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReproduceArgs {
-    /// A claim, an experiment (all claims tested together), or all of an article by its letter [default: everything]
+    /// A claim, an experiment (claims that are tested together), or the letter of an article: A "Benchmarking? Mind
+    /// your core", B "Improving the Stability of MySQL Single-Threaded Benchmarks", C "NUMA Smart Global Counter",
+    /// D "1.6 million QPS with MDB-10.6" [default: everything]
     #[arg(value_name = "NAME|A|B|C|D")]
     name: Option<String>,
     /// List the claims and start nothing
@@ -59,7 +61,8 @@ Examples:
   tare reproduce --list               every claim and its published figure
   tare reproduce --within 30min       what this machine can decide in that time
   tare reproduce C                    all claims of \"NUMA Smart Global Counter\"
-  tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
+  tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"
+                                      which claims of \"1.6 million QPS with MDB-10.6\" such a machine can test";
 
 pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
@@ -131,8 +134,9 @@ fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Problem> {
     let all = claims::all().map_err(|e| Problem::new(Exit::Usage, e))?;
     let Some(name) = name else { return Ok(all) };
     claims::chosen(&all, name).ok_or_else(|| {
-        let problem = Problem::new(Exit::Usage, format!("there is no claim {name}"))
-            .expected("a claim, an experiment, or an article: A, B, C or D");
+        let problem = Problem::new(Exit::Usage, format!("there is no claim {name}")).expected(
+            "a claim, an experiment, or the letter of an article, A to D, as tare reproduce --list shows them",
+        );
         let names = all.iter().flat_map(|e| std::iter::once(&e.name).chain(e.claims.iter().map(|claim| &claim.name)));
         match tare_text::nearest(name, names.map(String::as_str)) {
             Some(near) => problem.advice(format!("did you mean `tare reproduce {near}`?")),

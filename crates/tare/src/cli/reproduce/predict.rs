@@ -5,7 +5,7 @@ use crate::cli::study_file::planned;
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
-use tare_results::claim::{Cannot, Claim, Experiment, PREDICTIONS_SCHEMA, Predicted, Predictions};
+use tare_results::claim::{Cannot, Claim, Experiment, PREDICTIONS, PREDICTIONS_SCHEMA, Predicted, Predictions};
 use tare_results::schema::Plan;
 use tare_study::claims::{cannot, missing, narrow};
 use tare_study::language::spec::Study;
@@ -108,13 +108,16 @@ pub fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study
     Ok((study, settle::against_first(plan, blocks)))
 }
 
+const ANEW: &str = "resume with the version of tare that began this run, or begin another with --out DIR";
+
 pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
     let predictions: Predictions = serde_json::from_slice(bytes)
-        .map_err(|e| Problem::new(Exit::Usage, format!("cannot read the predictions: {e}")))?;
+        .map_err(|e| Problem::new(Exit::Usage, format!("cannot read {PREDICTIONS}: {e}")).advice(ANEW))?;
     if predictions.schema != PREDICTIONS_SCHEMA {
         let found = predictions.schema;
         return Err(Problem::new(Exit::Usage, format!("these predictions have schema {found}"))
-            .expected(PREDICTIONS_SCHEMA.to_string()));
+            .expected(PREDICTIONS_SCHEMA.to_string())
+            .advice(ANEW));
     }
     // The name of each experiment also names its directory.
     let is_one_name = |name: &str| {

@@ -68,13 +68,18 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
         return print_claims(claims, None, None, None);
     }
     let mut text = String::new();
+    let mut before = None;
     for experiment in experiments {
-        let article = article(experiment).map(|article| format!(" ({article})")).unwrap_or_default();
+        let (heading, indent) = (heading_of(experiment), if experiments.len() > FEW { "  " } else { "" });
+        if experiments.len() > FEW && before.as_ref() != Some(&heading) {
+            text.push_str(&format!("{}{heading}\n", if before.is_some() { "\n" } else { "" }));
+        }
+        before = Some(heading);
         let needs = words::needs(&experiment.needs, experiment.builds.keys());
-        text.push_str(&format!("{}{article}: study {}, needs {needs}\n", experiment.name, experiment.study));
+        text.push_str(&format!("{indent}{}: study {}, needs {needs}\n", experiment.name, experiment.study));
         for claim in &experiment.claims {
             let published = words::published(claim);
-            text.push_str(&format!("  {:NAMES$}  {} [{published}]\n", claim.name, claim.text));
+            text.push_str(&format!("{indent}  {:NAMES$}  {} [{published}]\n", claim.name, claim.text));
             if experiments.len() <= FEW {
                 text.push_str(&format!("  {:NAMES$}  {}\n", "", claim.source));
             }
@@ -86,11 +91,14 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
     output::lines(&text)
 }
 
-/// The letter that names the article, and the title with which the source of its claims begins.
-fn article(experiment: &Experiment) -> Option<String> {
-    let source = &experiment.claims.first()?.source;
-    let title = source.split_once(" (20").map_or(source.as_str(), |(title, _)| title);
-    Some(format!("article {}, \"{title}\"", experiment.article.as_ref()?))
+/// The title of the article, with which the source of its claims begins, and how to test all of them.
+fn heading_of(experiment: &Experiment) -> String {
+    let (Some(letter), Some(claim)) = (&experiment.article, experiment.claims.first()) else {
+        return "Other sources".to_owned();
+    };
+    let title = claim.source.split_once("), ").map_or(claim.source.as_str(), |(title, _)| title);
+    let title = title.replacen(" (", "\" (", 1);
+    format!("\"{title}), all its claims: tare reproduce {letter}")
 }
 
 /// Prints what would be run, and how long it would take.

@@ -264,10 +264,11 @@ fn a_load_that_misses_its_rate_or_finds_no_rows_fails_with_the_reason() {
     exits(0, &["--time", "200ms", "--warmup", "0s"]);
     let (_, err) = exits(4, &["--time", "500ms", "--warmup", "0s", "--rate", "5000000"]);
     assert!(err.contains("the rate was not met") && err.contains("5000000"), "{err}");
+    assert!(err.contains("request a lower rate, or use more client threads"), "{err}");
 
     // One transaction in a hundred seconds: none is due in so short a time.
     let (_, err) = exits(4, &["--time", "300ms", "--warmup", "0s", "--rate", "0.01"]);
-    assert!(err.contains("no transaction was finished"), "{err}");
+    assert!(err.contains("no transaction was finished") && err.contains("make samples longer"), "{err}");
 
     // Rows that vanish under load: a select that finds none is not a completed transaction.
     let mut running = world.tare(&[&base[..], &["--time", "60s", "--warmup", "0s"]].concat());

@@ -169,7 +169,10 @@ fn a_query_that_takes_too_long_fails_its_trial_and_leaves_nothing() {
     for engine in ["sqlite", "mariadb"] {
         let args = [&["run", study.as_str(), "--out", engine, "--engine", engine], &set[..]].concat();
         let (_, err) = world.exits(4, &args);
-        assert!(err.contains("Q1 took longer than the 0.000001 s that workload.query_timeout_s allows"), "{err}");
+        assert!(
+            err.contains("Q1 took longer than the 0.000001 s that workload.query_timeout_s allows: raise it"),
+            "{err}"
+        );
         world.assert_clean();
     }
 }

@@ -30,6 +30,33 @@ fn two_modes_on_a_terminal() {
     insta::assert_snapshot!(shown(&fake::bimodal()));
 }
 
+#[test]
+fn long_names_of_levels_are_broken_so_that_no_row_is_wider_than_the_terminal() {
+    let mut study = fake::bimodal();
+    let names = [
+        "build=postgresql-17.6-gcc-14-O3-march-native-with-lto placement=clients-and-server-anywhere",
+        "build=postgresql-17.6-gcc-14-O3-march-native-with-lto placement=clients-next-to-their-server",
+        "build=postgresql-17.6-gcc-14-O3-march-native-with-pgo placement=clients-next-to-their-server",
+    ];
+    study.conditions.iter_mut().zip(names).for_each(|(condition, name)| condition.name = name);
+    let results = fake::results(&study);
+    let summary = summarize(&results);
+    let side = |condition| Side { results: &results, condition: Some(condition) };
+    let options = Options { min_effect: 0.01, fail_if_slower: None, judged: Vec::new() };
+    let compared = compare(side(names[0]), side(names[1]), &options).unwrap();
+    for width in [60, 80] {
+        for all in [false, true] {
+            let style = Style { width: Some(width), all, ..PLAIN };
+            let texts = [terminal::show(&results, &summary, style), terminal::comparison(&compared, &options, style)];
+            for line in texts.iter().flat_map(|text| text.lines()) {
+                assert!(line.chars().count() <= usize::from(width), "{} columns: {line}", line.chars().count());
+            }
+        }
+    }
+    let json = serde_json::to_string(&json::summary(&summary, &results)).unwrap();
+    assert!(names.iter().all(|name| json.contains(&format!("\"name\":\"{name}\""))), "whole names: {json}");
+}
+
 /// Disturbed trials that are slower than the others, but not all of a condition.
 #[test]
 fn what_the_answer_leaves_out_is_in_no_figure_but_in_the_counts() {

@@ -81,7 +81,7 @@ fn fitted(command: &str) -> (String, bool) {
     // Other tests run at the same time, and a rehearsal is enough.
     let rehearsal = "--quick --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
     match command.split_whitespace().nth(1).unwrap() {
-        "run" if ["--resume", "--topology", "--shard"].iter().any(|option| command.contains(option)) => {
+        "run" | "reproduce" if ["--resume", "--topology", "--shard"].iter().any(|option| command.contains(option)) => {
             (command.to_string(), false)
         }
         "shard" => (format!("{command} {rehearsal} --set sampling.sample_s=0.1").replacen("--quick", "", 1), false),
@@ -207,7 +207,29 @@ fn every_command_of_readme_and_docs_can_be_typed() {
             options_exist(&mut help, command, &path);
         }
     }
-    assert!(count >= 25, "{count} commands were found");
+    // The help's own examples; last, because one of them writes my.toml.
+    let commands = help(&[]);
+    let commands = commands.split("Commands:\n").nth(1).unwrap().lines().take_while(|line| !line.is_empty());
+    let named = commands.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names: Vec<String> = named.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect();
+    let names = ["", "load tpcc"].into_iter().chain(names.iter().map(String::as_str));
+    let mut found = 0;
+    for name in names.filter(|name| *name != "help") {
+        for command in examples(&help(&name.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>())) {
+            check(&world, &command, &format!("tare {name} --help"));
+            found += 1;
+        }
+    }
+    assert!(count >= 25 && found >= 20, "{count} commands were found, {found} in the help");
+}
+
+/// The commands below "Examples" or "Start here", without the words that explain them; those for a server at a host
+/// need one.
+fn examples(help: &str) -> Vec<String> {
+    let all = ["Examples", "Start here"].iter().find_map(|head| help.split_once(head));
+    let joined = all.map(|(_, text)| text.replace("\\\n      ", "")).unwrap_or_default();
+    let without_words = |command: String| command.split("  ").next().map(|words| words.replace("before", "elsewhere"));
+    commands(&joined).into_iter().filter_map(without_words).filter(|command| !command.contains("--host")).collect()
 }
 
 /// README and the pages of docs, except the tutorial, which has a test of its own.

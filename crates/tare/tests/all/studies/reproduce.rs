@@ -108,7 +108,7 @@ fn claims_without_time_report_what_they_need_and_untestable_ones_leave_no_folder
 }
 
 #[test]
-fn the_json_list_of_claims_has_its_documented_keys() {
+fn the_list_of_claims_has_their_articles_and_its_json_the_documented_keys() {
     let world = World::new();
     let (out, _) = world.exits(0, &["reproduce", "--list", "--json"]);
     for claim in json(&out)["claims"].as_array().unwrap() {
@@ -117,6 +117,17 @@ fn the_json_list_of_claims_has_its_documented_keys() {
         assert!(["ratio", "value", "direction"].iter().any(|key| published.contains_key(*key)), "{claim}");
         assert_eq!(claim["verdict"], Value::Null);
     }
+    // For people, claims are listed below the title of their article, which says what the letter stands for.
+    let (out, _) = world.exits(0, &["reproduce", "--list"]);
+    let letters = out.lines().filter_map(|line| line.split_once(", all its claims: tare reproduce "));
+    let expected = [
+        ("\"Benchmarking? Mind your core\" (2020)", "A"),
+        ("\"Improving the Stability of MySQL Single-Threaded Benchmarks\" (2017)", "B"),
+        ("\"NUMA Smart Global Counter\" (2020)", "C"),
+        ("\"1.6 million QPS with MDB-10.6\" (2021)", "D"),
+    ];
+    assert_eq!(letters.collect::<Vec<_>>(), expected, "{out}");
+    assert!(!out.contains("article A") && out.contains("\nOther sources\n"), "{out}");
 }
 
 #[test]

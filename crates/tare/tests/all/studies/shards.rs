@@ -1,6 +1,6 @@
 //! A study cut into shards: whole blocks per machine, merged into the results that one machine would have made.
 
-use crate::support::{World, json, names, trials, wait_for_trials};
+use crate::support::{World, json, names, one_line, trials, wait_for_trials};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Stdio;
@@ -60,6 +60,11 @@ fn becomes_another_machine(part: &Path, name: &str) -> std::path::PathBuf {
 fn shards_contain_whole_blocks_and_merge_into_every_trial_once() {
     let world = World::new();
     cut(&world, "2");
+    let out = one_line(&world.exits(0, &["show", "shards"]).0);
+    assert!(out.starts_with("No trial has been recorded yet."), "{out}");
+    assert!(out.contains("3 conditions and 12 trials are planned, none has run yet."), "{out}");
+    assert!(out.contains("`tare run --shard shards 0`, and the same with 1, completes them"), "{out}");
+    assert!(!out.contains("Unknown") && !out.contains("0 conditions"), "{out}");
     world.exits(0, &["run", "--shard", "shards", "1"]);
     let (out, err) = world.exits(0, &["show", "shards"]);
     assert!(out.contains("`tare run --shard shards 0` completes them"), "{out}");

@@ -60,7 +60,11 @@ fn a_load_that_cannot_be_driven_from_another_host_is_refused_with_the_reason() {
             "the workload command runs its clients only on this host",
         ),
         ("name = \"pgbench\"\n", "postgresql", "the workload pgbench runs its clients only on this host"),
-        ("name = \"tpcc\"\nobjective = \"latency_ms_p99 <= 5\"\n", "sqlite", "an objective needs clients on this host"),
+        (
+            "name = \"tpcc\"\nobjective = \"latency_ms_p99 <= 5\"\n",
+            "sqlite",
+            "an SLO (objective) needs clients on this host",
+        ),
         (
             "name = \"dbt3\"\nscale = 0.01\norder = \"alone\"\n",
             "sqlite",
