@@ -87,9 +87,9 @@ fn the_client_host_can_name_no_program_file_or_variable() {
     // In each message that has fields, and in place of every name: of the host, its command, its threads.
     let objects = ["hello", "Ok", "Err"].map(|object| format!("s|\"{object}\":{{|&{fields}|;"));
     let lists = ["samples", "holds"].map(|list| format!("s|\"{list}\":\\[{{|&{fields}|;"));
-    let names = [("name", &program), ("command", &program), ("cpu_model", &file), ("os", &"$PLANTED".to_owned())]
+    let words = [("name", &program), ("command", &program), ("cpu_model", &file), ("os", &"$PLANTED".to_owned())]
         .map(|(name, text)| format!("s|\"{name}\":\"[^\"]*\"|\"{name}\":\"{text}\"|g;"));
-    let edits = [objects.concat(), lists.concat(), names.concat()].concat();
+    let edits = [objects.concat(), lists.concat(), words.concat()].concat();
     let study = study(&world, &format!("\"$@\" | sed -u '{edits}'\n"));
     let ended =
         world.tare(&["run", &study, "--out", "results"]).env("PLANTED", "value of a variable").output().unwrap();
