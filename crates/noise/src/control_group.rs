@@ -63,7 +63,7 @@ impl ControlGroup {
     pub fn processes(&self) -> Vec<i32> {
         let texts = self.folders().into_iter().map(|folder| fs::read_to_string(folder.join("cgroup.procs")));
         let pids =
-            texts.flatten().flat_map(|text| text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<_>>());
+            texts.flatten().flat_map(|text| text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<i32>>());
         pids.filter(|pid| *pid > 0).collect()
     }
 

@@ -217,7 +217,7 @@ fn exported(path: &Path) {
     let tables = [Samples, Trials, Threads, Covariates, Conditions, Relative, Values].map(|table| (Csv, table));
     let others = [Svg, Latex, Markdown, Junit, Benchstat, Bmf, Otava, Openmetrics].map(|format| (format, Samples));
     for (format, table) in tables.into_iter().chain(others) {
-        let _ = write(std::slice::from_ref(&source), format, table, &mut Vec::new());
+        let _ = write(std::slice::from_ref(&source), format, table, &mut Vec::<u8>::new());
     }
 }
 
