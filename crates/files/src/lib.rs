@@ -20,6 +20,7 @@
 //! | `whole` | writing a file completely or not at all |
 //! | `anonymous` | secrets in unnamed files that end with this process |
 //! | `private` | folders that only their owner can enter, used through their handle |
+//! | `sparse` | copies of files without their holes |
 //! | `room` | disk usage of files, and whether a file system has enough free space |
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
@@ -38,6 +39,7 @@ mod private;
 mod private_tests;
 mod read;
 mod room;
+mod sparse;
 mod walk;
 mod whole;
 
@@ -50,4 +52,5 @@ pub use owner::{Audience, Trust, owner_of};
 pub use private::{Access, PrivateFolder};
 pub use read::{open_named, open_regular, read_all, read_named, read_named_file, read_regular};
 pub use room::{NoRoom, check_room, disk_bytes};
+pub use sparse::{copy_without_holes, data_ranges};
 pub use whole::{append_named, write_named, write_whole, write_whole_with};

@@ -44,7 +44,7 @@ fn summary<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Option<
         tps_ratio: (!samples.is_empty()).then(|| mean(&samples)),
         missing,
         event: profiles().next().map(|profile| profile.event.clone()),
-        samples: profiles().map(|profile| profile.samples).sum(),
+        samples: profiles().map(|profile| profile.samples).fold(0, u64::saturating_add),
         symbols: symbols(&captures),
         locks: locks(&captures),
         waits: waits::summary(&timed),

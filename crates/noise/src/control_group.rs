@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tare_cpuset::observe::proc_text;
@@ -25,6 +25,8 @@ const STILL: [(&str, &str); 2] = [("freezer.state", "FROZEN"), ("pids.max", "0")
 const FREEZES: Duration = Duration::from_millis(500);
 /// How long to wait for the end of its last process.
 const GONE: Duration = Duration::from_secs(5);
+/// Most groups below one that are looked at.
+const MOST_BELOW: usize = 1_000;
 
 /// A control group, identified by its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,10 +59,25 @@ impl ControlGroup {
         OpenOptions::new().write(true).open(self.0.join("cgroup.procs"))
     }
 
-    /// The processes that are in it now.
+    /// The processes that are in it now, or in a group below it.
     pub fn processes(&self) -> Vec<i32> {
-        let text = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
-        text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
+        let texts = self.folders().into_iter().map(|folder| fs::read_to_string(folder.join("cgroup.procs")));
+        let pids =
+            texts.flatten().flat_map(|text| text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<i32>>());
+        pids.filter(|pid| *pid > 0).collect()
+    }
+
+    /// Its folder, and those of the groups below it, which a server may make if this user may; the outer ones first.
+    fn folders(&self) -> Vec<PathBuf> {
+        let (mut found, mut next) = (vec![self.0.clone()], 0);
+        while let Some(folder) = found.get(next) {
+            let all = fs::read_dir(folder).into_iter().flatten().flatten();
+            let below = all.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
+            let below: Vec<PathBuf> = below.take(MOST_BELOW.saturating_sub(found.len())).collect();
+            found.extend(below);
+            next += 1;
+        }
+        found
     }
 
     /// Kills all processes in it, including those that are being forked, and waits for their end (at most 5 s).
@@ -100,17 +117,20 @@ impl ControlGroup {
             may_end |= kill_process(pid, Signal::KILL) != Err(Errno::PERM);
         }
         // A frozen process ends when it continues. The file is missing in other hierarchies.
-        let _ = fs::write(self.0.join(STILL[0].0), "THAWED");
+        for folder in self.folders() {
+            let _ = fs::write(folder.join(STILL[0].0), "THAWED");
+        }
         may_end
     }
 
-    /// Removes the empty group.
+    /// Removes the empty group, and those below it.
     pub fn remove(&self) {
+        let removed = || self.folders().iter().rev().fold(Ok(()), |_, folder| fs::remove_dir(folder));
         let deadline = Instant::now() + GONE;
         crash::point("server group: before its removal");
         // The kernel releases a group a moment after the end of its last process. A missing group is not an error.
         while self.is_ours()
-            && fs::remove_dir(&self.0).is_err_and(|error| error.kind() == ErrorKind::ResourceBusy)
+            && removed().is_err_and(|error| error.kind() == ErrorKind::ResourceBusy)
             && self.processes().is_empty()
             && Instant::now() < deadline
         {
@@ -179,11 +199,11 @@ impl Hierarchy<'_> {
             controllers.split(',').any(|name| name == controller).then(|| path.to_owned())
         };
         let path = own.lines().find_map(named)?;
-        let below = path.strip_prefix(self.root.trim_end_matches('/'))?.trim_start_matches('/');
-        if below.contains("..") {
+        let below = Path::new(&path).strip_prefix(self.root).ok()?;
+        if below.components().any(|part| part == Component::ParentDir) {
             return None;
         }
-        Some(if below.is_empty() { self.at.to_owned() } else { self.at.join(below) })
+        Some(if below == Path::new("") { self.at.to_owned() } else { self.at.join(below) })
     }
 }
 
@@ -217,6 +237,9 @@ mod tests {
         let part = "41 31 0:38 /docker/1 /sys/fs/cgroup rw - cgroup2 cgroup rw\n";
         assert_eq!(at(part, "0::/docker/1/app\n"), ["/sys/fs/cgroup/app"]);
         assert_eq!(at(part, "0::/elsewhere\n"), Vec::<String>::new());
+        assert_eq!(at(part, "0::/docker/12/app\n"), Vec::<String>::new());
+        assert_eq!(at(part, "0::/docker/1\n"), ["/sys/fs/cgroup"]);
+        assert_eq!(at(part, "0::/docker/1/a..b\n"), ["/sys/fs/cgroup/a..b"]);
         assert_eq!(at(part, "0::/docker/1/../2\n"), Vec::<String>::new());
     }
 
@@ -252,13 +275,22 @@ mod tests {
             entry.write_all(shell.id().to_string().as_bytes()).unwrap();
             drop(shell.stdin.take());
             shell.wait().unwrap();
+            // A helper in a group of its own below, where it is frozen, if it can be.
+            let below = group.0.join("below");
+            fs::create_dir(&below).unwrap();
+            let mut helper = Command::new("sleep").arg("600").spawn().unwrap();
+            fs::write(below.join("cgroup.procs"), helper.id().to_string()).unwrap();
+            let _ = fs::write(below.join(STILL[0].0), STILL[0].1);
+            let _ = fs::write(below.join("cgroup.freeze"), "1");
             let deadline = Instant::now() + Duration::from_secs(10);
-            while group.processes().len() < 12 {
+            while group.processes().len() < 13 {
                 assert!(Instant::now() < deadline, "{:?}", group.processes());
                 sleep(Duration::from_millis(5));
             }
+            let reaped = std::thread::spawn(move || helper.wait());
             group.kill();
             assert_eq!(group.processes(), Vec::<i32>::new());
+            assert!(!reaped.join().unwrap().unwrap().success());
             group.remove();
             assert!(!group.0.exists());
         }

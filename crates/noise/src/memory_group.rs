@@ -192,29 +192,36 @@ impl MemoryGroup {
 /// The memory limit of the control group that a process is in, bytes; `None` if this group has no limit.
 pub fn memory_limit_bytes(pid: u32) -> Option<u64> {
     let group = |files: Vec<PathBuf>| number(files.first()?);
-    limit_files(pid).into_iter().find_map(group)
+    limit_files_of(pid).into_iter().find_map(group)
 }
 
 /// The lowest memory limit of the control groups that this process is in, as far as it sees them, bytes.
 pub fn own_memory_limit_bytes() -> Option<u64> {
-    limit_files(std::process::id()).into_iter().flatten().filter_map(|file| number(&file)).min()
+    lowest(limit_files_of(std::process::id()))
+}
+
+fn lowest(files: Vec<Vec<PathBuf>>) -> Option<u64> {
+    files.into_iter().flatten().filter_map(|file| number(&file)).min()
+}
+
+fn limit_files_of(pid: u32) -> Vec<Vec<PathBuf>> {
+    let read = |path: &str| proc_text(path).unwrap_or_default();
+    limit_files(&read("/proc/self/mountinfo"), &read(&format!("/proc/{pid}/cgroup")))
 }
 
 /// The files with the memory limits of the group of a process and of those above it, for each hierarchy.
-fn limit_files(pid: u32) -> Vec<Vec<PathBuf>> {
-    let mounts = proc_text("/proc/self/mountinfo").unwrap_or_default();
-    let own = proc_text(&format!("/proc/{pid}/cgroup")).unwrap_or_default();
+fn limit_files(mounts: &str, own: &str) -> Vec<Vec<PathBuf>> {
     let files = |hierarchy: Hierarchy<'_>| {
         let (controller, file) = match hierarchy.version {
             1 if hierarchy.controllers.contains(&MEMORY) => (MEMORY, LIMIT_FILES_1[0]),
             2 => ("", LIMIT_FILES_2[0]),
             _ => return None,
         };
-        let group = hierarchy.own_group(&own, controller)?;
+        let group = hierarchy.own_group(own, controller)?;
         let above = group.ancestors().take_while(|above| above.starts_with(hierarchy.at));
         Some(above.map(|above| above.join(file)).collect())
     };
-    hierarchies(&mounts).into_iter().filter_map(files).collect()
+    hierarchies(mounts).into_iter().filter_map(files).collect()
 }
 
 /// The number in a file; `None` also for `max`.
@@ -271,5 +278,30 @@ mod tests {
         let both = [CPUSET, MEMORY];
         assert_eq!(of(one, "3:cpuset:/a\n0::/\n", &both), [], "version 1 has one for each");
         assert_eq!(of(two, "0::/user.slice/x.scope\n", &both), found);
+    }
+
+    #[test]
+    fn the_lowest_limit_of_the_own_and_every_outer_group_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let [two, one] = ["two", "one"].map(|name| folder.path().join(name));
+        let mounts = format!(
+            "41 31 0:38 / {} rw - cgroup2 cgroup2 rw\n34 31 0:31 /box {} rw - cgroup cgroup rw,memory\n",
+            two.display(),
+            one.display()
+        );
+        for group in [two.join("a/b"), two.join("a/bc"), one.join("c")] {
+            fs::create_dir_all(group).unwrap();
+        }
+        let limit = |file: &str, text: &str| fs::write(folder.path().join(file), text).unwrap();
+        let found = |own: &str| lowest(limit_files(&mounts, own));
+        limit("two/a/b/memory.max", "max\n");
+        assert_eq!(found("0::/a/b\n"), None);
+        limit("two/a/memory.max", "3000\n");
+        limit("two/a/bc/memory.max", "1000\n");
+        assert_eq!([found("0::/a/b\n"), found("0::/a/bc\n"), found("0::/\n")], [Some(3000), Some(1000), None]);
+        limit("one/memory.limit_in_bytes", "2000\n");
+        limit("one/c/memory.limit_in_bytes", "9223372036854771712\n");
+        assert_eq!(found("0::/a/b\n4:memory:/box/c\n"), Some(2000));
+        assert_eq!(found("4:memory:/boxes/c\n"), None, "a group next to the mounted one");
     }
 }

@@ -60,6 +60,9 @@ pub struct StartRequest {
     /// The address of this machine at which it listens with TCP: loopback, unless its clients are on another machine.
     /// A random password is always required.
     pub listen: IpAddr,
+    /// Whether its clients are on another machine, which is not trusted: the account of its port may then use the
+    /// database, and read or write no other file of this machine, nor start a program.
+    pub clients_elsewhere: bool,
     pub database: Option<String>,
     /// The character set of connections; the program that fills a data directory writes UTF-8.
     pub charset: Charset,
@@ -86,6 +89,7 @@ impl StartRequest {
             start_timeout: Duration::from_secs(60),
             transport: Transport::Socket,
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            clients_elsewhere: false,
             database: Some(DEFAULT_DATABASE.to_owned()),
             charset: Charset::Utf8mb4,
             lock_waits: false,

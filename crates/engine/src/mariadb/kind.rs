@@ -51,6 +51,8 @@ pub(crate) struct Kind {
     pub password_key: fn(&mut dyn Session) -> Result<Option<String>, EngineError>,
     /// Statements that create an account ('name'@'host') with a password.
     pub account: fn(&str, &str) -> Vec<String>,
+    /// Arguments of a server whose clients may not choose the folder of a table (DATA DIRECTORY).
+    pub tables_stay_inside: &'static [&'static str],
 }
 
 pub(crate) trait OfKind: Send + Sync {

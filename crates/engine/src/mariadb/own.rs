@@ -61,6 +61,7 @@ pub(super) static KIND: Kind = Kind {
     begin_fill: |_| Ok(()),
     end_fill: |_| Ok(()),
     root_stays_local,
+    tables_stay_inside: &["--skip-symbolic-links"],
     password_key: |_| Ok(None),
     account: |account, password| vec![format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'")],
 };

@@ -35,7 +35,10 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Priva
     let places = Places { data: &data, run: stage.run(), socket: &socket, temporary: &temporary };
     let port = if request.transport == Transport::Tcp { free_port(request.listen)? } else { 0 };
     let listens = (request.transport == Transport::Tcp).then(|| SocketAddr::new(request.listen, port));
-    let more = (kind.arguments)(&binary.path, &request.log, request.lock_waits);
+    let mut more = (kind.arguments)(&binary.path, &request.log, request.lock_waits);
+    if request.clients_elsewhere {
+        more.extend(kind.tables_stay_inside.iter().map(Into::into));
+    }
     let arguments = arguments::all(kind, &places, listens, more, &request.options)?;
     let environment = binary.environment(&request.environment);
     let administration = ConnectTarget { charset: Charset::Utf8mb4, ..ConnectTarget::private(socket.clone(), "root") };
@@ -47,7 +50,7 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Priva
     let mut target =
         ConnectTarget { database: request.database.clone(), charset: request.charset, ..administration.clone() };
     if let Some(listens) = listens {
-        target = tcp_target(kind, &mut session, listens, target)?;
+        target = tcp_target(kind, &mut session, listens, target, request.clients_elsewhere)?;
     }
     let server = PrivateServer { engine: kind.engine, instance, target, administration, version, data };
     verify(kind, &server, request, &mut session)?;
@@ -120,13 +123,25 @@ fn tcp_target(
     session: &mut dyn Session,
     listens: SocketAddr,
     target: ConnectTarget,
+    clients_elsewhere: bool,
 ) -> Result<ConnectTarget, EngineError> {
     let password = random_password()?;
     let from = if listens.ip().is_loopback() { listens.ip().to_string() } else { "%".to_owned() };
     let account = format!("'{TCP_USER}'@'{from}'");
     (kind.root_stays_local)(session)?;
     let mut statements = (kind.account)(&account, &password);
-    statements.push(format!("GRANT ALL ON *.* TO {account}"));
+    let rights = match (clients_elsewhere, &target.database) {
+        // FILE and the right to set variables would open files of this machine. The rest is what loads read.
+        (true, Some(database)) => vec![
+            format!("ALL ON `{}`.*", database.replace('`', "``")),
+            "PROCESS ON *.*".to_owned(),
+            "SELECT ON mysql.innodb_index_stats".to_owned(),
+            "SELECT ON performance_schema.*".to_owned(),
+        ],
+        (true, None) => Vec::new(),
+        (false, _) => vec!["ALL ON *.*".to_owned()],
+    };
+    statements.extend(rights.iter().map(|right| format!("GRANT {right} TO {account}")));
     for sql in statements {
         // The statement contains the password.
         session.run(&sql).map_err(|source| EngineError::Sql { statement: format!("making {account}"), source })?;

@@ -51,6 +51,8 @@ static KIND: Kind = Kind {
     begin_fill: install::begin_fill,
     end_fill: install::end_fill,
     root_stays_local: |_| Ok(()),
+    // Since 8.0.21 they stay in the folders of innodb_directories.
+    tables_stay_inside: &[],
     password_key,
     account: |account, password| {
         vec![format!("DROP USER IF EXISTS {account}"), format!("CREATE USER {account} IDENTIFIED BY '{password}'")]

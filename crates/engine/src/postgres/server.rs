@@ -6,7 +6,7 @@ use super::connection::Connection;
 use super::{arguments, binary};
 use crate::data::directories::{small_file, socket_path};
 use crate::process::huge_pages;
-use crate::process::instance::{PrivateServer, ServerDirectories, free_port, random_password, rows, single};
+use crate::process::instance::{PrivateServer, ServerDirectories, free_port, random_password, rows, single, statement};
 use crate::process::server_process::StopPolicy;
 use crate::{Address, Binary, ConnectTarget, EngineError, Server, Session, StartRequest, Transport};
 use rustix::process::Signal;
@@ -20,6 +20,19 @@ pub(super) const ROOT: &str = "postgres";
 const ANY_DATABASE: &str = "postgres";
 /// The account of a cluster that listens on a port.
 const TCP_USER: &str = "tare";
+/// What this account needs to use a database whose clients are on another machine: the tables themselves, because only
+/// their owner may prewarm their indexes, and what loads read and ask for. A superuser could start programs.
+const OF_CLIENTS: &str = "DO $$ DECLARE found record; BEGIN \
+    EXECUTE format('GRANT ALL ON DATABASE %I TO tare', current_database()); \
+    GRANT ALL ON SCHEMA public TO tare; \
+    FOR found IN SELECT rolname FROM pg_roles WHERE rolname IN ('pg_monitor', 'pg_checkpoint', 'pg_maintain') LOOP \
+    EXECUTE format('GRANT %I TO tare', found.rolname); END LOOP; \
+    FOR found IN SELECT c.oid::regclass AS name, CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' \
+    WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind FROM pg_class c WHERE relnamespace = 'public'::regnamespace \
+    AND relkind IN ('r', 'p', 'v', 'm', 'S') AND NOT EXISTS (SELECT FROM pg_depend d \
+    WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND (d.deptype = 'e' OR relkind = 'S' \
+    AND d.deptype IN ('a', 'i'))) LOOP \
+    EXECUTE format('ALTER %s %s OWNER TO tare', found.kind, found.name); END LOOP; END $$";
 /// SIGTERM would wait for the clients to disconnect. PostgreSQL refuses to run as root.
 pub(super) const MANNERS: StopPolicy = StopPolicy { stop: Signal::INT, refuses_root: true };
 
@@ -47,7 +60,11 @@ pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError
     let database = request.database.clone().or(administration.database.clone());
     let mut target = ConnectTarget { database, ..administration.clone() };
     if let Some(listens) = listens {
-        target = tcp_target(&mut session, listens, target)?;
+        target = tcp_target(&mut session, listens, target, request.clients_elsewhere)?;
+        if request.clients_elsewhere {
+            let database = target.database.clone();
+            statement(&mut Connection::to(&ConnectTarget { database, ..administration.clone() })?, OF_CLIENTS)?;
+        }
     }
     let server = PrivateServer { engine: &Postgresql, instance, target, administration, version, data };
     drop(session);
@@ -107,9 +124,11 @@ fn tcp_target(
     session: &mut dyn Session,
     listens: SocketAddr,
     target: ConnectTarget,
+    clients_elsewhere: bool,
 ) -> Result<ConnectTarget, EngineError> {
     let password = random_password()?;
-    let make = format!("CREATE ROLE {TCP_USER} LOGIN SUPERUSER PASSWORD '{password}'");
+    let kind = if clients_elsewhere { "NOSUPERUSER" } else { "SUPERUSER" };
+    let make = format!("CREATE ROLE {TCP_USER} LOGIN {kind} PASSWORD '{password}'");
     for sql in [format!("DROP ROLE IF EXISTS {TCP_USER}"), make] {
         // The statement contains the password.
         let failed = |source| EngineError::Sql { statement: format!("CREATE ROLE {TCP_USER}"), source };

@@ -45,7 +45,7 @@ impl Aslr {
     pub const LEVELS: &str = "on, off or layout:N with N from 1 to 32767";
 
     /// The soft stack limit that produces this layout, bytes.
-    fn stack_limit(self) -> Option<u64> {
+    pub(crate) fn stack_limit(self) -> Option<u64> {
         let Self::Layout(number) = self else { return None };
         Some(LEAST_GAP + u64::from(number) * STRIDE_PAGES % SPREAD_PAGES * page())
     }
@@ -74,10 +74,11 @@ impl Aslr {
         }
     }
 
-    /// Sets it for the calling process; it takes effect at the next exec. Only makes system calls.
-    pub(crate) fn set(self) -> io::Result<()> {
+    /// Sets it for the calling process, with its [`Aslr::stack_limit`]; it takes effect at the next exec. Only makes
+    /// system calls.
+    pub(crate) fn set(self, stack_limit: Option<u64>) -> io::Result<()> {
         self.set_randomisation()?;
-        if let Some(limit) = self.stack_limit() {
+        if let Some(limit) = stack_limit {
             let maximum = getrlimit(Resource::Stack).maximum;
             setrlimit(Resource::Stack, Rlimit { current: Some(limit), maximum })?;
         }

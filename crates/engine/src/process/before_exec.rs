@@ -57,6 +57,8 @@ pub(crate) struct Before {
 pub(crate) fn before_exec(command: &mut Command, before: Before) {
     let parent = getpid();
     let Before { aslr, hide_root, groups } = before;
+    // Before the fork: the first use of the page's size may allocate.
+    let aslr = aslr.map(|aslr| (aslr, aslr.stack_limit()));
     let cpus = groups.memory.first().and_then(|_| HeldAffinity::of_this_thread().ok());
     let prepare = move || {
         // While it is still root. If this fails, the process is found by the mark in its environment.
@@ -81,7 +83,7 @@ pub(crate) fn before_exec(command: &mut Command, before: Before) {
             // The parent died before the line above: nothing would ever end this process.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        aslr.map_or(Ok(()), Aslr::set)
+        aslr.map_or(Ok(()), |(aslr, stack_limit)| aslr.set(stack_limit))
     };
     // SAFETY: the closure only makes system calls and allocates nothing, so it is safe in the forked child of a
     // threaded process.

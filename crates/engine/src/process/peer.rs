@@ -26,12 +26,13 @@ pub(crate) fn listener(stream: &UnixStream) -> Option<i32> {
 pub(crate) fn thread_of(reported: i32, listener: Option<i32>, names: &[&str]) -> Option<ThreadRef> {
     let in_nested = listener.filter(|pid| status(*pid, *pid).is_some_and(|status| is_nested(&status)));
     if let Some(listener) = in_nested {
-        let all = [listener].into_iter().chain(descendants(listener));
-        let mut threads = all.flat_map(|pid| threads_of(pid).unwrap_or_default());
-        return threads.find(|thread| {
+        let is_it = |thread: &ThreadRef| {
             let numbers = status(thread.pid, thread.tid).and_then(|status| status.nspid);
             numbers.is_some_and(|numbers| numbers.last() == Some(&reported))
-        });
+        };
+        // The newest first: a client asks after it connected, and the others need not be read.
+        let newest = |pid: i32| threads_of(pid).unwrap_or_default().into_iter().rev().find(is_it);
+        return newest(listener).or_else(|| descendants(listener).into_iter().rev().find_map(newest));
     }
     let thread = ThreadRef::of_tid(reported).ok()?;
     let process = status(thread.pid, thread.pid)?;

@@ -118,6 +118,7 @@ fn start_server(request: &StartRequest) -> Result<PrivateServer, EngineError> {
         arguments.extend(["--tcp".into(), request.listen.to_string().into()]);
         target.password = random_password()?;
         write_private(&stage.run().join(PASSWORD), &target.password)?;
+        arguments.extend(request.clients_elsewhere.then(|| "--clients-elsewhere".into()));
     }
     let data = stage.data().to_owned();
     let mut instance = stage.spawn(&binary.path, arguments, &request.environment, request, StopPolicy::default())?;

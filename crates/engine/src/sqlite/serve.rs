@@ -4,6 +4,7 @@ use super::diagnostics::Waits;
 use super::failure::Failure;
 use super::{connection, library, pragmas};
 use crate::transport::stream::Stream;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -41,6 +42,9 @@ pub struct ServeArgs {
     /// Listen on a port of this address in place of a socket
     #[arg(long, value_name = "ADDRESS")]
     pub tcp: Option<IpAddr>,
+    /// Open no other database for clients, because they are on another machine
+    #[arg(long)]
+    pub clients_elsewhere: bool,
     /// PRAGMA=VALUE, may be repeated
     #[arg(long = "option", value_name = "PRAGMA=VALUE", value_parser = pair)]
     pub options: Vec<(String, String)>,
@@ -65,7 +69,7 @@ fn run(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     library::switch_statistics_off()?;
     let mut options: BTreeMap<String, String> = args.options.iter().cloned().collect();
     let waits = Waits::new(&mut options)?;
-    let database = Database { path: args.data.join(DATABASE_FILE), options };
+    let database = Database { path: args.data.join(DATABASE_FILE), options, is_only: args.clients_elsewhere };
     // Kept open all the time, so that the database's log survives periods without a client.
     let keeper = database.open()?;
     library::verify_statistics_are_off()?;
@@ -90,6 +94,8 @@ fn run(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
 struct Database {
     path: PathBuf,
     options: BTreeMap<String, String>,
+    /// Whether a connection can attach no other file, which ATTACH and VACUUM INTO do.
+    is_only: bool,
 }
 
 impl Database {
@@ -100,6 +106,9 @@ impl Database {
         let connection = Connection::open_with_flags(&self.path, flags)?;
         pragmas::apply(&connection, &self.options)?;
         library::add_functions(&connection)?;
+        if self.is_only {
+            connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+        }
         Ok(connection)
     }
 }

@@ -86,8 +86,9 @@ pub(super) fn add(
 
 /// Gives a name to `slept` of the unnamed sleeps, at most to as many as there are.
 fn taken(unnamed: &mut f64, slept: f64) -> f64 {
-    let taken = slept.clamp(0.0, *unnamed);
-    *unnamed -= taken;
+    // In results of others both may be infinite; their difference is no number, and no limit for the next part.
+    let taken = slept.min(*unnamed).max(0.0);
+    *unnamed = (*unnamed - taken).max(0.0);
     taken
 }
 

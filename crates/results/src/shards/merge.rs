@@ -12,7 +12,7 @@ use crate::store::{CAPTURES, Directory, LOGS, pretty, read_study_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use tare_files::{FilesError, Folder, Trust};
+use tare_files::{FilesError, Folder, Trust, copy_without_holes};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
@@ -47,8 +47,9 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, DirectoryError> 
     }
     open.write_study(&found.study_toml)?;
     let records = write_records(&found, open.folder())?;
+    let blocks = found.plan.trials.iter().map(|trial| (trial.trial, trial.block)).collect();
     for index in 0..found.parts.len() {
-        copy_files(&found, index, open.folder())?;
+        copy_files(&found, &blocks, index, open.folder())?;
     }
     open.write("plan.json", &pretty(&found.plan))?;
     let good = |(block, part): (&usize, &usize)| found.parts[*part].good[block].len();
@@ -115,11 +116,15 @@ fn write_records(found: &Parts, out: &Folder) -> Result<usize, DirectoryError> {
 }
 
 /// Copies logs and captures of the records that were taken from a part.
-fn copy_files(found: &Parts, index: usize, out: &Folder) -> Result<(), DirectoryError> {
-    let planned: BTreeMap<usize, usize> = found.plan.trials.iter().map(|trial| (trial.trial, trial.block)).collect();
+fn copy_files(
+    found: &Parts,
+    blocks: &BTreeMap<usize, usize>,
+    index: usize,
+    out: &Folder,
+) -> Result<(), DirectoryError> {
     let mut taken = BTreeSet::new();
     for (trial, attempt) in &found.parts[index].records {
-        if planned.get(trial).is_some_and(|block| found.owns(index, *block)) {
+        if blocks.get(trial).is_some_and(|block| found.owns(index, *block)) {
             taken.insert(format!("{trial:05}-{attempt}"));
         }
     }
@@ -163,15 +168,16 @@ fn copy_folder(from: &Folder, above: &Folder, wanted: &dyn Fn(&str) -> bool) -> 
     let to = above.make_sub(own_name)?;
     for name in names {
         // Anything but a regular file was not written by tare.
-        let Ok(Some(mut file)) = from.file(&name) else { continue };
+        let Ok(Some(file)) = from.file(&name) else { continue };
         let (source, target) = (from.path().join(&name), to.path().join(&name));
         let length = file.metadata().map_err(|e| io_error("read", &source, e))?.len();
         let there = to.file(&name).ok().flatten().and_then(|there| there.metadata().ok());
         if there.is_some_and(|there| there.len() == length) {
             continue;
         }
-        let mut copy = to.new_copy(&name, &file)?;
-        io::copy(&mut file, &mut copy).map_err(|e| io_error("copy", &target, e))?;
+        let copy = to.new_copy(&name, &file)?;
+        // A part of others may be a sparse file of any length.
+        copy_without_holes(&file, &copy, &|| Ok(())).map_err(|e| io_error("copy", &target, e))?;
     }
     Ok(())
 }

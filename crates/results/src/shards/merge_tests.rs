@@ -3,10 +3,11 @@
 use super::merge;
 use crate::captures::FOLDED;
 use crate::error::{DirectoryError, ReadError};
-use crate::limits::MOST_RECORDS;
+use crate::limits::{MOST_RECORDS, MOST_TRIALS};
 use crate::schema::{Outcome, Plan, PlannedCondition, PlannedTrial, RanOn, SCHEMA, TrialRecord};
 use crate::store::{append_trial, pretty, write_plan};
 use std::collections::BTreeMap;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use tare_files::{Folder, Trust};
 
@@ -102,6 +103,26 @@ fn results_merged_from_private_results_are_private() {
 }
 
 #[test]
+fn a_sparse_log_of_a_part_takes_no_more_disk_when_it_is_merged() {
+    let (_folder, at) = scratch();
+    let one = part(at("one"), &plan(&[0]), &[0]);
+    let name = "logs/trial-00000-1.log";
+    let log = std::fs::OpenOptions::new().write(true).open(one.join(name)).unwrap();
+    let (length, middle) = (256 << 20, 100 << 20);
+    log.set_len(length).unwrap();
+    log.write_all_at(b"in the middle", middle).unwrap();
+    merged(&[&one], &at("out")).unwrap();
+    let copy = std::fs::File::open(at("out").join(name)).unwrap();
+    let found = copy.metadata().unwrap();
+    assert_eq!(found.len(), length);
+    let used = found.blocks() * 512;
+    assert!(used < 8 << 20, "{used} bytes");
+    let mut text = [0; 13];
+    copy.read_exact_at(&mut text, middle).unwrap();
+    assert_eq!(&text, b"in the middle");
+}
+
+#[test]
 fn the_servers_settings_come_along_and_a_link_of_their_name_does_not() {
     let (_folder, at) = scratch();
     let all = plan(&[0, 1]);
@@ -171,6 +192,24 @@ fn records_beyond_the_schedule_displace_no_block_and_have_a_limit() {
         assert!(matches!(error, DirectoryError::Read(ReadError::TooMany { what: "records", .. })), "{error}");
     }
     assert!(!at("more").exists());
+}
+
+#[test]
+fn many_parts_of_a_long_schedule_take_no_longer_than_their_own_trials() {
+    let (_folder, at) = scratch();
+    let trials: Vec<usize> = (0..MOST_TRIALS).collect();
+    let mut folders = vec![part(at("long"), &plan(&trials), &[0])];
+    folders.extend((0..300).map(|number| part(at(&format!("part-{number}")), &plan(&[number]), &[number])));
+    let named: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+    let began = std::time::Instant::now();
+    assert_eq!(merged(&named, &at("out")).unwrap(), 300);
+    let took = began.elapsed();
+    println!("merged in {took:?}");
+    assert!(took.as_secs() < 30, "{took:?}");
+    // All parts together have no more trials than a plan that can be read.
+    let more = part(at("more"), &plan(&[MOST_TRIALS]), &[MOST_TRIALS]);
+    let error = merged(&[&folders[0], &more], &at("none")).unwrap_err();
+    assert!(matches!(error, DirectoryError::Read(ReadError::TooMany { what: "trials", .. })), "{error}");
 }
 
 #[test]

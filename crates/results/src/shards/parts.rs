@@ -2,7 +2,7 @@
 
 use super::Sharded;
 use crate::error::ReadError;
-use crate::limits::{LONGEST_LINE, MOST_RECORDS};
+use crate::limits::{LONGEST_LINE, MOST_RECORDS, MOST_TRIALS};
 use crate::place::Place;
 use crate::schema::{Outcome, Plan, PlannedTrial, RanOn, SCHEMA};
 use crate::{directory, lines, store};
@@ -79,24 +79,29 @@ pub(super) fn of(sharded: &Sharded) -> Result<Parts, ReadError> {
 
 fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadError> {
     let (mut parts, mut records) = (Vec::new(), 0);
+    let too_many = |path, what, limit| ReadError::TooMany { path, what, limit };
     let mut toml = cut.map(|cut| study_text(cut.folder())).transpose()?;
     // A study cut into shards has its whole schedule; other parts make up the schedule together.
     let (is_whole, mut all) = (cut.is_some(), cut.map(|cut| cut.plan().clone()));
+    // One for all parts: there may be as many of them as trials.
+    let mut schedule = all.as_mut().map(|all| by_number(std::mem::take(&mut all.trials))).unwrap_or_default();
     for place in places {
         let folder = place.folder()?;
         let plan = directory::read_plan(&folder)?;
         let text = study_text(&folder)?;
         let first = toml.get_or_insert_with(|| text.clone());
-        let all = all.get_or_insert_with(|| plan.clone());
-        if *first != text || !agree(all, &plan, is_whole) {
+        let all = all.get_or_insert_with(|| Plan { trials: Vec::new(), ..plan.clone() });
+        if *first != text || !agree(all, &plan) || !fits(&schedule, &plan, is_whole) {
             return Err(ReadError::OtherStudy { path: place.path(), study: plan.study });
         }
-        let known: BTreeSet<usize> = all.trials.iter().map(|trial| trial.trial).collect();
-        all.trials.extend(plan.trials.into_iter().filter(|trial| !known.contains(&trial.trial)));
-        if let Some(part) = read_heads(place, all)? {
+        schedule.extend(plan.trials.into_iter().map(|trial| (trial.trial, trial)));
+        if schedule.len() > MOST_TRIALS {
+            return Err(too_many(place.path(), "trials", MOST_TRIALS));
+        }
+        if let Some(part) = read_heads(place, &schedule)? {
             records += part.records.len();
             if records > MOST_RECORDS {
-                return Err(too_many(part.place.path()));
+                return Err(too_many(part.place.path(), "records", MOST_RECORDS));
             }
             parts.push(part);
         }
@@ -104,7 +109,7 @@ fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadErro
     let missing = || ReadError::NotResults { path: PathBuf::new() };
     let mut plan = all.ok_or_else(missing)?;
     plan.machine = None;
-    plan.trials.sort_by_key(|trial| trial.trial);
+    plan.trials = schedule.into_values().collect();
     let (owner, aside) = choose(&parts);
     Ok(Parts { parts, plan, study_toml: toml.ok_or_else(missing)?, owner, aside })
 }
@@ -140,10 +145,10 @@ fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
 
 /// Blocks of a shard for which one machine has every trial.
 pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize>, ReadError> {
-    let wanted = sharded.plan().blocks();
+    let (wanted, schedule) = (sharded.plan().blocks(), by_number(sharded.plan().trials.clone()));
     let mut done = BTreeSet::new();
     for place in of_shard(sharded, index)? {
-        let good = read_heads(place, sharded.plan())?.map(|part| part.good).unwrap_or_default();
+        let good = read_heads(place, &schedule)?.map(|part| part.good).unwrap_or_default();
         done.extend(
             good.iter()
                 .filter(|(block, good)| wanted.get(block).map(Vec::len) == Some(good.len()))
@@ -155,9 +160,8 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
 
 /// None if nothing was recorded. Records of trials that the schedule does not have do not make a part the owner of a
 /// block.
-fn read_heads(place: Place, schedule: &Plan) -> Result<Option<Part>, ReadError> {
+fn read_heads(place: Place, schedule: &Schedule) -> Result<Option<Part>, ReadError> {
     let folder = place.folder()?;
-    let planned: BTreeSet<(usize, usize)> = schedule.trials.iter().map(|trial| (trial.trial, trial.block)).collect();
     let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
     each_record(&folder, |head, _| {
         if let Some(ran_on) = &head.ran_on
@@ -166,7 +170,8 @@ fn read_heads(place: Place, schedule: &Plan) -> Result<Option<Part>, ReadError> 
             part.host = tare_text::shown_name(&ran_on.host).into_owned();
         }
         part.records.insert((head.trial, head.attempt));
-        if head.outcome == Outcome::Ok && planned.contains(&(head.trial, head.block)) {
+        let planned = schedule.get(&head.trial);
+        if head.outcome == Outcome::Ok && planned.is_some_and(|planned| planned.block == head.block) {
             part.good.entry(head.block).or_default().insert(head.trial);
         }
         Ok(())
@@ -197,7 +202,7 @@ pub(super) fn each_record(
                 }
                 records += 1;
                 if records > MOST_RECORDS {
-                    return Err(too_many(path));
+                    return Err(ReadError::TooMany { path, what: "records", limit: MOST_RECORDS });
                 }
                 each(&head, &line).map_err(failed)?;
             }
@@ -205,10 +210,6 @@ pub(super) fn each_record(
         }
     }
     Ok(())
-}
-
-fn too_many(path: PathBuf) -> ReadError {
-    ReadError::TooMany { path, what: "records", limit: MOST_RECORDS }
 }
 
 /// The lines of a part's records, for the blocks that are taken from it.
@@ -275,14 +276,24 @@ pub(super) fn states_of(sharded: &Sharded, found: &Parts) -> Vec<ShardState> {
     states
 }
 
-/// Whether a part's plan belongs to the schedule `all`: same seed, same conditions, and every common trial is the same.
-/// If `all` is the whole schedule, the part must not have other trials.
-fn agree(all: &Plan, part: &Plan, is_whole: bool) -> bool {
-    let names = |plan: &Plan| plan.conditions.iter().map(|c| (c.name.clone(), c.levels.clone())).collect::<Vec<_>>();
-    let known: BTreeMap<usize, &PlannedTrial> = all.trials.iter().map(|trial| (trial.trial, trial)).collect();
-    let fits = |trial: &PlannedTrial| match known.get(&trial.trial) {
-        Some(planned) => *planned == trial,
+/// Trials by their number.
+type Schedule = BTreeMap<usize, PlannedTrial>;
+
+fn by_number(trials: Vec<PlannedTrial>) -> Schedule {
+    trials.into_iter().map(|trial| (trial.trial, trial)).collect()
+}
+
+/// Whether two plans are of one study, with the same seed and the same conditions.
+fn agree(all: &Plan, part: &Plan) -> bool {
+    let [all_of, part_of] = [all, part].map(|plan| plan.conditions.iter().map(|one| (&one.name, &one.levels)));
+    all.study == part.study && all.seed == part.seed && all_of.eq(part_of)
+}
+
+/// Whether a part's trials belong to the schedule: every common trial is the same. If the schedule is the whole one,
+/// the part must not have other trials.
+fn fits(schedule: &Schedule, part: &Plan, is_whole: bool) -> bool {
+    part.trials.iter().all(|trial| match schedule.get(&trial.trial) {
+        Some(planned) => planned == trial,
         None => !is_whole,
-    };
-    all.study == part.study && all.seed == part.seed && names(all) == names(part) && part.trials.iter().all(fits)
+    })
 }

@@ -110,3 +110,92 @@ pub enum FromClient {
     /// The clients have ended, and all settings there are restored; no message follows.
     Ended(Box<Result<Driven, Failed>>),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_drive::workload::{Extra, Measured};
+
+    /// What a message of the clients' host names on this host: threads by their numbers, and an address. Every field is
+    /// listed, so that none is added without a decision here whether it is a name that this host follows.
+    fn followed(message: &FromClient) -> (Vec<i32>, Option<IpAddr>) {
+        match message {
+            // `listen_at` refuses what is not one address of this host. The environment is recorded, as text, and the
+            // machine compared.
+            FromClient::Hello(hello) => {
+                let Hello { version: _, language: _, name: _, environment: _, fingerprint: _, reached_from } = &**hello;
+                (Vec::new(), *reached_from)
+            }
+            // `SutWatch::serves` follows only those of the server's own processes.
+            FromClient::Connected(serving) => (serving.iter().copied().flatten().collect(), None),
+            FromClient::Ended(ended) => {
+                match &**ended {
+                    Ok(driven) => of_load(driven),
+                    Err(Failed { what: _, interrupted: _ }) => {}
+                }
+                (Vec::new(), None)
+            }
+            FromClient::Holds(applied) => {
+                applied.iter().for_each(of_setting);
+                (Vec::new(), None)
+            }
+            FromClient::Step(
+                Progress::Starting
+                | Progress::WarmUp { seconds: _ }
+                | Progress::Sample { sample: _, seconds: _ }
+                | Progress::Turn
+                | Progress::Query { query: _ }
+                | Progress::Reading { tps: _, second: _, warming_up: _ }
+                | Progress::Stopping,
+            )
+            | FromClient::Time(_)
+            | FromClient::Idle
+            | FromClient::Start
+            | FromClient::Finish
+            | FromClient::BeginCaptures
+            | FromClient::EndCaptures => (Vec::new(), None),
+        }
+    }
+
+    /// Nothing here is followed: figures, and names of metrics and threads that the record has as text.
+    fn of_load(driven: &Driven) {
+        let Driven { samples, applied, extra, warm_up: _, plans: _, searches: _, pool: _, settled: _ } = driven;
+        applied.iter().for_each(of_setting);
+        if let Some(Extra { elapsed_s: _, tps: _, tps_ratio: _, statement_us: _ }) = extra {}
+        for sample in samples {
+            let Measured {
+                elapsed_s: _,
+                operations: _,
+                metrics: _,
+                tps_each_second: _,
+                covariates: _,
+                histograms: _,
+                surroundings,
+                programs,
+            } = sample;
+            assert!(programs.is_empty(), "programs are not sent");
+            let Surroundings { started_at: _, covariates: _, users: _, threads: _, used: _, client_host: _ } =
+                surroundings;
+        }
+    }
+
+    fn of_setting(applied: &AppliedSetting) {
+        let AppliedSetting { factor: _, level: _, found: _, verified: _ } = applied;
+    }
+
+    #[test]
+    fn the_client_host_names_threads_of_the_server_and_an_address_alone() {
+        let read = |text: &str| serde_json::from_str::<FromClient>(text).unwrap();
+        assert_eq!(followed(&read(r#"{"connected":[7,null]}"#)), (vec![7], None));
+        let sample = Measured { programs: ["/bin/sh".to_owned()].into(), ..Measured::default() };
+        let ended = Box::new(Ok(Driven { samples: vec![sample], ..Driven::default() }));
+        let sent = serde_json::to_string(&FromClient::Ended(ended)).unwrap();
+        let added = sent.replace("\"elapsed_s\"", "\"programs\":[\"/bin/sh\"],\"program\":\"/bin/sh\",\"elapsed_s\"");
+        assert_eq!(followed(&read(&added)), (Vec::new(), None));
+        for nothing in ["idle", "start", "finish", "begin_captures", "end_captures"] {
+            assert_eq!(followed(&read(&format!("\"{nothing}\""))), (Vec::new(), None));
+            let with_fields = format!("{{\"{nothing}\":{{\"program\":\"/bin/sh\"}}}}");
+            assert!(serde_json::from_str::<FromClient>(&with_fields).is_err(), "{with_fields}");
+        }
+    }
+}

@@ -106,14 +106,13 @@ pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<()
     let (needed, engine) = (memory(settings), &settings.engine);
     let Some(has) = machine_bytes else { return Ok(()) };
     if is_more(needed, has) {
-        return Err(format!("it needs about {} of memory, and there are {}", gigabytes(needed), gigabytes(has)));
+        return Err(format!("it needs about {} of memory, and {}", gigabytes(needed), memory_found(has)));
     }
     let is_started = settings.workload.load.load().needs_server() && !engine.running.is_requested();
     let known = engine_by_name(&engine.name).ok().filter(|_| is_started);
     match known.and_then(|known| oversized(known, &engine.options, has)) {
         Some((name, pool)) => {
-            let (requested, has) = (gigabytes(pool), gigabytes(has));
-            Err(format!("option {name} asks for {requested} of memory, and this machine has {has}"))
+            Err(format!("option {name} asks for {} of memory, and {}", gigabytes(pool), memory_found(has)))
         }
         None => Ok(()),
     }
@@ -148,6 +147,13 @@ pub fn memory_here() -> Option<u64> {
     let total = kib.trim().parse::<u64>().ok()?.saturating_mul(1024);
     let group = tare_noise::own_memory_limit_bytes();
     Some(group.map_or(total, |group| group.min(total)))
+}
+
+/// The memory of [`memory_here`] or [`memory_of`] in the words of an error.
+pub(super) fn memory_found(bytes: u64) -> String {
+    let of_group = tare_noise::own_memory_limit_bytes() == Some(bytes);
+    let whose = if of_group { "the control group of this process allows" } else { "there are" };
+    format!("{whose} {}", gigabytes(bytes))
 }
 
 /// Memory of a described machine, bytes; none if its description does not give it: hwloc then assumes 1 GiB per node.
@@ -217,7 +223,7 @@ mod tests {
             settings.engine.options.insert(option.into(), "4GB".into());
             assert_eq!([Some(4 << 30), None].map(|has| fits_memory(&settings, has)), [Ok(()), Ok(())]);
             let reason = fits_memory(&settings, Some((4 << 30) - 1)).unwrap_err();
-            assert_eq!(reason, format!("option {option} asks for 4.3 GB of memory, and this machine has 4.3 GB"));
+            assert_eq!(reason, format!("option {option} asks for 4.3 GB of memory, and there are 4.3 GB"));
         }
     }
 }

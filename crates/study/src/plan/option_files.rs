@@ -111,5 +111,5 @@ fn too_much_memory(engine: &dyn Engine, file: &OptionFile, own: &BTreeMap<String
     options.retain(|name, _| !own.keys().any(|own| own.replace('-', "_") == *name));
     let (name, pool) = needs::oversized(engine, &options, has)?;
     let place = place_of(file, name);
-    Some(format!("{place}: {name} asks for {} of memory, and this machine has {}", gigabytes(pool), gigabytes(has)))
+    Some(format!("{place}: {name} asks for {} of memory, and {}", gigabytes(pool), needs::memory_found(has)))
 }

@@ -1,6 +1,6 @@
 //! Whether the two trials of a pair can run at the same time, and whether their samples can alternate.
 
-use super::needs::{self, gigabytes};
+use super::needs::{self, gigabytes, memory_found};
 use super::resolve::{self, Where};
 use super::task::TaskError;
 use crate::language::settings::Settings;
@@ -32,7 +32,7 @@ pub enum Apart {
     /// The scheduler decides from what it observes over some tenths of a second.
     #[error("the operating system places the threads, and would place them differently in short turns")]
     LeftToTheOs,
-    #[error("both servers need about {} of memory, and there are {}", gigabytes(*.both_bytes), gigabytes(*.here_bytes))]
+    #[error("both servers need about {} of memory, and {}", gigabytes(*.both_bytes), memory_found(*.here_bytes))]
     Memory { both_bytes: u64, here_bytes: u64 },
 }
 

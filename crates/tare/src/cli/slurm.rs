@@ -81,14 +81,14 @@ fn script_text(args: &SlurmArgs, partition: Option<&str>, sharded: &Sharded, pro
          #SBATCH --job-name=tare-{job}\n#SBATCH --array=0-{last}\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n{partition}{share}\
          # If its machine fails, a task is requeued and resumes where it stopped.\n#SBATCH --requeue\n\
          # Twice the estimate, plus time for data and a report.\n#SBATCH --time={minutes:.0}\n\
-         #SBATCH --output={logs}/slurm-%A-%a.log\n#SBATCH --open-mode=append\n\
+         #SBATCH --output={logs}\n#SBATCH --open-mode=append\n\
          # tare puts every thread in its place itself, within the CPUs that Slurm gives; a stop is asked for early\n\
          # enough that it can put the machine's settings back.\n#SBATCH --signal=B:TERM@60\nexport SLURM_CPU_BIND=none\n\
          exec {program} run --shard {folder_word} \"$SLURM_ARRAY_TASK_ID\"\n",
         version = env!("CARGO_PKG_VERSION"),
         count = sharded.count(),
         job = name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect::<String>(),
-        logs = folder.display(),
+        logs = in_option(folder, "slurm-%A-%a.log"),
     )
 }
 
@@ -110,6 +110,20 @@ fn one_word<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
     Err(Problem::new(Exit::Usage, format!("{what} is not a single word: {text:?}"))
         .expected("the name of a partition, or several joined by commas")
         .advice("list the partitions with: sinfo"))
+}
+
+/// A file in a folder as a value after `#SBATCH`: sbatch splits the line at blanks, as a shell does, and replaces what
+/// follows a `%` in the name of a file.
+fn in_option(folder: &Path, name: &str) -> String {
+    let mut path = String::from("\"");
+    for c in folder.display().to_string().chars() {
+        match c {
+            '"' | '\\' => path.extend(['\\', c]),
+            '%' => path.push_str("%%"),
+            c => path.push(c),
+        }
+    }
+    path + "/" + name + "\""
 }
 
 fn word(path: &Path) -> String {
@@ -142,5 +156,7 @@ mod tests {
         }
         assert!(one_line("a path", "/a folder/of mine").is_ok());
         assert!(one_line("a path", "/a\ntouch owned").is_err());
+        let logs = in_option(Path::new("/a b --wrap=x/#1\"\\%j"), "slurm-%A-%a.log");
+        assert_eq!(logs, r#""/a b --wrap=x/#1\"\\%%j/slurm-%A-%a.log""#);
     }
 }

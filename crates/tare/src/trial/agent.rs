@@ -18,6 +18,7 @@ use tare_study::hosts::remote::{LOOK_EVERY, unix_ns};
 use tare_study::hosts::{Link, LinkEnd, TunnelWriter};
 use tare_study::language::settings::Settings;
 use tare_study::language::values::from_values;
+use tare_text::Value;
 use tare_topology::{Fingerprint, Machine, MachineError, Pairing, ResolvedPlacement};
 
 /// How long clients may take to end when told to. Then settings are restored, and the clients end with this process.
@@ -93,6 +94,10 @@ impl Clients {
         }
         if begin.counts.samples > MOST_SAMPLES {
             return Err(failed(format!("{} samples: at most {MOST_SAMPLES} are measured", begin.counts.samples)));
+        }
+        for seconds in [begin.counts.warmup_s, begin.counts.sample_s] {
+            let refused = |expected| failed(format!("a warm-up or sample of {seconds:e} s: expected {expected}"));
+            Value::from(seconds).seconds().map_err(refused)?;
         }
         let mut settings = from_values(&begin.settings).map_err(failed)?;
         // The other host must not start programs here: only loads whose clients are in this process are accepted.

@@ -40,6 +40,7 @@ pub fn start(
     };
     if let Some(clients) = clients {
         request.listen = clients.listen;
+        request.clients_elsewhere = true;
     }
     process::request(&settings.process, std::env::var(PADDING).ok(), &mut request).map_err(TrialError::Process)?;
     let all: CpuSet = trial.task.placement.server.iter().flat_map(CpuSet::iter).collect();

@@ -231,8 +231,28 @@ fn listen_at(address: Option<IpAddr>) -> Result<IpAddr, TrialError> {
     };
     let address =
         address.ok_or_else(|| wrong("the clients' host does not report the address that ssh came from".into()))?;
+    // At 0.0.0.0 or :: it would listen at every address of this host.
+    if address.to_canonical().is_unspecified() {
+        return Err(wrong(format!("{address} is no single address")));
+    }
     match TcpListener::bind((address, 0)) {
         Ok(_) => Ok(address),
         Err(error) => Err(wrong(format!("no server can listen at {address}: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_listens_at_one_address_whatever_the_client_host_reports() {
+        let at = |address: &str| listen_at(Some(address.parse().unwrap())).map_err(|e| e.to_string());
+        assert_eq!(at("127.0.0.1"), Ok(IpAddr::from([127, 0, 0, 1])));
+        for every in ["0.0.0.0", "::", "::ffff:0.0.0.0"] {
+            let error = at(every).unwrap_err();
+            assert!(error.contains("no single address") && error.contains("client.server_address"), "{error}");
+        }
+        assert!(listen_at(None).is_err());
     }
 }

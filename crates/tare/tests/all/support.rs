@@ -192,6 +192,35 @@ pub fn script(path: &Path, lines: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// A control group of the test's own, at the root of a hierarchy; removed on drop.
+pub struct ControlGroup(PathBuf);
+
+impl ControlGroup {
+    /// A group with these settings, in version 1 of control groups or in version 2; `None` if this user cannot make
+    /// one.
+    pub fn new(controller: &str, one: &[(&str, &str)], two: &[(&str, &str)]) -> Option<Self> {
+        let name = format!("tare-test-{}", std::process::id());
+        let root = Path::new("/sys/fs/cgroup");
+        [(root.join(controller), one), (root.to_owned(), two)].into_iter().find_map(|(above, settings)| {
+            let folder = above.join(&name);
+            std::fs::create_dir(&folder).ok()?;
+            let group = Self(folder);
+            settings.iter().all(|(file, text)| std::fs::write(group.0.join(file), text).is_ok()).then_some(group)
+        })
+    }
+
+    /// The beginning of a command that enters it.
+    pub fn enter(&self) -> [&str; 4] {
+        ["sh", "-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"", self.0.to_str().unwrap()]
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
 /// Sends a signal to a process; returns false if it has ended already.
 pub fn send(pid: u32, signal: Signal) -> bool {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).is_ok()

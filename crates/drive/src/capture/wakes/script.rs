@@ -44,10 +44,11 @@ pub(super) fn nanoseconds(time: &str) -> Option<u64> {
 
 /// Parses `prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=b next_pid=2 next_prio=120`.
 fn switch(trace: &str) -> Option<What<'_>> {
-    let (from, to) = trace.rsplit_once(" ==> ")?;
+    // The name of the next thread may contain the arrow, but no more: it would be longer than a name.
+    let (from, to) = trace.rsplit_once(" ==> next_comm=")?;
     let (_, state) = from.rsplit_once(" prev_state=")?;
     let previous = thread(from, "prev_comm=", " prev_pid=")?;
-    let next = thread(to, "next_comm=", " next_pid=")?;
+    let next = thread(to, "", " next_pid=")?;
     // R: runnable; R+: preempted.
     Some(What::Switch { previous, sleeps: !state.starts_with('R'), next })
 }
@@ -72,6 +73,9 @@ mod tests {
         let previous = Thread { tid: 6204, name: "a prev_pid=1 x" };
         let next = Thread { tid: 5508, name: "tare conn" };
         assert_eq!(found, Event { at_ns: 3_108_508_729_640, what: What::Switch { previous, sleeps: false, next } });
+        let line = line.replace("a prev_pid=1 x", "S ==> a").replace("tare conn", "R ==> next_pid=");
+        let What::Switch { previous, sleeps, next } = event(&line).unwrap().what else { panic!("{line}") };
+        assert_eq!((previous.name, sleeps, next.name, next.tid), ("S ==> a", false, "R ==> next_pid=", 5508));
         let line = " 18  3108.500820440: sched:sched_waking: comm=perf pid=6446 prio=120 target_cpu=000";
         assert_eq!(event(line).unwrap().what, What::Waking { by: 18, woken: 6446 });
         for none in

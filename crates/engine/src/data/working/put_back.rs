@@ -3,16 +3,14 @@
 use crate::EngineError;
 use crate::data::room::{Room, share};
 use crate::process::guard::interrupted;
-use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use tare_files::{copy_without_holes, data_ranges};
 
 /// Bytes that are compared at a time; a change of one page rewrites this many.
 const BLOCK: usize = 64 << 10;
-/// Bytes that are copied between two checks for an interruption.
-const COPIED_AT_ONCE: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Put {
@@ -42,7 +40,7 @@ pub(super) fn put_back(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<Pu
 
 fn write(source: &File, target: &File) -> io::Result<Put> {
     match target.metadata()?.len() {
-        0 => Ok(Put { copied: copy(source, target)?, ..Put::default() }),
+        0 => Ok(Put { copied: copy_without_holes(source, target, &go_on)?, ..Put::default() }),
         was => write_differences(source, target, source.metadata()?.len().min(was)),
     }
 }
@@ -54,27 +52,6 @@ fn settle(source: &File, target: &File) -> io::Result<()> {
     target.set_permissions(found.permissions())
 }
 
-/// Copies a file without its holes into an empty file, in the kernel where possible. Returns the bytes written.
-fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
-    let mut copied = 0;
-    for (from, until) in segments(source)? {
-        source.seek(SeekFrom::Start(from))?;
-        target.seek(SeekFrom::Start(from))?;
-        let mut left = until - from;
-        while left > 0 {
-            go_on()?;
-            // A fraction of a second on a slow disk, so that an interruption need not wait for a whole large file.
-            let part = io::copy(&mut source.take(left.min(COPIED_AT_ONCE)), &mut target)?;
-            if part == 0 {
-                break;
-            }
-            copied += part;
-            left -= part;
-        }
-    }
-    Ok(copied)
-}
-
 fn go_on() -> io::Result<()> {
     if interrupted() { Err(io::Error::other("interrupted")) } else { Ok(()) }
 }
@@ -83,10 +60,10 @@ fn go_on() -> io::Result<()> {
 fn write_differences(source: &File, target: &File, common: u64) -> io::Result<Put> {
     let mut put = Put::default();
     // Where both have a hole, both contain only zeros.
-    let mut ranges = segments(source)?;
-    ranges.extend(segments(target)?.into_iter().filter(|(from, _)| *from < common));
-    ranges.sort_unstable();
     let length = source.metadata()?.len();
+    let mut ranges = data_ranges(source, length)?;
+    ranges.extend(data_ranges(target, common)?);
+    ranges.sort_unstable();
     let (mut mine, mut theirs) = (vec![0; BLOCK], vec![0; BLOCK]);
     let mut at = 0;
     for (from, until) in ranges {
@@ -106,26 +83,6 @@ fn write_differences(source: &File, target: &File, common: u64) -> io::Result<Pu
         }
     }
     Ok(put)
-}
-
-fn segments(file: &File) -> io::Result<Vec<(u64, u64)>> {
-    let length = file.metadata()?.len();
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < length {
-        let from = match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
-            Ok(from) => from,
-            // No more data.
-            Err(Errno::NXIO) => break,
-            // The file system does not report holes.
-            Err(Errno::INVAL) => return Ok(vec![(0, length)]),
-            Err(error) => return Err(error.into()),
-        };
-        let until = rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(from)).map_err(io::Error::from)?;
-        found.push((from, until));
-        at = until;
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

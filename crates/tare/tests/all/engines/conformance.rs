@@ -34,3 +34,10 @@ conforms!(mariadb, MARIADB);
 conforms!(mysql, MYSQL);
 conforms!(postgresql, POSTGRESQL);
 conforms!(sqlite, SQLITE);
+
+#[test]
+fn clients_on_another_host_may_use_the_database_and_nothing_beyond() {
+    for differs in [table::SQLITE, table::MARIADB, table::MYSQL, table::POSTGRESQL] {
+        tcp::clients_may_use_the_database_alone(&differs);
+    }
+}

@@ -3,11 +3,17 @@
 use crate::fuzz::harness::{fuzz, inputs};
 use crate::fuzz::mutation::{Chance, mutated};
 use crate::support::World;
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_files::{Folder, Trust};
 use tare_findings::compare::Side;
-use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare};
+use tare_findings::history::{self, Run};
+use tare_report::export::format::Format;
+use tare_report::export::source::Source;
+use tare_report::export::tables::Table;
+use tare_report::export::write::write;
+use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare, WaitKind};
 use tare_results::waits::{
     CallerShare, ChargedShare, Doing, FutexOperation, StackSamples, ThreadsTime, TimePart, TimeUse, WaitsFile,
     WakerShare, WakesFile,
@@ -22,11 +28,11 @@ fn results(world: &World) -> PathBuf {
     world.exits(0, &["run", &study, "--out", "results"]);
     let place = world.path("results");
     let records = std::fs::read_to_string(place.join("trials.jsonl")).unwrap();
-    let mut lines: Vec<serde_json::Value> = records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut lines: Vec<Value> = records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for (index, line) in lines.iter_mut().enumerate() {
         let folder = format!("captures/trial-{index:05}-1");
         std::fs::create_dir_all(place.join(&folder)).unwrap();
-        for (name, file, text) in captures() {
+        for (name, file, text) in captures(index % 2 == 1) {
             std::fs::write(place.join(&folder).join(file), text).unwrap();
             line["captures"][name] = format!("{folder}/{file}").into();
         }
@@ -36,7 +42,10 @@ fn results(world: &World) -> PathBuf {
     place
 }
 
-fn captures() -> Vec<(&'static str, &'static str, String)> {
+/// `all`: with the waits for pages and retries, as other engines count them.
+fn captures(all: bool) -> Vec<(&'static str, &'static str, String)> {
+    use TimeUse::{Client, Flush, OwnFutex, Ran, Read, SharedFutex, WaitedForCpu};
+    use WaitKind::{File, Index, Lock, Log, Page, Pause, Retried, Row};
     use tare_results::captures::{FLAME_GRAPH, FOLDED, LOCKS, PROFILE, STATUS, WAITS, WAKES, WALL};
     let symbol = SymbolShare { symbol: "sqlite3_step".into(), self_fraction: 0.5, total_fraction: 0.9 };
     let profile = ProfileFile {
@@ -50,21 +59,27 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
         symbols: vec![symbol],
     };
     let waits =
-        vec![LockShare { kind: Default::default(), name: "log".into(), count: 9, wait_ms: 1.5, wait_fraction: 0.1 }];
+        [Lock, Lock, Row, Index, Log, File, Pause].into_iter().chain(if all { vec![Page, Retried] } else { vec![] });
+    let lock = |kind| LockShare { kind, name: "log".into(), count: 9, wait_ms: 1.5, wait_fraction: 0.1 };
+    let waits = waits.map(lock).collect();
     let locks = LocksFile { schema: 2, source: "made up".into(), elapsed_s: 1.0, threads: 2, waits };
-    let differences = BTreeMap::from([("rows_read".to_owned(), 1000.0)]);
+    let counters = ["rows_read", "Innodb_row_lock_time", "Innodb_row_lock_waits"].into_iter().skip(usize::from(all));
+    let differences = counters.map(|name| (name.to_owned(), 1000.0)).collect();
     let status = StatusFile { schema: 2, elapsed_s: 1.0, differences };
-    let part = TimePart {
-        time: TimeUse::SharedFutex,
+    let part = |time| TimePart {
+        time,
         on: Some("dict_sys".into()),
         operation: Some(FutexOperation::Wait),
         caller: Some("lock".into()),
         addresses: 1,
         threads: 2,
-        fraction: 0.9,
+        fraction: 0.3,
     };
-    let time = ThreadsTime { threads: 2, samples: 300, running_samples: 30, exact: true, parts: vec![part] };
-    let callers = vec![CallerShare { chain: "main;lock".into(), fraction: 0.3 }];
+    let parts = [SharedFutex, OwnFutex, Client, Flush, Read, Ran, WaitedForCpu].map(part).to_vec();
+    let time = ThreadsTime { threads: 2, samples: 300, running_samples: 30, exact: true, parts };
+    let chains = ["main;lock", "main;buf_page_get;ssux_lock;syscall", "main;trans_commit;log_write_up_to;syscall"];
+    let caller = |chain: &str| CallerShare { chain: chain.into(), fraction: 0.3 };
+    let callers: Vec<CallerShare> = [chains, chains].concat().into_iter().map(caller).collect();
     let waits = WaitsFile {
         schema: 2,
         elapsed_s: 1.0,
@@ -168,6 +183,80 @@ fn every_file_of_a_results_directory_may_be_fuzzed_without_a_panic() {
         });
         std::fs::write(&path, good).unwrap();
     }
+}
+
+/// Sums, differences and ratios of such numbers, in turn, are infinite, no numbers or too large.
+fn extremes(is_whole: bool) -> Vec<[Value; 2]> {
+    let whole = [[u64::MAX; 2], [u64::from(u32::MAX), u64::MAX >> 1], [0; 2]].map(|two| two.map(Value::from));
+    let others = [[1e308, 1e308], [1e308, -1e308], [1e-308, 1e308], [-1.0, 1.0], [0.0, 0.0]];
+    if is_whole { whole.to_vec() } else { others.map(|two| two.map(Value::from)).to_vec() }
+}
+
+/// Calls `each` with every number, its name, and whether it is a whole one.
+fn numbers(value: &mut Value, name: &str, each: &mut dyn FnMut(&str, bool, &mut Value)) {
+    match value {
+        Value::Number(known) => {
+            let is_whole = !known.is_f64();
+            each(name, is_whole, value);
+        }
+        Value::Array(inner) => inner.iter_mut().for_each(|value| numbers(value, name, each)),
+        Value::Object(inner) => inner.iter_mut().for_each(|(name, value)| numbers(value, name, each)),
+        _ => {}
+    }
+}
+
+/// The history of some runs with these results, and every text of `tare export`.
+fn exported(path: &Path) {
+    use Format::{Benchstat, Bmf, Csv, Junit, Latex, Markdown, Openmetrics, Otava, Svg};
+    use Table::{Conditions, Covariates, Relative, Samples, Threads, Trials, Values};
+    let Ok(results) = tare_results::open(path) else { return };
+    let runs: Vec<Run> = (0..6).map(|run| Run::of(run.to_string(), &results)).collect();
+    let found = history::history(&runs, false, &history::Options { fail_if_slower: Some(0.1), ..Default::default() });
+    let _ = found.map(|found| tare_report::html::history_page(&found, Some(0.1)));
+    let Ok(source) = Source::new(&results, Vec::new()) else { return };
+    let tables = [Samples, Trials, Threads, Covariates, Conditions, Relative, Values].map(|table| (Csv, table));
+    let others = [Svg, Latex, Markdown, Junit, Benchstat, Bmf, Otava, Openmetrics].map(|format| (format, Samples));
+    for (format, table) in tables.into_iter().chain(others) {
+        let _ = write(std::slice::from_ref(&source), format, table, &mut Vec::<u8>::new());
+    }
+}
+
+#[test]
+fn numbers_of_any_size_in_results_cause_no_panic() {
+    let world = World::new();
+    let place = results(&world);
+    let mut panicked = Vec::new();
+    let is_json = |file: &PathBuf| file.extension().is_some_and(|kind| kind == "json" || kind == "jsonl");
+    for file in files(&place).into_iter().filter(is_json) {
+        let path = place.join(&file);
+        let good = std::fs::read_to_string(&path).unwrap();
+        let documents = serde_json::Deserializer::from_str(&good).into_iter::<Value>();
+        let mut documents: Vec<Value> = documents.map(Result::unwrap).collect();
+        // The empty name stands for all.
+        let mut names = BTreeSet::from([(String::new(), false)]);
+        for document in &mut documents {
+            numbers(document, "", &mut |name, is_whole, _| drop(names.insert((name.to_owned(), is_whole))));
+        }
+        for (name, is_whole) in &names {
+            for two in extremes(*is_whole) {
+                let (mut changed, mut in_turn) = (documents.clone(), two.iter().cycle());
+                for document in &mut changed {
+                    numbers(document, "", &mut |found, whole, value| {
+                        if whole == *is_whole && (name.is_empty() || found == name) {
+                            value.clone_from(in_turn.next().unwrap());
+                        }
+                    });
+                }
+                let text: String = changed.iter().map(|document| format!("{document}\n")).collect();
+                std::fs::write(&path, text).unwrap();
+                if std::panic::catch_unwind(|| (summarised(&place), exported(&place))).is_err() {
+                    panicked.push(format!("{}: {name} = {two:?}", file.display()));
+                }
+            }
+        }
+        std::fs::write(&path, good).unwrap();
+    }
+    assert_eq!(panicked, Vec::<String>::new());
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `tare load` used by someone who knows sysbench: option names, lines, histogram, placement, results directory.
 
-use crate::support::{World, json, server_beside, trials};
-use std::path::Path;
+use crate::support::{ControlGroup, World, json, server_beside, trials};
 use tare_engine::{Server, Sqlite};
 
 /// A world with a running server and its socket.
@@ -235,26 +234,6 @@ fn a_sysbench_driver_name_is_accepted_only_for_its_own_engines() {
     assert!(err.contains("contradicts --engine mysql") && err.contains("--engine postgresql"), "{err}");
 }
 
-/// A control group (version 1 or 2) with a quota of a tenth of a CPU; `None` if this user cannot make one.
-fn small_quota() -> Option<std::path::PathBuf> {
-    let name = format!("tare-test-{}", std::process::id());
-    let (first, second) = (Path::new("/sys/fs/cgroup/cpu").join(&name), Path::new("/sys/fs/cgroup").join(&name));
-    let set = |group: &Path, file: &str, text: &str| std::fs::write(group.join(file), text).is_ok();
-    for (group, files) in [
-        (first, &[("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "5000")][..]),
-        (second, &[("cpu.max", "5000 50000")]),
-    ] {
-        if std::fs::create_dir(&group).is_err() {
-            continue;
-        }
-        if files.iter().all(|(file, text)| set(&group, file, text)) {
-            return Some(group);
-        }
-        let _ = std::fs::remove_dir(&group);
-    }
-    None
-}
-
 #[test]
 fn a_client_short_of_cpu_is_reported_as_the_limit_and_an_idle_one_is_not() {
     let prompt = Prompt::new();
@@ -263,15 +242,14 @@ fn a_client_short_of_cpu_is_reported_as_the_limit_and_an_idle_one_is_not() {
     let (out, _) = prompt.load(0, &[&["point_select", "--rate", "20"][..], &words].concat());
     assert_eq!(json(&out)["client_limit"], serde_json::Value::Null, "{out}");
     // Usually only root can make one; unit tests cover the counters themselves.
-    let Some(group) = small_quota() else { return };
+    let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "5000")];
+    let Some(group) = ControlGroup::new("cpu", &one, &[("cpu.max", "5000 50000")]) else { return };
     let line = [&["load", "point_select", "--engine", "sqlite", "--socket", &prompt.socket][..], &words].concat();
-    let enter = ["sh", "-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"", group.to_str().unwrap()];
-    let output = prompt.world.behind(&enter, &line).output().unwrap();
+    let output = prompt.world.behind(&group.enter(), &line).output().unwrap();
     let out = crate::support::text(&output.stdout);
     assert!(output.status.success(), "{}", crate::support::text(&output.stderr));
     let why = json(&out)["client_limit"].as_str().unwrap_or_default().to_owned();
     assert!(why.contains("the CPU quota of its control group"), "{out}");
-    std::fs::remove_dir(group).unwrap();
 }
 
 #[test]

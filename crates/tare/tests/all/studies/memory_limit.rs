@@ -1,6 +1,6 @@
 //! A server with limited memory reads data from storage that an unlimited one finds in the page cache.
 
-use crate::support::{World, trials};
+use crate::support::{ControlGroup, World, text, trials};
 use serde_json::Value;
 
 /// 60 MB in SQLite, whose pages are in the page cache only: the limit holds half of them.
@@ -48,4 +48,22 @@ fn a_memory_limit_below_the_buffer_pool_is_refused_before_anything_starts() {
     );
     let (_, err) = world.exits(2, &["run", &study, "--dry-run", "--set", "process.memory_limit_bytes=1M"]);
     assert!(err.contains("a size of 16 MiB or more"), "{err}");
+}
+
+#[test]
+fn a_plan_needs_no_more_memory_than_the_control_group_of_tare_allows() {
+    let one = [("memory.limit_in_bytes", "512M")];
+    let Some(group) = ControlGroup::new("memory", &one, &[("memory.max", "512M")]) else {
+        println!("not tried: this user cannot limit the memory of a control group");
+        return;
+    };
+    let world = World::new();
+    let study = world.study(&STUDY.replace("[process]\nmemory_limit_bytes = \"32M\"\n", ""));
+    let sets = ["engine.name=mariadb", "engine.options.innodb_buffer_pool_size=1G"];
+    let plan = [&["run", &study, "--dry-run"][..], &["--set", sets[0], "--set", sets[1]]].concat();
+    let refused = world.behind(&group.enter(), &plan).output().unwrap();
+    let err = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(3), "{err}");
+    assert!(err.contains("of memory, and the control group of this process allows 537 MB"), "{err}");
+    world.exits(0, &plan);
 }

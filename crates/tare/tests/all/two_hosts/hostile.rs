@@ -1,6 +1,6 @@
 //! A compromised host of a run on two: it cannot name local files or threads, affect the terminal, or block the run.
 
-use crate::support::{Ended, World, send, text, trials, wait_until, words_of};
+use crate::support::{Ended, World, names, script, send, text, trials, wait_until, words_of};
 use crate::two_hosts::far::{no_way, program, section};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
@@ -59,10 +59,50 @@ fn a_file_named_by_the_server_host_is_not_read_on_the_client_host() {
 
 #[test]
 fn the_server_host_can_order_no_more_samples_than_a_trial_may_have() {
+    for (ordered, instead, refused) in [
+        ("\"samples\":1,", "\"samples\":1000000000000,", "1000000000000 samples: at most 100000"),
+        ("\"sample_s\":0.2,", "\"sample_s\":1e300,", "a warm-up or sample of 1e300 s"),
+        ("\"warmup_s\":0.1,", "\"warmup_s\":-1,", "a warm-up or sample of -1e0 s"),
+    ] {
+        let world = World::new();
+        let reason = reason(&world, &format!("sed -u 's/{ordered}/{instead}/' | \"$@\"\n"));
+        assert!(reason.contains(refused), "{reason}");
+        world.assert_clean();
+    }
+}
+
+/// The messages have no field for any of these, as the enumeration of [`tare_study::hosts::message`] shows; fields that
+/// a changed program adds have no effect, nor has a text that is a path or has the form of a variable.
+#[test]
+fn the_client_host_can_name_no_program_file_or_variable() {
     let world = World::new();
-    let script = "sed -u 's:\"samples\"\\:1,:\"samples\"\\:1000000000000,:' | \"$@\"\n";
-    let reason = reason(&world, script);
-    assert!(reason.contains("1000000000000 samples: at most 100000"), "{reason}");
+    script(&world.path("planted"), "touch \"$0.ran\"");
+    std::fs::write(world.path("private"), "content of a file").unwrap();
+    let [program, file] = ["planted", "private"].map(|name| world.path(name).display().to_string());
+    let fields = format!(
+        "\"program\":[\"{program}\"],\"client.program\":[\"{program}\"],\"engine.binary\":\"{program}\",\
+         \"workload.file\":\"{file}\",\"file\":\"{file}\",\"path\":\"{file}\",\"environment_of\":\"$PLANTED\",\
+         \"pid\":1,\"tid\":1,\"variables\":{{\"LD_PRELOAD\":\"{program}\"}},"
+    );
+    // In each message that has fields, and in place of every name: of the host, its command, its threads.
+    let objects = ["hello", "Ok", "Err"].map(|object| format!("s|\"{object}\":{{|&{fields}|;"));
+    let lists = ["samples", "holds"].map(|list| format!("s|\"{list}\":\\[{{|&{fields}|;"));
+    let words = [("name", &program), ("command", &program), ("cpu_model", &file), ("os", &"$PLANTED".to_owned())]
+        .map(|(name, text)| format!("s|\"{name}\":\"[^\"]*\"|\"{name}\":\"{text}\"|g;"));
+    let edits = [objects.concat(), lists.concat(), words.concat()].concat();
+    let study = study(&world, &format!("\"$@\" | sed -u '{edits}'\n"));
+    let ended =
+        world.tare(&["run", &study, "--out", "results"]).env("PLANTED", "value of a variable").output().unwrap();
+    assert!(ended.status.success(), "{}", text(&ended.stderr));
+    world.exits(0, &["report", "results", "--out", "page.html"]);
+    let (shown, _) = world.exits(0, &["show", "results", "--json"]);
+    assert!(!world.path("planted.ran").exists(), "it was started");
+    let results = world.path("results");
+    let pages = names(&results).into_iter().map(|name| results.join(name)).chain([world.path("page.html")]);
+    let texts = pages.filter(|path| path.is_file()).map(|path| text(&std::fs::read(path).unwrap())).chain([shown]);
+    let all = texts.collect::<String>();
+    assert!(all.contains(&program) && all.contains(&file) && all.contains("$PLANTED"), "the names are shown as text");
+    assert!(!all.contains("content of a file") && !all.contains("value of a variable"));
     world.assert_clean();
 }
 

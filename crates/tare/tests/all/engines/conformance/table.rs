@@ -35,6 +35,8 @@ pub struct Differs {
     pub empty: &'static str,
     /// A file of data that this server cannot use, and part of the error.
     pub other_data: OtherData,
+    /// Statements that would write to the path `@written`, read the path `@private`, or gain the right to.
+    pub beyond_the_database: &'static [&'static str],
 }
 
 pub struct Listens {
@@ -74,6 +76,15 @@ pub const MARIADB: Differs = Differs {
         content: "12.7.1-MariaDB",
         says: "was created by version 12.7.1-MariaDB",
     },
+    beyond_the_database: &[
+        "SELECT 1 INTO OUTFILE '@written'",
+        "LOAD DATA INFILE '@private' INTO TABLE t",
+        "SET GLOBAL general_log_file = '@written'",
+        "INSTALL PLUGIN other SONAME 'ha_example.so'",
+        "GRANT FILE ON *.* TO CURRENT_USER()",
+        "CREATE TABLE other (id INTEGER) DATA DIRECTORY '@written'",
+        "INSERT INTO mysql.func VALUES ('other', 0, '@private', 'function')",
+    ],
 };
 
 pub const MYSQL: Differs = Differs {
@@ -109,6 +120,16 @@ pub const POSTGRESQL: Differs = Differs {
     denied: &["28P01", "password"],
     empty: "it has no file PG_VERSION",
     other_data: OtherData { file: "PG_VERSION", content: "9\n", says: "was created by version 9" },
+    beyond_the_database: &[
+        "COPY t TO '@written'",
+        "COPY t TO PROGRAM 'tee @written'",
+        "COPY t FROM '@private'",
+        "SELECT pg_read_file('@private')",
+        "SELECT lo_import('@private')",
+        "ALTER SYSTEM SET log_directory = '@written'",
+        "CREATE ROLE other SUPERUSER",
+        "SET ROLE postgres",
+    ],
 };
 
 pub const SQLITE: Differs = Differs {
@@ -133,4 +154,5 @@ pub const SQLITE: Differs = Differs {
         content: "this is no database, whatever its name says",
         says: "not a database",
     },
+    beyond_the_database: &["ATTACH DATABASE '@written' AS other", "VACUUM INTO '@written'"],
 };

@@ -53,6 +53,38 @@ pub fn from_start_to_drop(differs: &Differs) {
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
+pub fn clients_may_use_the_database_alone(differs: &Differs) {
+    let (engine, place) = (differs.engine, Place::new());
+    let binary = binary_of(engine);
+    let data = prepared(engine, &place, binary.as_deref());
+    let (transport, clients_elsewhere) = (Transport::Tcp, true);
+    let request = place.start_request(&data, binary.as_deref());
+    let server = engine.start(&StartRequest { transport, clients_elsewhere, ..request }).unwrap();
+    let mut session = server.connect().unwrap();
+    // What loads do there, and what is read and asked for before and after samples.
+    assert_eq!(session.run("SELECT c FROM t WHERE id < 10"), Ok(9));
+    assert_eq!(session.run("UPDATE t SET k = 7 WHERE id = 1"), Ok(1));
+    session.run("CREATE TABLE more (id INTEGER NOT NULL PRIMARY KEY)").unwrap();
+    assert!(session.thread_number().unwrap().is_some());
+    let dialect = server.dialect();
+    assert!(dialect.read_all(&mut *session).unwrap() >= 1);
+    let [pages, backlog] = [dialect.pages_in_memory(&mut *session).map(drop), dialect.backlog(&mut *session).map(drop)];
+    assert_eq!((pages, backlog), (Ok(()), Ok(())));
+    for settle in dialect.begin_settling() {
+        session.run(settle).unwrap();
+    }
+    let (written, private) = (place.path("run/written"), place.path("private"));
+    std::fs::write(&private, "1\t1\tprivate\n").unwrap();
+    for sql in differs.beyond_the_database {
+        let words = [("@written", &written), ("@private", &private)];
+        let sql =
+            words.iter().fold((*sql).to_owned(), |sql, (word, path)| sql.replace(word, &path.display().to_string()));
+        let refused = session.run(&sql);
+        // MariaDB ignores the folder of a table, with a warning.
+        assert!((refused.is_err() || sql.starts_with("CREATE TABLE")) && !written.exists(), "{sql}: {refused:?}");
+    }
+}
+
 fn libc_directory() -> PathBuf {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let libc = maps.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.ends_with("/libc.so.6"));
