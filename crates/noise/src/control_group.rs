@@ -125,7 +125,14 @@ impl ControlGroup {
 
     /// Removes the empty group, and those below it.
     pub fn remove(&self) {
-        let removed = || self.folders().iter().rev().fold(Ok(()), |_, folder| fs::remove_dir(folder));
+        let removed = || {
+            // The group itself comes last, and counts.
+            let mut own = Ok(());
+            for folder in self.folders().iter().rev() {
+                own = fs::remove_dir(folder);
+            }
+            own
+        };
         let deadline = Instant::now() + GONE;
         crash::point("server group: before its removal");
         // The kernel releases a group a moment after the end of its last process. A missing group is not an error.

@@ -131,7 +131,9 @@ mod tests {
             FromClient::Ended(ended) => {
                 match &**ended {
                     Ok(driven) => of_load(driven),
-                    Err(Failed { what: _, interrupted: _ }) => {}
+                    Err(failed) => {
+                        let Failed { what: _, interrupted: _ } = failed;
+                    }
                 }
                 (Vec::new(), None)
             }

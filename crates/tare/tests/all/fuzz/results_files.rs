@@ -235,7 +235,9 @@ fn numbers_of_any_size_in_results_cause_no_panic() {
         // The empty name stands for all.
         let mut names = BTreeSet::from([(String::new(), false)]);
         for document in &mut documents {
-            numbers(document, "", &mut |name, is_whole, _| drop(names.insert((name.to_owned(), is_whole))));
+            numbers(document, "", &mut |name, is_whole, _| {
+                names.insert((name.to_owned(), is_whole));
+            });
         }
         for (name, is_whole) in &names {
             for two in extremes(*is_whole) {
