@@ -61,8 +61,7 @@ Examples:
   tare reproduce --list               every claim and its published figure
   tare reproduce --within 30min       what this machine can decide in that time
   tare reproduce C                    all claims of \"NUMA Smart Global Counter\"
-  tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"
-                                      which claims of \"1.6 million QPS with MDB-10.6\" such a machine can test";
+  tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
 
 pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
