@@ -193,7 +193,7 @@ impl Folder {
     /// # Errors
     /// The system's error, with the path.
     pub fn new_log(&self, name: &str) -> Result<File> {
-        new_in(self.handle.as_fd(), OsStr::new(name), self.rights()?.file, &self.inside(name)?)
+        new_in(self.handle.as_fd(), OsStr::new(name), OFlags::APPEND, self.rights()?.file, &self.inside(name)?)
     }
 
     /// Creates a new empty file for a copy of `of`. Its permissions are at most those of `of`.
@@ -204,7 +204,7 @@ impl Folder {
         let path = self.inside(name)?;
         let stat = stat(of, &path)?;
         let mode = self.rights()?.file & Mode::from_raw_mode(stat.st_mode);
-        new_in(self.handle.as_fd(), OsStr::new(name), mode, &path)
+        new_in(self.handle.as_fd(), OsStr::new(name), OFlags::empty(), mode, &path)
     }
 
     /// The same folder, with a second handle.

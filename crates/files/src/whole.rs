@@ -177,16 +177,22 @@ fn with_a_free_name<T>(mut make: impl FnMut(&str) -> rustix::io::Result<T>) -> r
     Err(rustix::io::Errno::EXIST)
 }
 
-/// Creates a new empty file in an open folder. An existing one is removed first, so that no link is followed and no
-/// older file of another owner is written to.
-pub(crate) fn new_in(folder: BorrowedFd<'_>, name: &OsStr, mode: Mode, path: &Path) -> Result<File> {
+/// Creates a new empty file in an open folder, with `more` flags. An existing one is removed first, so that no link is
+/// followed and no older file of another owner is written to.
+pub(crate) fn new_in(
+    folder: BorrowedFd<'_>,
+    name: &OsStr,
+    more: OFlags,
+    mode: Mode,
+    path: &Path,
+) -> Result<File> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => {}
         Err(e) => return Err(FilesError::io("replace", path, e)),
     }
     crash::point("log: the older one is removed");
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, name, flags, mode).map(File::from).map_err(|e| FilesError::io("create", path, e))
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags | more, mode).map(File::from).map_err(|e| FilesError::io("create", path, e))
 }
 
 /// Opens the folder of a path that the user named, and returns the name in it. A link to the folder is followed.
