@@ -179,13 +179,7 @@ fn with_a_free_name<T>(mut make: impl FnMut(&str) -> rustix::io::Result<T>) -> r
 
 /// Creates a new empty file in an open folder, with `more` flags. An existing one is removed first, so that no link is
 /// followed and no older file of another owner is written to.
-pub(crate) fn new_in(
-    folder: BorrowedFd<'_>,
-    name: &OsStr,
-    more: OFlags,
-    mode: Mode,
-    path: &Path,
-) -> Result<File> {
+pub(crate) fn new_in(folder: BorrowedFd<'_>, name: &OsStr, more: OFlags, mode: Mode, path: &Path) -> Result<File> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => {}
         Err(e) => return Err(FilesError::io("replace", path, e)),
