@@ -239,7 +239,8 @@ fn numbers_of_any_size_in_results_cause_no_panic() {
                 names.insert((name.to_owned(), is_whole));
             });
         }
-        let cases: Vec<_> = names.iter().flat_map(|name| extremes(name.1).map(|two| (name, two))).collect();
+        let cases: Vec<_> =
+            names.iter().flat_map(|name| extremes(name.1).into_iter().map(move |two| (name, two))).collect();
         // Of each file `make fuzz` takes at most 400, `make test` 10.
         for ((name, is_whole), two) in cases.iter().step_by(1 + 10 * cases.len() / inputs()) {
             let (mut changed, mut in_turn) = (documents.clone(), two.iter().cycle());
