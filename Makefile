@@ -59,7 +59,7 @@ kills:
 limits: build
 	benches/limits
 
-## safeguards: removes safeguards from the code, and checks that their tests fail (scripts/safeguards, as root; TIME)
+## safeguards: removes safeguards from the code, and checks that their tests fail (scripts/safeguards, as root; over an hour)
 safeguards:
 	scripts/safeguards
 

@@ -59,35 +59,34 @@ pub fn line(claim: &Claim, found: &Reproduced) -> String {
 pub fn behind_verdict(claim: &Claim, found: &Reproduced) -> String {
     match found {
         Reproduced::Holds(figure) | Reproduced::DoesNotHold(figure) => {
-            format!("{}{}", here(claim, figure), reservations(figure))
+            format!("{}{}", with_interval(claim, figure.value, figure.ci), reservations(figure))
         }
         Reproduced::NotDecided(open) => not_decided(open, |figure| {
             let again = if open.why == Why::Again { again(claim, figure) } else { String::new() };
-            format!("{}{again}{}", here(claim, figure), reservations(figure))
+            format!("{}{again}{}", with_interval(claim, figure.value, figure.ci), reservations(figure))
         }),
         Reproduced::CannotBeTested(cannot) => because(cannot),
     }
 }
 
 fn figures(claim: &Claim, figure: &Figure) -> String {
-    let (here, again, reservations) = (here(claim, figure), again(claim, figure), reservations(figure));
+    let (here, again, reservations) =
+        (with_interval(claim, figure.value, figure.ci), again(claim, figure), reservations(figure));
     format!("published {}, here {here}{again}{reservations}", published(claim))
 }
 
-fn here(claim: &Claim, figure: &Figure) -> String {
+fn with_interval(claim: &Claim, value: f64, ci: Option<Interval>) -> String {
     let shown = |value: f64| number(claim.measure, value);
-    match figure.ci {
-        Some(ci) => format!("{} ({} to {})", shown(figure.value), shown(ci.low), shown(ci.high)),
-        None => shown(figure.value),
+    // One wider than a hundredfold, as after two blocks, is not worth printing.
+    match ci.filter(|ci| ci.low <= 0.0 || ci.high <= 100.0 * ci.low) {
+        Some(ci) => format!("{} ({} to {})", shown(value), shown(ci.low), shown(ci.high)),
+        None => shown(value),
     }
 }
 
 fn again(claim: &Claim, figure: &Figure) -> String {
-    let shown = |value: f64| number(claim.measure, value);
-    let again = figure.again.and_then(|again| Some((again.value, again.ci?)));
-    let words =
-        |(value, ci): (f64, Interval)| format!("; A/A {} ({} to {})", shown(value), shown(ci.low), shown(ci.high));
-    again.map(words).unwrap_or_default()
+    let again = figure.again.filter(|again| again.ci.is_some());
+    again.map(|again| format!("; A/A {}", with_interval(claim, again.value, again.ci))).unwrap_or_default()
 }
 
 fn reservations(figure: &Figure) -> String {
@@ -199,5 +198,7 @@ mod tests {
             message(Reproduced::DoesNotHold(near)),
             "does not hold: published 0.83x, here 0.971x (0.968x to 0.974x)"
         );
+        let wide = Figure { ci: Some(Interval { low: 1e-16, high: 1e13 }), ..figure };
+        assert_eq!(message(Reproduced::Holds(wide)), "holds: published 0.83x, here 0.79x");
     }
 }

@@ -204,6 +204,8 @@ fn a_claim_on_a_read_only_load_is_tested_in_turns_against_b_and_itself() {
         assert_eq!((pair.len(), loads.len()), (2, 2 - block as usize % 2), "{pair:?}");
         take_turns(pair[0], pair[1], 0.6);
     }
-    assert_eq!((&verdict["trials"], trials.len()), (&2.into(), 8), "{verdict}");
-    assert!(verdict["value"].as_f64().unwrap() < 0.9 && verdict["again"]["value"].is_number(), "{verdict}");
+    // Two blocks rarely decide.
+    let figure = verdict.get("figure").unwrap_or(&verdict);
+    assert_eq!((&figure["trials"], trials.len()), (&2.into(), 8), "{verdict}");
+    assert!(figure["value"].as_f64().unwrap() < 0.9 && figure["again"]["value"].is_number(), "{verdict}");
 }
