@@ -34,7 +34,6 @@ pub enum LinkEnd {
     Closed,
     #[error("no message arrived for {} s", SILENCE.as_secs())]
     Silent,
-    /// The other side does not read its messages.
     #[error("{UNSENT} messages are queued, and the other host does not read them")]
     NotReading,
     #[error("received a message of more than {} MiB, or with {} million CPUs", LONGEST >> 20, NUMBERS >> 20)]
