@@ -14,7 +14,7 @@ const COPIED_AT_ONCE: u64 = 64 << 20;
 /// # Errors
 /// Those of `go_on`, and of reading and writing.
 pub fn copy_without_holes(mut source: &File, mut target: &File, go_on: &dyn Fn() -> io::Result<()>) -> io::Result<u64> {
-    let mut copied = 0;
+    let (mut copied, mut end) = (0, 0);
     let length = source.metadata()?.len();
     for (from, until) in data_ranges(source, length)? {
         source.seek(SeekFrom::Start(from))?;
@@ -29,8 +29,12 @@ pub fn copy_without_holes(mut source: &File, mut target: &File, go_on: &dyn Fn()
             copied += part;
             left -= part;
         }
+        end = until - left;
     }
-    target.set_len(length)?;
+    // Only a file that ends in a hole is not that long already.
+    if end < length {
+        target.set_len(length)?;
+    }
     Ok(copied)
 }
 

@@ -17,7 +17,6 @@ pub enum ReadError {
     File(FilesError),
     #[error("{} is not a results directory: it has no plan.json", path.display())]
     NotResults { path: PathBuf },
-    /// Results of a different study among results that are to be combined.
     #[error("{} holds results of another study ({study}), or of the same with other settings", path.display())]
     OtherStudy { path: PathBuf, study: String },
     #[error("{} holds {found} conditions: at most {MOST_CONDITIONS} are analysed together", path.display())]
@@ -59,7 +58,6 @@ pub enum DirectoryError {
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{} already exists and is not empty", .0.display())]
     NotEmpty(PathBuf),
-    /// An earlier merge contains results that its parts no longer have.
     #[error("{} has good results of {trials} trials that none of the folders to merge has", path.display())]
     WouldLose { path: PathBuf, trials: usize },
     #[error("another tare run is working on {}", .0.display())]

@@ -1,4 +1,14 @@
 //! Data recorded alongside the metrics: threads, host, probes, profiles, lock waits.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `settings` | the keys of `[capture]` |
+//! | `environment`, `server` | the machine, and the server of a trial |
+//! | `interference`, `network`, `memory`, `cache` | what every sample records |
+//! | `probe` | known work before and after samples |
+//! | `sample`, `place` | the capture sample, and the folder of its files |
+//! | `waits/`, `wakes/`, `callers` | sleeps of threads in the capture sample: why, who ended them, and who called |
+//! | `profile/`, `events`, `lines/` | what perf records in it; `perf` and `patience` run perf |
 
 pub mod cache;
 mod callers;

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 use tare_noise::NoiseError;
 use tare_noise::probe::{Probe, ProbeCpus, Reading};
-use tare_results::probe::Probe as Weighs;
+use tare_results::probe::Probe as ProbeName;
 
 /// Shortest length of a reading: 5 ms of dependent loads, 2 ms of spinning, 2 ms of mutual wake-ups. With about 7 ms
 /// on each side of a sample, 0.41 to 0.65 of the spread of queries of 0.1 to 2 s was left; shorter readings mostly
@@ -39,14 +39,14 @@ impl ProbeWatch {
     }
 
     /// Called after a sample, while the server idles: the figures half-way between the readings before and after.
-    pub fn after(&mut self, sample: Duration) -> Result<Vec<(Weighs, f64)>, NoiseError> {
+    pub fn after(&mut self, sample: Duration) -> Result<Vec<(ProbeName, f64)>, NoiseError> {
         self.length = sample.mul_f64(self.share).clamp(SHORTEST, LONGEST);
         let after = self.read()?;
         Ok(named(self.before.take().map_or(after, |before| before.between(&after))))
     }
 
     /// Called after a sample while the server does not idle: returns the figures of the reading before.
-    pub fn before_alone(&mut self) -> Vec<(Weighs, f64)> {
+    pub fn before_alone(&mut self) -> Vec<(ProbeName, f64)> {
         self.before.take().map_or_else(Vec::new, named)
     }
 
@@ -63,8 +63,8 @@ impl ProbeWatch {
     }
 }
 
-fn named(found: Reading) -> Vec<(Weighs, f64)> {
-    vec![(Weighs::Chain, found.chain_ns), (Weighs::Spin, found.spin_ns), (Weighs::Wakeup, found.wakeup_ns)]
+fn named(found: Reading) -> Vec<(ProbeName, f64)> {
+    vec![(ProbeName::Chain, found.chain_ns), (ProbeName::Spin, found.spin_ns), (ProbeName::Wakeup, found.wakeup_ns)]
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
         watch.before().unwrap();
         let first = watch.last.unwrap().1;
         let found = watch.after(Duration::from_millis(1)).unwrap();
-        assert_eq!(found[0], (Weighs::Chain, first.chain_ns), "another one would take ten times its share");
+        assert_eq!(found[0], (ProbeName::Chain, first.chain_ns), "another one would take ten times its share");
         let mut watch = ProbeWatch::new(cpus, 1.0).unwrap();
         watch.before().unwrap();
         let first = watch.last.unwrap().1;
@@ -86,7 +86,7 @@ mod tests {
         let found = watch.after(Duration::from_millis(20)).unwrap();
         let second = watch.last.unwrap().1;
         assert_ne!(first, second);
-        assert_eq!(found[0], (Weighs::Chain, f64::midpoint(first.chain_ns, second.chain_ns)));
+        assert_eq!(found[0], (ProbeName::Chain, f64::midpoint(first.chain_ns, second.chain_ns)));
         assert_eq!(watch.length, Duration::from_millis(20), "a share of 1 is as long as the sample");
     }
 }

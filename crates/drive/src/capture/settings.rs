@@ -54,7 +54,7 @@ impl CaptureSettings {
 
     /// Only the captures that read and change nothing, for a server that tare did not start.
     #[must_use]
-    pub fn that_read(self) -> Self {
+    pub fn only_reading(self) -> Self {
         Self { profile: false, wakes: false, events: false, lines: false, ..self }
     }
 

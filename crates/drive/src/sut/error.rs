@@ -61,7 +61,6 @@ pub enum SutError {
     /// The other host reported a failure, or its connection was lost.
     #[error("on the other host: {0}")]
     OtherHost(String),
-    /// A thread or page was not where the placement put it.
     #[error("placement not kept: {0}")]
     Misplaced(String),
 }

@@ -44,7 +44,6 @@ pub enum EngineError {
          or have the data made again (tare clean removes prepared data)", directory.display()
     )]
     OtherVersion { directory: PathBuf, found: String, expected: String },
-    /// The path of a Unix socket is longer than a socket address can hold.
     #[error("socket path {} has {length} bytes, at most {limit} are possible: use a shorter run directory", path.display())]
     SocketPathTooLong { path: PathBuf, length: usize, limit: usize },
     /// A directory is not in the required state (private, empty, absent, a data directory).
@@ -63,7 +62,6 @@ pub enum EngineError {
     /// No address is given, and none of the usual sockets exists.
     #[error("{engine}: no address of the server is given{}", none_of(.searched))]
     NoAddress { engine: &'static str, searched: Vec<PathBuf> },
-    /// The socket does not exist, or no process listens at the address.
     #[error("no server listens at {address}: {reason}")]
     NoServer { address: String, reason: &'static str },
     #[error("cannot connect to {address}: {source}")]

@@ -35,7 +35,7 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     check_may_run(&path)?;
     let path = std::fs::canonicalize(&path).map_err(|source| EngineError::io("resolve", &path, source))?;
     not_in_a_build_tree(&path)?;
-    let (text, libraries) = self_reported(&path, &["--version"], &libraries_beside(&path))?;
+    let (text, libraries) = self_reported(&path, &["--version"], &libraries_next_to(&path))?;
     let version = text.split_once("(PostgreSQL) ").and_then(|(_, rest)| rest.split_whitespace().next());
     let Some(version) = version else {
         let reason = format!("is not a PostgreSQL server: --version prints {:?}", start(&text));
@@ -62,7 +62,7 @@ fn not_in_a_build_tree(path: &Path) -> Result<(), EngineError> {
     Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
 }
 
-fn libraries_beside(server: &Path) -> Vec<PathBuf> {
+fn libraries_next_to(server: &Path) -> Vec<PathBuf> {
     let base = server.parent().and_then(Path::parent).filter(|base| *base != Path::new("/usr"));
     base.into_iter().flat_map(|base| [base.join("lib"), base.join("lib64")]).filter(|place| place.is_dir()).collect()
 }

@@ -1,4 +1,15 @@
 //! The life of a server process: start, watch, stop, and cleaning up after kill -9.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `instance` | the handle of a server that this program started, with all that exists only as long as it runs |
+//! | `server_process`, `log` | the process: spawn, watch, stop; its log |
+//! | `before_exec`, `address_space`, `allocator`, `huge_pages` | what is set before exec, or read back afterwards |
+//! | `process_tree` | all processes that a server starts: a control group, or a mark in their environment |
+//! | `tagged` | the same for a program that is no server |
+//! | `guard` | ends servers when this program is interrupted |
+//! | `leftovers`, `listed_folder` | what a kill leaves, and how the next start removes it |
+//! | `peer` | the process at the other end of a connection |
 
 pub(crate) mod address_space;
 pub(crate) mod allocator;

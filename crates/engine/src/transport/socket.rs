@@ -16,7 +16,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest part of a wait between two checks for an interruption. A wait without limit is ended by whoever set
+/// The longest part of a wait between two checks for an interruption. A wait without limit is ended by whatever set
 /// it: checks would need a timer for every statement.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// When to call again a host that does not answer, the same time after which the kernel repeats a lost first packet.

@@ -34,7 +34,6 @@ pub enum LinkEnd {
     Closed,
     #[error("no message arrived for {} s", SILENCE.as_secs())]
     Silent,
-    /// The other side does not read its messages.
     #[error("{UNSENT} messages are queued, and the other host does not read them")]
     NotReading,
     #[error("received a message of more than {} MiB, or with {} million CPUs", LONGEST >> 20, NUMBERS >> 20)]
@@ -45,12 +44,12 @@ pub enum LinkEnd {
 
 /// The writing end of the connection; `None` after it was closed.
 #[derive(Clone)]
-pub struct TunnelWriter {
+pub struct LinkWriter {
     open: Arc<Mutex<Option<SyncSender<Vec<u8>>>>>,
     is_not_reading: Arc<AtomicBool>,
 }
 
-impl TunnelWriter {
+impl LinkWriter {
     /// Queues a message, without waiting for the other side. If the queue is full, the connection is given up.
     pub fn say(&self, message: &impl Serialize) {
         let Ok(mut line) = serde_json::to_vec(message) else { return };
@@ -77,7 +76,7 @@ impl TunnelWriter {
 pub struct Link<I> {
     received: Receiver<Result<I, LinkEnd>>,
     last: Arc<Mutex<Instant>>,
-    writer: TunnelWriter,
+    writer: LinkWriter,
     /// Disconnects when everything has been written, or cannot be.
     written: Receiver<Infallible>,
 }
@@ -93,7 +92,7 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
         let (out, outgoing) = sync_channel(UNSENT);
         let (writing, written) = channel();
         Builder::new().name("link writer".into()).spawn(move || speak(output, &outgoing, writing))?;
-        let writer = TunnelWriter { open: Arc::new(Mutex::new(Some(out))), is_not_reading: Arc::default() };
+        let writer = LinkWriter { open: Arc::new(Mutex::new(Some(out))), is_not_reading: Arc::default() };
         Ok(Self { received, last, writer, written })
     }
 
@@ -112,7 +111,7 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
         }
     }
 
-    pub fn writer(&self) -> &TunnelWriter {
+    pub fn writer(&self) -> &LinkWriter {
         &self.writer
     }
 

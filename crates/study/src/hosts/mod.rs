@@ -9,5 +9,5 @@ mod link;
 pub mod message;
 pub mod remote;
 
-pub use link::{HostError, Link, LinkEnd, TunnelWriter};
+pub use link::{HostError, Link, LinkEnd, LinkWriter};
 pub use remote::{ClockOffset, Remote};

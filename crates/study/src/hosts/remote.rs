@@ -182,7 +182,9 @@ fn not_reached(there: &OtherHost, reason: String) -> HostError {
 /// Starts this program on the other host with these arguments.
 fn spawn(there: &OtherHost, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> Result<Child, HostError> {
     let words = there.command(arguments).unwrap_or_default();
-    let (program, rest) = words.split_first().ok_or(HostError::Interrupted)?;
+    let Some((program, rest)) = words.split_first() else {
+        return Err(not_reached(there, "no host is named".to_owned()));
+    };
     let mut command = Command::new(program);
     // Otherwise ssh could wait for a host that does not answer after this program has ended.
     dies_with_parent(&mut command);

@@ -196,9 +196,9 @@ const CLIENT: &[Key<Settings>] = &[
 
 const PLACEMENT: &[Key<Settings>] = &[
     key!(words "client" in placement.client,
-        "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
-         node with CPUs and memory, node:far the one farthest from it, node:usable all of them; core:performance and \
-         core:efficiency are kinds of cores), or float (left to the OS); as a factor: node:each is one level for each \
+        "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...), or float (left to the \
+         OS). node:near is the first node with CPUs and memory, node:far the one farthest from it, node:usable all of \
+         them; core:performance and core:efficiency are kinds of cores; as a factor: node:each is one level for each \
          node"),
     key!(words "server" in placement.server, "location of the server threads, or float"),
     key!(words "background" in placement.background,

@@ -8,7 +8,7 @@
 //! | `other_host` | clients on another host |
 //! | `running` | a server that is already running |
 //! | `decide` | two sides, and the rule that decides whether they differ |
-//! | `refused` | keys that are refused with a hint: passwords, and removed keys |
+//! | `refused` | keys that are refused with a hint: passwords, and login paths |
 //! | `values` | settings in the form that a plan stores |
 //! | `target`, `without_effect` | what a key or level sets; command line settings without effect |
 //! | `document`, `parse`, `check`, `write`, `builtin` | TOML to study and back, and the built-in studies |

@@ -1,4 +1,4 @@
-//! Keys that are refused with a hint: passwords.
+//! Keys that are refused with a hint: passwords, and login paths.
 
 /// What is wrong with a refused key, and what to do instead; none for any other key.
 pub fn key(section: &str, key: &str) -> Option<(String, &'static str)> {

@@ -52,10 +52,10 @@ impl Keyed for Sampling {
             "share of the time of the benchmark's CPUs that other processes may take; above it a trial counts as \
              disturbed and is repeated; or off"),
         key!(words "probe" in probe,
-            "probe before and after each sample, on the sample's PUs while the server is idle (loads from memory, a \
-             spin loop, two threads that wake each other): off, record, the probe by which comparisons are adjusted \
-             (chain, spin or wakeup), or auto, which measures for a minute whether one of them helps here. Not with a \
-             rate"),
+            "known work before and after each sample, on the sample's PUs while the server is idle: loads from memory \
+             (chain), a spin loop (spin), two threads that wake each other (wakeup). off; record; the name of the one \
+             by which comparisons are adjusted; or auto, which measures for a minute whether one of them helps here. \
+             Not with a rate"),
         Key::words(
             "probe_share",
             "share of the time that probes may take; each takes at least 9 ms, and several short samples share one",

@@ -10,10 +10,11 @@
 //! | `commands` | names that distinguish command lines |
 //! | `option_files` | options that servers get from a study's option file |
 //! | `available` | whether a condition can run here |
+//! | `pool_memory` | whether an engine can give its buffer pool a memory policy of its own |
 //! | `memory_nodes` | servers whose memory a control group must confine to their nodes |
 //! | `resolve` | conditions on this machine, and the schedule; placements with clients on another host |
 //! | `ladder` | conditions that share a server lifetime |
-//! | `queue` | which trial comes next |
+//! | `queue`, `place` | which trial comes next; the position of a trial in the schedule |
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
 //! | `shard` | some blocks of a plan, on the machine that runs them |
 //! | `estimate`, `needs` | how long trials take; their other resources |

@@ -11,7 +11,7 @@ use tare_results::schema::{Needs, Plan};
 use tare_topology::Machine;
 
 /// Memory of programs and connections, and of the kernel for them, bytes.
-const BESIDE_BYTES: u64 = 256 << 20;
+const PROGRAMS_BYTES: u64 = 256 << 20;
 /// A data set is stored twice: the prepared data and the working copy.
 pub(super) const COPIES: u64 = 2;
 /// Smaller needs are not checked, bytes: an estimate could refuse what fits.
@@ -63,9 +63,9 @@ fn memory(settings: &Settings) -> u64 {
     let own = load.memory_bytes(settings.workload.threads);
     // The memory of a running server is already in use, and that of a measured program is unknown.
     if !load.needs_server() || settings.engine.running.is_requested() {
-        return if own == 0 { 0 } else { own + BESIDE_BYTES };
+        return if own == 0 { 0 } else { own + PROGRAMS_BYTES };
     }
-    own + pool_bytes(settings) + BESIDE_BYTES
+    own + pool_bytes(settings) + PROGRAMS_BYTES
 }
 
 /// The part of the server's buffer pool that the data fill, bytes.

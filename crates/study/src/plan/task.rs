@@ -16,10 +16,8 @@ use thiserror::Error;
 pub enum TaskError {
     #[error("the plan has no trial {0}")]
     NoSuchTrial(usize),
-    /// The schedule names a condition that the plan does not contain.
     #[error("the plan has no condition {0}")]
     NoSuchCondition(String),
-    /// The plan was written before plans contained the settings of their trials.
     #[error("the plan does not contain the settings of its trials: an old version of tare wrote it (schema 1)")]
     OldPlan,
     #[error(transparent)]

@@ -15,7 +15,7 @@ use tare_noise::MemoryConfines;
 use tare_results::MOST_SAMPLES;
 use tare_study::hosts::message::{Ask, Begin, Failed, FromClient, Hello, LANGUAGE};
 use tare_study::hosts::remote::{LOOK_EVERY, unix_ns};
-use tare_study::hosts::{Link, LinkEnd, TunnelWriter};
+use tare_study::hosts::{Link, LinkEnd, LinkWriter};
 use tare_study::language::settings::Settings;
 use tare_study::language::values::from_values;
 use tare_text::Value;
@@ -218,7 +218,7 @@ fn pass(received: Result<Option<Ask>, LinkEnd>, answers: &SyncSender<Ask>) -> bo
 
 /// The trial on the other host, as the load on this host uses it.
 struct Trial {
-    writer: TunnelWriter,
+    writer: LinkWriter,
     answers: Mutex<Receiver<Ask>>,
     stopped: AtomicBool,
 }

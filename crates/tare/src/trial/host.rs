@@ -55,7 +55,7 @@ impl Host for TrialHost<'_> {
         let threads = settings.workload.threads;
         let (trial, attempt) = (task.planned.trial, self.trial.attempt);
         let place = Place::make(self.trial.directory, trial, attempt, threads, task.sampling.sample_s);
-        let requested = if server.is_ours() { settings.capture } else { settings.capture.that_read() };
+        let requested = if server.is_ours() { settings.capture } else { settings.capture.only_reading() };
         let begun = place.map(|place| CaptureSample::begin(&requested, place, server, seen));
         *self.captures.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }

@@ -14,13 +14,11 @@ pub enum ProgramError {
     /// It could not be listed. From the list the next start ends processes that remain if this process is killed.
     #[error("cannot record {program} as a running process: {source}")]
     List { program: String, source: Box<EngineError> },
-    /// There is no directory for the files that it reads and writes.
     #[error("cannot create a private directory for the client's files: {source}")]
     Folder {
         /// The problem of the temporary folder or the state directory.
         source: Box<EngineError>,
     },
-    /// A command line of the study has a placeholder without a value for this server.
     #[error("{{{placeholder}}} has no value here: {reason}")]
     Placeholder { placeholder: &'static str, reason: String },
     #[error("{program} ended with {status}{}", last_output(.tail))]

@@ -7,7 +7,6 @@ use tare_text::count;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TpccError {
-    /// A session for filling or checking tables could not be opened.
     #[error("cannot connect: {0}")]
     Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("{sql}: {source}")]

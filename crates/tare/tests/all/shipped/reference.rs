@@ -15,8 +15,8 @@ fn page(name: &str) -> PathBuf {
 fn the_page_of_study_keys_is_what_the_program_prints() {
     let (keys, _) = World::new().exits(0, &["studies", "--keys"]);
     let expected = format!(
-        "# Keys of a study\n\nWhat `tare studies --keys` prints. Made by `{UPDATE}=1 cargo nextest run -p tare \
-         shipped::reference`; a test compares it.\n\n```text\n{keys}```\n"
+        "# Keys of a study\n\nLook up what each key of a study file does, as `tare studies --keys` prints it. Made by \
+         `{UPDATE}=1 cargo nextest run -p tare shipped::reference`; a test compares it.\n\n```text\n{keys}```\n"
     );
     let path = page("study-keys.md");
     if std::env::var_os(UPDATE).is_some() {
