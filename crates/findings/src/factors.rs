@@ -1,19 +1,12 @@
 //! Factors that vary between conditions, and the factors that are loads.
 
 use super::term::{Term, TermFactor};
-use super::verdict::Moved;
 use std::collections::BTreeSet;
 use tare_results::schema::Levels;
 
 /// Number of factors of main effects; each further level of a factor has an effect of its own.
 pub fn number_of<'t>(mains: impl IntoIterator<Item = &'t Term>) -> usize {
     mains.into_iter().filter_map(Term::main).map(TermFactor::factor).collect::<BTreeSet<_>>().len()
-}
-
-/// Number of factors among `rest`, without that of `first`.
-pub fn others<'e>(first: &Moved, rest: &'e [Moved]) -> usize {
-    let factor = |effect: &Moved| effect.term.main().map(TermFactor::factor);
-    number_of(rest.iter().filter(|effect| factor(effect) != factor(first)).map(|effect: &'e Moved| &effect.term))
 }
 
 /// Factors whose levels are loads: workloads, or transactions of a file of statements.

@@ -26,7 +26,7 @@ impl Scale {
     /// A scale for a column in `unit` (of [`tare_results::metric`]) whose largest magnitude is `largest`, showing it
     /// with `digits` significant digits.
     pub fn new(unit: &str, largest: f64, digits: usize) -> Self {
-        let largest = largest.abs();
+        let largest = rounded(largest.abs(), digits);
         let (divisor, unit) = match unit {
             "1/s" => prefixed(largest, 1.0, "/s", 3),
             "s" => prefixed(largest, 1.0, "s", 3),
@@ -58,13 +58,7 @@ impl Scale {
         if scaled.abs() >= TOO_LONG || too_small {
             return format!("{scaled:.2e}");
         }
-        let text = format!("{:.*}", self.decimals, scaled);
-        // A tiny negative number would round to "-0.00".
-        if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
-            text.trim_start_matches('-').to_owned()
-        } else {
-            text
-        }
+        unsigned_zero(format!("{:.*}", self.decimals, scaled))
     }
 
     /// The figure of a single condition, without its unit, with enough decimals for two significant digits.
@@ -90,8 +84,14 @@ impl Scale {
         let scale = self.down_to(mean);
         let mut text = scale.number(mean);
         if let Some(interval) = interval {
+            let half = interval.width() / 2.0;
             text += " ± ";
-            text += &if is_known(mean, interval) { scale.number(interval.width() / 2.0) } else { "?".to_owned() };
+            text += &match scale.number(half) {
+                _ if !is_known(mean, interval) => "?".to_owned(),
+                // A mean that is not exact does not look exact.
+                short if half > 0.0 && is_zero(&short) => scale.value(half),
+                short => short,
+            };
         }
         text
     }
@@ -131,6 +131,11 @@ impl Scale {
     }
 }
 
+/// The number as it is written with so many digits: 999.6 with three is 1000, which has a prefix.
+fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+}
+
 /// Each mode with its share of the trials.
 fn shares(modes: &[Mode], write: impl Fn(f64) -> String) -> Vec<String> {
     modes.iter().map(|mode| format!("{} in {}", write(mode.mean), percent(mode.weight))).collect()
@@ -159,31 +164,29 @@ pub fn figure(value: f64, unit: &str) -> String {
 
 /// A relative change in percent: `+12%`, `-0.34%`, `0.00%`.
 pub fn change(fraction: f64) -> String {
-    let text = percent(fraction.abs());
-    match fraction {
-        _ if is_zero(&text) => text,
-        fraction if fraction < 0.0 => format!("-{text}"),
-        _ => format!("+{text}"),
-    }
+    let sign = if fraction < 0.0 { "-" } else { "+" };
+    unsigned_zero(format!("{sign}{}", percent(fraction.abs())))
 }
 
 /// A value without a unit, with this many decimals: `0.0267`; as a power of ten if it is too large to read.
 pub fn decimal(value: f64, decimals: usize) -> String {
-    if value.abs() >= TOO_LONG { format!("{value:.2e}") } else { format!("{value:.decimals$}") }
+    if value.abs() >= TOO_LONG { format!("{value:.2e}") } else { unsigned_zero(format!("{value:.decimals$}")) }
 }
 
-/// Whether a change, written without its sign, is zero.
-fn is_zero(text: &str) -> bool {
-    text.chars().all(|c| matches!(c, '0' | '.' | '%'))
+/// A number that rounds to zero has no sign.
+fn unsigned_zero(text: String) -> String {
+    let digits = text.strip_prefix(['-', '+']).filter(|digits| is_zero(digits));
+    digits.map_or(text.clone(), str::to_owned)
+}
+
+fn is_zero(digits: &str) -> bool {
+    digits.chars().all(|c| matches!(c, '0' | '.' | '%'))
 }
 
 /// Both ends of an interval of changes, `-12.4% to -11.9%`: two digits, or as many more as are needed to distinguish
 /// the ends.
 pub fn changes(ci: Interval) -> String {
-    ends(ci, change, |value, decimals| {
-        let text = format!("{:+.decimals$}%", 100.0 * value);
-        if is_zero(&text[1..]) { text[1..].to_owned() } else { text }
-    })
+    ends(ci, change, |value, decimals| unsigned_zero(format!("{:+.decimals$}%", 100.0 * value)))
 }
 
 /// Both ends of an interval of ratios, `1.94x to 2.1x`, with as many digits as are needed to distinguish the ends.
@@ -211,14 +214,14 @@ pub fn times(ratio: f64) -> String {
     if ratio.abs() >= TOO_LONG {
         return format!("{ratio:.2e}x");
     }
-    let decimals = if ratio.abs() >= 9.95 {
-        0
-    } else if ratio.abs() >= 1.95 {
-        1
-    } else {
-        2
+    let decimals = match ratio.abs() {
+        size if size >= 9.95 => 0,
+        size if size >= 1.95 => 1,
+        // Two digits, however small it is.
+        size if size > 0.0 && size < 0.0995 => (1.0 - size.log10().floor()) as usize,
+        _ => 2,
     };
-    format!("{ratio:.decimals$}x")
+    if decimals > MOST_DECIMALS { format!("{ratio:.1e}x") } else { format!("{ratio:.decimals$}x") }
 }
 
 /// Whether the mean is known: half of its interval is no larger than the mean.
@@ -256,13 +259,17 @@ mod tests {
         assert_eq!(figure(1.5 * 1024.0 * 1024.0, "bytes"), "1.50 MiB");
         assert_eq!(figure(0.012, "fraction"), "1.20%");
         assert_eq!(figure(0.0, "1/s"), "0.00 /s");
+        assert_eq!([figure(999.6, "1/s"), figure(999.4, "1/s")], ["1.00 k/s", "999 /s"]);
+        assert_eq!([figure(9.996, "ms"), figure(0.999_6e-3, "s")], ["10.0 ms", "1.00 ms"]);
+        assert_eq!([figure(1_048_575.0, "bytes"), figure(0.099_96, "fraction")], ["1.00 MiB", "10.0%"]);
+        assert_eq!([figure(f64::NAN, "ms"), figure(f64::INFINITY, "")], ["NaN ms", "inf"]);
         assert_eq!(figure(12_345.0, ""), "12.3 k");
         assert_eq!(figure(1e300, "1/s"), "1.00e300 /s");
         assert_eq!([figure(f64::MAX, "s"), figure(-2.5e40, "")], ["1.80e308 s", "-2.50e40"]);
         assert_eq!([figure(12_345_678.0, "ns"), figure(1e13, "ns")], ["12345678 ns", "1.00e13 ns"]);
         assert_eq!([figure(1e-9, "1/s"), figure(-3.21e-300, "")], ["1.00e-9 /s", "-3.21e-300"]);
         assert_eq!(times(1e300), "1.00e300x");
-        assert_eq!([decimal(1e300, 1), decimal(-0.02671, 4)], ["1.00e300", "-0.0267"]);
+        assert_eq!([decimal(1e300, 1), decimal(-0.02671, 4), decimal(-1e-6, 4)], ["1.00e300", "-0.0267", "0.0000"]);
     }
 
     #[test]
@@ -293,6 +300,7 @@ mod tests {
         assert_eq!(scale.mean(86_000.0, None), "86.0");
         assert_eq!(scale.mean(86_000.0, interval(84_000.0, 88_000.0)), "86.0 ± 2.0");
         assert_eq!(scale.mean(86_000.0, interval(1_000.0, 1e12)), "86.0 ± ?");
+        assert_eq!(scale.mean(86_000.0, interval(85_988.0, 86_012.0)), "86.0 ± 0.012");
         assert_eq!(scale.ends(86_000.0, interval(84_000.0, 88_000.0)), ["84.0", "88.0"]);
         assert_eq!(scale.ends(86_000.0, interval(1_000.0, 1e12)), ["?", "?"]);
         assert_eq!(scale.ends(86_000.0, None), ["–", "–"]);
@@ -316,6 +324,10 @@ mod tests {
         assert_eq!(times(5.08), "5.1x");
         assert_eq!(times(1.041), "1.04x");
         assert_eq!(times(23.0), "23x");
+        assert_eq!(
+            [0.0994, 0.0996, 0.0341, 0.003, 1e-9, 0.0].map(times),
+            ["0.099x", "0.10x", "0.034x", "0.0030x", "1.0e-9x", "0.00x"]
+        );
         assert_eq!([half_width(0.032), half_width(1034.99)], ["±3.2%", "±?"]);
         assert_eq!(percent(0.0021), "0.21%");
         assert_eq!(percent(0.057), "5.7%");

@@ -99,6 +99,13 @@ pub enum Measure {
     BetweenCov,
 }
 
+impl Measure {
+    /// Whether it is B / A.
+    pub fn is_ratio(self) -> bool {
+        matches!(self, Self::Ratio | Self::SpreadRatio | Self::LargestRatio)
+    }
+}
+
 /// A range of figures, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -15,7 +15,7 @@ pub use model::{
     InGroups, Losses, Lost, ManyComparison, MetricComparison, MostDisturbing, Note, Options, ProbeChange, Sessions,
     Side,
 };
-pub(crate) use pairs::{Matched, matched, run_of};
+pub(crate) use pairs::{Matched, Origin, matched, run_of};
 pub use run::{compare, compare_many};
 pub use sessions::compare_sessions;
 pub use tare_stats::ratio::Verdict;

@@ -219,7 +219,7 @@ pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, lab
 
 /// The origin of the trials of A and B: the same blocks of one run, two consecutive runs, or unknown.
 #[derive(Clone, Copy)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     together: bool,
     /// Serial correlation of the trials, from both runs together.
     order: Option<RunOrder>,
@@ -314,15 +314,21 @@ impl Origin {
         }
         let means = |side: &ConditionTrials<'_>| side.means(metric);
         let (a, b) = (means(a), means(b));
+        let n = [a.len(), b.len()];
+        Values { unseen: self.unseen(n, self.inflations(n)), ..of((a, b), self.design(n)) }
+    }
+
+    /// The design of `n` trials of a condition each that are not paired by blocks.
+    pub fn design(&self, n: [usize; 2]) -> Design<'static> {
+        if self.together { Design::Independent } else { Design::Apart(self.inflations(n)) }
+    }
+
+    fn inflations(&self, n: [usize; 2]) -> [f64; 2] {
         // Between consecutive trials of one condition, trials of other conditions ran.
-        let inflation = |side: usize, n: usize| match (self.order, self.trials[side]) {
-            (Some(order), Some(all)) => order.inflation_apart(n.max(2), all as f64 / n.max(1) as f64),
+        [0, 1].map(|side| match (self.order, self.trials[side]) {
+            (Some(order), Some(all)) => order.inflation_apart(n[side].max(2), all as f64 / n[side].max(1) as f64),
             _ => 1.0,
-        };
-        let inflations = [inflation(0, a.len()), inflation(1, b.len())];
-        let design = if self.together { Design::Independent } else { Design::Apart(inflations) };
-        let unseen = self.unseen([a.len(), b.len()], inflations);
-        Values { unseen, ..of((a, b), design) }
+        })
     }
 }
 

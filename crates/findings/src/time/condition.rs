@@ -4,6 +4,7 @@ use super::events::{self, EventMean};
 use super::part::{Missing, Part};
 use super::remote;
 use super::trial::TrialTime;
+use super::waited::PAGE_LOCKS;
 use crate::collect::ConditionTrials;
 use crate::confidence::CONFIDENCE;
 use crate::ends;
@@ -97,6 +98,44 @@ pub(crate) fn join_small(sides: &mut [&mut Vec<TrialTime<'_>>]) {
         time.parts.retain(|part, _| !small(part));
         if had_locks {
             time.parts.insert(Part::OtherLocks, other);
+        }
+    }
+}
+
+/// If some of these trials recorded a kind of data and others did not, its parts count as in the trials without it:
+/// otherwise what was recorded would appear as a difference between the trials.
+pub(crate) fn leave_out_unrecorded(sides: &mut [&mut Vec<TrialTime<'_>>]) {
+    let trials = || sides.iter().flat_map(|trials| trials.iter());
+    let lacked: BTreeSet<Missing> = trials().flat_map(|time| time.missing.iter().copied()).collect();
+    let by_some = lacked.iter().copied().filter(|kind| trials().any(|time| !time.missing.contains(kind)));
+    let by_some: Vec<Missing> = by_some.collect();
+    let has_sleeps = !lacked.contains(&Missing::Sleeps);
+    let counts_as = |part: Part| match by_some.iter().any(|kind| hides(*kind, &part, has_sleeps)) {
+        false => part,
+        // Threads sleep during these waits.
+        true if has_sleeps && matches!(part, Part::RowLock | Part::Lock(_)) => Part::Asleep,
+        true => Part::NotExplained,
+    };
+    for time in sides.iter_mut().flat_map(|trials| trials.iter_mut()) {
+        for (part, us) in std::mem::take(&mut time.parts) {
+            *time.parts.entry(counts_as(part)).or_default() += us;
+        }
+    }
+}
+
+/// Whether a trial that lacks this data lacks the part, or has it from another source than the others. `has_sleeps`:
+/// whether all trials recorded the sleeps.
+fn hides(lacked: Missing, part: &Part, has_sleeps: bool) -> bool {
+    let of_files = matches!(part, Part::Flush | Part::Io | Part::Pause);
+    match lacked {
+        Missing::WaitsForCpu => matches!(part, Part::ClientWaited | Part::ServerWaited | Part::OtherPrograms),
+        Missing::ServerThreads => matches!(part, Part::ServerUser | Part::ServerSystem | Part::ServerWaited),
+        Missing::RowLocks => *part == Part::RowLock,
+        Missing::Locks => matches!(part, Part::Lock(_)) || of_files && !has_sleeps,
+        Missing::Sleeps => {
+            of_files
+                || matches!(part, Part::Asleep | Part::Way)
+                || matches!(part, Part::Lock(name) if name == PAGE_LOCKS)
         }
     }
 }

@@ -11,7 +11,7 @@ mod trial;
 mod waited;
 
 pub use condition::{ConditionTime, PartTime};
-pub(crate) use condition::{join_small, of_condition, of_conditions, of_trials};
+pub(crate) use condition::{join_small, leave_out_unrecorded, of_condition, of_conditions, of_trials};
 pub use events::{Counted, Event, EventMean, EventSide};
 pub(crate) use events::{in_all as events_in_all, of_trial as events_of_trial};
 pub use extremes::{Extremes, extremes};

@@ -5,7 +5,7 @@ use super::trials::{FALSE_DISCOVERIES, Trials};
 use super::{causes, events, named, sleeps};
 use crate::captures;
 use crate::collect::ConditionTrials;
-use crate::compare::{self, CompareError, Side};
+use crate::compare::{self, CompareError, Origin, Side};
 use crate::differences::{self, Difference, What};
 use crate::lines;
 use crate::time::{self, ConditionTime, Part, TrialTime};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use tare_results::Results;
 use tare_results::hardware::Hardware;
 use tare_stats::multiple::benjamini_yekutieli;
-use tare_stats::ratio::Shift;
+use tare_stats::ratio::{Design, Shift};
 
 /// Minimum share of a side's time taken by other programs that is reported.
 const DISTURBED: f64 = 0.02;
@@ -24,13 +24,24 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     let [(one, other)] = matched.as_slice() else {
         return Err(WhyError::Several { names: matched.iter().map(|(a, _)| a.name.to_owned()).collect() });
     };
-    of_conditions((*one, a.results), (*other, b.results))
+    let origin = Origin::of((a, &of_a), (b, &of_b));
+    between((*one, a.results), (*other, b.results), |n| origin.design(n))
 }
 
-/// Explains two conditions, each with its results.
+/// Explains two conditions of one run.
 pub fn of_conditions(
+    one: &ConditionTrials<'_>,
+    other: &ConditionTrials<'_>,
+    results: &Results,
+) -> Result<Why, WhyError> {
+    between((one, results), (other, results), |_| Design::Independent)
+}
+
+/// Explains two conditions, each with its results. `apart` is the design of so many trials without blocks in common.
+fn between(
     (one, of_one): (&ConditionTrials<'_>, &Results),
     (other, of_other): (&ConditionTrials<'_>, &Results),
+    apart: impl Fn([usize; 2]) -> Design<'static>,
 ) -> Result<Why, WhyError> {
     let one_run = std::ptr::eq(of_one, of_other);
     if one_run && one.name == other.name || one.has_trial_of(other) {
@@ -38,6 +49,7 @@ pub fn of_conditions(
         return Err(CompareError::same_trials("both sides", side(of_one), side(of_other)).into());
     }
     let (mut times_a, mut times_b) = (time::of_trials(one, of_one), time::of_trials(other, of_other));
+    time::leave_out_unrecorded(&mut [&mut times_a, &mut times_b]);
     time::join_small(&mut [&mut times_a, &mut times_b]);
     let of = |condition: &ConditionTrials<'_>, times: &[TrialTime<'_>]| {
         let name = condition.name.to_owned();
@@ -47,7 +59,8 @@ pub fn of_conditions(
     let blocked = one_run && one.blocked && other.blocked;
     let blocks = |times: &[TrialTime<'_>]| times.iter().map(|time| time.trial.block).collect::<Vec<usize>>();
     let blocks = blocked.then(|| [blocks(&times_a), blocks(&times_b)]);
-    let trials = Trials { a: &times_a, b: &times_b, blocks };
+    let apart = apart([times_a.len(), times_b.len()]);
+    let trials = Trials { a: &times_a, b: &times_b, blocks, apart };
     let whole = trials.shift(&|time| time.us);
     let disturbed = sides
         .iter()
@@ -99,7 +112,6 @@ fn parts(
     own: TimeChange,
     disturbed: bool,
 ) -> (Vec<PartChange>, PartChange) {
-    // A part that only one side recorded is no difference: it is included in the unexplained part.
     let all: BTreeSet<&Part> = trials.a.iter().chain(trials.b).flat_map(|time| time.parts.keys()).collect();
     let shifts: Vec<(&Part, Shift)> =
         all.into_iter().map(|part| (part, trials.shift(&|time: &TrialTime<'_>| time.part(part)))).collect();

@@ -13,6 +13,8 @@ pub(crate) struct Trials<'t, 'r> {
     pub(super) b: &'t [TrialTime<'r>],
     /// Blocks of A and B, if both ran in the same ones.
     pub(super) blocks: Option<[Vec<usize>; 2]>,
+    /// The design of trials that have no blocks in common.
+    pub(super) apart: Design<'static>,
 }
 
 impl Trials<'_, '_> {
@@ -30,7 +32,7 @@ impl Trials<'_, '_> {
         let together = numbered(0, a).zip(numbered(1, b)).and_then(|(a, b)| by_block(&a, &b));
         let found = match together {
             Some((a, b)) => shift(&a, &b, Design::Blocks, CONFIDENCE),
-            None => shift(a, b, Design::Independent, CONFIDENCE),
+            None => shift(a, b, self.apart, CONFIDENCE),
         };
         found.unwrap_or(none)
     }

@@ -3,7 +3,7 @@
 use crate::made_up::{differ, of_two_sides, trial, worked};
 use crate::modes::environment;
 use std::collections::BTreeMap;
-use tare_findings::compare::Side;
+use tare_findings::compare::{Options, Side, Verdict, compare};
 use tare_findings::differences::What;
 use tare_findings::time::{Missing, Part, TrialTime};
 use tare_findings::why::{Suspect, why};
@@ -291,6 +291,62 @@ fn of_two_runs_it_is_known_in_what_their_machines_differ() {
     let apart = why(side(&one), side(&other)).unwrap().made_apart;
     assert_eq!(apart.iter().map(|one| &one.what).collect::<Vec<_>>(), [&What::Machine("CPU")]);
     assert!(differ(&one).made_apart.is_empty());
+}
+
+/// The trials of each run become faster by 1% one after the other, and the second run is 7% slower.
+#[test]
+fn a_drift_within_two_runs_is_no_difference_between_them() {
+    let [one, other] = [1.0, 0.93].map(|level| {
+        let mut run = two_sides(0.0, 0.0);
+        for record in &mut run.trials {
+            let tps = record.samples[0].metrics.get_mut("tps").unwrap();
+            *tps *= level * (1.0 + 0.01 * record.trial as f64);
+        }
+        run
+    });
+    let side = |results| Side { results, condition: Some("side=a") };
+    let found = why(side(&one), side(&other)).unwrap();
+    assert!((50.0..100.0).contains(&found.difference.us) && !found.difference.shown, "{:#?}", found.difference);
+    let verdict = compare(side(&one), side(&other), &Options::default()).unwrap().metrics[0].verdict;
+    assert_eq!(verdict, Verdict::Inconclusive);
+}
+
+/// Of each transaction of A and of B, 150 us are waits for row locks and 50 us waits for another lock.
+#[test]
+fn what_only_some_trials_recorded_is_no_difference() {
+    let mut results = two_sides(0.0, 0.0);
+    for record in &results.trials {
+        let seen = captures(150.0, &[("a/lock", 0.05)]);
+        results.captures.insert((record.trial, 1), seen);
+    }
+    let of_a: Vec<usize> = results.trials.iter().filter(|r| r.condition == "side=a").map(|r| r.trial).collect();
+    let us = |results: &tare_results::Results, parts: &[Part]| {
+        let found = differ(results);
+        assert!(found.parts.iter().chain([&found.not_explained]).all(|part| !part.shown), "{found:#?}");
+        let times = found.sides.map(|side| {
+            let all = side.parts.iter().chain([&side.not_explained]);
+            all.filter(|part| parts.contains(&part.part)).map(|part| part.us).sum::<f64>()
+        });
+        times.map(|us| (us / 10.0).round() * 10.0)
+    };
+    let locks = [Part::RowLock, Part::Lock("a/lock".into())];
+    assert_eq!(us(&results, &locks), [200.0; 2]);
+    for trial in &of_a {
+        results.captures.insert((*trial, 1), Captures::default());
+    }
+    assert_eq!([us(&results, &locks), us(&results, &[Part::NotExplained])], [[0.0; 2], [300.0; 2]]);
+    // The sleeps of both are recorded: waits for locks are among them.
+    for seen in results.captures.values_mut() {
+        seen.waits = Some(waits(&[(TimeUse::OwnFutex, 0.25)]));
+    }
+    assert_eq!([us(&results, &locks), us(&results, &[Part::Asleep])], [[0.0; 2], [250.0; 2]]);
+    // Those of A alone.
+    for (trial, _) in results.captures.keys().copied().collect::<Vec<_>>() {
+        if !of_a.contains(&trial) {
+            results.captures.insert((trial, 1), Captures::default());
+        }
+    }
+    assert_eq!([us(&results, &[Part::Asleep]), us(&results, &[Part::NotExplained])], [[0.0; 2], [300.0; 2]]);
 }
 
 /// B takes 60 us more of server time, and other programs took 300 us of each transaction of A and 100 us of each of B:

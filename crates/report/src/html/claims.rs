@@ -6,15 +6,14 @@ use crate::charts::claims::{self, ClaimLine};
 use crate::words::reproduce as words;
 use maud::{Markup, html};
 use tare_findings::reproduce::{Claimed, Figure, Reproduced};
-use tare_results::claim::{Measure, Published};
+use tare_results::claim::Published;
 use tare_stats::Interval;
 
 /// Claims with the folder of the experiment that tests each.
 pub fn claims(claimed: &[(&str, &Claimed)]) -> String {
     let all = || claimed.iter().map(|(_, own)| *own);
     let figures = || all().filter_map(|own| Some((own, figure_of(own)?)));
-    let is_ratio =
-        |own: &Claimed| matches!(own.claim.measure, Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio);
+    let is_ratio = |own: &Claimed| own.claim.measure.is_ratio();
     let ratios: Vec<ClaimLine> = figures().filter(|(own, _)| is_ratio(own)).map(|(own, f)| line(own, f, 1.0)).collect();
     let others = figures().filter(|(own, _)| !is_ratio(own)).filter_map(|(own, f)| match own.claim.published {
         Published::Value(published) if published > 0.0 => Some(line(own, f, published)),

@@ -9,7 +9,7 @@ use super::tables;
 use crate::charts::forest::{self, ForestLine};
 use crate::charts::heat::{self, Figures, Heat};
 use crate::charts::queries::{self as chart, Dot, Query};
-use crate::words::letter;
+use crate::words::{chance, letter};
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::figures::{figure, percent};
@@ -175,7 +175,7 @@ fn causes(page: &Page<'_>) -> Markup {
         @if !causes.is_empty() {
             h3 { "The remaining spread within conditions correlates with" }
             ul { @for cause in causes {
-                li { (cause.covariate) ": " (percent(cause.share)) " of it (p " (format!("{:.3}", cause.p_value)) ", adjusted)" }
+                li { (cause.covariate) ": " (percent(cause.share)) " of it (p " (chance(cause.p_value)) ", adjusted)" }
             } }
         }
     }

@@ -58,8 +58,9 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 fn difference(page: &Page<'_>) -> Option<Markup> {
     let chosen = time::extremes(&page.summary.time)?;
     let [a, b] = [chosen.fastest, chosen.slowest].map(|condition| condition.name.as_str());
-    let side = |name| Some((page.conditions.iter().find(|condition| condition.name == name)?, page.results));
-    let found = why::of_conditions(side(a)?, side(b)?).ok().filter(|found| chosen.differ(found.own().p_value))?;
+    let side = |name| page.conditions.iter().find(|condition| condition.name == name);
+    let found = why::of_conditions(side(a)?, side(b)?, page.results).ok();
+    let found = found.filter(|found| chosen.differ(found.own().p_value))?;
     let over = if found.paired { "trials of the same block" } else { "trials" };
     // Above the table: a caption inside it is as wide as the table, and cut off on a narrow screen.
     let caption = format!(

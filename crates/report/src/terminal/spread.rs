@@ -3,8 +3,8 @@
 use super::rows::{table, titled};
 use super::style::Style;
 use super::text::plain;
-use crate::words::between;
 use crate::words::find::shown_interval;
+use crate::words::{between, chance};
 use tare_findings::figures::{percent, times};
 use tare_findings::summary::{ConditionSummary, Effect, Spread, SpreadSource, Summary};
 
@@ -64,7 +64,7 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
             times(ratio),
             between(shown_interval(ci), "-", times),
             if source.shown { percent(source.share) } else { "not shown".to_owned() },
-            format!("{:.3}", source.p_value),
+            chance(source.p_value),
         ]
     };
     let unexplained = ["unexplained", "", "", "", &percent(sources.unexplained), ""].map(str::to_owned).to_vec();

@@ -1,5 +1,6 @@
 //! A sentence on the basis of an answer: how the trials were compared, and how many of them.
 
+use super::terms::chance;
 use tare_findings::collect;
 use tare_findings::figures::count;
 use tare_findings::summary::{ConditionSummary, Summary};
@@ -22,13 +23,15 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
         false => format!("{} of {of} trials", analysis.trials),
     };
     let spread = match analysis.spread {
-        Spread::Pooled { p_value } => format!("spreads are not shown to differ ({}) and are pooled", chance(p_value)),
+        Spread::Pooled { p_value } => format!("spreads are not shown to differ (p {}) and are pooled", chance(p_value)),
         Spread::SomeOwn { p_value, conditions } => {
             let vary = if conditions == 1 { "varies" } else { "vary" };
             let those = count(conditions, "condition");
-            format!("{those} {vary} more than the others ({}), whose spreads are pooled", chance(p_value))
+            format!("{those} {vary} more than the others (p {}), whose spreads are pooled", chance(p_value))
         }
-        Spread::Unequal { p_value } => format!("spreads differ ({}), so each condition keeps its own", chance(p_value)),
+        Spread::Unequal { p_value } => {
+            format!("spreads differ (p {}), so each condition keeps its own", chance(p_value))
+        }
         Spread::Both => {
             "with so few trials a difference must be significant by the pooled spread and by its own".to_owned()
         }
@@ -48,12 +51,4 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
         ),
         (false, false) => format!("Compared over {trials}, which have no block numbers; {spread}{few}."),
     })
-}
-
-fn chance(p_value: f64) -> String {
-    match p_value {
-        p if p < 0.001 => "p < 0.001".to_owned(),
-        p if p < 0.1 => format!("p {p:.3}"),
-        p => format!("p {p:.2}"),
-    }
 }

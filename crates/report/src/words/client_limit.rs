@@ -54,8 +54,9 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     let more = (found.more_stalls > 0)
         .then(|| format!("{} with such a stall, each shorter", count(found.more_stalls, "more sample")));
     let slow_s = found.slow_s;
-    let slow = (slow_s > 0.0)
-        .then(|| format!("{slow_s} seconds of samples had less than half of their sample's usual throughput"));
+    let slow = (slow_s > 0.0).then(|| {
+        format!("{} of samples had less than half of their sample's usual throughput", count(slow_s as usize, "second"))
+    });
     let searches = found.searches.iter().map(|found| {
         let (trials, all, condition, (objective, why)) = (found.trials, found.all, found.condition, found.first);
         format!(

@@ -2,7 +2,7 @@
 
 use super::find;
 use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, query, small_change};
-use tare_findings::factors::{number_of, others, words_of};
+use tare_findings::factors::{number_of, words_of};
 use tare_findings::figures::{Scale, count, figure, list, percent, times};
 use tare_findings::verdict::{
     Alone, Apart, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
@@ -18,7 +18,10 @@ const MOST_LETTERS: usize = 160;
 pub(super) fn headline(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Untested(why) => nothing_tested(why),
-        Verdict::Moved { what, first, rest, .. } => moved(what, first, others(first, rest)),
+        Verdict::Moved { what, first, rest, .. } => {
+            let all = number_of(rest.iter().chain([first]).map(|effect| &effect.term));
+            moved(what, first, all.saturating_sub(1))
+        }
         Verdict::NotMoved { what, terms, alone, .. } => {
             let names: Vec<String> = terms.iter().map(ToString::to_string).collect();
             let what = measured(what);
@@ -169,20 +172,16 @@ fn alone(found: &Alone) -> String {
 
 fn moved(what: &Measured, first: &Moved, others: usize) -> String {
     let what = measured(what);
+    let more = match others {
+        0 => String::new(),
+        n => format!("; {} moved it too", count(n, "other factor")),
+    };
     if let Some(by) = small_change(first.ratio) {
-        let more = match others {
-            0 => String::new(),
-            n => format!("; {} moved it too", count(n, "other factor")),
-        };
         return changed(&first.term.to_string(), &what, &by, (&first.low, &first.high), first.ci, &more);
     }
     let ratio = times(first.ratio);
     let sides = format!("{} against {}", first.high, first.low);
     let interval = interval(first.ci);
-    let more = match others {
-        0 => String::new(),
-        n => format!("; {} moved it too", count(n, "other factor")),
-    };
     let term = &first.term;
     first_that_fits([
         format!("{term} moved {what} {ratio} ({sides}{interval}){more}."),

@@ -1,7 +1,7 @@
 //! Sentences on experiments that test suspects.
 
 use super::suspects::suspect;
-use tare_findings::figures::{count, list, percent};
+use tare_findings::figures::{change, changes_of, count, list, percent};
 use tare_findings::why::{Change, Expected, Proof, ProofVerdict, Trial};
 
 /// The changed settings, in the notation of a study.
@@ -32,15 +32,11 @@ pub fn outcome(proof: &Proof) -> String {
         ProofVerdict::Refuted => format!("{name}: ruled out"),
         ProofVerdict::Undecided => format!("{name}: undecided"),
     };
-    let moved = |ratio: f64| {
-        if ratio < 1.0 { format!("-{}", percent(1.0 - ratio)) } else { format!("+{}", percent(ratio - 1.0)) }
-    };
     let seen = match (proof.ratio, proof.ci) {
         (Some(ratio), Some(ci)) => format!(
-            "the time per transaction changed by {} ({} to {}) with {}",
-            moved(ratio),
-            moved(ci.low),
-            moved(ci.high),
+            "the time per transaction changed by {} ({}) with {}",
+            change(ratio - 1.0),
+            changes_of(ci),
             changes(&proof.trial.changes)
         ),
         _ => format!("too few pairs of trials completed with {}", changes(&proof.trial.changes)),

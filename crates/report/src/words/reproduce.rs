@@ -1,6 +1,7 @@
 //! The outcome of published claims, one line each.
 
 use super::comparison::compiled;
+use super::find::shown_interval;
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why};
 use tare_results::claim::{Cannot, Claim, Measure, Needs, Published};
 use tare_stats::Interval;
@@ -77,8 +78,8 @@ fn figures(claim: &Claim, figure: &Figure) -> String {
 
 fn with_interval(claim: &Claim, value: f64, ci: Option<Interval>) -> String {
     let shown = |value: f64| number(claim.measure, value);
-    // One wider than a hundredfold, as after two blocks, is not worth printing.
-    match ci.filter(|ci| ci.low <= 0.0 || ci.high <= 100.0 * ci.low) {
+    let ci = if claim.measure.is_ratio() { shown_interval(ci) } else { ci };
+    match ci {
         Some(ci) => format!("{} ({} to {})", shown(value), shown(ci.low), shown(ci.high)),
         None => shown(value),
     }
@@ -148,9 +149,7 @@ pub fn needs<'b>(needs: &Needs, builds: impl Iterator<Item = &'b String>) -> Str
 /// Ratios near 1 have a third digit; CoVs are percentages.
 fn number(measure: Measure, value: f64) -> String {
     match measure {
-        Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio if (0.9..1.1).contains(&value) => {
-            format!("{value:.3}x")
-        }
+        ratio if ratio.is_ratio() && (0.9..1.1).contains(&value) => format!("{value:.3}x"),
         Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio => format!("{value:.2}x"),
         Measure::WithinCov | Measure::BetweenCov => format!("{:.2}%", 100.0 * value),
         Measure::Value if value == 0.0 => "0".to_owned(),

@@ -1,5 +1,6 @@
 //! Sentences on the spread of results: its sources, and covariates that are associated with the rest of it.
 
+use super::terms::chance;
 use tare_findings::figures::{count, list, percent};
 use tare_findings::summary::{ConditionSummary, Spread, Summary};
 use tare_results::metric;
@@ -9,7 +10,7 @@ pub(super) fn residuals(summary: &Summary) -> Option<String> {
     let causes: Vec<String> = summary
         .residual_causes
         .iter()
-        .map(|cause| format!("{} with {} of it (p {:.3})", cause.covariate, percent(cause.share), cause.p_value))
+        .map(|cause| format!("{} with {} of it (p {})", cause.covariate, percent(cause.share), chance(cause.p_value)))
         .collect();
     (!causes.is_empty()).then(|| {
         format!(

@@ -1,6 +1,6 @@
 //! Sentences on the trials: drift, shared servers, left-out samples, outliers, and conditions with another load.
 
-use super::terms::phrase;
+use super::terms::{chance, phrase};
 use tare_findings::dropped::Dropped;
 use tare_findings::figures::{change, changes, count, figure, list, percent};
 use tare_findings::lifetimes::Lifetimes;
@@ -23,9 +23,10 @@ pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {
     });
     found.shown().then(|| {
         format!(
-            "The machine drifted: a trial resembles the one before it (correlation {:.2}, p {:.3}){change}. {within}; \
+            "The machine drifted: a trial resembles the one before it (correlation {:.2}, p {}){change}. {within}; \
              a comparison with another run cannot remove it.",
-            found.correlation, found.p_value
+            found.correlation,
+            chance(found.p_value)
         )
     })
 }

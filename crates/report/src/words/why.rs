@@ -145,7 +145,7 @@ pub fn cautions(found: &Why) -> Vec<String> {
     let lost: Vec<String> =
         lost.map(|((label, time), lost)| format!("{lost} of {} trials of {label}", lost + time.trials)).collect();
     let lost = (!lost.is_empty()).then(|| format!("no result: {}; tare show has the reasons", list(&lost)));
-    let mut cautions: Vec<String> = lost.into_iter().chain(times_cautions(&[("A", a), ("B", b)])).collect();
+    let mut cautions: Vec<String> = lost.into_iter().chain(times_cautions(&[("A", a), ("B", b)], " of both")).collect();
     if a.trials.min(b.trials) > 1 && are_few([a.trials, b.trials]) {
         cautions.push(TWO_TRIALS.to_owned());
     }
@@ -195,23 +195,25 @@ pub fn cautions_of(found: &Times) -> Vec<String> {
     let lost = (!found.lost.is_empty()).then(|| {
         format!("no trial of {} has a result, so its time is not shown; tare show has the reasons", list(&found.lost))
     });
-    lost.into_iter().chain(times_cautions(&labelled)).chain(not_captured(&missing)).collect()
+    lost.into_iter().chain(times_cautions(&labelled, "")).chain(not_captured(&missing)).collect()
 }
 
-/// Cautions about the times of conditions, each with its label; what is missing for all is said once.
-fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
+/// Cautions about the times of conditions, each with its label; what is missing for all is said once. `of`: whose
+/// unexplained part has what others lack.
+fn times_cautions(times: &[(&str, &ConditionTime)], of: &str) -> Vec<String> {
     let lacks = |time: &ConditionTime| {
         list(&time.missing.iter().map(|missing| missing_words(*missing).to_owned()).collect::<Vec<_>>())
     };
-    let message =
-        |label: &str, lacks: &str| format!("{label}not recorded, and so part of what is not explained: {lacks}");
+    let message = |label: &str, of: &str, lacks: &str| {
+        format!("{label}not recorded, and so part of what is not explained{of}: {lacks}")
+    };
     let first = times.first().map(|(_, time)| lacks(time)).unwrap_or_default();
     let mut cautions = Vec::new();
     if times.iter().all(|(_, time)| lacks(time) == first) {
-        cautions.extend((!first.is_empty()).then(|| message("", &first)));
+        cautions.extend((!first.is_empty()).then(|| message("", "", &first)));
     } else {
         let lacking = times.iter().filter(|(_, time)| !time.missing.is_empty());
-        cautions.extend(lacking.map(|(label, time)| message(&format!("{label}: "), &lacks(time))));
+        cautions.extend(lacking.map(|(label, time)| message(&format!("{label}: "), of, &lacks(time))));
     }
     cautions.extend(disturbed(times));
     cautions.extend(overlaps(times));

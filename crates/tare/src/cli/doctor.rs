@@ -10,11 +10,13 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use tare_findings::confidence::CONFIDENCE;
 use tare_findings::figures::{count, percent};
 use tare_noise::System;
 use tare_noise::doctor::{Diagnosis, Drift, Finding, Jitter, Options, Severity, examine};
 use tare_report::terminal::{Style, wrap};
 use tare_report::words::weight as words;
+use tare_stats::plan::trials_to_show;
 use tare_text::object;
 
 #[derive(Debug, Args)]
@@ -115,15 +117,14 @@ impl Resolves {
     const DIFFERENCE: f64 = 0.05;
     /// A second of warm-up and sample, and a start of the embedded server.
     const TRIAL_S: f64 = 1.6;
-    /// Quantiles of the normal distribution: two-sided 95%, and four of five.
-    const QUANTILES: f64 = 1.96 + 0.84;
+    const POWER: f64 = 0.8;
     /// Fewer trials have no useful interval.
-    const FEWEST: f64 = 3.0;
+    const FEWEST: u64 = 3;
 
     fn of(drift: &Drift) -> Option<Self> {
         let cov = Some(drift.cov).filter(|cov| cov.is_finite())?;
-        let trials = (2.0 * (Self::QUANTILES * cov / Self::DIFFERENCE).powi(2)).ceil().max(Self::FEWEST);
-        Some(Self { difference: Self::DIFFERENCE, cov, trials: trials as u64, seconds: 2.0 * trials * Self::TRIAL_S })
+        let trials = trials_to_show(Self::DIFFERENCE, cov, CONFIDENCE, Self::POWER)?.max(Self::FEWEST);
+        Some(Self { difference: Self::DIFFERENCE, cov, trials, seconds: 2.0 * trials as f64 * Self::TRIAL_S })
     }
 
     fn words(&self) -> String {

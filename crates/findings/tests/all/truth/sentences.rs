@@ -12,10 +12,11 @@ use crate::made_up::differ;
 use crate::suspects::{alike, found};
 use tare_findings::ab::AbVerdict;
 use tare_findings::bisect::Outcome;
+use tare_findings::compare::Side;
 use tare_findings::find::Fate;
 use tare_findings::history::MetricHistory;
 use tare_findings::reproduce::Reproduced;
-use tare_findings::why::ProofVerdict;
+use tare_findings::why::{ProofVerdict, why};
 use tare_results::pairs::Rule;
 use tare_stats::ratio;
 
@@ -135,83 +136,82 @@ impl Sentence {
 
     /// Kinds of studies in which the claim would be wrong, by name, and whether such a study makes it.
     fn wrong(self) -> Vec<(String, Says)> {
-        let one = |name: &str, says: Says| vec![(name.to_owned(), says)];
         let is = move |says: Option<Self>| says == Some(self);
         match self {
-            Self::CompareDiffers => compares_wrongly(),
-            Self::CompareEquivalent => [2, 5]
-                .map(|trials| {
-                    let of = (true, trials, Shape::Normal);
-                    let says: Says = Box::new(move |draws| is(of_comparison(compared(draws, of, 1.02, 0.02))));
-                    (format!("{trials} trials, a change of just the minimum effect"), says)
-                })
-                .into(),
-            Self::WhyDiffers => one("two alike", Box::new(|draws| differ(&alike(draws, 5)).difference.shown)),
-            Self::AbDiffers => [Rule::Looks, Rule::Anytime]
-                .into_iter()
-                .flat_map(|rule| Times::ALL.map(|times| (rule, times)))
-                .map(|(rule, times)| {
-                    let says: Says = Box::new(move |draws| is(of_ab(of_itself(draws, times, rule))));
-                    (format!("{rule:?}, {times:?}"), says)
-                })
-                .collect(),
-            Self::AbEquivalent => [Rule::Looks, Rule::Anytime]
-                .map(|rule| {
-                    let says: Says = Box::new(move |draws| is(of_ab(at_the_minimum_effect(draws, rule))));
-                    (format!("{rule:?}, a change of just the minimum effect"), says)
-                })
-                .into(),
-            Self::ProofStands => one("nothing changes", Box::new(move |draws| is(of_proof(proved(draws, 1.0))))),
-            Self::ProofRefuted => {
-                one("changes by what must be seen", Box::new(move |draws| is(of_proof(proved(draws, 1.0 / 0.9)))))
-            }
-            Self::BisectFound => [0.03, 0.0]
-                .map(|step| {
-                    let says: Says =
-                        Box::new(move |draws| bisects_wrongly(draws, step) && is(of_bisection(Outcome::Found)));
-                    (format!("a step of {step}"), says)
-                })
-                .into(),
-            Self::FindNamed | Self::FindWorse => one(
-                "one of six ahead by 2.1%",
-                Box::new(move |draws| {
-                    let (found, best) = race(draws);
-                    let of = |(i, fate): (usize, Fate)| is(of_fate(fate)) && (i == best) == (self == Self::FindWorse);
-                    found.candidates.iter().map(|candidate| candidate.fate).enumerate().any(of)
-                }),
+            Self::CompareDiffers => each(
+                [true, false]
+                    .into_iter()
+                    .flat_map(|one_run| [2, 3, 5].map(|trials| (one_run, trials)))
+                    .flat_map(|(one_run, trials)| SHAPES.map(|shape| (one_run, trials, shape))),
+                |(one_run, trials, shape)| format!("{trials} trials in {}, {shape:?}", runs(one_run)),
+                move |draws, of| is(of_comparison(compared(draws, of, 1.0, 0.0))),
             ),
-            Self::Holds | Self::DoesNotHold => [4, 10, 2]
-                .map(|blocks| {
-                    let says: Says = Box::new(move |draws| is(of_claim(&claim_at_its_end(draws, blocks))));
-                    (format!("the ratio at the end of the band, {blocks} blocks"), says)
-                })
-                .into(),
-            Self::HistoryStep | Self::HistoryDrift => self.in_history_wrongly(),
-            Self::CauseOfDifference => {
-                one("two alike", Box::new(|draws| found(&alike(draws, 5)).iter().any(|cause| cause.shown)))
+            Self::CompareEquivalent => each(
+                [2, 5],
+                |trials| format!("{trials} trials, a change of just the minimum effect"),
+                move |draws, trials| is(of_comparison(compared(draws, (true, trials, Shape::Normal), 1.02, 0.02))),
+            ),
+            Self::WhyDiffers => each(
+                [true, false],
+                |one_run| format!("two alike in {}", runs(one_run)),
+                |draws, one_run| match one_run {
+                    true => differ(&alike(draws, 5)).difference.shown,
+                    false => {
+                        let [one, other] = [alike(draws, 5), alike(draws, 5)];
+                        let side = |results| Side { results, condition: Some("side=a") };
+                        why(side(&one), side(&other)).unwrap().difference.shown
+                    }
+                },
+            ),
+            Self::AbDiffers => each(
+                [Rule::Looks, Rule::Anytime].into_iter().flat_map(|rule| Times::ALL.map(|times| (rule, times))),
+                |(rule, times)| format!("{rule:?}, {times:?}"),
+                move |draws, (rule, times)| is(of_ab(of_itself(draws, times, rule))),
+            ),
+            Self::AbEquivalent => each(
+                [Rule::Looks, Rule::Anytime],
+                |rule| format!("{rule:?}, a change of just the minimum effect"),
+                move |draws, rule| is(of_ab(at_the_minimum_effect(draws, rule))),
+            ),
+            Self::ProofStands => one("nothing changes", move |draws| is(of_proof(proved(draws, 1.0)))),
+            Self::ProofRefuted => {
+                one("changes by what must be seen", move |draws| is(of_proof(proved(draws, 1.0 / 0.9))))
             }
-            Self::CauseOfModes => one("seats by chance", Box::new(cause_of_modes_by_chance)),
-            Self::CostOfDistance => [(1, 1), (2, 1), (4, 1), (1, 4)]
-                .map(|(memories, loads)| {
-                    let says: Says = Box::new(move |draws| cost_of_distance_by_chance(draws, memories, loads));
-                    (format!("places differ, not by distance, memories: {memories}, loads: {loads}"), says)
-                })
-                .into(),
-        }
-    }
-
-    fn in_history_wrongly(self) -> Vec<(String, Says)> {
-        SHAPES
-            .into_iter()
-            .filter(|shape| !matches!(shape, Shape::Bimodal | Shape::FarModes))
-            .flat_map(|shape| [0.0, 0.5].map(|alike| (shape, alike)))
-            .map(|(shape, alike)| {
-                let says: Says = Box::new(move |draws| {
+            Self::BisectFound => each(
+                [0.03, 0.0],
+                |step| format!("a step of {step}"),
+                move |draws, step| bisects_wrongly(draws, step) && is(of_bisection(Outcome::Found)),
+            ),
+            Self::FindNamed | Self::FindWorse => one("one of six ahead by 2.1%", move |draws| {
+                let (found, best) = race(draws);
+                let of = |(i, fate): (usize, Fate)| is(of_fate(fate)) && (i == best) == (self == Self::FindWorse);
+                found.candidates.iter().map(|candidate| candidate.fate).enumerate().any(of)
+            }),
+            Self::Holds | Self::DoesNotHold => each(
+                [4, 10, 2],
+                |blocks| format!("the ratio at the end of the band, {blocks} blocks"),
+                move |draws, blocks| is(of_claim(&claim_at_its_end(draws, blocks))),
+            ),
+            Self::HistoryStep | Self::HistoryDrift => each(
+                SHAPES
+                    .into_iter()
+                    .filter(|shape| !matches!(shape, Shape::Bimodal | Shape::FarModes))
+                    .flat_map(|shape| [0.0, 0.5].map(|alike| (shape, alike))),
+                |(shape, alike)| format!("24 runs, {shape:?}, neighbours {alike}"),
+                move |draws, (shape, alike)| {
                     unchanged(draws, shape, alike).lines.iter().any(|line| of_line(line).contains(&self))
-                });
-                (format!("24 runs, {shape:?}, neighbours {alike}"), says)
-            })
-            .collect()
+                },
+            ),
+            Self::CauseOfDifference => {
+                one("two alike", |draws| found(&alike(draws, 5)).iter().any(|cause| cause.shown))
+            }
+            Self::CauseOfModes => one("seats by chance", cause_of_modes_by_chance),
+            Self::CostOfDistance => each(
+                [(1, 1), (2, 1), (4, 1), (1, 4)],
+                |(memories, loads)| format!("places differ, not by distance, memories: {memories}, loads: {loads}"),
+                |draws, (memories, loads)| cost_of_distance_by_chance(draws, memories, loads),
+            ),
+        }
     }
 
     /// Number of studies of each kind in the test suite, and the part of the requested number that is run: some take
@@ -232,17 +232,26 @@ impl Sentence {
     }
 }
 
-/// Two runs of one distribution that `compare` tells apart, by trials of each, their relation and shape.
-fn compares_wrongly() -> Vec<(String, Says)> {
-    let trials = [true, false].into_iter().flat_map(|one_run| [2, 3, 5].map(|trials| (one_run, trials)));
-    trials
-        .flat_map(|(one_run, trials)| SHAPES.map(|shape| (one_run, trials, shape)))
-        .map(|(one_run, trials, shape)| {
-            let differs = move |draws: &mut Draws| of_comparison(compared(draws, (one_run, trials, shape), 1.0, 0.0));
-            let says: Says = Box::new(move |draws| differs(draws) == Some(Sentence::CompareDiffers));
-            (format!("{trials} trials in {} run, {shape:?}", if one_run { "one" } else { "another" }), says)
-        })
-        .collect()
+/// One kind of study for each of these, with its name and what such a study says.
+fn each<K: Copy + 'static>(
+    kinds: impl IntoIterator<Item = K>,
+    name: impl Fn(K) -> String,
+    says: impl Fn(&mut Draws, K) -> bool + Copy + 'static,
+) -> Vec<(String, Says)> {
+    let one = |kind: K| {
+        let of_kind: Says = Box::new(move |draws| says(draws, kind));
+        (name(kind), of_kind)
+    };
+    kinds.into_iter().map(one).collect()
+}
+
+fn one(name: &str, says: impl FnMut(&mut Draws) -> bool + 'static) -> Vec<(String, Says)> {
+    let says: Says = Box::new(says);
+    vec![(name.to_owned(), says)]
+}
+
+fn runs(one_run: bool) -> &'static str {
+    if one_run { "one run" } else { "another run" }
 }
 
 #[test]

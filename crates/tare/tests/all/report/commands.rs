@@ -460,6 +460,17 @@ fn results_of_version_0_1_0_are_compared_and_explained_and_what_they_lack_is_lis
     assert!(one_line(&out).contains(lacks) && out.contains("server kernel time"), "{out}");
     let (code, out, err) = tare(&["compare", &near, &far]);
     assert!(code == 0 && out.contains("slower"), "{out}{err}");
+    // Waits for a CPU that the trials of B alone recorded are no difference.
+    fake::each_record(dir.path(), |record| {
+        let is_b = record["condition"] == "placement=other-node";
+        let samples = record["samples"].as_array_mut().unwrap().iter_mut().filter(|_| is_b);
+        for thread in samples.flat_map(|sample| sample["threads"].as_array_mut().unwrap()) {
+            thread["schedule"] = serde_json::json!({"ran_s": 0.1, "waited_s": 0.2, "slept_s": 0.7});
+        }
+    });
+    let (code, out, err) = tare(&["why", &near, &far]);
+    let lacks = "A: not recorded, and so part of what is not explained of both: waits for a CPU (capture.schedule)";
+    assert!(code == 0 && one_line(&out).contains(lacks) && !out.contains("waiting for CPU"), "{out}{err}");
     // Trials that were all set aside, and none at all.
     fake::each_record(dir.path(), |record| record["outcome"] = "contaminated".into());
     let (code, _, err) = tare(&["why", path(dir.path())]);
