@@ -179,6 +179,16 @@ fn settings_are_restored_although_other_leftovers_cannot_be_removed() {
     }
     run.wait().unwrap();
     assert_ne!(tuned.swappiness(), found, "nothing to restore: this test proves nothing");
+    // Where no more file can be created, not even the one of a lock.
+    let script = r#"mkdir full && mount -t tmpfs -o mode=700,nr_inodes=20 none full || exit 77
+        cp -p state/journal.jsonl full && for file in $(seq 20); do touch full/$file; done 2>/dev/null
+        [ ! -e full/20 ] && TARE_STATE_DIR=$PWD/full exec "$0" "$@""#;
+    let mut full = tuned.world.behind(&["unshare", "-rm", "sh", "-c", script], &["restore"]);
+    let full = full.env("TARE_SYSTEM_ROOT", &tuned.root).output().expect("unshare");
+    if full.status.code() != Some(77) {
+        assert_eq!(tuned.swappiness(), found, "{}", text(&full.stderr));
+        std::fs::write(tuned.root.join("proc/sys/vm/swappiness"), "7\n").unwrap();
+    }
     // Half-made data whose lock cannot be opened, even by root.
     let folders = ["cache/x.partial", "cache/x.lock"].map(|folder| tuned.world.path(folder));
     folders.iter().for_each(|folder| std::fs::create_dir_all(folder).unwrap());
