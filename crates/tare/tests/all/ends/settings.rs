@@ -175,7 +175,9 @@ fn settings_are_restored_although_other_leftovers_cannot_be_removed() {
     tuned.strike(&found, Signal::STOP);
     // Stopped first: a process that sees another one die would start to clean up.
     for signal in [Signal::STOP, Signal::KILL] {
-        tuned.world.processes().into_iter().for_each(|pid| drop(send(pid, signal)));
+        for pid in tuned.world.processes() {
+            send(pid, signal);
+        }
     }
     run.wait().unwrap();
     assert_ne!(tuned.swappiness(), found, "nothing to restore: this test proves nothing");
