@@ -6,7 +6,7 @@ use crate::state_dir::ROOT_STATE_DIR;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::getppid;
 use std::fs::{self, File};
-use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+use std::io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -85,14 +85,15 @@ impl HostLock {
 
     /// Takes the lock of a state directory as well. Two containers may share this directory and have a folder of locks
     /// each: without it, the second run would take what the first one uses for leftovers of a killed one. Where the
-    /// directory cannot be created or its file system has no locks, there is nothing to take.
+    /// directory or the lock cannot be created or its file system has no locks, there is nothing to take.
     ///
     /// # Errors
     /// [`NoiseError::Locked`] when another process holds it; [`NoiseError::Files`] when the directory is not private.
     pub fn with_state(self, state_dir: &Path) -> Result<Self> {
         let access = if state_dir == Path::new(ROOT_STATE_DIR) { Access::Searchable } else { Access::Closed };
+        let none = [PermissionDenied, ReadOnlyFilesystem, StorageFull, QuotaExceeded];
         let file = match PrivateFolder::open_or_create(state_dir, access).and_then(|folder| folder.append(STATE)) {
-            Err(e) if matches!(e.source_kind(), Some(PermissionDenied | ReadOnlyFilesystem)) => return Ok(self),
+            Err(e) if e.source_kind().is_some_and(|kind| none.contains(&kind)) => return Ok(self),
             file => file?,
         };
         match lock(&file, &state_dir.join(STATE)) {

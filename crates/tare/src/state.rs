@@ -178,10 +178,11 @@ pub fn take_host(report: &dyn Fn(&str)) -> Result<Host, StateError> {
     let state = directory()?;
     let lock = HostLock::acquire(&HostLock::default_dir())?.with_state(&state)?;
     lock.wait_for_trials(&Patience { longest: TRIAL_PATIENCE, enough: &tare_engine::interrupted, report })?;
-    let reaped = reap_leftovers(&state)?;
-    let half_made = remove_half_made_data()?;
-    let restored = tare_noise::recover(&System::of_environment(), &state, &lock)?;
-    Ok(Host { lock, reaped, half_made, restored })
+    // Each is done even if another one fails.
+    let reaped = reap_leftovers(&state);
+    let restored = tare_noise::recover(&System::of_environment(), &state, &lock);
+    let half_made = remove_half_made_data();
+    Ok(Host { reaped: reaped?, restored: restored?, half_made: half_made?, lock })
 }
 
 /// Cleans up after a trial that was killed: ends its server, removes its directories and the data that it was
@@ -192,10 +193,10 @@ pub fn take_host(report: &dyn Fn(&str)) -> Result<Host, StateError> {
 /// cannot be restored.
 pub fn reap() -> Result<Vec<Reaped>, StateError> {
     let state = directory()?;
-    let reaped = reap_leftovers(&state)?;
-    remove_half_made_data()?;
+    let reaped = reap_leftovers(&state);
     tare_noise::recover_trial(&System::of_environment(), &state, &HostLock::default_dir(), TRIAL_PATIENCE)?;
-    Ok(reaped)
+    remove_half_made_data()?;
+    Ok(reaped?)
 }
 
 /// A cache that cannot be used must not prevent restoring settings; whoever uses the cache reports the error.

@@ -80,3 +80,17 @@ impl Counting for PthreadMutex {
         cell.with(|value| *value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_is_accessed_only_under_the_mutex() {
+        let guarded = PthreadMutex.cell();
+        // SAFETY: a mutex that is initialised; one that is locked is not locked again, but refused.
+        let try_lock = || unsafe { libc::pthread_mutex_trylock(guarded.mutex.get()) };
+        assert_eq!(guarded.with(|_| try_lock()), libc::EBUSY);
+        assert_eq!(try_lock(), 0, "it was not unlocked");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! A control group holds them all, if this process may create one. Otherwise they are found by a variable in their
 //! environment; those that have cleared or changed it are found because they become children of this process when
-//! their parent ends (`PR_SET_CHILD_SUBREAPER`).
+//! their parent ends (`PR_SET_CHILD_SUBREAPER`), in another session or process group.
 
 use procfs::process::{Process, Stat};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper};
@@ -51,13 +51,21 @@ pub(crate) struct ProcessTree {
     /// The `tasks` file of the group that limits it; the caller owns that group.
     #[serde(skip)]
     limits: Option<PathBuf>,
+    /// Children that this process had before; none if a group holds the tree, or in another process.
+    #[serde(skip)]
+    before: Option<BTreeSet<i32>>,
 }
 
 impl ProcessTree {
     /// A new tree, without any process yet.
     pub(crate) fn planned() -> Self {
         let tree = Self::without_group();
-        Self { group: ControlGroup::planned(&tree.mark), ..tree }
+        let group = ControlGroup::planned(&tree.mark);
+        let before = group.is_none().then(|| {
+            let own = getpid().as_raw_nonzero().get();
+            stats().into_values().filter(|stat| stat.ppid == own).map(|stat| stat.pid).collect()
+        });
+        Self { group, before, ..tree }
     }
 
     /// A new tree with confined memory, whatever memory policy the server sets itself.
@@ -75,7 +83,7 @@ impl ProcessTree {
         // The hasher of a new `RandomState` has keys from the system's random numbers.
         let mark = format!("{:016x}", std::hash::RandomState::new().build_hasher().finish());
         marks().insert(mark.clone());
-        Self { mark, group: None, confined: Vec::new(), limits: None }
+        Self { mark, group: None, confined: Vec::new(), limits: None, before: None }
     }
 
     /// The same tree, limited by the group with this `tasks` file.
@@ -118,19 +126,41 @@ impl ProcessTree {
     pub(crate) fn members(&self) -> Vec<Identity> {
         let own = getpid().as_raw_nonzero().get();
         let mut pids: BTreeSet<i32> = self.groups().flat_map(ControlGroup::processes).collect();
-        let all = procfs::process::all_processes().into_iter().flatten().flatten().filter_map(|p| p.stat().ok());
-        let all: BTreeMap<i32, Stat> = all.map(|stat| (stat.pid, stat)).collect();
+        let all = stats();
         for stat in all.values().filter(|stat| stat.state != 'Z') {
             match mark_of(stat.pid) {
                 Some(found) if value(&found) == Some(&self.mark) => drop(pids.insert(stat.pid)),
                 Some(found) if self.is_anothers(&found) => {}
-                // This program starts no child in a session of its own: one in another session was adopted.
-                _ if is_adopted(stat, &all, own) => drop(pids.insert(stat.pid)),
+                _ if self.is_adopted(stat, &all, own) => drop(pids.insert(stat.pid)),
                 _ => {}
             }
         }
         pids.remove(&own);
         pids.into_iter().filter_map(Identity::of).collect()
+    }
+
+    /// Whether the process, or an ancestor, became a child of this process when its parent ended.
+    fn is_adopted(&self, stat: &Stat, all: &BTreeMap<i32, Stat>, own: i32) -> bool {
+        let Some(this) = all.get(&own) else { return false };
+        let mut at = stat;
+        // A process list that changes while it is read may contain anything, even a cycle.
+        for _ in 0..all.len() {
+            if at.ppid == own {
+                // This program starts no child in a session of its own, and marks those in a group of their own.
+                return at.session != this.session || at.pgrp != this.pgrp && self.is_new(at.pid);
+            }
+            match all.get(&at.ppid) {
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether a child of this process is neither older than this tree nor part of another one.
+    fn is_new(&self, child: i32) -> bool {
+        let is_anothers = || mark_of(child).is_some_and(|mark| self.is_anothers(&mark));
+        self.before.as_ref().is_some_and(|before| !before.contains(&child)) && !is_anothers()
     }
 
     /// Ends all running processes, including those that are forked meanwhile. Returns them.
@@ -181,6 +211,11 @@ impl ProcessTree {
     }
 }
 
+fn stats() -> BTreeMap<i32, Stat> {
+    let all = procfs::process::all_processes().into_iter().flatten().flatten().filter_map(|p| p.stat().ok());
+    all.map(|stat| (stat.pid, stat)).collect()
+}
+
 fn marks() -> MutexGuard<'static, BTreeSet<String>> {
     MARKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -198,23 +233,6 @@ pub(crate) fn mark_of(pid: i32) -> Option<String> {
         .split(|byte| *byte == 0)
         .find(|entry| entry.strip_prefix(name).is_some_and(|value| value.first() == Some(&b'=')))?;
     Some(String::from_utf8_lossy(found).into_owned())
-}
-
-/// Whether the process, or an ancestor, became a child of this process when its parent ended.
-fn is_adopted(stat: &Stat, all: &BTreeMap<i32, Stat>, own: i32) -> bool {
-    let session = all.get(&own).map(|stat| stat.session);
-    let mut at = stat;
-    // A process list that changes while it is read may contain anything, even a cycle.
-    for _ in 0..all.len() {
-        if at.ppid == own {
-            return Some(at.session) != session;
-        }
-        match all.get(&at.ppid) {
-            Some(parent) => at = parent,
-            None => return false,
-        }
-    }
-    false
 }
 
 /// Time limit for a killed process to end.

@@ -157,3 +157,15 @@ fn reports_pages(locks: &LocksFile) -> bool {
 fn share(seen: &ThreadsTime, uses: &[TimeUse]) -> f64 {
     seen.parts.iter().filter(|part| uses.contains(&part.time)).map(|part| part.fraction).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infinite_sleeps_leave_a_limit_for_the_next_part() {
+        let mut unnamed = f64::INFINITY;
+        assert_eq!(taken(&mut unnamed, f64::INFINITY), f64::INFINITY);
+        assert_eq!((taken(&mut unnamed, 1.0), unnamed), (0.0, 0.0));
+    }
+}

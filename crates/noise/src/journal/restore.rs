@@ -30,10 +30,14 @@ pub fn recover(system: &System, state_dir: &Path, _lock: &HostLock) -> Result<Re
 /// As [`recover`], for callers that have another proof that no running run is undone.
 pub(crate) fn put_back(system: &System, state_dir: &Path) -> Result<RestoreReport> {
     let journal = Journal::new(state_dir);
-    let (entries, torn_lines) = journal.load::<Entry>()?;
-    let (mut report, _) = undo_all(system, &journal, &entries, |_| true)?;
+    let settings = journal.load::<Entry>().and_then(|(entries, torn_lines)| {
+        let (report, _) = undo_all(system, &journal, &entries, |_| true)?;
+        Ok(RestoreReport { torn_lines, ..report })
+    });
+    // Even if the settings could not be restored.
     let affinities = affinity::recover(state_dir)?;
-    report.torn_lines = torn_lines + affinities.torn_lines;
+    let mut report = settings?;
+    report.torn_lines += affinities.torn_lines;
     report.files.extend(affinities.files);
     Ok(report)
 }

@@ -100,6 +100,23 @@ fn a_thread_that_is_gone_is_an_error_unless_it_may_be_and_then_the_others_are_bo
     server.ends();
 }
 
+#[test]
+fn affinities_are_restored_although_the_journal_of_settings_cannot_be_read() {
+    let state = tempfile::tempdir().unwrap();
+    let lock = HostLock::acquire(state.path()).unwrap();
+    let server = Forking::new();
+    let all = affinity_of(server.itself()).unwrap();
+    let one = CpuSet::from(all.iter().next().unwrap());
+    let mut affinities = ThreadAffinities::new(state.path(), &lock);
+    affinities.bind(&[(server.itself(), one)], false).unwrap();
+    std::mem::forget(affinities);
+    // Of a later version.
+    fs::write(state.path().join("journal.jsonl"), "{\"v\":9999}\n").unwrap();
+    recover(&System::real(), state.path(), &lock).unwrap_err();
+    assert_eq!(affinity_of(server.itself()).unwrap(), all);
+    server.ends();
+}
+
 /// Whether the journal has a living thread that is not restored yet.
 fn waits(state: &Path) -> bool {
     let found = verify_as_found(&System::real(), state);

@@ -151,18 +151,7 @@ impl Sentence {
                 |trials| format!("{trials} trials, a change of just the minimum effect"),
                 move |draws, trials| is(of_comparison(compared(draws, (true, trials, Shape::Normal), 1.02, 0.02))),
             ),
-            Self::WhyDiffers => each(
-                [true, false],
-                |one_run| format!("two alike in {}", runs(one_run)),
-                |draws, one_run| match one_run {
-                    true => differ(&alike(draws, 5)).difference.shown,
-                    false => {
-                        let [one, other] = [alike(draws, 5), alike(draws, 5)];
-                        let side = |results| Side { results, condition: Some("side=a") };
-                        why(side(&one), side(&other)).unwrap().difference.shown
-                    }
-                },
-            ),
+            Self::WhyDiffers => each([true, false], |one_run| format!("two alike in {}", runs(one_run)), why_differs),
             Self::AbDiffers => each(
                 [Rule::Looks, Rule::Anytime].into_iter().flat_map(|rule| Times::ALL.map(|times| (rule, times))),
                 |(rule, times)| format!("{rule:?}, {times:?}"),
@@ -252,6 +241,16 @@ fn one(name: &str, says: impl FnMut(&mut Draws) -> bool + 'static) -> Vec<(Strin
 
 fn runs(one_run: bool) -> &'static str {
     if one_run { "one run" } else { "another run" }
+}
+
+/// Whether `why` shows a difference of two equal conditions, of one run or of two.
+fn why_differs(draws: &mut Draws, one_run: bool) -> bool {
+    if one_run {
+        return differ(&alike(draws, 5)).difference.shown;
+    }
+    let [one, other] = [alike(draws, 5), alike(draws, 5)];
+    let side = |results| Side { results, condition: Some("side=a") };
+    why(side(&one), side(&other)).unwrap().difference.shown
 }
 
 #[test]

@@ -4,10 +4,10 @@ use crate::support::{World, script, send, text, trials, wait_until, words_of};
 use rustix::process::Signal;
 use std::process::Stdio;
 
-/// A study with a server that starts helpers in sessions of their own; `helpers` are prefixes of their commands.
+/// A study with a server that starts these commands in the background.
 fn with_helpers(world: &World, helpers: &[&str], sample_s: f64) -> String {
     let server = world.path("server");
-    let started: String = helpers.iter().map(|with| format!("{with} setsid sleep 600 >/dev/null 2>&1 &\n")).collect();
+    let started: String = helpers.iter().map(|command| format!("{command} >/dev/null 2>&1 &\n")).collect();
     script(&server, &format!("{started}exec {} \"$@\"", env!("CARGO_BIN_EXE_tare")));
     world.study(&format!(
         "name = \"helped\"\n[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n[workload]\nrows = 20\n\
@@ -24,8 +24,15 @@ fn helpers(world: &World) -> Vec<u32> {
 #[test]
 fn a_helper_process_that_outlives_its_server_is_ended_and_reported() {
     let world = World::new();
-    // Nothing in the environment of the second helper identifies its owner; the third one has the mark of no one.
-    let study = with_helpers(&world, &["", "env -i", "env TARE_SERVER=0123456789abcdef"], 0.3);
+    // Nothing in the environment of the second helper identifies its owner, nor in that of the last one, which has a
+    // process group of its own and no session; the third one has the mark of no one.
+    let helpers = [
+        "setsid sleep 600",
+        "env -i setsid sleep 600",
+        "env TARE_SERVER=0123456789abcdef setsid sleep 600",
+        "bash -c 'set -m; env -i sleep 600 &'",
+    ];
+    let study = with_helpers(&world, &helpers, 0.3);
     for group in ["on", "off"] {
         let out = format!("results-{group}");
         let output = world.tare(&["run", &study, "--out", &out]).env("TARE_CGROUP", group).output().unwrap();
@@ -35,7 +42,7 @@ fn a_helper_process_that_outlives_its_server_is_ended_and_reported() {
         for record in trials(&world.path(&out)) {
             let outlived = record["outlived"].as_array().unwrap();
             assert!(
-                outlived.len() == 3 && outlived.iter().all(|one| one.as_str().unwrap().ends_with("(sleep)")),
+                outlived.len() == 4 && outlived.iter().all(|one| one.as_str().unwrap().ends_with("(sleep)")),
                 "{record}"
             );
         }
@@ -50,7 +57,7 @@ fn a_kill_9_of_a_trial_or_of_all_processes_leaves_no_helper_process() {
     for (group, all) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let world = World::new();
         // With `all`, no trial may end normally while its processes are sought; otherwise the run must reach its end.
-        let study = with_helpers(&world, &[""], if all { 600.0 } else { 2.0 });
+        let study = with_helpers(&world, &["setsid sleep 600"], if all { 600.0 } else { 2.0 });
         let mut run = world
             .tare(&["run", &study, "--out", "results"])
             .env("TARE_CGROUP", group)

@@ -1,6 +1,6 @@
 //! Whoever ends a trial restores its machine settings before anything else is measured.
 
-use crate::support::{World, send, words_of};
+use crate::support::{World, send, text, words_of};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -164,6 +164,42 @@ fn an_interrupted_run_whose_trial_hangs_restores_the_original_settings() {
     assert_eq!(run.wait().unwrap().code(), Some(130), "{}", tuned.err());
     assert_eq!(tuned.swappiness(), found);
     assert!(!Journal::pending(&tuned.state));
+    tuned.world.assert_clean();
+}
+
+#[test]
+fn settings_are_restored_although_other_leftovers_cannot_be_removed() {
+    let tuned = Tuned::on_a_folder();
+    let found = tuned.swappiness();
+    let mut run = tuned.start(&[]);
+    tuned.strike(&found, Signal::STOP);
+    // Stopped first: a process that sees another one die would start to clean up.
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in tuned.world.processes() {
+            send(pid, signal);
+        }
+    }
+    run.wait().unwrap();
+    assert_ne!(tuned.swappiness(), found, "nothing to restore: this test proves nothing");
+    // Where no more file can be created, not even the one of a lock.
+    let script = r#"mkdir full && mount -t tmpfs -o mode=700,nr_inodes=20 none full || exit 77
+        cp -p state/journal.jsonl full && for file in $(seq 20); do touch full/$file; done 2>/dev/null
+        [ ! -e full/20 ] && TARE_STATE_DIR=$PWD/full exec "$0" "$@""#;
+    let mut full = tuned.world.behind(&["unshare", "-rm", "sh", "-c", script], &["restore"]);
+    let full = full.env("TARE_SYSTEM_ROOT", &tuned.root).output().expect("unshare");
+    if full.status.code() != Some(77) {
+        assert_eq!(tuned.swappiness(), found, "{}", text(&full.stderr));
+        std::fs::write(tuned.root.join("proc/sys/vm/swappiness"), "7\n").unwrap();
+    }
+    // Half-made data whose lock cannot be opened, even by root.
+    let folders = ["cache/x.partial", "cache/x.lock"].map(|folder| tuned.world.path(folder));
+    folders.iter().for_each(|folder| std::fs::create_dir_all(folder).unwrap());
+    let restore = tuned.tare(&["restore"]).output().unwrap();
+    let err = text(&restore.stderr);
+    assert!(restore.status.code() == Some(3) && err.contains("x.lock"), "{err}");
+    assert_eq!(tuned.swappiness(), found);
+    std::fs::remove_dir(&folders[1]).unwrap();
+    assert!(tuned.tare(&["restore"]).status().unwrap().success());
     tuned.world.assert_clean();
 }
 
