@@ -10,7 +10,8 @@ pub struct ServerArgs {
     #[command(flatten)]
     pub keys: Chosen<ServerKeys>,
     /// sysbench's name of the engine: mysql (mariadb and mysql) or pgsql (postgresql)
-    #[arg(long, value_name = "mysql|pgsql", value_parser = ["mysql", "pgsql"], alias = "db_driver", help_heading = SERVER)]
+    #[arg(long, value_name = "mysql|pgsql", value_parser = ["mysql", "pgsql"], alias = "db_driver",
+        help_heading = SERVER)]
     pub db_driver: Option<String>,
     /// Ask for the password; without this it comes from TARE_PASSWORD, ~/.my.cnf or ~/.pgpass
     #[arg(long, help_heading = SERVER)]
