@@ -21,11 +21,4 @@ mod tpcc_args;
 mod tpcc_view;
 mod view;
 
-pub use command::{LoadCommand, run};
-
-/// The section and the key of a study that an option of `tare load` sets, by any of its names without `--`.
-pub fn key_of(option: &str) -> Option<(&'static str, &'static str)> {
-    use options::KeyOptions as _;
-    let all = [run_args::RunKeys::OPTIONS, oltp_args::MakeUpKeys::OPTIONS, server_args::ServerKeys::OPTIONS];
-    all.into_iter().flatten().find(|known| known.is_named(option)).map(|known| known.key)
-}
+pub use command::{LoadCommand, key_of, run};
