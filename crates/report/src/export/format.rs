@@ -15,13 +15,13 @@ pub enum Format {
     Latex,
     /// The answer and a table, for a pull request
     Markdown,
-    /// JUnit XML: a suite a condition, a case an attempt at a trial
+    /// JUnit XML: one suite per condition, one case per attempt at a trial
     Junit,
-    /// The Go benchmark format, one line a trial, for benchstat
+    /// The Go benchmark format, one line per trial, for benchstat
     Benchstat,
     /// Bencher Metric Format (JSON)
     Bmf,
-    /// A row a set of results, for Apache Otava's CSV importer; takes several RESULTS
+    /// One row per set of results, for Apache Otava's CSV importer; takes several RESULTS
     Otava,
     /// OpenMetrics text, for Prometheus
     Openmetrics,

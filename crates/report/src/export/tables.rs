@@ -17,17 +17,17 @@ use tare_results::schema::{Levels, TrialRecord};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumIter, strum::Display, clap::ValueEnum)]
 #[strum(serialize_all = "lowercase")]
 pub enum Table {
-    /// A row a condition, trial, sample and metric: every measured value
+    /// One row per condition, trial, sample and metric: every measured value
     Samples,
-    /// A row an attempt at a trial, failed and disturbed ones too
+    /// One row per attempt at a trial, failed and disturbed ones too
     Trials,
-    /// A row a thread and sample: where it was allowed to run, where it ran, and its CPU time
+    /// One row per thread and sample: where it was allowed to run, where it ran, and its CPU time
     Threads,
-    /// A row a sample and covariate: what was recorded alongside the metrics
+    /// One row per sample and covariate: what was recorded alongside the metrics
     Covariates,
-    /// A row a condition and metric: mean, interval and spread, as `tare show` has them
+    /// One row per condition and metric: mean, interval and spread, as `tare show` has them
     Conditions,
-    /// A row a load and build, or value of an option: the table of relative throughput, with the cost of an operation
+    /// One row per load and build, or value of an option: relative throughput, and the cost of an operation
     Relative,
     /// What `tare show` and `tare compare` read again, of analysed trials:
     /// condition,trial,sample,metric,value,block,disturbed

@@ -30,7 +30,7 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let largest = changed.max_by(by_size).or_else(hidden);
     let of = largest.unwrap_or(first);
     let what = match of.verdict {
-        Verdict::Inconclusive if of.withheld => "Undecided".to_owned(),
+        Verdict::Inconclusive if of.withheld || is_beyond(of, min_effect) => "Undecided".to_owned(),
         Verdict::Faster | Verdict::Slower => format!("B is {} than A", word(of.verdict)),
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
             format!("A and B are equivalent within {}", percent(min_effect))
@@ -44,6 +44,12 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let figures = if largest.is_some() || judged().count() == 1 { figures(of) } else { String::new() };
     let why = if of.withheld { ", because trials were disturbed" } else { "" };
     Some(format!("{what}{at}{why}{figures}."))
+}
+
+/// Whether the interval of a change is wholly beyond the minimum effect: without a verdict, other reasons prevent it.
+pub(super) fn is_beyond(metric: &MetricComparison, min_effect: f64) -> bool {
+    let ci = metric.decisive().and_then(|found| found.ci);
+    ci.is_some_and(|ci| ci.low > 1.0 + min_effect || ci.high < 1.0 / (1.0 + min_effect))
 }
 
 /// The size of a change, for sorting.

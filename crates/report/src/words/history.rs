@@ -1,5 +1,6 @@
 //! Sentences on a history of results.
 
+use std::collections::BTreeSet;
 use tare_findings::differences::Difference;
 use tare_findings::figures::{change, changes_of, count, list};
 use tare_findings::history::{Change, ERROR_RATE, History, MetricHistory, NotTested};
@@ -64,8 +65,11 @@ fn untested(found: &History) -> String {
     }
 }
 
+/// The number of runs, also if no line has all of them.
 fn runs(found: &History) -> String {
-    count(found.lines.iter().map(|line| line.points.len()).max().unwrap_or_default(), "run")
+    let names: BTreeSet<&str> = found.lines.iter().flat_map(|line| &line.points).map(|point| &*point.run).collect();
+    let longest = found.lines.iter().map(|line| line.points.len()).max().unwrap_or_default();
+    count(names.len().max(longest), "run")
 }
 
 /// Whether a ratio is better or worse for the metric.
@@ -178,28 +182,34 @@ pub fn history_gate(found: &History, margin: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_findings::history::Point;
 
     #[test]
     fn lines_that_were_not_tested_are_none_of_those_without_a_change() {
-        let line = |not_tested| MetricHistory {
+        let point = |run: &str| Point { run: run.to_owned(), time: None, value: 1.0, outlier: false };
+        let with = |not_tested, run| MetricHistory {
             condition: "a".to_owned(),
             name: "tps".to_owned(),
             unit: String::new(),
             better: Better::Higher,
-            points: Vec::new(),
+            points: vec![point(run)],
             segments: Vec::new(),
             changes: Vec::new(),
             drift: None,
             not_tested,
         };
+        let line = |not_tested| with(not_tested, "first");
         let said = |lines: Vec<MetricHistory>| {
             let found = History { lines, by_time: true, minimum_effect: 0.01, slower: Some(Vec::new()) };
             (history_sentence(&found), history_gate(&found, 0.05).unwrap())
         };
         let (both, gate) = said(vec![line(None), line(Some(NotTested::TooFewRuns))]);
-        assert_eq!(both, "No change is shown in 0 runs of 1 line; 1 other line cannot be assessed.");
+        assert_eq!(both, "No change is shown in 1 run of 1 line; 1 other line cannot be assessed.");
         assert!(gate.ends_with("by more than 5.0%; 1 other line cannot be assessed"), "{gate}");
         let (all, gate) = said(vec![line(None)]);
+        let few = Some(NotTested::TooFewRuns);
+        let (neither, _) = said(vec![line(few), with(few, "second")]);
+        assert_eq!(neither, "Changes in 2 runs cannot be assessed.");
         assert!(all.ends_with(" of 1 line.") && gate.ends_with("by more than 5.0%"), "{all} {gate}");
     }
 }

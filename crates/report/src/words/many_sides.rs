@@ -1,6 +1,6 @@
 //! The first sentence of a comparison of several sides with the first.
 
-use super::comparison::{figures, size};
+use super::comparison::{figures, is_beyond, size};
 use tare_findings::compare::rows::word;
 use tare_findings::compare::{AgainstFirst, ManyComparison, Verdict};
 use tare_findings::figures::percent;
@@ -22,6 +22,9 @@ pub fn many_sentence(found: &ManyComparison, min_effect: f64) -> String {
         }
         (None, [_, ..]) if judged.iter().all(|row| row.metric.verdict == Verdict::Equivalent) => {
             format!("Every side is equivalent to {base} within {}{of_one}.", percent(min_effect))
+        }
+        (None, [one]) if is_beyond(&one.metric, min_effect) => {
+            format!("Undecided whether {} differs from {base}{of_one}.", one.against)
         }
         (None, _) => format!("No side is shown to differ from {base}{limit}{of_one}."),
     }

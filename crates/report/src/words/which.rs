@@ -27,9 +27,14 @@ pub fn which(all: &[Named<'_>], places: &[usize]) -> String {
         .filter(|(factor, level)| in_all(&chosen, factor, level) && !in_all(all, factor, level))
         .map(|(factor, level)| (factor.clone(), level.clone()))
         .collect();
-    let has_them = |levels: &Levels| common.iter().all(|(factor, level)| levels.get(factor) == Some(level));
-    if !common.is_empty() && all.iter().filter(|(_, levels)| has_them(levels)).count() == chosen.len() {
-        return format!("{} ({})", words_of(&common), count(chosen.len(), "condition"));
+    let only_they_have = |levels: &Levels| {
+        let has_them = |of: &Levels| levels.iter().all(|(factor, level)| of.get(factor) == Some(level));
+        !levels.is_empty() && all.iter().filter(|(_, of)| has_them(of)).count() == chosen.len()
+    };
+    // One level is enough if no other condition has it.
+    let alone = common.iter().map(|(factor, level)| Levels::from_iter([(factor.clone(), level.clone())]));
+    if let Some(levels) = alone.chain([common.clone()]).find(only_they_have) {
+        return format!("{} ({})", words_of(&levels), count(chosen.len(), "condition"));
     }
     if chosen.len() <= NAMED {
         return list(&names(NAMED));
@@ -83,5 +88,9 @@ mod tests {
         assert_eq!(which(&all, &[0, 3]), "a=1 b=x c=0 and a=2 b=y c=0");
         assert_eq!(which(&all, &[0, 1, 3, 4]), "a=1 b=x c=0, a=1 b=y c=0 and 2 more conditions");
         assert_eq!(which(&all, &[0, 1, 2, 3, 4]), "all 5 conditions");
+        // Of several common levels, one that only they have is enough.
+        let levels = ["a=1 b=x", "a=1 b=x c=0", "a=2 b=y"].map(tare_results::levels_of);
+        let all: Vec<Named<'_>> = ["i", "j", "k"].into_iter().zip(&levels).collect();
+        assert_eq!(which(&all, &[0, 1]), "a=1 (2 conditions)");
     }
 }

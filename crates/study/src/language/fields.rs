@@ -6,6 +6,7 @@ use super::lists;
 use super::process::{AS_FOUND, NO_LIMIT};
 use super::settings::Settings;
 use std::sync::LazyLock;
+use tare_drive::workload::oltp::Workload;
 use tare_drive::workload::{AnyLoad, MOST_THREADS};
 use tare_engine::{engine_name, engine_names};
 use tare_text::{Key, Value, key};
@@ -136,7 +137,11 @@ const LOAD: &[Key<Settings>] = &[
          of your own), sysbench, pgbench, command (any program), or counters (no database)",
         |s| Some(s.workload.load.load().name().into()),
         |s, v| {
-            let name = v.one_of(&AnyLoad::names())?;
+            // sysbench's names of its scripts too.
+            let name = match Workload::of_script(&v.to_string()) {
+                Ok(workload) => workload.name(),
+                Err(_) => v.one_of(&AnyLoad::names())?,
+            };
             s.workload.load = AnyLoad::named(name).ok_or("a workload")?;
             Ok(())
         },

@@ -37,6 +37,8 @@ fn another_load_takes_over_none_of_the_keys_that_it_does_not_have() {
     let other = of("read_write").unwrap().base.workload.load;
     assert_eq!((other.load().name(), other.load().get("rows")), ("read_write", Some(5_u64.into())));
     assert_eq!(of("tpc").unwrap_err().origin, "--load tpc");
+    // A script of sysbench is the load of the same statements.
+    assert_eq!(of("oltp_read_only").unwrap().base.workload.load.load().name(), "read_only");
     // A key set for the new load on the command line is not dropped like the study's own.
     let sets = vec!["workload.rows=5".to_owned()];
     let overrides = Overrides { load: Some("tpcc".to_owned()), sets, ..Overrides::default() };

@@ -32,7 +32,7 @@ use tare_topology::{Fingerprint, Machine};
 /// the minimum effect (equivalent). Exit codes: 0 faster or equivalent, 1 B is slower, 4 no pair has a result, 5
 /// undecided or no verdict.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub struct AbArgs {
     /// The baseline: binary=PATH, build=NAME, option.NAME=VALUE, placement=NAME, 'command=PROGRAM ARGS', or another
     /// factor with a level
@@ -101,6 +101,10 @@ pub struct AbArgs {
     #[arg(long)]
     json: bool,
 }
+
+const USAGE: &str = "tare ab --a <SIDE> --b <SIDE> [OPTIONS]
+       tare ab --certify [OPTIONS]
+       tare ab --resume <DIR> [OPTIONS]";
 
 const EXAMPLES: &str = "\
 Examples:

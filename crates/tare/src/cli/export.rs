@@ -21,7 +21,7 @@ pub struct Export {
     /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value; several for otava
     #[arg(required = true)]
     results: Vec<PathBuf>,
-    /// What to write
+    /// What to write (HTML: `tare report`; JSON: `tare show --json`)
     #[arg(long, value_name = "FORMAT")]
     format: Format,
     /// Where to write [default: standard output]

@@ -62,14 +62,21 @@ fn broken(text: &str, width: u16) -> String {
         // column in the first two thirds, and if the longest word fits.
         let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
         let begins = |at: usize, c: char| at > indent && c != ' ' && line[..at].ends_with("  ");
-        let columns = line.char_indices().filter(|(at, c)| begins(*at, *c)).map(|(at, _)| at).enumerate();
+        let columns = || line.char_indices().filter(|(at, c)| begins(*at, *c)).map(|(at, _)| at).enumerate();
         let room = |(before, at): &(usize, usize)| {
             let most = if *before == 0 { usize::from(width) / 2 } else { usize::from(width) * 2 / 3 };
             *at <= most && at + longest(&line[*at..]) <= usize::from(width)
         };
-        let wrapped = match columns.filter(room).last() {
-            Some((_, at)) => wrap(style, &line[..at], &" ".repeat(line[..at].chars().count()), &line[at..]),
-            None => wrap(style, &line[..indent], &" ".repeat(indent + 2), line),
+        let under = |text: &str, by: usize, more: usize| wrap(style, &" ".repeat(by), &" ".repeat(by + more), text);
+        let wrapped = match (columns().filter(room).last(), columns().next()) {
+            (Some((_, at)), _) => wrap(style, &line[..at], &" ".repeat(line[..at].chars().count()), &line[at..]),
+            // No column has room: without alignment, or else what follows the first column is on lines of its own.
+            (None, first) => match (under(line, indent, 2), first) {
+                (whole, Some((_, at))) if whole.lines().count() > 1 => {
+                    under(&line[..at], indent, 2) + &under(&line[at..], indent + 4, 0)
+                }
+                (whole, _) => whole,
+            },
         };
         wrapped.trim_end().to_owned()
     };
@@ -162,6 +169,8 @@ mod tests {
         let text = "one two three four five\n  six seven eight nine";
         assert_eq!(broken(text, 20), "one two three four\n  five\n  six seven eight\n    nine");
         assert_eq!(broken("  nodes   1, 2, 4, 8, 16", 20), "  nodes   1, 2, 4,\n          8, 16");
+        assert_eq!(broken("  client 0-1,12  a=node:near b=on", 24), "  client 0-1,12\n      a=node:near b=on");
+        assert_eq!(broken("run again            0  1", 20), "run again 0 1");
         assert_eq!(broken("claim  holds  4096 (4 to 5); 4", 23), "claim  holds  4096 (4\n              to 5); 4");
         assert_eq!(broken("report:  /a/long/path/of/it", 40), "report:  /a/long/path/of/it");
     }

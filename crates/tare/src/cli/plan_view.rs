@@ -4,7 +4,6 @@ use super::output::duration;
 use super::{Exit, Problem};
 use tare_findings::factors::words_of;
 use tare_findings::figures::count;
-use tare_report::charts::dots::shortened;
 use tare_report::words;
 use tare_results::schema::{Levels, Plan, PlannedCondition};
 use tare_study::language::spec::Study;
@@ -103,11 +102,11 @@ pub fn first_line(study: &Study, plan: &Plan) -> String {
         _ => ("", ""),
     };
     format!(
-        "{}: {conditions}, {blocks}{} of {}; about {}{each}",
+        "{}: {conditions}, {blocks}{} of {}; about {}",
         plan.study,
         count(plan.trials_in_all(), "trial"),
         count(plan.samples, "sample"),
-        time(study, plan)
+        time(study, plan, each)
     )
 }
 
@@ -116,12 +115,12 @@ fn machine(plan: &Plan) -> &'static str {
 }
 
 /// The duration of a plan, and the longest one if disturbed trials are repeated.
-fn time(study: &Study, plan: &Plan) -> String {
+fn time(study: &Study, plan: &Plan, each: &str) -> String {
     // A trial that would exceed the time limit is not started.
     let given_s = plan.within.as_ref().map_or(f64::INFINITY, |within| within.asked_s);
     let most_s = estimate::most_s(study, plan).min(given_s).max(plan.estimated_s);
     let (likely, most) = (duration(plan.estimated_s), duration(most_s));
-    if likely == most { likely } else { format!("{likely}, up to {most} if disturbed") }
+    if likely == most { likely + each } else { format!("{likely}{each}, up to {most} if disturbed") }
 }
 
 /// Memory and disk that a plan needs; `None` if it needs no memory worth mentioning.
@@ -177,6 +176,16 @@ impl<'p> Names<'p> {
             self.names.iter().map(String::as_str).zip(self.levels.iter().copied()).collect();
         words::which(&all, places)
     }
+
+    /// Like [`Self::which`], but one condition is named by a level that only it has, if there is one.
+    fn briefly(&self, places: &[usize]) -> String {
+        let [place] = places else { return self.which(places) };
+        let is_its_own = |(factor, level): &(&String, &String)| {
+            self.levels.iter().filter(|levels| levels.get(*factor) == Some(*level)).count() == 1
+        };
+        let own = self.levels[*place].iter().find(is_its_own);
+        own.map_or_else(|| self.which(places), |(factor, level)| format!("{factor}={level}"))
+    }
 }
 
 fn factors_of(plan: &Plan) -> Vec<(&str, Vec<&str>)> {
@@ -218,27 +227,34 @@ const LONG: usize = 30;
 fn placements(plan: &Plan, names: &Names<'_>) -> String {
     let cpus =
         |condition: &PlannedCondition| Some(sides(condition).into_iter().flatten().collect::<Vec<_>>().join("; "));
-    rows(&grouped(plan, names, cpus))
+    headed(&rows(&grouped(plan, cpus, |places| names.which(places))))
+}
+
+/// Rows with CPUs, below a line that says what they are.
+fn headed(rows: &str) -> String {
+    format!("CPUs{}:\n{rows}", if rows.contains(THREADS) { " (|: threads that are bound separately)" } else { "" })
 }
 
 /// The placements if every condition has its own CPUs: each side separately, because fewer levels describe a side.
 fn sides_apart(plan: &Plan, names: &Names<'_>) -> String {
-    let side = |side: usize| grouped(plan, names, move |condition| sides(condition).into_iter().nth(side).flatten());
+    let side = |side: usize| {
+        let of = move |condition: &PlannedCondition| sides(condition).into_iter().nth(side).flatten();
+        grouped(plan, of, |places| names.briefly(places))
+    };
     let rows: Vec<(String, String)> = (0..SIDES).flat_map(side).collect();
     let width = rows.iter().map(|(_, what)| what.chars().count()).filter(|width| *width <= LONG).max().unwrap_or(0);
-    let line = |(which, what): &(String, String)| shortened(&format!("  {what:width$}  {which}"), COLUMNS) + "\n";
-    rows.iter().map(line).collect()
+    headed(&rows.iter().map(|(which, what)| format!("  {what:width$}  {which}\n")).collect::<String>())
 }
 
 /// Groups conditions that this machine can run by the value of `what`.
 fn grouped(
     plan: &Plan,
-    names: &Names<'_>,
     what: impl Fn(&PlannedCondition) -> Option<String>,
+    named: impl Fn(&[usize]) -> String,
 ) -> Vec<(String, String)> {
     let of: Vec<Option<String>> = plan.conditions.iter().map(|c| c.realizable.then(|| what(c)).flatten()).collect();
     let groups = words::grouped(of.iter().map(Option::as_deref)).into_iter();
-    groups.map(|(places, what)| (names.which(&places), what.to_owned())).collect()
+    groups.map(|(places, what)| (named(&places), what.to_owned())).collect()
 }
 
 fn rows(rows: &[(String, String)]) -> String {
@@ -280,6 +296,9 @@ fn unrealizable(plan: &Plan, names: &Names<'_>) -> String {
 
 const SIDES: usize = 4;
 
+/// Between the CPU lists of threads.
+const THREADS: &str = " | ";
+
 /// Clients, server, memory and pool: one CPU list per thread, or one for all if they share it.
 fn sides(condition: &PlannedCondition) -> [Option<String>; SIDES] {
     let side = |lists: &[Vec<usize>]| match lists {
@@ -288,7 +307,7 @@ fn sides(condition: &PlannedCondition) -> [Option<String>; SIDES] {
             .iter()
             .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<tare_cpuset::CpuSet>().to_string())
             .collect::<Vec<_>>()
-            .join(" | "),
+            .join(THREADS),
     };
     match &condition.placement {
         None => [Some("left to the OS".to_owned()), None, None, None],

@@ -33,18 +33,6 @@ pub struct RunArgs {
     #[arg(value_name = "STUDY")]
     study: Option<String>,
     #[command(flatten)]
-    program: super::run_command::ProgramArgs,
-    /// Where the results go [default: tare-results/STUDY-DATE]
-    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
-    out: Option<PathBuf>,
-    /// Resume an interrupted run with the same study, order and seed, without the finished trials
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["study", "StudyChanges", "dry_run"])]
-    resume: Option<PathBuf>,
-    /// Run one shard of a study that `tare shard` cut, by its number, or resume it
-    #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"],
-        conflicts_with_all = ["study", "command", "StudyChanges", "dry_run", "out", "resume"])]
-    shard: Option<Vec<String>>,
-    #[command(flatten)]
     changes: StudyChanges,
     /// Show conditions, CPUs and trials, and start nothing
     #[arg(long)]
@@ -55,22 +43,34 @@ pub struct RunArgs {
     /// With --dry-run: plan for a described machine, for example "package:2 node:1 core:6 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
+    /// Where the results go [default: tare-results/STUDY-DATE]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Resume an interrupted run with the same study, order and seed, without the finished trials
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["study", "StudyChanges", "dry_run"])]
+    resume: Option<PathBuf>,
+    /// Start a run of more than an hour without asking
+    #[arg(long)]
+    yes: bool,
+    /// Wait while another run uses this machine, instead of ending
+    #[arg(long)]
+    wait: bool,
+    /// Ask for the password of a running server
+    #[arg(long)]
+    ask_password: bool,
+    /// Run one shard of a study that `tare shard` cut, by its number, or resume it
+    #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"],
+        conflicts_with_all = ["study", "command", "StudyChanges", "dry_run", "out", "resume"])]
+    shard: Option<Vec<String>>,
     /// Run a study, resume a run, or write results to a place that other users own or may write to: programs named
     /// there run as you
     #[arg(long)]
     trust: bool,
-    /// Ask for the password of a running server
-    #[arg(long)]
-    ask_password: bool,
-    /// Wait while another run uses this machine, instead of ending
-    #[arg(long)]
-    wait: bool,
-    /// Start a run of more than an hour without asking
-    #[arg(long)]
-    yes: bool,
     /// Print one JSON document on standard output; progress still goes to standard error
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    program: super::run_command::ProgramArgs,
 }
 
 /// Compares the two sides of a study with `[decide]`, with an output directory.

@@ -10,25 +10,26 @@ use tare_text::Value;
 
 /// Programs that are measured without a study file.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Measuring programs instead of a study")]
 pub struct ProgramArgs {
-    /// Measure a program instead of a study: split into words as in a shell, but run without one (may be repeated, to
-    /// compare several)
+    /// A program with its arguments: split into words as in a shell, but run without one (may be repeated, to compare
+    /// several)
     #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "resume", "engine", "quick", "load", "binary", "option",
         "samples"])]
     command: Vec<String>,
-    /// With --command: measured runs of each, in random order; --trials is the same
+    /// Measured runs of each --command, in random order; --trials is the same
     #[arg(long, value_name = "N", requires = "command", conflicts_with = "trials", default_value_t = 10)]
     runs: usize,
-    /// With --command: unmeasured runs before each measured one
+    /// Unmeasured runs before each measured one
     #[arg(long, value_name = "N", requires = "command", default_value_t = 0)]
     warmup_runs: usize,
-    /// With --command: a command to run before each run, unmeasured
+    /// A command to run before each run, unmeasured
     #[arg(long, value_name = "'PROG ARGS'", requires = "command")]
     prepare: Option<String>,
-    /// With --command: a command to run after each run, unmeasured
+    /// A command to run after each run, unmeasured
     #[arg(long, value_name = "'PROG ARGS'", requires = "command")]
     cleanup: Option<String>,
-    /// With --command: give the commands to sh -c
+    /// Give the commands to sh -c
     #[arg(long, requires = "command")]
     shell: bool,
 }

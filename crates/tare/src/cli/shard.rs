@@ -31,11 +31,11 @@ pub struct Cut {
 /// Cut a study into shards for several machines: whole blocks, so that no comparison crosses machines
 #[derive(Debug, Args)]
 pub struct ShardArgs {
-    #[command(flatten)]
-    cut: Cut,
     /// How many shards
     #[arg(long, value_name = "N")]
     into: usize,
+    #[command(flatten)]
+    cut: Cut,
 }
 
 /// Creates the directory that the machines share, and prints how to go on.

@@ -11,8 +11,6 @@ use tare_results::shards::Sharded;
 /// Cut a study into shards and write the Slurm job array that runs them; submit it on request
 #[derive(Debug, Args)]
 pub struct SlurmArgs {
-    #[command(flatten)]
-    cut: Cut,
     /// Number of machines: one shard and one task of the array each
     #[arg(long, value_name = "N")]
     nodes: usize,
@@ -25,6 +23,8 @@ pub struct SlurmArgs {
     /// Submit the script with sbatch
     #[arg(long)]
     submit: bool,
+    #[command(flatten)]
+    cut: Cut,
 }
 
 const SCRIPT: &str = "job.sh";

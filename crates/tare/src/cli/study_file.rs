@@ -4,6 +4,8 @@ use super::problem::expectation;
 use super::{Exit, Problem, interrupt, output, trust};
 use crate::state;
 use clap::Args;
+use std::fs::Metadata;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tare_files::Trust;
 use tare_results::schema::Plan;
@@ -196,6 +198,12 @@ impl StudyText {
     }
 }
 
+/// Whether the words in place of a study are rather a command, or name an executable file.
+fn is_program(name: &str) -> bool {
+    let is_executable = |metadata: &Metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0;
+    name.contains(' ') || std::fs::metadata(name).is_ok_and(|metadata| is_executable(&metadata))
+}
+
 fn unknown(name: &str, reason: String) -> Problem {
     let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
     let problem =
@@ -206,6 +214,9 @@ fn unknown(name: &str, reason: String) -> Problem {
             problem.advice(format!("these are results: tare show {results}, or tare run --resume {results}"))
         }
         Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
+        None if is_program(name) => {
+            problem.advice(format!("to measure a program: tare run --command {}", tare_text::quoted(name)))
+        }
         None => problem.advice("list the built-in studies with: tare studies"),
     }
 }

@@ -19,6 +19,8 @@ pub fn problem(error: &Error) -> Option<Problem> {
     let usage = error.get(ContextKind::Usage).map(ToString::to_string);
     let usage = usage.as_deref().map(|usage| usage.trim_start_matches("Usage:").trim());
     let values = words(error, ContextKind::ValidValue);
+    let command = command(usage);
+    let key = key(error, &command);
     let expected = match error.source() {
         Some(source) if source.is::<ParseIntError>() => Some("a whole number".to_owned()),
         Some(source) if source.is::<ParseFloatError>() => Some("a number".to_owned()),
@@ -30,15 +32,14 @@ pub fn problem(error: &Error) -> Option<Problem> {
                 None => text,
             })
         }
-        None if values.is_empty() => usage.map(str::to_owned),
+        None if values.is_empty() => usage.filter(|_| key.is_none() && !is_far_fetched(error)).map(str::to_owned),
         None => Some(values.join(", ")),
     };
     if let Some(expected) = expected {
         problem = problem.expected(expected);
     }
-    let command = command(usage);
     let help = format!("see the options with `{command} --help`");
-    Some(problem.advice(match (key(error, &command), near(error), study(error)) {
+    Some(problem.advice(match (key, near(error), study(error)) {
         (Some(key), ..) => format!("set the study's key: --set {key}=VALUE. Else {help}"),
         (_, Some(name), _) => format!("did you mean `{name}`? Else {help}"),
         (.., Some(study)) => format!("to run a study: tare run {study}. Else {help}"),
@@ -51,7 +52,7 @@ fn what(error: &Error) -> String {
     let word = |kind| words(error, kind).iter().map(|word| tare_text::shown_name(word)).collect::<Vec<_>>().join(", ");
     let argument = word(ContextKind::InvalidArg);
     match (error.kind(), word(ContextKind::InvalidValue)) {
-        (ErrorKind::UnknownArgument, _) if argument.parse::<f64>().is_ok() => {
+        (ErrorKind::UnknownArgument, _) if argument.starts_with('-') && argument.parse::<f64>().is_ok() => {
             format!("unexpected argument '{argument}': no option takes a negative number")
         }
         (ErrorKind::UnknownArgument, _) => format!("unexpected argument '{argument}'"),
@@ -80,6 +81,11 @@ fn words(error: &Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
+/// Whether clap's usage line shows an option that was not meant.
+fn is_far_fetched(error: &Error) -> bool {
+    error.get(ContextKind::SuggestedArg).is_some() && near(error).is_none()
+}
+
 /// What was probably meant, if its name is close enough. clap alone would suggest `completions` for `metrics`.
 fn near(error: &Error) -> Option<String> {
     let one = |kind| words(error, kind).into_iter().next();
@@ -97,14 +103,23 @@ fn near(error: &Error) -> Option<String> {
 /// Sections of a study whose keys are often taken for options.
 const SECTIONS: [&str; 4] = ["workload", "sampling", "engine", "placement"];
 
-/// The key of a study with the name of an unknown option, if the command sets keys.
+/// The key of a study with the name of an unknown option, or that an option of `tare load` with this name sets, if the
+/// command sets keys.
 fn key(error: &Error, command: &str) -> Option<String> {
     let sets = matches!(command, "tare run" | "tare ab" | "tare find" | "tare bisect" | "tare shard" | "tare slurm");
     let option = words(error, ContextKind::InvalidArg).into_iter().next().filter(|_| sets)?;
-    let name = option.strip_prefix("--")?.replace('-', "_");
-    let is_unknown = error.kind() == ErrorKind::UnknownArgument && name != "name";
-    let section = SECTIONS.into_iter().find(|section| is_unknown && declared(section, &name).is_some())?;
-    Some(format!("{section}.{name}"))
+    // Measured programs have an option of their own for a warm-up.
+    let is_meant = error.kind() == ErrorKind::UnknownArgument && (option != "--warmup" || !measures_a_program());
+    let option = option.strip_prefix("--").filter(|option| is_meant && *option != "name")?;
+    let name = option.replace('-', "_");
+    match SECTIONS.into_iter().find(|section| declared(section, &name).is_some()) {
+        Some(section) => Some(format!("{section}.{name}")),
+        None => super::load::key_of(option).map(|(section, key)| format!("{section}.{key}")),
+    }
+}
+
+fn measures_a_program() -> bool {
+    std::env::args_os().any(|word| word == "--command")
 }
 
 /// The name of a study, or a file, in place of a command.

@@ -129,10 +129,9 @@ const FIGURES: [(&str, Figure); 7] = [
 ];
 
 /// Help text of the key `objective`, for every load with an open loop.
-pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p99 <= 5 or p99 <= 5ms: each sample \
-    searches for the \
-    highest rate that meets it (open loop), and that is the metric max_tps_under_objective; sample_s is the length of \
-    a step; mean, p50, p90, p95, p99, p99_9 or max; not with rate; none: no such search";
+pub const OBJECTIVE_HELP: &str = "a latency (mean, p50, p90, p95, p99, p99_9 or max) and its limit, such as p99 <= 5ms \
+    or latency_ms_p99 <= 5: each sample searches for the highest rate that meets it (open loop), which is the metric \
+    max_tps_under_objective; a step of the search takes sample_s; not with rate; none: no such search";
 
 impl Slo {
     /// Parses the value of a study's key; None for the word none.

@@ -30,7 +30,7 @@ const LARGEST_LIST: u64 = 16 << 20;
 /// finally it is compared with the commit before it. A commit whose build ends with 125 is skipped. Exit codes: 0
 /// found, or nothing to bisect; 4 a build or the trials of GOOD and BAD failed; 5 undecided.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub struct BisectArgs {
     /// A commit that is fast, an ancestor of BAD
     #[arg(value_name = "GOOD", required_unless_present_any = ["builds", "resume"], requires = "bad")]
@@ -86,6 +86,10 @@ pub struct BisectArgs {
     #[arg(long)]
     json: bool,
 }
+
+const USAGE: &str = "tare bisect <GOOD> <BAD> --build <CMD> [OPTIONS]
+       tare bisect --builds <FILE|PATH,PATH,...> [OPTIONS]
+       tare bisect --resume <DIR>";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,6 +1,9 @@
 //! The arguments of `tare load`: the loads that have options of their own, and the help text for all.
 
-use super::oltp_args::LoadArgs;
+use super::oltp_args::{LoadArgs, MakeUpKeys};
+use super::options::KeyOptions;
+use super::run_args::RunKeys;
+use super::server_args::ServerKeys;
 use super::tpcc_args::TpccArgs;
 use super::{oltp, tpcc};
 use crate::cli::{Exit, Problem, output};
@@ -48,6 +51,12 @@ Examples, on tables that sysbench prepared too:
       --tables=4 --table-size=100000 --time=60 --db-ps-mode=disable
   tare load read_only --socket /run/mysqld/mysqld.sock --rows 100000 \\
       --out before --repeat 5";
+
+/// The section and the key of a study that an option of `tare load` sets, by any of its names without `--`.
+pub fn key_of(option: &str) -> Option<(&'static str, &'static str)> {
+    let all = [RunKeys::OPTIONS, MakeUpKeys::OPTIONS, ServerKeys::OPTIONS];
+    all.into_iter().flatten().find(|known| known.is_named(option)).map(|known| known.key)
+}
 
 pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
     let ended = match command {

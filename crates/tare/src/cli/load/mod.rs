@@ -21,4 +21,4 @@ mod tpcc_args;
 mod tpcc_view;
 mod view;
 
-pub use command::{LoadCommand, run};
+pub use command::{LoadCommand, key_of, run};

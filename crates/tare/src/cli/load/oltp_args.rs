@@ -22,29 +22,29 @@ pub struct LoadArgs {
     /// workload sql
     #[arg(value_name = "WORKLOAD", value_parser = workload, required_unless_present = "file", conflicts_with = "file")]
     pub workload: Option<Work>,
-    #[command(flatten)]
-    pub scripts: ScriptArgs,
     /// As in sysbench: run, prepare (as --prepare) or cleanup (as --cleanup)
     #[arg(value_name = "COMMAND", value_parser = ["run", "prepare", "cleanup"], default_value = "run", hide_default_value = true)]
     pub command: String,
-    #[command(flatten)]
-    pub server: ServerArgs,
-    #[command(flatten)]
-    pub make_up: MakeUpArgs,
-    #[command(flatten)]
-    pub report: ReportArgs,
-    #[command(flatten)]
-    pub run: RunArgs,
-    /// Survive a restart of the server: clients wait until it is back, and lost transactions and the downtime are
-    /// reported
-    #[arg(long, conflicts_with_all = ["server", "pairing", "prepare", "cleanup", "out"])]
-    pub reconnect: bool,
     /// Create and fill the tables instead of a run (bulk_insert: one empty table for each of --threads)
     #[arg(long, conflicts_with_all = ["cleanup", "out"])]
     pub prepare: bool,
     /// Drop the tables instead of a run
     #[arg(long, conflicts_with = "out")]
     pub cleanup: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub scripts: ScriptArgs,
+    /// Survive a restart of the server: clients wait until it is back, and lost transactions and the downtime are
+    /// reported
+    #[arg(long, conflicts_with_all = ["server", "pairing", "prepare", "cleanup", "out"])]
+    pub reconnect: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
+    #[command(flatten)]
+    pub server: ServerArgs,
+    #[command(flatten)]
+    pub make_up: MakeUpArgs,
 }
 
 /// A workload of sysbench, or the user's own statements.
@@ -118,10 +118,12 @@ pub struct MakeUpArgs {
     #[command(flatten)]
     pub keys: Chosen<MakeUpKeys>,
     /// auto: statements are prepared on the server; disable: they are sent as text
-    #[arg(long, value_name = "auto|disable", default_value = "auto", value_parser = ["auto", "disable"], alias = "db_ps_mode")]
+    #[arg(long, value_name = "auto|disable", default_value = "auto", value_parser = ["auto", "disable"], alias = "db_ps_mode",
+        help_heading = STATEMENTS)]
     pub db_ps_mode: String,
     /// off: leave out all four kinds of range queries
-    #[arg(long, value_name = "on|off", default_value = "on", action = clap::ArgAction::Set, value_parser = switch, alias = "range_selects")]
+    #[arg(long, value_name = "on|off", default_value = "on", action = clap::ArgAction::Set, value_parser = switch, alias = "range_selects",
+        help_heading = STATEMENTS)]
     pub range_selects: bool,
 }
 
@@ -129,8 +131,10 @@ pub struct MakeUpArgs {
 pub struct MakeUpKeys;
 
 const fn of_load(long: &'static str, key: &'static str) -> KeyOption {
-    KeyOption::new(long, "workload", key)
+    KeyOption { heading: STATEMENTS, ..KeyOption::new(long, "workload", key) }
 }
+
+const STATEMENTS: &str = "Tables and statements of sysbench's workloads";
 
 impl KeyOptions for MakeUpKeys {
     const OPTIONS: &'static [KeyOption] = &[

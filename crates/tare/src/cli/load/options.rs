@@ -20,6 +20,8 @@ pub struct KeyOption {
     /// Text that follows the key's own help, in place of its default.
     pub more: &'static str,
     pub not_with: Option<&'static str>,
+    /// The part of the help that lists it; empty: determined by the section of the key.
+    pub heading: &'static str,
     /// Whether the value is a time with a unit. The range of a time is checked when the study is made.
     pub is_time: bool,
 }
@@ -28,7 +30,11 @@ impl KeyOption {
     /// An option whose help, type, range and default come from the key alone.
     pub const fn new(long: &'static str, section: &'static str, key: &'static str) -> Self {
         let key = (section, key);
-        Self { long, key, also: &[], taken: &[], value: "", more: "", not_with: None, is_time: false }
+        Self { long, key, also: &[], taken: &[], value: "", more: "", not_with: None, heading: "", is_time: false }
+    }
+
+    pub fn is_named(&self, name: &str) -> bool {
+        self.long == name || self.also.contains(&name) || self.taken.contains(&name)
     }
 
     fn arg(self) -> Arg {
@@ -41,8 +47,14 @@ impl KeyOption {
             (more, _) => more.to_owned(),
         };
         let help = declared.as_ref().map_or("", |declared| declared.info.help);
+        let heading = match (self.heading, section) {
+            ("", "engine") => Some(SERVER),
+            ("", "placement" | "client") => Some("Placement"),
+            (heading, _) => Some(heading).filter(|heading| !heading.is_empty()),
+        };
         let arg = Arg::new(self.long)
             .long(self.long)
+            .help_heading(heading)
             .visible_aliases(self.also.iter().copied())
             .aliases(self.taken.iter().copied())
             // sysbench accepts its options with - or _ between words.
@@ -74,6 +86,9 @@ impl KeyOption {
         Ok(value)
     }
 }
+
+/// Heading of the options that say which server it is, and how to log in.
+pub const SERVER: &str = "Server";
 
 pub trait KeyOptions {
     /// In the order of the help.

@@ -47,7 +47,7 @@ impl KeyOptions for RunKeys {
         KeyOption {
             value: "LIMIT",
             not_with: Some("rate"),
-            more: "; --time sets the length of a step [default: none; of a step: 5s]",
+            more: " [default: none; --time, here of a step: 5s]",
             ..KeyOption::new("slo", "workload", "objective")
         },
         KeyOption {

@@ -1,6 +1,6 @@
 //! The options of every `tare load` for the server and the user of its connections.
 
-use super::options::{Chosen, KeyOption, KeyOptions};
+use super::options::{Chosen, KeyOption, KeyOptions, SERVER};
 use crate::cli::{Exit, Problem, secret};
 use clap::Args;
 use tare_engine::{Engine, engine_by_name};
@@ -10,10 +10,11 @@ pub struct ServerArgs {
     #[command(flatten)]
     pub keys: Chosen<ServerKeys>,
     /// sysbench's name of the engine: mysql (mariadb and mysql) or pgsql (postgresql)
-    #[arg(long, value_name = "mysql|pgsql", value_parser = ["mysql", "pgsql"], alias = "db_driver")]
+    #[arg(long, value_name = "mysql|pgsql", value_parser = ["mysql", "pgsql"], alias = "db_driver",
+        help_heading = SERVER)]
     pub db_driver: Option<String>,
     /// Ask for the password; without this it comes from TARE_PASSWORD, ~/.my.cnf or ~/.pgpass
-    #[arg(long)]
+    #[arg(long, help_heading = SERVER)]
     pub ask_password: bool,
     /// Refused: every user of the machine could read it
     #[arg(long, hide = true, value_name = "PASSWORD", aliases = ["mysql-password", "mysql_password", "pgsql-password", "pgsql_password"])]

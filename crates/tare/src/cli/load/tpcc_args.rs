@@ -18,11 +18,11 @@ pub struct TpccArgs {
     #[command(flatten)]
     pub keys: Chosen<TpccKeys>,
     #[command(flatten)]
-    pub server: ServerArgs,
+    pub run: RunArgs,
     #[command(flatten)]
     pub report: ReportArgs,
     #[command(flatten)]
-    pub run: RunArgs,
+    pub server: ServerArgs,
 }
 
 #[derive(Debug)]

@@ -212,13 +212,20 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
     let sentence = |found: &Comparison, min_effect| words::comparison_sentence(found, min_effect).unwrap();
     let figures = "throughput -1.0% (95% interval -1.5% to -0.50%).";
     assert_eq!(sentence(&found, 0.01), format!("No difference above 1.0% is shown: {figures}"));
-    assert_eq!(sentence(&found, 0.0), format!("No difference is shown: {figures}"));
+    // The figures do not contradict the words: an interval without 0 shows a difference by itself.
+    assert_eq!(sentence(&found, 0.0), format!("Undecided: {figures}"));
     let adjusted = Adjusted { by: "chain".to_owned(), ratio: 1.05, ci: interval(1.03, 1.07), probe: None };
     (found.metrics[0].adjusted, found.metrics[0].verdict) = (Some(adjusted), Verdict::Faster);
     let expected = "throughput +5.0%, adjusted by chain (95% interval +3.0% to +7.0%).";
     assert_eq!(sentence(&found, 0.01), format!("B is faster than A: {expected}"));
     let sides =
         ["placement=same-pu", "placement=float", "placement=other-node"].map(|name| (name.to_owned(), side(name)));
+    let mut one = compare_many(&sides[..2], &options).unwrap();
+    let metric = &mut one.metrics[0].metric;
+    (metric.ratio, metric.ci, metric.verdict) = (Some(0.5), interval(0.4, 0.6), Verdict::Inconclusive);
+    let expected = "Undecided whether placement=float differs from placement=same-pu: throughput -50% (95% interval \
+                    -60% to -40%).";
+    assert_eq!(words::many_sentence(&one, 0.01), expected);
     let mut many = compare_many(&sides, &options).unwrap();
     let mut said = |verdict, min_effect| {
         many.metrics.iter_mut().for_each(|row| row.metric.verdict = verdict);

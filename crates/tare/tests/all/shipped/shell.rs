@@ -26,6 +26,25 @@ fn help_is_readable_on_a_narrow_terminal() {
 }
 
 #[test]
+fn long_help_begins_with_common_options_and_groups_the_others() {
+    let world = World::new();
+    for (command, first, groups) in [
+        (&["run"][..], "--engine", &["Measuring programs instead of a study:"][..]),
+        (&["load"], "--prepare", &["Placement:", "Server:", "Tables and statements of sysbench's workloads:"]),
+        (&["load", "tpcc"], "--warehouses", &["Placement:", "Server:"]),
+        (&["shard"], "--into", &[]),
+        (&["slurm"], "--nodes", &[]),
+    ] {
+        let (help, _) = world.exits(0, &[command, &["--help"]].concat());
+        let options = help.split("\nOptions:\n").nth(1).unwrap();
+        assert!(options.trim_start().starts_with(first), "{command:?}: {help}");
+        let heads: Vec<&str> = options.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
+        assert_eq!(&heads[..groups.len()], groups, "{command:?}: {help}");
+        assert!(options.split("\n\n").next().unwrap().contains("--help"), "{command:?}: {help}");
+    }
+}
+
+#[test]
 fn completions_name_every_command_and_no_internal_one() {
     let world = World::new();
     let commands = commands(&world);

@@ -116,6 +116,7 @@ fn a_plan_of_many_conditions_fits_one_screen_and_is_complete_on_request() {
         ),
     ] {
         let out = planned(study, machine, &[]);
+        assert!(!out.contains('…') && out.contains("\nCPUs"), "nothing of a line is left out: {out}");
         assert!(height(&out) <= 40 && out.lines().next().unwrap().contains("; about "), "{out}");
         assert!(out.contains(&format!("\n  {side}\n")) && out.ends_with("each condition separately: --all\n"), "{out}");
         assert_eq!(out.contains(" more lines and "), each.is_none(), "{out}");
@@ -126,6 +127,8 @@ fn a_plan_of_many_conditions_fits_one_screen_and_is_complete_on_request() {
         }
     }
     assert!(!planned("first-look", "node:4 core:32 pu:2", &[]).contains("--all"));
+    let (race, _) = world.exits(0, &["find", "threads=1,2", "--dry-run"]);
+    assert!(race.contains(" per block, up to ") && race.contains("CPUs (|: threads"), "{race}");
 }
 
 #[test]
