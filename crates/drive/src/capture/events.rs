@@ -199,7 +199,8 @@ mod tests {
                 let client = sides.client.unwrap();
                 // Without permission to observe the kernel perf reports 0, which is not a count.
                 match client.counts.get("context-switches") {
-                    Some(switches) => assert!(*switches >= 1000.0, "{client:?}"),
+                    // A sleep that is over before the thread left its CPU needs no switch.
+                    Some(switches) => assert!(*switches >= 990.0, "{client:?}"),
                     None => assert!(client.user_only && missing.unwrap().contains("perf_event_paranoid")),
                 }
                 assert!(sides.server.is_none() && client.elapsed_s > 0.05, "{client:?}");

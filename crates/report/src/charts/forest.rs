@@ -2,7 +2,7 @@
 
 use super::axis::px;
 use super::dots::shortened;
-use super::frame::Frame;
+use super::frame::{Frame, LETTER};
 use super::marks;
 use super::ratio_axis::{RatioAxis, with_ends};
 use maud::{Markup, html};
@@ -17,6 +17,10 @@ const ABOVE: f64 = 18.0;
 const LETTERS_ABOVE: usize = 24;
 /// Maximum characters of a label in its column.
 const LETTERS: usize = 50;
+/// Maximum characters of figures to the right of the plot, where it has its usual width, and of a label with the figures
+/// on its line.
+const FIGURES: usize = 22;
+const LINE: usize = LETTERS_ABOVE + FIGURES;
 const TOP: f64 = 8.0;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +36,15 @@ pub struct ForestLine {
 
 /// Draws the plot for wide pages and for small screens; `what` is the name of the ratio under the axis.
 pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> [Markup; 2] {
-    [WIDE, SLIM].map(|frame| of_frame(title, what, lines, &frame))
+    let longest = lines.iter().map(|line| figures(line).chars().count()).max().unwrap_or_default();
+    let wide = Frame { right: WIDE.right - LETTER * longest.saturating_sub(FIGURES) as f64, ..WIDE };
+    [wide, SLIM].map(|frame| of_frame(title, what, lines, &frame))
+}
+
+/// The ratio with its interval.
+fn figures(line: &ForestLine) -> String {
+    let interval = line.ci.map(|Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
+    times(line.ratio) + &interval.unwrap_or_default()
 }
 
 fn of_frame(title: &str, what: &str, lines: &[ForestLine], frame: &Frame) -> Markup {
@@ -57,11 +69,10 @@ fn draw_line(line: &ForestLine, y: f64, axis: &RatioAxis<'_>, frame: &Frame) -> 
     let at = |ratio| axis.at(ratio);
     let class = if line.shown { "m0" } else { "m7" };
     let radius = if line.strong { 5.0 } else { 3.2 };
-    let interval =
-        line.ci.map_or(String::new(), |Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
+    let figures = figures(line);
     let (text_y, label) = match frame.slim {
         // The end of the label has the levels, which distinguish lines of one factor.
-        true => (-9.0, tare_text::ending(&line.label, LETTERS_ABOVE)),
+        true => (-9.0, tare_text::ending(&line.label, LETTERS_ABOVE.min(LINE.saturating_sub(figures.chars().count())))),
         false => (4.0, shortened(&line.label, LETTERS)),
     };
     let ((label_x, label_side), (value_x, value_side)) = match frame.slim {
@@ -78,8 +89,8 @@ fn draw_line(line: &ForestLine, y: f64, axis: &RatioAxis<'_>, frame: &Frame) -> 
             true => marks::path(0, at(line.ratio), y, radius),
             false => format!("M{} {}v{}", px(at(line.ratio)), px(y - radius), px(2.0 * radius)),
         };
-        path class={ (class) @if !line.shown { " interval" } } d=(mark) { title { (line.label) ": " (times(line.ratio)) (interval) } }
-        text.value x=(px(value_x)) y=(px(y + text_y)) text-anchor=(value_side) { (times(line.ratio)) (interval) }
+        path class={ (class) @if !line.shown { " interval" } } d=(mark) { title { (line.label) ": " (figures) } }
+        text.value x=(px(value_x)) y=(px(y + text_y)) text-anchor=(value_side) { (figures) }
     }
 }
 
@@ -100,6 +111,17 @@ fn description(lines: &[ForestLine]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_of_small_ratios_have_room() {
+        let ci = Some(Interval { low: 0.0097, high: 1.45 });
+        let line = ForestLine { label: "huge pages".to_owned(), ratio: 0.12, ci, strong: true, shown: false };
+        let [wide, _] = draw("effects", "ratio", &[line]).map(Markup::into_string);
+        let (_, value) = wide.split_once("class=\"value\" x=\"").unwrap();
+        let left: f64 = value.split_once('"').unwrap().0.parse().unwrap();
+        let text = "0.12x (0.0097x to 1.45x)";
+        assert!(wide.contains(text) && left + LETTER * text.len() as f64 <= WIDE.width, "{left}");
+    }
 
     #[test]
     fn lines_of_one_factor_differ_on_a_small_screen() {

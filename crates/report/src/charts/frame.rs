@@ -3,7 +3,7 @@
 /// Maximum characters of a name next to a plot.
 pub const LETTERS: usize = 36;
 /// Average width of a character, and width of a name's mark and leader with some room for wide characters, in pixels.
-const LETTER: f64 = 6.4;
+pub const LETTER: f64 = 6.4;
 const MARK: f64 = 56.0;
 
 /// Left and right of a drawing, in pixels.
