@@ -243,6 +243,15 @@ pub fn list(words: &[String]) -> String {
     }
 }
 
+/// A p-value as text, never 0.
+pub fn chance(p_value: f64) -> String {
+    match p_value {
+        p if p < 0.001 => "< 0.001".to_owned(),
+        p if p < 0.1 => format!("{p:.3}"),
+        p => format!("{p:.2}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,5 +356,10 @@ mod tests {
         let of = |low, high| times_between(Interval { low, high });
         assert_eq!([of(1.5, 2.0), of(1.9981, 2.0012)], ["1.50x to 2.0x", "1.998x to 2.001x"]);
         assert_eq!([of(2.0, 2.0), of(1e300, 1e300)], ["2.0x", "1.00e300x"]);
+    }
+
+    #[test]
+    fn no_p_value_is_written_as_zero() {
+        assert_eq!([0.0, 0.0004, 0.02, 0.4, 1.0].map(chance), ["< 0.001", "< 0.001", "0.020", "0.40", "1.00"]);
     }
 }

@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(top_count(1.0, 1e12, 1e-9, 0.95), None);
     }
 
-    /// A difference of half a standard deviation needs 64 trials of each side (Cohen, Statistical Power Analysis, 1988).
+    /// Half a standard deviation needs 64 trials of each side (Cohen, Statistical Power Analysis, 1988).
     #[test]
     fn as_many_trials_are_planned_as_show_the_difference_in_four_of_five_runs() {
         assert_eq!([0.02, 0.1, 0.0].map(|cov| trials_to_show(0.05, cov, 0.95, 0.8)), [Some(4), Some(64), Some(2)]);

@@ -17,8 +17,7 @@ const ABOVE: f64 = 18.0;
 const LETTERS_ABOVE: usize = 24;
 /// Maximum characters of a label in its column.
 const LETTERS: usize = 50;
-/// Maximum characters of figures to the right of the plot, where it has its usual width, and of a label with the figures
-/// on its line.
+/// Maximum characters of figures to the right of a plot of the usual width, and of a label and figures on one line.
 const FIGURES: usize = 22;
 const LINE: usize = LETTERS_ABOVE + FIGURES;
 const TOP: f64 = 8.0;

@@ -3,9 +3,9 @@
 use super::rows::{table, titled};
 use super::style::Style;
 use super::text::plain;
+use crate::words::between;
 use crate::words::find::shown_interval;
-use crate::words::{between, chance};
-use tare_findings::figures::{percent, times};
+use tare_findings::figures::{chance, percent, times};
 use tare_findings::summary::{ConditionSummary, Effect, Spread, SpreadSource, Summary};
 
 /// The table of ["Improving the Stability of MySQL Single-Threaded

@@ -1,8 +1,7 @@
 //! A sentence on the basis of an answer: how the trials were compared, and how many of them.
 
-use super::terms::chance;
 use tare_findings::collect;
-use tare_findings::figures::count;
+use tare_findings::figures::{chance, count};
 use tare_findings::summary::{ConditionSummary, Summary};
 use tare_findings::verdict::Verdict;
 use tare_results::Results;

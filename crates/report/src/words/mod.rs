@@ -54,6 +54,6 @@ pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
 pub use history::{hash, history, history_gate, history_sentence, line, step};
 pub use many_sides::many_sentence;
-pub(crate) use terms::{best_first, better_word, between, chance, letter, mode_cause, modes};
+pub(crate) use terms::{best_first, better_word, between, letter, mode_cause, modes};
 pub use warnings::{warnings, warnings_in_full};
 pub use which::{Named, grouped, named, not_realizable, which};

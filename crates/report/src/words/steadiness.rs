@@ -1,7 +1,6 @@
 //! Sentences on the spread of results: its sources, and covariates that are associated with the rest of it.
 
-use super::terms::chance;
-use tare_findings::figures::{count, list, percent};
+use tare_findings::figures::{chance, count, list, percent};
 use tare_findings::summary::{ConditionSummary, Spread, Summary};
 use tare_results::metric;
 

@@ -35,15 +35,6 @@ pub(super) fn measured(what: &Measured) -> String {
     }
 }
 
-/// A p-value as text, never 0.
-pub fn chance(p_value: f64) -> String {
-    match p_value {
-        p if p < 0.001 => "< 0.001".to_owned(),
-        p if p < 0.1 => format!("{p:.3}"),
-        p => format!("{p:.2}"),
-    }
-}
-
 pub fn phrase(metric: &str) -> String {
     match metric {
         "tps" => "throughput".to_owned(),
@@ -115,15 +106,5 @@ fn pairs(relation: Shared, share: f64) -> String {
         share if share >= 1.0 - 1e-9 => format!("every pair {place}"),
         share if share <= 1e-9 => format!("no pair {place}"),
         share => format!("{} of pairs {place}", percent(share)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_p_value_is_written_as_zero() {
-        assert_eq!([0.0, 0.0004, 0.02, 0.4, 1.0].map(chance), ["< 0.001", "< 0.001", "0.020", "0.40", "1.00"]);
     }
 }

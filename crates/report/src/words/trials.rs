@@ -1,8 +1,8 @@
 //! Sentences on the trials: drift, shared servers, left-out samples, outliers, and conditions with another load.
 
-use super::terms::{chance, phrase};
+use super::terms::phrase;
 use tare_findings::dropped::Dropped;
-use tare_findings::figures::{change, changes, count, figure, list, percent};
+use tare_findings::figures::{chance, change, changes, count, figure, list, percent};
 use tare_findings::lifetimes::Lifetimes;
 use tare_findings::outliers::Outlier;
 use tare_findings::run_order::Drift;
