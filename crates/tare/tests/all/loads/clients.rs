@@ -52,12 +52,12 @@ fn threads_found_by_their_sockets_are_the_ones_that_communicate() {
     }
 }
 
-/// At a rate that leaves the CPUs to other tests.
+/// At a rate that leaves the CPUs to other tests, with time to find and bind all threads on a busy machine.
 fn study(workload: &str, threads: usize) -> String {
     format!(
         "name = \"clients\"\n[workload]\n{workload}\nthreads = {threads}\nrate = 400\n\
          [placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n\
-         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 1\nsample_s = 3\n"
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 3\nsample_s = 3\n"
     )
 }
 
