@@ -88,9 +88,9 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
         _ => None,
     }));
     let has = |part: &Part| parts.iter().any(|change| change.part == *part);
-    let named = [(Suspect::Storage, Part::Io), (Suspect::Pauses, Part::Pause), (Suspect::Throttled, Part::Throttled)];
+    let named = [(Suspect::Pauses, Part::Pause), (Suspect::Throttled, Part::Throttled)];
     accused.extend(named.into_iter().filter(|(_, part)| has(part)).map(|(suspect, part)| plain(suspect, &[part])));
-    accused.extend(without_name(trials, given, has(&Part::Flush)));
+    accused.extend(without_name(trials, given, has(&Part::Flush), has(&Part::Io)));
     accused
 }
 
@@ -108,9 +108,9 @@ fn lock(results: [&Results; 2], name: &str) -> Suspect {
     }
 }
 
-/// Assigns kernel time and unnamed time to suspects: to the log if log writes differ, else to wake-ups or page faults,
-/// else to no specific cause.
-fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool) -> Vec<Accused> {
+/// Assigns kernel time and unnamed time to suspects: to the log if log writes differ, else to storage, wake-ups or page
+/// faults, else to no specific cause.
+fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool, has_io: bool) -> Vec<Accused> {
     let unnamed = sum(trials, &WITHOUT_NAME);
     // Fewer log writes cannot lengthen waits. If flushes are captured, each may take longer without more of them.
     let waited = sum(trials, &[Part::Flush, Part::Asleep, Part::NotExplained, Part::Way]);
@@ -131,13 +131,21 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
     } else if has_flush {
         accused.push(Accused::plain(trials, Suspect::Commit, &[Part::Flush]));
     }
-    if of_the_log {
-        return accused;
-    }
     let of_one_switch = |us: f64| us / switches.value;
     let in_kernel = sum(trials, &KERNEL);
     let in_kernel_us = of_one_switch(in_kernel.value);
-    let wake_up = switches.value.abs() >= SWITCHES && in_kernel_us > 0.0 && in_kernel_us <= KERNEL_OF_A_SWITCH_US;
+    let switched = switches.value.abs() >= SWITCHES && in_kernel_us > 0.0 && in_kernel_us <= KERNEL_OF_A_SWITCH_US;
+    let io = sum(trials, &[Part::Io]);
+    // A thread that reads a file sleeps too: these switches wake no client, and their kernel work is that of the reads.
+    let of_files = !of_the_log && switched && io.value * switches.value > 0.0 && io.value.abs() > unnamed.value.abs();
+    if has_io {
+        let parts = [Part::Io, Part::ServerSystem];
+        accused.push(Accused::plain(trials, Suspect::Storage, &parts[..if of_files { 2 } else { 1 }]));
+    }
+    if of_the_log {
+        return accused;
+    }
+    let wake_up = switched && !of_files;
     let on_the_way = syncs.is_none() && wake_up && of_one_switch(unnamed.value) <= WAKE_UP_US;
     if wake_up {
         let both = [Part::ClientSystem, Part::ServerSystem, Part::Asleep, Part::Way, Part::NotExplained];
@@ -145,8 +153,8 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
         let (counts, counts_p) = (Some([mean(trials.a), mean(trials.b)]), Some(switches.p_value));
         accused.push(Accused { suspect: Suspect::WakeUps, time, counts, counts_p });
     }
-    let faults = memory::balancing(trials, &KERNEL).or_else(|| memory::page_faults(trials).filter(|_| !wake_up));
-    if !wake_up && faults.is_none() {
+    let faults = memory::balancing(trials, &KERNEL).or_else(|| memory::page_faults(trials).filter(|_| !switched));
+    if !switched && faults.is_none() {
         accused.push(Accused::plain(trials, Suspect::KernelTime, &KERNEL));
     }
     accused.extend(faults);

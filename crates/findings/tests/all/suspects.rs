@@ -85,6 +85,26 @@ fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
     assert!(causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)), "{causes:#?}");
 }
 
+/// B reads a page in every second transaction: 30 us asleep, 20 us in the kernel, and a context switch for each.
+#[test]
+fn kernel_time_and_switches_of_reads_are_no_wake_ups() {
+    let both = of_two_sides(6, |block, side, name| {
+        let read = side as f64;
+        let us = 400.0 + ((2 * block + side) * 7 % 5) as f64 + 50.0 * read;
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+        let mut server = thread(ThreadClass::Connection, 120.0 / us, (20.0 + 20.0 * read) / us, 0.0);
+        server.voluntary_switches = ((1.0 + 0.5 * read) * 1e6 / us) as u64;
+        record.samples[0].threads = vec![thread(ThreadClass::Client, 100.0 / us, 20.0 / us, 0.0), server];
+        let mut seen = captures(0.0, &[]);
+        seen.waits = Some(waits(&[(TimeUse::Read, 30.0 * read / us)]));
+        (record, seen)
+    });
+    let causes = found(&both);
+    assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::Storage, true), "{causes:#?}");
+    assert!((causes[0].us - 50.0).abs() < 5.0, "{causes:#?}");
+    assert!(causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)), "{causes:#?}");
+}
+
 /// The file of B's log is slow: its flushes take 300 us longer, and more commits share each.
 #[test]
 fn a_slow_file_is_named_by_its_flushes_though_there_are_fewer_of_them() {

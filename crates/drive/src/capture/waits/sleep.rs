@@ -47,10 +47,12 @@ pub(super) fn sleep(pid: i32, call: &Call, descriptors: &mut Descriptors) -> Sle
                 _ => FutexOperation::Other,
             },
         }),
-        libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_sendto | libc::SYS_sendmsg | libc::SYS_ppoll => {
+        libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_sendto | libc::SYS_sendmsg => {
             Sleep::In(TimeUse::Client, None)
         }
-        libc::SYS_accept | libc::SYS_accept4 | libc::SYS_pselect6 => Sleep::In(TimeUse::Client, None),
+        libc::SYS_accept | libc::SYS_accept4 => Sleep::In(TimeUse::Client, None),
+        libc::SYS_ppoll => of_descriptors(second),
+        libc::SYS_pselect6 => of_descriptors(first),
         libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => epoll(pid, first, descriptors),
         libc::SYS_read | libc::SYS_readv | libc::SYS_pread64 | libc::SYS_preadv | libc::SYS_preadv2 => {
             of_file(TimeUse::Read, descriptors)
@@ -74,7 +76,8 @@ pub(super) fn sleep(pid: i32, call: &Call, descriptors: &mut Descriptors) -> Sle
 #[cfg(target_arch = "x86_64")]
 fn older(pid: i32, call: &Call, descriptors: &mut Descriptors) -> Option<Sleep> {
     match call.number {
-        libc::SYS_poll | libc::SYS_select => Some(Sleep::In(TimeUse::Client, None)),
+        libc::SYS_poll => Some(of_descriptors(call.arguments[1])),
+        libc::SYS_select => Some(of_descriptors(call.arguments[0])),
         libc::SYS_epoll_wait => Some(epoll(pid, call.arguments[0], descriptors)),
         _ => None,
     }
@@ -83,6 +86,12 @@ fn older(pid: i32, call: &Call, descriptors: &mut Descriptors) -> Option<Sleep> 
 #[cfg(not(target_arch = "x86_64"))]
 fn older(_: i32, _: &Call, _: &mut Descriptors) -> Option<Sleep> {
     None
+}
+
+/// A wait for this number of descriptors: for the client, or if there are none, a pause (PostgreSQL's pg_usleep in
+/// older versions).
+fn of_descriptors(number: u64) -> Sleep {
+    Sleep::In(if number == 0 { TimeUse::Pause } else { TimeUse::Client }, None)
 }
 
 /// A process waits for its client if a socket is among the watched descriptors, and otherwise for a signal of another
@@ -174,6 +183,11 @@ mod tests {
         assert_eq!(of(libc::SYS_fdatasync, &file), Sleep::In(TimeUse::Flush, Some("ib_logfile0".into())));
         assert_eq!(of(libc::SYS_pread64, &file), Sleep::In(TimeUse::Read, Some("ib_logfile0".into())));
         assert_eq!(of(libc::SYS_read, &socket), Sleep::In(TimeUse::Client, None));
+        let mut waits_for = |number, first, second| sleep(own, &call(number, first, second), &mut descriptors);
+        for number in [libc::SYS_pselect6, libc::SYS_ppoll] {
+            assert_eq!(waits_for(number, 8, 8), Sleep::In(TimeUse::Client, None));
+            assert_eq!(waits_for(number, 0, 0), Sleep::In(TimeUse::Pause, None));
+        }
         assert_eq!(of(libc::SYS_getpid, &file), Sleep::In(TimeUse::Other, Some("call 39".into())));
     }
 

@@ -295,7 +295,8 @@ pub const CASES: [Case; 25] = [
         workload: "name = \"update_index\"\nrows = 1000\nthreads = 8",
         more: "[engine.options]\ninnodb_flush_log_at_trx_commit = \"0\"\n[factors.option]\ninnodb_spin_wait_delay = [\"0\", \"6000\"]",
         sides: ["option.innodb_spin_wait_delay=0", "option.innodb_spin_wait_delay=6000"],
-        kinds: &["server_work", "global_lock", "cpu_shortage"],
+        // Threads that spin for longer hold up those that wait for the lock of the index.
+        kinds: &["server_work", "global_lock", "index_lock", "cpu_shortage"],
         ..TWO_CONDITIONS
     },
 ];
