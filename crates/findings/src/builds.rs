@@ -2,7 +2,7 @@
 
 use super::captures::{self, mean_of, shares};
 use super::collect::{ConditionTrials, by_block};
-use super::confidence::{ANSWER, CONFIDENCE};
+use super::confidence::CONFIDENCE;
 use super::factors;
 use super::groups::Groups;
 use super::summary::{BuildComparison, Changed, Profiled};
@@ -27,11 +27,13 @@ struct Pair<'c, 'r> {
     design: Design<'static>,
 }
 
-/// Compares every other build with the first one on `metric`; empty if no factor is a build.
+/// Compares every other build with the first one on `metric`, all tested together at the error rate `rate`; empty if no
+/// factor is a build.
 pub(super) fn builds(
     conditions: &[ConditionTrials<'_>],
     results: &Results,
     metric: Option<&str>,
+    rate: f64,
 ) -> Vec<BuildComparison> {
     let Some(metric) = metric else { return Vec::new() };
     let pairs = pairs(conditions, metric);
@@ -40,14 +42,14 @@ pub(super) fn builds(
     let clean: Vec<ConditionTrials<'_>> = conditions.iter().map(ConditionTrials::clean).collect();
     let is_disturbed = conditions.iter().any(|condition| !condition.disturbed().is_empty());
     let clean = if is_disturbed { self::pairs(&clean, metric) } else { Vec::new() };
-    let without = judged(&clean, metric);
+    let without = judged(&clean, metric, rate);
     let holds = |pair: &Pair<'_, '_>, verdict: Verdict| {
         let same = |other: &Pair<'_, '_>| (&other.levels, other.names) == (&pair.levels, pair.names);
         !is_disturbed || clean.iter().zip(&without).any(|(other, (_, own))| same(other) && *own == verdict)
     };
     pairs
         .iter()
-        .zip(judged(&pairs, metric))
+        .zip(judged(&pairs, metric, rate))
         .filter_map(|(pair, (found, verdict))| Some((pair, verdict, found.effect.ratio()?)))
         .map(|(pair, verdict, ratio)| BuildComparison {
             factor: pair.factor.to_owned(),
@@ -66,7 +68,7 @@ pub(super) fn builds(
 }
 
 /// The comparison and the verdict of each pair, all tested together; empty if a pair cannot be compared.
-fn judged(pairs: &[Pair<'_, '_>], metric: &str) -> Vec<(ratio::Comparison, Verdict)> {
+fn judged(pairs: &[Pair<'_, '_>], metric: &str, rate: f64) -> Vec<(ratio::Comparison, Verdict)> {
     let better = metric::describe(metric).better;
     let family: Vec<Arms<'_>> =
         pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better, design: pair.design }).collect();
@@ -75,7 +77,7 @@ fn judged(pairs: &[Pair<'_, '_>], metric: &str) -> Vec<(ratio::Comparison, Verdi
     let cells = pairs.iter().map(|pair| (pair.trials.each_ref().map(cell), pair.design == Design::Blocks));
     let shared = shared_p_values(&cells.collect::<Vec<_>>());
     let of = |(found, shared): (ratio::Comparison, f64)| {
-        let is_shown = found.p_value.max(shared * pairs.len() as f64) <= ANSWER;
+        let is_shown = found.p_value.max(shared * pairs.len() as f64) <= rate;
         (found, if is_shown { found.verdict } else { Verdict::Inconclusive })
     };
     judged.into_iter().zip(shared).map(of).collect()

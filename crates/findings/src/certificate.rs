@@ -11,6 +11,8 @@ use tare_topology::Fingerprint;
 
 /// Confidence level of intervals and of the bound of a rate.
 const CONFIDENCE: f64 = 0.95;
+/// Of the intervals of the three twins that differ from their original, which hold together at 95%.
+const CONFIDENCE_OF_TWINS: f64 = 1.0 - 0.05 / 3.0;
 /// Time budgets in minutes for which the smallest detectable change is given.
 const BUDGETS_MIN: [u32; 3] = [10, 30, 60];
 const ALPHA: f64 = 0.05;
@@ -88,7 +90,8 @@ pub struct Against {
     pub looks: Alarms,
     /// False alarms of the rule that looks after every pair.
     pub anytime: Alarms,
-    /// Metric of the twin over that of the original, corrected for the place in the pair.
+    /// Metric of the twin over that of the original, corrected for the place in the pair. The intervals of all twins but
+    /// the same hold together at 95%.
     pub ratio: Option<Ratio>,
     /// Ratio of the second trial of a pair to the first.
     pub slot: Option<Ratio>,
@@ -118,6 +121,7 @@ impl Against {
             Some(Alarms::of(&comparisons(pairs, &question).ok()?))
         };
         let fit = Fit::of(pairs).ok().flatten();
+        let confidence = if twin == Twin::Same { CONFIDENCE } else { CONFIDENCE_OF_TWINS };
         Some(Self {
             twin,
             reason: None,
@@ -126,7 +130,7 @@ impl Against {
             elapsed_s: found.elapsed_s,
             looks: alarms(Rule::Looks)?,
             anytime: alarms(Rule::Anytime)?,
-            ratio: fit.map(|fit| Ratio::of(fit.ratio(CONFIDENCE))),
+            ratio: fit.map(|fit| Ratio::of(fit.ratio(confidence))),
             slot: fit.and_then(|fit| fit.place_ratio(CONFIDENCE)).map(Ratio::of),
             pair_sd: fit.map(|fit| fit.sd),
         })
@@ -226,7 +230,8 @@ impl Certificate {
     /// The largest shown difference of a twin (a copied build or another layout) from its original, as a fraction. A
     /// build may differ by up to this without any change of its code.
     pub fn by_itself(&self) -> Option<f64> {
-        let shown = self.against.iter().filter_map(|own| own.ratio.filter(Ratio::excludes_1));
+        let twins = self.against.iter().filter(|own| own.twin != Twin::Same);
+        let shown = twins.filter_map(|own| own.ratio.filter(Ratio::excludes_1));
         shown.map(|ratio| ratio.ratio.ln().abs().exp_m1()).max_by(f64::total_cmp)
     }
 

@@ -59,7 +59,7 @@ pub fn summarize(results: &Results) -> Summary {
         time: time::of_conditions(&conditions, results),
         captures: captures::summaries(&conditions, results),
         growth: captures::growth(&conditions, results),
-        builds: builds::builds(&conditions, results, headline),
+        builds: builds::builds(&conditions, results, headline, context.answer_rate()),
         nodes: nodes::nodes(&conditions),
         machines: composite.as_ref().and_then(|c| hosts::hosts(&conditions, c, results)),
         placement_grids,

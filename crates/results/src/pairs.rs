@@ -168,14 +168,14 @@ impl Pairs {
         self.claimed(rule, Look { finding, stop })
     }
 
-    /// Withdraws a claim of change if a control metric changed, and any claim that may be due to disturbances of one
-    /// side only, or to missing results of one side.
+    /// Withdraws a claim if a control metric changed, or if it may be due to disturbances of one side only, or to missing
+    /// results of one side.
     fn claimed(&self, rule: &Settle, mut look: Look) -> Option<Look> {
         let moved = || self.untouched(rule).iter().any(|(_, control)| control.verdict == Verdict::Changed);
         let stop = match look.finding.verdict {
             Verdict::Undecided => None,
             _ if rule.certify => None,
-            Verdict::Changed if moved() => Some(Stop::Control),
+            _ if moved() => Some(Stop::Control),
             _ if self.is_one_sided(&look.finding, self.disturbed_alone()) => Some(Stop::OneSided),
             // The other trials of a side that fails more often may be a selection of its fast ones.
             _ => {

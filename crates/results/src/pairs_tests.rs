@@ -229,11 +229,11 @@ fn a_pair_with_a_reboot_in_between_does_not_count() {
 fn nothing_is_claimed_if_a_control_changed() {
     let plan = plan(12);
     let rule = Settle { controls: vec!["probe_chain_ns".into()], ..rule() };
-    let with = |moved: f64| {
+    let with = |tps_of_b: f64, moved: f64| {
         let own = |trial: &PlannedTrial| {
             let is_b = trial.condition == "b";
             let mut record =
-                record(&plan, trial.trial, if is_b { 90.0 } else { 100.0 } + (trial.trial % 3) as f64 / 10.0);
+                record(&plan, trial.trial, if is_b { tps_of_b } else { 100.0 } + (trial.trial % 3) as f64 / 10.0);
             let reading = 80.0 * (1.0 + if is_b { moved } else { 0.0 }) + (trial.trial % 5) as f64 / 20.0;
             record.samples[0].covariates.insert("probe_chain_ns".into(), reading);
             record
@@ -242,12 +242,14 @@ fn nothing_is_claimed_if_a_control_changed() {
         let pairs = Pairs::of(&plan, &rule, &records);
         (pairs.decided(&rule).unwrap(), pairs.untouched(&rule)[0].1.verdict)
     };
-    let (still, control) = with(0.0);
-    assert_eq!((still.finding.verdict, still.stop), (Verdict::Changed, Some(Stop::Settled)));
-    assert_eq!(control, Verdict::Equivalent);
-    let (moved, control) = with(0.06);
-    assert_eq!((moved.finding.verdict, moved.stop), (Verdict::Undecided, Some(Stop::Control)));
-    assert_eq!(control, Verdict::Changed);
+    for (tps_of_b, verdict) in [(90.0, Verdict::Changed), (100.0, Verdict::Equivalent)] {
+        let (still, control) = with(tps_of_b, 0.0);
+        assert_eq!((still.finding.verdict, still.stop), (verdict, Some(Stop::Settled)));
+        assert_eq!(control, Verdict::Equivalent);
+        let (moved, control) = with(tps_of_b, 0.06);
+        assert_eq!((moved.finding.verdict, moved.stop), (Verdict::Undecided, Some(Stop::Control)));
+        assert_eq!(control, Verdict::Changed);
+    }
 }
 
 #[test]

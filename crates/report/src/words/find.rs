@@ -101,7 +101,7 @@ pub fn fate(candidate: &Candidate, find: &Find) -> String {
         Fate::Named => "named".to_owned(),
         Fate::Left => "remains".to_owned(),
         Fate::Worse => format!("worse{after}"),
-        Fate::Close => format!("within {}{after}", percent(find.rule.minimum_effect)),
+        Fate::Close => format!("not {} better{after}", percent(find.rule.minimum_effect)),
         Fate::Lost => format!("no results{after}"),
     }
 }
@@ -206,6 +206,7 @@ fn last_look(find: &Find) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_findings::find::Tail;
     use tare_results::schema::{Levels, Race};
     use tare_stats::racing::Question;
 
@@ -277,6 +278,24 @@ mod tests {
     }
 
     #[test]
+    fn the_price_of_a_level_and_of_the_lowest_latency_is_in_both_directions() {
+        let of = |value: f64| Estimate { value, ci: Some(Interval { low: value - 0.05, high: value + 0.05 }) };
+        let [best, level] = ["8G", "1G"].map(str::to_owned);
+        let found = Knob { factor: "pool".to_owned(), best, level, ratio: of(0.8), pairs: 2 };
+        assert_eq!(knob(&found), "pool: 1G in place of 8G is 0.80x (0.75x to 0.85x)");
+        let mut find = made_up(&[("a", Fate::Named, 0), ("b", Fate::Worse, 0)], rule());
+        find.candidates.iter_mut().for_each(|one| one.p99_ms = Some(4.0));
+        assert_eq!(trade(&find).unwrap(), format!("{TAIL}: no other candidate's is lower than that of a"));
+        find.candidates[1].ratio = Some(of(0.9));
+        find.metric = Some("tps".to_owned());
+        find.tail = Some(Tail { candidate: 1, p99_ratio: of(0.7) });
+        let expected = "lowest with b, 0.70x (0.65x to 0.75x) of that of a; its tps is 0.90x (0.85x to 0.95x)";
+        assert_eq!(trade(&find).unwrap(), format!("{TAIL}: {expected}"));
+        find.tail = Some(Tail { candidate: 1, p99_ratio: of(0.98) });
+        assert!(trade(&find).unwrap().contains("; not shown to be lower; its tps"));
+    }
+
+    #[test]
     fn an_undecided_race_names_candidates_that_alone_were_disturbed() {
         let of = [("a", Fate::Left, 0), ("b", Fate::Left, 5), ("c", Fate::Left, 1), ("d", Fate::Worse, 4)];
         let find = made_up(&of, rule());
@@ -296,6 +315,8 @@ mod tests {
         );
         let mut candidates = find.candidates.clone();
         candidates[2].fate = Fate::Close;
+        // It may still be far behind the leader.
+        assert_eq!(fate(&candidates[2], &find), "not 2.0% better");
         let others = Find { behind: Some(1.011), candidates, ..find.clone() };
         let text = sentence(&others);
         assert!(

@@ -101,7 +101,7 @@ fn charts(sources: &[Source<'_>], format: Format, folder: &Path, audience: Audie
     first_problem.map_or(Ok(()), Err)
 }
 
-fn write_chart(svg: &str, format: Format, out: Sink<'_>) -> io::Result<()> {
+pub(super) fn write_chart(svg: &str, format: Format, out: Sink<'_>) -> io::Result<()> {
     #[cfg(feature = "png")]
     if format == Format::Png {
         let pixels = png::draw(svg).map_err(|error| io::Error::new(ErrorKind::Unsupported, error))?;
@@ -111,9 +111,13 @@ fn write_chart(svg: &str, format: Format, out: Sink<'_>) -> io::Result<()> {
     out.write_all(svg.as_bytes())
 }
 
-type Sink<'a> = &'a mut (dyn Write + Send);
+pub(super) type Sink<'a> = &'a mut (dyn Write + Send);
 
-fn to_file(path: &Path, audience: Audience, write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
+pub(super) fn to_file(
+    path: &Path,
+    audience: Audience,
+    write: impl FnOnce(Sink<'_>) -> io::Result<()>,
+) -> Result<(), Problem> {
     tare_files::write_named(audience, path, write).map_err(|error| not_written(path, &error.into()))
 }
 

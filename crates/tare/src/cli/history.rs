@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
 use tare_findings::history::{self, HistoryError, Options, Run};
+use tare_report::export::format::Format;
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json};
 
@@ -42,7 +43,7 @@ pub struct History {
     /// in the run's name]
     #[arg(long, value_name = "FILE")]
     commits: Option<PathBuf>,
-    /// Also write the lines as a page (.html) or a picture (.svg)
+    /// Also write the lines as a page (.html) or a picture (.svg, .png)
     #[arg(long, value_name = "FILE", value_parser = page_or_picture)]
     out: Option<PathBuf>,
     /// Print one JSON document instead of tables
@@ -72,11 +73,11 @@ pub fn run(args: History) -> Result<Exit, Problem> {
     };
     let found = history::history(&runs, by_time, &options)?;
     if let Some(path) = &args.out {
-        let drawn = match path.extension().is_some_and(|extension| extension == "svg") {
-            true => html::history_picture(&found),
-            false => html::history_page(&found, args.fail_if_slower),
-        };
-        tare_files::write_named(audience, path, |file| file.write_all(drawn.as_bytes()))?;
+        let picture = [Format::Svg, Format::Png].into_iter().find(|format| has_ending(path, &format.to_string()));
+        super::export::to_file(path, audience, |file| match picture {
+            Some(format) => super::export::write_chart(&html::history_picture(&found), format, file),
+            None => file.write_all(html::history_page(&found, args.fail_if_slower).as_bytes()),
+        })?;
         super::output::note(&format!("written: {}", path.display()));
     }
     match args.json {
@@ -91,11 +92,16 @@ pub fn run(args: History) -> Result<Exit, Problem> {
 }
 
 fn page_or_picture(text: &str) -> Result<PathBuf, String> {
+    const ENDINGS: &[&str] = if cfg!(feature = "png") { &["html", "svg", "png"] } else { &["html", "svg"] };
     let path = PathBuf::from(text);
-    match path.extension().is_some_and(|extension| extension == "svg" || extension == "html") {
+    match ENDINGS.iter().any(|ending| has_ending(&path, ending)) {
         true => Ok(path),
-        false => Err("expected a name that ends with .html or .svg".to_owned()),
+        false => Err(format!("expected a name that ends with .{}", ENDINGS.join(" or ."))),
     }
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|own| own == ending)
 }
 
 fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {

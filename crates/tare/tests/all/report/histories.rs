@@ -160,7 +160,10 @@ fn a_change_is_reported_with_its_commits_and_the_history_is_drawn() {
     assert!(page.contains("<svg class=\"chart\"") && page.contains("0002328abc1..0002710abc1"), "{page}");
     let (code, _, err) = tare(&[words[0], words[1], "--commits", "nowhere"]);
     assert!(code == 2 && err.contains("name one that exists"), "{err}");
-    assert_eq!(tare(&["history", path(&runs), "--out", "h.png"]).0, 2);
+    let pixels = dir.path().join("h.png");
+    assert_eq!(tare(&["history", path(&runs), "--out", path(&pixels)]).0, 0);
+    assert!(fs::read(pixels).unwrap().starts_with(b"\x89PNG"));
+    assert_eq!(tare(&["history", path(&runs), "--out", "h.pdf"]).0, 2);
     fs::write(&commits, "run-000 ".repeat(140_000)).unwrap();
     let (code, out, err) = tare(&words);
     assert!(code != 0 && one_line(&err).contains("larger than 1048576 bytes"), "{code} {out}{err}");

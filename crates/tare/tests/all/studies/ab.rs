@@ -37,6 +37,8 @@ fn a_command_with_a_known_slowdown_is_slower_and_exits_with_1() {
     assert_eq!(records.len(), 2 * pairs);
     let firsts: Vec<bool> = records.chunks(2).map(|pair| pair[0]["levels"]["side"] == "a").collect();
     assert!(firsts.contains(&true) && firsts.contains(&false), "{firsts:?}");
+    // Nor do they take turns.
+    assert!(firsts.windows(2).any(|next| next[0] == next[1]), "{firsts:?}");
     world.exits(0, &["show", "results"]);
     world.assert_clean();
 }

@@ -184,6 +184,10 @@ fn server_builds_are_bisected_with_alternating_samples() {
     let first = &found["first"][0]["commit"];
     assert_eq!((&found["outcome"], first), (&"found".into(), &builds[2].as_str().into()), "{found}{err}");
     assert_eq!(found["interleaved"], true, "{found}");
+    // The command that explains the step against its predecessor works as printed.
+    let why: Vec<&str> = found["why"].as_str().unwrap().split(' ').skip(1).collect();
+    let (out, _) = world.exits(0, &why);
+    assert!(out.contains("not explained"), "{out}");
     // The ends, the search between them, and the confirming step.
     let pairs: Vec<_> =
         std::fs::read_dir(world.path("found/pairs")).unwrap().map(|entry| entry.unwrap().path()).collect();
