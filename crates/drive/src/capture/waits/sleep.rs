@@ -183,12 +183,12 @@ mod tests {
         assert_eq!(of(libc::SYS_fdatasync, &file), Sleep::In(TimeUse::Flush, Some("ib_logfile0".into())));
         assert_eq!(of(libc::SYS_pread64, &file), Sleep::In(TimeUse::Read, Some("ib_logfile0".into())));
         assert_eq!(of(libc::SYS_read, &socket), Sleep::In(TimeUse::Client, None));
+        assert_eq!(of(libc::SYS_getpid, &file), Sleep::In(TimeUse::Other, Some("call 39".into())));
         let mut waits_for = |number, first, second| sleep(own, &call(number, first, second), &mut descriptors);
         for number in [libc::SYS_pselect6, libc::SYS_ppoll] {
             assert_eq!(waits_for(number, 8, 8), Sleep::In(TimeUse::Client, None));
             assert_eq!(waits_for(number, 0, 0), Sleep::In(TimeUse::Pause, None));
         }
-        assert_eq!(of(libc::SYS_getpid, &file), Sleep::In(TimeUse::Other, Some("call 39".into())));
     }
 
     proptest! {
