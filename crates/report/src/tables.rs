@@ -6,7 +6,7 @@ use crate::words::{between, build_verdict, hash, lines, why};
 use std::collections::BTreeSet;
 use tare_findings::counters::{CounterCell, CounterTable};
 use tare_findings::factors::words_of;
-use tare_findings::figures::{Scale, change, changes_of, figure, percent, times};
+use tare_findings::figures::{Scale, change, changes_of, decimal, figure, percent, times};
 use tare_findings::grid::PlacementGrid;
 use tare_findings::history::{MetricHistory, Segment};
 use tare_findings::lines::LineSummary;
@@ -60,12 +60,14 @@ pub fn builds(builds: &[BuildComparison]) -> Table<'_> {
 /// Shares that grow along a ladder; the heads are those of the name and of the share at both ends.
 pub fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Grown>) -> Table<'a> {
     let [what, first, last] = heads;
+    // A difference of shares, and no change in percent of a share.
+    let points = |share: f64| change(share).trim_end_matches('%').to_owned();
     let row = |of: &Grown| {
-        let mut row = cells![&of.name, percent(of.first), percent(of.last), change(of.per_doubling)];
-        row.push(interval(of.ci, change));
+        let mut row = cells![&of.name, percent(of.first), percent(of.last), points(of.per_doubling)];
+        row.push(interval(of.ci, points));
         row
     };
-    let heads = vec![L(what), R(first), R(last), R("each doubling"), R("95% interval")];
+    let heads = vec![L(what), R(first), R(last), R("points each doubling"), R("95% interval")];
     Table { heads, rows: grown.map(row).collect() }
 }
 
@@ -145,7 +147,7 @@ pub fn lines<'a>(of: &'a str, lines: impl Iterator<Item = (&'a str, &'a LineSumm
 
 pub fn counters(table: &CounterTable) -> Table<'_> {
     let heads = std::iter::once("threads").chain(table.strategies.iter().map(String::as_str)).map(R).collect();
-    let seconds = |cell: &Option<CounterCell>| Cell(cell.as_ref().map(|cell| format!("{:.2}", cell.seconds)));
+    let seconds = |cell: &Option<CounterCell>| Cell(cell.as_ref().map(|cell| digits(cell.seconds)));
     let rows = table.threads.iter().zip(&table.cells);
     let rows = rows.map(|(threads, row)| std::iter::once(threads.into()).chain(row.iter().map(seconds)).collect());
     Table { heads, rows: rows.collect() }
@@ -201,12 +203,21 @@ pub fn load_groups(table: &RelativeTable) -> Table<'_> {
     Table { heads, rows: table.groups.iter().map(row).collect() }
 }
 
+/// Four digits, or two decimals, or two digits of a small value.
+fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 1000.0 => 0,
+        size if size >= 100.0 => 1,
+        size if !(1e-9..0.1).contains(&size) => 2,
+        size => (1.0 - size.log10().floor()) as usize,
+    };
+    decimal(value, decimals)
+}
+
 /// The cost of an operation for the server: one row per load and build, with heads for CPU time, for CPU time relative
 /// to the base, and for the six other quantities.
 pub fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 8]) -> Table<'a> {
-    // Four digits, or two decimals.
-    let decimals = |value: f64| 2_usize.saturating_sub((value.abs().max(1.0).log10() as usize).saturating_sub(1));
-    let figure = |value: Option<f64>| Cell(value.map(|value| format!("{value:.*}", decimals(value))));
+    let figure = |value: Option<f64>| Cell(value.map(digits));
     let mut rows = Vec::new();
     for row in &table.rows {
         let base_us = row.cells.first().and_then(|cell| cell.as_ref()?.cost.cpu_us).filter(|us| *us > 0.0);
@@ -228,4 +239,28 @@ pub fn scale_of(grid: &PlacementGrid, summary: &Summary) -> Scale {
     let largest = cells().map(|cell| cell.mean.abs()).fold(0.0, f64::max);
     let unit = cells().find_map(|cell| Some(summary.metric(&cell.condition, &grid.metric)?.unit.as_str()));
     Scale::new(unit.unwrap_or_default(), largest, 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_figure_keeps_two_digits_next_to_large_ones() {
+        assert_eq!(
+            [12_345.0, 521.25, 2.0, 0.25, 0.004, 0.0, 1e300].map(digits),
+            ["12345", "521.2", "2.00", "0.25", "0.0040", "0.00", "1.00e300"]
+        );
+    }
+
+    #[test]
+    fn a_share_that_grows_does_so_by_points() {
+        let ci = Some(Interval { low: 0.05, high: 0.07 });
+        let grown =
+            Grown { name: "spin_lock".to_owned(), first: 0.02, last: 0.14, per_doubling: 0.06, ci, shown: true };
+        let table = growth(["functions", "first", "last"], std::iter::once(&grown));
+        let row: Vec<String> = table.rows[0].iter().filter_map(|cell| cell.0.clone()).collect();
+        assert_eq!(row[..4], ["spin_lock", "2.0%", "14%", "+6.0"]);
+        assert!(!row[4].contains('%') && matches!(table.heads[3], R(head) if head.contains("points")), "{row:?}");
+    }
 }

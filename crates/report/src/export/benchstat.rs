@@ -5,11 +5,12 @@ use super::source::Source;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use tare_findings::collect;
+use tare_findings::{collect, state};
 use tare_results::metric;
 
 /// Writes one result line per analysed trial: its number of samples as iterations, then the trial's mean of every
-/// metric, whose name is the unit. Unit lines give the better direction of each.
+/// metric, whose name is the unit. Unit lines give the better direction of each. The configuration line `disturbed`
+/// holds for all lines below it; benchstat puts results that differ in it into separate tables.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let conditions = collect::conditions(source.results);
     let metrics: BTreeSet<String> =
@@ -21,6 +22,7 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(environment) = &source.results.environment {
         writeln!(out, "cpu: {}\nkernel: {}", line(&environment.cpu_model), line(&environment.kernel))?;
     }
+    let mut last = None;
     for condition in &conditions {
         let name = format!("Benchmark{}/{}", capital(&word(&source.results.study)), words(condition.name));
         for trial in &condition.ok {
@@ -31,6 +33,10 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
                 }
             }
             if !values.is_empty() {
+                let disturbed = if state::is_disturbed(trial) { "yes" } else { "no" };
+                if last.replace(disturbed) != Some(disturbed) {
+                    writeln!(out, "disturbed: {disturbed}")?;
+                }
                 writeln!(out, "{name} {}{values}", trial.sample_count())?;
             }
         }

@@ -36,7 +36,7 @@ pub(super) fn growth(page: &Page<'_>) -> Option<Markup> {
         html! {
             p.note {
                 "Scaling is limited by what grows, not by what is largest: shares on the first and the last "
-                "rung, and their change with each doubling. Locks: share of the connections' time spent waiting. Functions: share "
+                "rung, and their change with each doubling, in percentage points. Locks: share of the connections' time spent waiting. Functions: share "
                 "of the server's samples inside them; with what they call, in the last kind of table."
             }
             @for ranking in rankings.iter().take(CONDITIONS) { (table_of(ranking)) }

@@ -1,14 +1,14 @@
 //! The sentences below the first one: intervals, exceptions, and conditions that are not distinguishable.
 
 use super::find;
-use super::headline::headline;
+use super::headline::{divides, headline};
 use super::terms::{interval_of_ratio, modes, query};
 use tare_findings::answer::spread_from as spread_source;
 use tare_findings::factors::words_of;
 use tare_findings::figures::{count, figure, list, percent, times};
 use tare_findings::summary::SpreadSources;
 use tare_findings::verdict::{
-    Alone, Estimate, LessStep, Moved, MovedAlone, Ranked, SpreadFrom, Tested, Untested, Verdict,
+    Alone, Estimate, LessStep, Moved, MovedAlone, Range, Ranked, SpreadFrom, Tested, Untested, Verdict,
 };
 use tare_results::schema::Levels;
 
@@ -24,8 +24,9 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
     match verdict {
         Verdict::Untested(why) => nothing_tested(why),
         Verdict::Moved { rest, tested, .. } => moved(rest, tested.count).into_iter().collect(),
-        Verdict::Ranked { ranking, fewest_trials, tested, .. } => {
-            [ranked(ranking, *tested), few(*fewest_trials)].into_iter().flatten().collect()
+        Verdict::Ranked { ranking, range, fewest_trials, tested, .. } => {
+            let means = range.as_ref().and_then(|range| means(range, ranking, *tested));
+            [ranked(ranking, *tested), means, few(*fewest_trials)].into_iter().flatten().collect()
         }
         Verdict::NotRanked { fewest_trials, alone, .. } => {
             single_ones(alone).into_iter().chain(few(*fewest_trials)).collect()
@@ -122,6 +123,17 @@ fn ranked(ranking: &Ranked, tested: Tested) -> Option<String> {
     };
     let all: Vec<String> = interval.into_iter().chain(several.then(pairs)).collect();
     (!all.is_empty()).then(|| format!("{}.", all.join("; ")))
+}
+
+/// Why the ratio is not that of the means in the table, if they are those of the pair.
+fn means(range: &Range, ranking: &Ranked, tested: Tested) -> Option<String> {
+    let differs = ranking.apart.is_none() && !divides(range, ranking);
+    let within = match tested.analysis.by_block {
+        true => " within blocks, which drift and missing trials do not move",
+        false => "",
+    };
+    let apart = times(range.high.1 / range.low.1);
+    differs.then(|| format!("The means in the table differ {apart}; the ratio is that of geometric means{within}."))
 }
 
 /// "Q1 2.0x (aslr on against off) and Q2 0.50x (ahi on against off)."

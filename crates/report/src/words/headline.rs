@@ -215,7 +215,7 @@ fn ranked(what: &Measured, factors: &[String], by: Option<&str>, ranking: &Ranke
     // Which of several factors makes the difference is not tested here.
     let lead = by.map_or_else(|| conditions.clone(), |factor| format!("{factor} moved {what} {ratio}"));
     let (best, worst) = (level_of(&ranking.best, factors), level_of(&ranking.worst, factors));
-    let ends = range.and_then(|range| {
+    let ends = range.filter(|range| divides(range, ranking)).and_then(|range| {
         let value =
             |name: &str| [&range.low, &range.high].into_iter().find(|(of, _)| of == name).map(|(_, mean)| *mean);
         let (of_best, of_worst) = (value(&ranking.best)?, value(&ranking.worst)?);
@@ -235,6 +235,12 @@ fn ranked(what: &Measured, factors: &[String], by: Option<&str>, ranking: &Ranke
         format!("{lead}."),
         format!("{conditions}."),
     ])
+}
+
+/// Whether the extreme means divide to the ratio as it is written. The ratio is that of geometric means within blocks,
+/// so they need not if trials are missing and the machine drifts, or trials vary much.
+pub(super) fn divides(range: &Range, ranking: &Ranked) -> bool {
+    times(range.high.1 / range.low.1) == times(ranking.ratio)
 }
 
 /// A condition is not the only best or worst one if it is not distinguishable from others.

@@ -146,14 +146,15 @@ pub fn needs<'b>(needs: &Needs, builds: impl Iterator<Item = &'b String>) -> Str
     if all.is_empty() { "nothing special".to_owned() } else { all.join(", ") }
 }
 
-/// Ratios near 1 have a third digit; CoVs are percentages.
+/// Ratios near 1 have a third digit; CoVs are percentages; other values have three digits, and small ones a power of
+/// ten.
 fn number(measure: Measure, value: f64) -> String {
     match measure {
         ratio if ratio.is_ratio() && (0.9..1.1).contains(&value) => format!("{value:.3}x"),
         Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio => format!("{value:.2}x"),
         Measure::WithinCov | Measure::BetweenCov => format!("{:.2}%", 100.0 * value),
-        Measure::Value if value == 0.0 => "0".to_owned(),
-        Measure::Value if value.abs() >= 100.0 => format!("{value:.0}"),
+        Measure::Value if value == 0.0 || value.abs() >= 100.0 => format!("{value:.0}"),
+        Measure::Value if value.abs() >= 0.001 => format!("{value:.*}", (2.0 - value.abs().log10().floor()) as usize),
         Measure::Value => format!("{value:.2e}"),
     }
 }
@@ -199,5 +200,11 @@ mod tests {
         );
         let wide = Figure { ci: Some(Interval { low: 1e-16, high: 1e13 }), ..figure };
         assert_eq!(message(Reproduced::Holds(wide)), "holds: published 0.83x, here 0.79x");
+    }
+
+    #[test]
+    fn a_value_is_written_in_plain_digits_unless_it_is_very_small() {
+        let written = [4096.0, 123.4, 99.0, 1.25, 0.0314, 0.001, 3e-7, 0.0].map(|value| number(Measure::Value, value));
+        assert_eq!(written, ["4096", "123", "99.0", "1.25", "0.0314", "0.00100", "3.00e-7", "0"]);
     }
 }

@@ -3,6 +3,7 @@
 use super::variances::{Variance, alike, pooled};
 use crate::descriptive::{mean, std_dev};
 use crate::interval::{Estimate, Interval};
+use crate::plan::POWER;
 use crate::quantiles::{t, t_upper_tail};
 use crate::welch;
 
@@ -219,7 +220,7 @@ fn estimate(value: f64, se: f64, df: f64, confidence: f64) -> Estimate {
 }
 
 /// The smallest change, as a fraction, that a contrast with this standard error (of logarithms) and these degrees of
-/// freedom detects with this `power` in a two-sided test at `alpha`.
-pub fn smallest_shown(se: f64, df: f64, alpha: f64, power: f64) -> f64 {
-    ((t(1.0 - alpha / 2.0, df) + t(power, df)) * se).exp_m1()
+/// freedom detects with [`POWER`] in a two-sided test at `alpha`.
+pub fn smallest_shown(se: f64, df: f64, alpha: f64) -> f64 {
+    ((t(1.0 - alpha / 2.0, df) + t(POWER, df)) * se).exp_m1()
 }

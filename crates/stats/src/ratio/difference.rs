@@ -5,6 +5,7 @@ use crate::blocks::{are_few, two_sided_limit, upper_tail};
 use crate::descriptive::{mean, std_dev, variance};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
+use crate::plan::POWER;
 use crate::quantiles::t_two_sided;
 use crate::welch;
 
@@ -37,12 +38,9 @@ pub struct Shift {
     pub ci: Option<Interval>,
     /// Two-sided p-value of no difference; 1 without an interval.
     pub p_value: f64,
-    /// The smallest difference that such trials detect with 80% power; `None` without an interval.
+    /// The smallest difference that such trials detect with [`POWER`]; `None` without an interval.
     pub smallest: Option<f64>,
 }
-
-/// The power at which [`Shift::smallest`] is detected.
-const POWER: f64 = 0.8;
 
 /// The difference of two means, by the t-test of the block differences, or by Welch's test without blocks. The smallest
 /// detectable difference is (t_{1 - alpha / 2} + t_power) standard errors (Kutner et al., Applied Linear Statistical

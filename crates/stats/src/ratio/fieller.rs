@@ -29,6 +29,30 @@ pub(super) fn in_errors(difference: f64, se: f64) -> f64 {
     }
 }
 
+/// Squared standard errors of the means of A and B and their covariance, in units of the square of A's mean.
+pub(super) struct Squares {
+    pub a: f64,
+    pub b: f64,
+    pub both: f64,
+}
+
+impl Squares {
+    /// That of mean(B) - theta mean(A).
+    pub fn of(&self, theta: f64) -> f64 {
+        (self.b - 2.0 * theta * self.both + theta * theta * self.a).max(0.0)
+    }
+
+    /// Fieller's interval of this ratio: all theta for which mean(B) - theta mean(A) is at most `t` of its standard
+    /// errors from 0. `None` if they are unbounded.
+    pub fn interval(&self, ratio: f64, t: f64) -> Option<Interval> {
+        let t2 = t * t;
+        let (centre, scale) = (ratio - t2 * self.both, 1.0 - t2 * self.a);
+        // centre^2 - scale (ratio^2 - t2 b), without the terms that cancel.
+        let root = (t2 * self.of(ratio) + t2 * t2 * (self.both * self.both - self.a * self.b)).max(0.0).sqrt();
+        if scale > 0.0 { Interval::finite((centre - root) / scale, (centre + root) / scale) } else { None }
+    }
+}
+
 /// Means, squared standard errors and degrees of freedom of both arms.
 pub(super) struct Moments {
     mean: [f64; 2],
@@ -110,7 +134,9 @@ impl Tested for Moments {
     }
 
     fn interval(&self, confidence: f64) -> Option<Interval> {
-        let found = fieller_interval(self, confidence);
+        let [a, b] = self.se2.map(|se2| se2 / self.mean[0] / self.mean[0]);
+        let t = || t_two_sided(confidence, self.contrast(self.held_ratio()).1);
+        let found = self.replicated().then(|| Squares { a, b, both: 0.0 }.interval(self.held_ratio(), t())).flatten();
         let found = found.filter(|i| !self.positive || i.low > 0.0).or_else(|| self.log_interval(confidence));
         found.and_then(|i| Interval::finite(i.low * self.unit, i.high * self.unit))
     }
@@ -149,22 +175,6 @@ pub(super) fn estimate(tested: &dyn Tested, confidence: f64) -> Result<Estimate,
         return Err(Error::NotFinite { what: "what the means come to".into() });
     }
     Ok(Estimate { value, ci: tested.interval(confidence) })
-}
-
-fn fieller_interval(m: &Moments, confidence: f64) -> Option<Interval> {
-    if !m.replicated() {
-        return None;
-    }
-    let t2 = t_two_sided(confidence, m.contrast(m.held_ratio()).1).powi(2);
-    // The closed form divided by Y^2: g = h^2 / Y^2 of A, g_b = h'^2 / Y^2.
-    let g = t2 * (m.se2[0].sqrt() / m.mean[0]).powi(2);
-    let g_b = t2 * (m.se2[1].sqrt() / m.mean[0]).powi(2);
-    let r = m.held_ratio();
-    if g.is_nan() || g >= 1.0 {
-        return None;
-    }
-    let root = (r * r * g + g_b - g * g_b).max(0.0).sqrt();
-    Interval::finite((r - root) / (1.0 - g), (r + root) / (1.0 - g))
 }
 
 /// Ratio of paired trials, run side by side or one after the other: exp of the mean of ln(B_j / A_j) with its t

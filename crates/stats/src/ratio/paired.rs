@@ -1,6 +1,6 @@
 //! The ratio of two conditions that ran in the same blocks.
 
-use super::fieller::Tested;
+use super::fieller::{Squares, Tested, in_errors};
 use crate::control::LogRatio;
 use crate::descriptive::{mean, std_dev};
 use crate::error::{Error, all_finite};
@@ -13,37 +13,8 @@ pub(super) struct Paired {
     log_ratio: f64,
     se: f64,
     df: f64,
-    contrast: Option<Contrast>,
-}
-
-/// Fieller's contrast mean(B) - theta mean(A) of paired values, from A and B each divided by its mean: the variances of
-/// their means and the covariance.
-struct Contrast {
-    a: f64,
-    b: f64,
-    both: f64,
-}
-
-impl Contrast {
-    fn of(a: &[f64], b: &[f64]) -> Self {
-        let n = a.len() as f64;
-        let product =
-            |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - 1.0) * (b - 1.0)).sum::<f64>() / (n * (n - 1.0));
-        Self { a: product(a, a), b: product(b, b), both: product(a, b) }
-    }
-
-    /// The t statistic of a ratio of `times` the measured one.
-    fn in_errors(&self, times: f64) -> f64 {
-        let variance = self.b - 2.0 * times * self.both + times * times * self.a;
-        super::fieller::in_errors(1.0 - times, variance.max(0.0).sqrt())
-    }
-
-    /// All multiples of the measured ratio whose statistic is below `t`; `None` if they are unbounded or reach 0.
-    fn interval(&self, t: f64) -> Option<[f64; 2]> {
-        let [a, b, both] = [self.a, self.b, self.both].map(|square| 1.0 - t * t * square);
-        let root = (both * both - a * b).max(0.0).sqrt();
-        (a > 0.0 && b > 0.0).then(|| [(both - root) / a, (both + root) / a])
-    }
+    /// Those of Fieller's method, of A and B each divided by its mean.
+    squares: Option<Squares>,
 }
 
 impl Paired {
@@ -64,13 +35,17 @@ impl Paired {
         };
         let (of_a, of_b) = (centre("A", a)?, centre("B", b)?);
         let [a, b] = [(a, of_a), (b, of_b)].map(|(arm, mean)| arm.iter().map(|v| v / mean).collect::<Vec<f64>>());
+        let n = a.len() as f64;
         let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b - a).collect();
-        let se = std_dev(&differences).map_or(f64::NAN, |sd| sd / (a.len() as f64).sqrt());
+        let se = std_dev(&differences).map_or(f64::NAN, |sd| sd / n.sqrt());
         let log_ratio = of_b.ln() - of_a.ln();
         if !log_ratio.exp().is_normal() {
             return Err(Error::NotFinite { what: "ratio of the means".into() });
         }
-        Ok(Self { log_ratio, se, df: a.len() as f64 - 1.0, contrast: Some(Contrast::of(&a, &b)) })
+        let product =
+            |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - 1.0) * (b - 1.0)).sum::<f64>() / (n * (n - 1.0));
+        let squares = Squares { a: product(&a, &a), b: product(&b, &b), both: product(&a, &b) };
+        Ok(Self { log_ratio, se, df: n - 1.0, squares: Some(squares) })
     }
 
     fn in_errors(&self, theta: f64) -> f64 {
@@ -79,15 +54,17 @@ impl Paired {
         if difference.abs() < 1e-14 {
             return 0.0;
         }
-        let found = super::fieller::in_errors(difference, self.se);
-        let contrast = self.contrast.as_ref().map_or(found, |contrast| contrast.in_errors((-difference).exp()));
-        if found.abs() <= contrast.abs() { found } else { contrast }
+        let found = in_errors(difference, self.se);
+        let times = (-difference).exp();
+        let by_fieller =
+            self.squares.as_ref().map_or(found, |squares| in_errors(1.0 - times, squares.of(times).sqrt()));
+        if found.abs() <= by_fieller.abs() { found } else { by_fieller }
     }
 }
 
 impl From<LogRatio> for Paired {
     fn from(found: LogRatio) -> Self {
-        Self { log_ratio: found.value, se: found.se, df: found.df, contrast: None }
+        Self { log_ratio: found.value, se: found.se, df: found.df, squares: None }
     }
 }
 
@@ -106,8 +83,9 @@ impl Tested for Paired {
         }
         let t = t_two_sided(confidence, self.df);
         let ends = [-1.0, 1.0].map(|way| (self.log_ratio + way * t * self.se).exp());
-        let contrast = self.contrast.as_ref().and_then(|contrast| contrast.interval(t));
-        let [low, high] = contrast.map_or(ends, |times| times.map(|times| self.value() * times));
+        // In multiples of the measured ratio; absent if they are unbounded or reach 0.
+        let times = self.squares.as_ref().and_then(|squares| squares.interval(1.0, t)).filter(|times| times.low > 0.0);
+        let [low, high] = times.map_or(ends, |times| [times.low, times.high].map(|times| self.value() * times));
         Interval::finite(low.min(ends[0]), high.max(ends[1]))
     }
 

@@ -2,10 +2,9 @@
 
 use super::fit::Fit;
 use super::rule::{Question, Rule};
+use crate::plan::POWER;
 use crate::quantiles::{chi_squared, normal, t};
 
-/// Power with which the smallest detectable change is detected.
-const POWER: f64 = 0.8;
 /// One-sided confidence of the upper limit of the standard deviation.
 const CONFIDENCE: f64 = 0.95;
 /// Maximum number of pairs that is reported.

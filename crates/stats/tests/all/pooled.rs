@@ -86,7 +86,7 @@ fn the_mean_is_covered_and_the_smallest_shown_is_shown_as_often_as_promised() {
     let covered = all.iter().filter(|step| step.ratio.ci.unwrap().contains(0.9)).count() as f64 / all.len() as f64;
     assert!((0.93..=0.97).contains(&covered), "{covered}");
     // One mean of 4 blocks with a random effect of 1%.
-    let smallest = smallest_shown(0.01 / 2.0, 3.0, 2.0 * RATE, 0.8);
+    let smallest = smallest_shown(0.01 / 2.0, 3.0, 2.0 * RATE);
     let loss = 1.0 / (1.0 + smallest);
     let grid = Grid { step: loss, off: loss, cov: 0.0005, luck: Some(0.01), noisier: 1.0 };
     let all: Vec<PooledStep> = (0..60).flat_map(|_| study(&mut rng, grid)).collect();

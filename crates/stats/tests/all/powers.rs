@@ -3,12 +3,13 @@
 //! determined with other seeds.
 
 use crate::pairs::{SHAPES, Study, alike, claims, moved, two_by_two};
-use crate::simulate::{Generator, generator, normal, share};
+use crate::simulate::{Generator, generator, normal, normals, share};
 use rand_distr::{Distribution, LogNormal, StudentT};
 use tare_stats::Trials;
 use tare_stats::descriptive::{mean, median, quantile, variance};
 use tare_stats::effects::{Cell, sources_at};
-use tare_stats::plan::{Costs, Pilot, Target, recommend, relative_half_width, top_count};
+use tare_stats::plan::{Costs, POWER, Pilot, Target, recommend, relative_half_width, top_count, trials_to_show};
+use tare_stats::ratio::{Design, shift};
 
 fn studies(few: usize) -> usize {
     std::env::var("TARE_NULL_STUDIES").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
@@ -200,4 +201,19 @@ fn pilots_reach_what_they_promise_in_a_few_blocks_more() {
         );
         assert!(nine_tenths <= most + 1.0 && covers >= least(0.91, each), "{n}: {nine_tenths} {covers}");
     }
+}
+
+/// Half a standard deviation needs 64 trials of each side (Cohen, Statistical Power Analysis, 1988).
+#[test]
+fn as_many_trials_are_planned_as_show_the_difference_in_four_of_five_runs() {
+    assert_eq!([0.02, 0.1, 0.0].map(|cov| trials_to_show(0.05, cov, 0.95)), [Some(4), Some(64), Some(2)]);
+    assert_eq!(trials_to_show(1e-9, 1.0, 0.95), None);
+    let mut rng = generator(77_106);
+    let each = studies(2000);
+    let shown = share(each, || {
+        let [a, b] = [1.0, 1.05].map(|mean| normals(&mut rng, mean, 0.02, 4));
+        shift(&a, &b, Design::Independent, 0.95).unwrap().p_value <= 0.05
+    });
+    println!("5% with the trials that are planned for it, CoV 2%: {:.1}%", 100.0 * shown);
+    assert!(shown >= least(POWER, each), "{shown}");
 }

@@ -25,7 +25,7 @@ pub fn leave_out(study: &Study, plan: &mut Plan, cache: &Path) {
 }
 
 /// The condition with the settings of its trials; none if the plan does not contain them.
-fn condition(planned: &PlannedCondition) -> Option<Condition> {
+pub(super) fn condition(planned: &PlannedCondition) -> Option<Condition> {
     let settings = from_values(&planned.settings).ok()?;
     Some(Condition { name: planned.name.clone(), levels: planned.levels.clone(), settings })
 }

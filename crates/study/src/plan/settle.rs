@@ -2,6 +2,9 @@
 //! the first half of the machine if both run at the same time, is drawn from a separate seed, so that the data, which
 //! depend on the study's seed, are the same in every run.
 
+use super::design::Condition;
+use super::{estimate, made};
+use crate::language::spec::Study;
 use tare_results::pairs::{Pairs, Stop};
 use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord, Turns};
 
@@ -18,9 +21,13 @@ pub fn scheduled(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
     with_pairs(plan, rule, pairs)
 }
 
-/// Replaces the schedule by this many pairs of the first condition with each other one; their samples alternate.
-pub fn against_first(mut plan: Plan, pairs: usize) -> Plan {
-    let scheduled = plan.trials.len().max(1);
+/// Replaces the schedule by this many pairs of the first condition with each other one; their samples alternate. The
+/// machine has `cpus` CPUs.
+pub fn against_first(mut plan: Plan, pairs: usize, study: &Study, cpus: usize) -> Plan {
+    let conditions: Vec<Condition> = plan.conditions.iter().filter_map(made::condition).collect();
+    let trials_s = |plan: &Plan| estimate::trials_s(&plan.trials, &conditions, &study.sampling, cpus);
+    // The rest is the time for making the data, however many trials there are.
+    plan.estimated_s -= trials_s(&plan);
     let names: Vec<String> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
     plan.trials.clear();
     plan.turns = Some(Turns { seed: plan.seed });
@@ -35,7 +42,7 @@ pub fn against_first(mut plan: Plan, pairs: usize) -> Plan {
             }
         }
     }
-    plan.estimated_s *= plan.trials.len() as f64 / scheduled as f64;
+    plan.estimated_s += trials_s(&plan);
     plan
 }
 
@@ -92,9 +99,15 @@ fn with_pairs(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::builtin;
+    use crate::language::document::Source;
+    use crate::language::parse::{Overrides, parse};
+    use crate::plan::design;
+    use crate::plan::resolve::{Where, resolve};
     use std::collections::BTreeMap;
     use tare_results::pairs::Rule;
     use tare_results::schema::SampleRecord;
+    use tare_topology::Machine;
 
     /// Sessions of six pairs on one boot, of a comparison over five sessions. A and B are first in turn.
     fn measured(sessions: usize) -> (Plan, Vec<TrialRecord>) {
@@ -136,5 +149,20 @@ mod tests {
         // One session is still to follow, or a pair has not ended.
         assert_eq!(after_restart(4, 0), [0, 6, 12, 18, 24]);
         assert_eq!(after_restart(5, 1), [0, 6, 12, 18, 24, 29]);
+    }
+
+    #[test]
+    fn the_time_for_making_the_data_does_not_grow_with_the_pairs() {
+        let text = builtin::find("first-look").unwrap().text;
+        let study = parse(Source { origin: "first-look", text }, &Overrides::default()).unwrap();
+        let machine = Machine::synthetic("package:2 [numa] core:4 pu:2").unwrap();
+        let plan = resolve(&study, &machine, Where::Described).unwrap();
+        let conditions = design::conditions(&study).unwrap();
+        let done = conditions.iter().zip(&plan.conditions).filter(|(_, planned)| planned.realizable).map(|(c, _)| c);
+        assert!(done.clone().count() > 2);
+        let paired_s = |pairs| against_first(plan.clone(), pairs, &study, machine.pus.len()).estimated_s;
+        let data_s = estimate::data_s(done, &study);
+        let left_s = 2.0 * paired_s(4) - paired_s(8);
+        assert!(data_s > 0.01 && (left_s - data_s).abs() < 1e-6, "{left_s} {data_s}");
     }
 }

@@ -390,7 +390,6 @@ fn shown(study: &Study, plan: &Plan) -> String {
 /// The smallest change as a fraction; none from a single block. Its tests share the probability of a false alarm.
 fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
     const ANSWER: f64 = 0.02;
-    const OFTEN: f64 = 0.8;
     let blocks = study.sampling.trials as f64;
     let realizable: Vec<&PlannedCondition> = conditions.iter().filter(|c| c.realizable).collect();
     let numbers = |factor: &str| realizable.iter().filter_map(|c| c.levels.get(factor)).collect::<BTreeSet<_>>().len();
@@ -431,7 +430,7 @@ fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
             (2.0 * own / blocks, df, few * loads * compared * (compared - 1.0) / 2.0)
         }
     };
-    (df >= 1.0).then(|| smallest_shown(variance.sqrt(), df, ANSWER / tests.max(1.0), OFTEN))
+    (df >= 1.0).then(|| smallest_shown(variance.sqrt(), df, ANSWER / tests.max(1.0)))
 }
 
 #[cfg(test)]

@@ -117,13 +117,12 @@ impl Resolves {
     const DIFFERENCE: f64 = 0.05;
     /// A second of warm-up and sample, and a start of the embedded server.
     const TRIAL_S: f64 = 1.6;
-    const POWER: f64 = 0.8;
     /// Fewer trials have no useful interval.
     const FEWEST: u64 = 3;
 
     fn of(drift: &Drift) -> Option<Self> {
         let cov = Some(drift.cov).filter(|cov| cov.is_finite())?;
-        let trials = trials_to_show(Self::DIFFERENCE, cov, CONFIDENCE, Self::POWER)?.max(Self::FEWEST);
+        let trials = trials_to_show(Self::DIFFERENCE, cov, CONFIDENCE)?.max(Self::FEWEST);
         Some(Self { difference: Self::DIFFERENCE, cov, trials, seconds: 2.0 * trials as f64 * Self::TRIAL_S })
     }
 

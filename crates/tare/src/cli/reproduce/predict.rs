@@ -105,7 +105,8 @@ pub fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study
         return planned(study, on.machine, on.place, true);
     }
     let (study, plan) = planned(by_turns(study)?, on.machine, on.place, true)?;
-    Ok((study, settle::against_first(plan, blocks)))
+    let plan = settle::against_first(plan, blocks, &study, on.machine.pus.len());
+    Ok((study, plan))
 }
 
 const ANEW: &str = "resume with the version of tare that began this run, or begin another with --out DIR";

@@ -197,6 +197,23 @@ fn benchmark_lines_have_one_value_per_trial_and_are_accepted_by_benchstat() {
         let out = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
         assert!(out.contains("placement=same-pu") && !out.contains("bench.txt:"), "{out}");
     }
+    // The configuration that holds for each line.
+    fake::disturb(dir.path(), &|trial| trial % 3 == 0, 1.0);
+    let text = export(dir.path(), &["--format", "benchstat", "--metric", "tps"]);
+    let (mut disturbed, mut lines) = (None, [0, 0]);
+    for line in text.lines() {
+        match line.strip_prefix("disturbed: ") {
+            Some(how) => disturbed = Some(how == "yes"),
+            None if line.starts_with("Benchmark") => lines[usize::from(disturbed.unwrap())] += 1,
+            None => {}
+        }
+    }
+    let of = |state: &str| {
+        let conditions = shown(dir.path())["conditions"].clone();
+        conditions.as_array().unwrap().iter().map(|c| c[state].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(lines, ["clean_trials", "disturbed_trials"].map(of), "{text}");
+    assert!(lines[0] > 0 && lines[1] > 0, "{lines:?}");
 }
 
 #[test]
