@@ -58,6 +58,7 @@ pub use process::guard::{interrupted, interrupted_by};
 pub use process::leftovers::{Reaped, reap_leftovers};
 pub use process::listed_folder::ListedFolder;
 pub use process::process_tree::KILL_LIMIT;
+pub use process::stops::stopped_processes;
 pub use process::tagged::TaggedProcesses;
 pub use programs::ask::list_questions_in;
 pub use programs::content::{file_sha1, program_sha1, remembered_sha1};

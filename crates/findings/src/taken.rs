@@ -16,7 +16,7 @@ const SUSPENDED_S: f64 = 0.01;
 fn of_sample(sample: &SampleRecord) -> Option<f64> {
     let value = |name: &str| sample.covariates.get(name).copied();
     let above = |name: &str, limit: f64| value(name).is_some_and(|found| found > limit);
-    if above("server_swapped_bytes", 0.0) || above("suspended_s", SUSPENDED_S) {
+    if above("server_swapped_bytes", 0.0) || above("suspended_s", SUSPENDED_S) || above("stopped_processes", 0.0) {
         return None;
     }
     let foreign_s = value("foreign_cpu_s")?;

@@ -146,6 +146,7 @@ const ALL: &[Covariate] = {
         entry(One("foreign_cpu_s"), "s", Sum, Neither),
         entry(One("foreign_cpu_fraction"), "fraction", ByTime, Cause),
         entry(One("suspended_s"), "s", Sum, Cause),
+        entry(One("stopped_processes"), "", Sum, Cause),
         entry(One("server_swapped_bytes"), "bytes", Largest, Cause),
         entry(One("server_waited_for_cpu_fraction"), "fraction", ByTime, Cause),
         entry(One("restarts"), "", Sum, Consequence),

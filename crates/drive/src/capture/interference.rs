@@ -1,11 +1,12 @@
-//! Disturbances of a sample: the machine's counters, CPU time of other programs, the server's memory in swap, and
-//! suspension of the machine.
+//! Disturbances of a sample: the machine's counters, CPU time of other programs, the server's memory in swap,
+//! suspension of the machine, and processes that were stopped.
 
 use rustix::process::{getpid, getppid};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
+use tare_engine::stopped_processes;
 use tare_noise::{CpuUse, Snapshot, Throttling};
 use tare_results::covariate::may_explain;
 
@@ -22,7 +23,7 @@ pub struct Interference {
 pub struct OthersSeen {
     /// Name -> value, stored alongside the metrics: those of [`Snapshot::since`] and, for the benchmark's CPUs, of
     /// [`Snapshot::since_on`], `foreign_cpu_s`, `foreign_cpu_fraction` (of the benchmark's CPUs),
-    /// `server_swapped_bytes`, `suspended_s`.
+    /// `server_swapped_bytes`, `suspended_s`, `stopped_processes`.
     pub covariates: BTreeMap<String, f64>,
     /// The foreign processes that used most CPU time, in descending order: name, process id, CPU time over wall time.
     pub users: Vec<(String, u32, f64)>,
@@ -54,6 +55,8 @@ impl Interference {
         let snapshot = Snapshot::take();
         let cpus = if bound.is_empty() { snapshot.cpus().keys().copied().collect() } else { bound.clone() };
         let throttling = Throttling::take();
+        // Those of earlier are no disturbance of this sample.
+        let _ = stopped_processes();
         Self { snapshot, cpu_use: CpuUse::take(), throttling, asleep_s: asleep_s(), server, cpus }
     }
 
@@ -82,6 +85,7 @@ impl Interference {
             covariates.insert("client_throttled_s".into(), taken.stopped_s);
         }
         covariates.insert("suspended_s".into(), (asleep_s() - self.asleep_s).max(0.0));
+        covariates.insert("stopped_processes".into(), stopped_processes() as f64);
         if let Some(bytes) = self.server.and_then(swapped_bytes) {
             covariates.insert("server_swapped_bytes".into(), bytes as f64);
         }

@@ -9,6 +9,7 @@
 //! | `tagged` | the same for a program that is no server |
 //! | `guard` | ends servers when this program is interrupted |
 //! | `leftovers`, `listed_folder` | what a kill leaves, and how the next start removes it |
+//! | `stops` | processes that were stopped by a signal and continued |
 //! | `peer` | the process at the other end of a connection |
 
 pub(crate) mod address_space;
@@ -23,4 +24,5 @@ pub(crate) mod log;
 pub(crate) mod peer;
 pub(crate) mod process_tree;
 pub(crate) mod server_process;
+pub(crate) mod stops;
 pub(crate) mod tagged;

@@ -11,7 +11,7 @@ use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tare_drive::capture::environment::environment;
-use tare_files::Folder;
+use tare_files::{Folder, Trust};
 use tare_report::write_report_in;
 use tare_results::probe::ProbeUse;
 use tare_results::schema::Plan;
@@ -345,6 +345,12 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, options: &RunOption
     ended(end, directory.path())
 }
 
+/// Whether the open folder is still the one at its path.
+fn has_its_name(folder: &Folder) -> bool {
+    let found = Folder::open(folder.path(), Trust::Anyone).ok().flatten().and_then(|found| found.identity().ok());
+    found.is_some() && found == folder.identity().ok()
+}
+
 pub fn execute(
     study: &Study,
     plan: &Plan,
@@ -365,6 +371,7 @@ pub fn execute(
         tare_engine::remove_working_copies(&state::cache_directory()?).map_err(StateError::from)?;
     }
     end.map_err(|e| match e {
+        _ if !has_its_name(directory.folder()) => trust::exchanged(directory.path()),
         // Finished trials are kept, and this is where the command to resume is known.
         _ if goes_on(&e) => Problem::from(e).advice(format!(
             "free disk space or fix the permissions, then: tare run --resume {}",

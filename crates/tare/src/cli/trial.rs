@@ -10,12 +10,14 @@ use crate::state::StateError;
 use crate::trial::{Trial, TrialError};
 use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use tare_drive::workload::Progress;
 use tare_files::Folder;
 use tare_noise::{HostLock, TrialLock};
-use tare_results::store::{Directory, Writer, read_plan, read_study_text};
+use tare_results::ReadError;
+use tare_results::store::{Directory, DirectoryError, Writer, read_plan, read_study_text};
 use tare_study::language::write::parse_written;
 use tare_study::plan::task::Task;
 
@@ -85,12 +87,16 @@ fn handed(args: &TrialArgs) -> Result<(Folder, Handed), Problem> {
     }
     let handed = Handed::receive()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot read this trial's input from the run: {e}")))?;
-    let folder = Directory::begun(&args.directory, trust::whose(handed.trusted))?;
-    // Opened by name, because a handle cannot be sent through a pipe: by now another directory may have this name.
-    if folder.identity()? != handed.results {
-        return Err(trust::exchanged(&args.directory));
+    // Opened by name, because a handle cannot be sent through a pipe: by now another directory may have this name, or
+    // none.
+    match Directory::begun(&args.directory, trust::whose(handed.trusted)) {
+        Ok(folder) if folder.identity()? == handed.results => Ok((folder, handed)),
+        Ok(_) | Err(DirectoryError::NotResults { .. }) => Err(trust::exchanged(&args.directory)),
+        Err(DirectoryError::Read(ReadError::Io { source, .. })) if source.kind() == ErrorKind::NotFound => {
+            Err(trust::exchanged(&args.directory))
+        }
+        Err(error) => Err(error.into()),
     }
-    Ok((folder, handed))
 }
 
 fn one(args: &TrialArgs) -> Result<Exit, Problem> {

@@ -24,9 +24,9 @@ pub fn refused(error: &FilesError) -> Problem {
         )
 }
 
-/// The error for a results directory that was replaced by another one during a run. The run stops.
+/// The error for a results directory that another one, or none, replaced during a run. The run stops.
 pub fn exchanged(path: &Path) -> Problem {
-    Problem::new(Exit::Machine, "the results directory was replaced by another one during the run")
+    Problem::new(Exit::Machine, "the results directory was replaced or removed during the run")
         .at(path.display().to_string())
         .expected("the folder that the run has open must keep its name until the run has ended")
         .advice("check who may write to its parent folder; move the original back and repeat the command with --resume")

@@ -64,6 +64,9 @@ pub fn reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> {
     if let Some(asleep) = value("suspended_s").filter(|s| **s > SUSPENDED_S) {
         reasons.push(format!("the machine was suspended for {asleep:.2} s"));
     }
+    if value("stopped_processes").is_some_and(|stopped| *stopped > 0.0) {
+        reasons.push("a signal stopped tare, its server or its client program for a while".to_owned());
+    }
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
@@ -98,16 +101,17 @@ mod tests {
             &[("steal_fraction", 0.03), ("psi_cpu_some_fraction", 1.0), ("busy_fraction", 1.0)],
             &[("foreign_cpu_fraction", 0.05), ("foreign_cpu_s", 10.0)],
             &[("foreign_cpu_fraction", 0.4), ("foreign_cpu_s", 0.09)],
-            &[("server_swapped_bytes", 0.0), ("suspended_s", 0.000_1)],
+            &[("server_swapped_bytes", 0.0), ("suspended_s", 0.000_1), ("stopped_processes", 0.0)],
         ];
         for values in quiet {
             assert_eq!(judge(&sampling, 0, &seen(values)), None, "{values:?}");
         }
-        let loud: [(&[(&str, f64)], &str); 4] = [
+        let loud: [(&[(&str, f64)], &str); 5] = [
             (&[("steal_fraction", 0.031)], "hypervisor took 3.1%"),
             (&[("foreign_cpu_fraction", 0.051), ("foreign_cpu_s", 0.1)], "(limit 5.0%); on all CPUs: cc1plus (77) 93%"),
             (&[("server_swapped_bytes", 4096.0)], "swapped out"),
             (&[("suspended_s", 2.5)], "suspended for 2.50 s"),
+            (&[("stopped_processes", 1.0)], "a signal stopped"),
         ];
         for (values, words) in loud {
             let reason = judge(&sampling, 3, &seen(values)).unwrap();

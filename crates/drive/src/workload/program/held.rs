@@ -1,6 +1,6 @@
 //! Stops a client briefly: every thread of its server then waits in its own connection.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// Processes that are stopped until this is dropped.
 pub struct StopGuard(Vec<Pid>);
@@ -17,6 +17,8 @@ impl Drop for StopGuard {
         for pid in &self.0 {
             // The process may have ended.
             let _ = kill_process(*pid, Signal::CONT);
+            // Otherwise it would count as stopped by someone else.
+            let _ = waitid(WaitId::Pid(*pid), WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG);
         }
     }
 }
@@ -48,6 +50,7 @@ mod tests {
         assert!(becomes(pid, 'T'), "stopped");
         drop(held);
         assert!(becomes(pid, 'S'), "asleep again");
+        assert_eq!(tare_engine::stopped_processes(), 0, "no one else stopped it");
         child.kill().unwrap();
         child.wait().unwrap();
     }

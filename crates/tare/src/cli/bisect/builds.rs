@@ -54,7 +54,9 @@ impl<'a> Builds<'a> {
         let Some(folder) = self.folder.sub(self.name(place))? else { return Ok(self.given(place)) };
         let Some(bytes) = folder.read(FILE, LARGEST)? else { return Ok(self.given(place)) };
         serde_json::from_slice(&bytes).map(Some).map_err(|e| {
-            Problem::new(Exit::Usage, format!("{FILE} cannot be read: {e}")).at(folder.path().display().to_string())
+            Problem::new(Exit::Usage, format!("{FILE} cannot be read: {e}"))
+                .at(folder.path().display().to_string())
+                .advice("remove this folder, and resume: the build is made again")
         })
     }
 
@@ -135,7 +137,11 @@ impl<'a> Builds<'a> {
         let ended = match to_its_end(&job, limit_s, &|| !tare_engine::interrupted()) {
             Ok(ended) => ended,
             Err(ProgramError::Interrupted) => return Ok(None),
-            Err(e) => return Err(Problem::new(Exit::Machine, e.to_string()).at(log.display().to_string())),
+            Err(e) => {
+                return Err(Problem::new(Exit::Machine, e.to_string())
+                    .at(log.display().to_string())
+                    .advice("see the log; a build may take the time that --budget gives"));
+            }
         };
         let elapsed_s = began.elapsed().as_secs_f64();
         let built = match ended.status.code() {

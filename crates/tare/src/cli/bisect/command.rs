@@ -10,7 +10,7 @@ use super::super::run::{RunOptions, default_out, unless_interrupted};
 use super::super::{Exit, Problem, host, interrupt, trust};
 use super::builds::Builds;
 use super::measure::Bench;
-use super::request::{BisectRequest, BuildBy, MOST, PLACE};
+use super::request::{BEGIN, BisectRequest, BuildBy, MOST, PLACE, no_bisection};
 use super::search::{End, Search};
 use super::{git, outlook, view};
 use crate::state::whole_path;
@@ -102,11 +102,7 @@ Examples:
 pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     if let Some(path) = &args.resume {
-        let missing = || {
-            Problem::new(Exit::Usage, "there is no such folder")
-                .at(path.display().to_string())
-                .expected("a folder that tare bisect has made")
-        };
+        let missing = || no_bisection("there is no such folder", path, BEGIN);
         let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(missing)?;
         let request = BisectRequest::read(&folder)?;
         if let Some(by) = &request.build {

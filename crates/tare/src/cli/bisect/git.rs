@@ -99,10 +99,9 @@ fn commit(name: &str) -> Result<String, Problem> {
     let id = String::from_utf8_lossy(&out.stdout).trim_end().to_owned();
     match out.status.success() && !id.is_empty() {
         true => Ok(id),
-        false => {
-            Err(Problem::new(Exit::Usage, format!("{name} is not a commit"))
-                .expected("a name that git rev-parse accepts"))
-        }
+        false => Err(Problem::new(Exit::Usage, format!("{name} is not a commit"))
+            .expected("a name that git rev-parse accepts")
+            .advice("list commits with: git log --oneline; a shallow clone has few: git fetch --unshallow")),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::super::ab_sides::{self, Side};
 use super::super::measured::check_metrics;
+use super::super::output::quoted_path;
 use super::super::{Exit, Problem, ab_together, output};
+use crate::state::whole_path;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
@@ -19,6 +21,11 @@ const LARGEST: u64 = 64 << 20;
 const SCHEMA: u32 = 1;
 /// The most commits or builds of one bisection: every step examines each of them again.
 pub const MOST: usize = 10_000;
+/// What to do if a bisection cannot be resumed.
+pub const ANEW: &str = "start another bisection in another folder";
+/// What to do if there is none to resume.
+pub const BEGIN: &str =
+    "name the folder that --out named, or tare-results/bisect-DATE; begin one: tare bisect GOOD BAD --build CMD";
 /// Placeholder for the built program in a command.
 pub const PLACE: &str = "{binary}";
 
@@ -69,15 +76,13 @@ impl BisectRequest {
     }
 
     pub fn read(folder: &Folder) -> Result<Self, Problem> {
-        let wrong = |what: String| {
-            Problem::new(Exit::Usage, what)
-                .at(folder.path().display().to_string())
-                .expected("a folder that tare bisect has made")
-        };
-        let bytes = folder.read(FILE, LARGEST)?.ok_or_else(|| wrong(format!("there is no {FILE}")))?;
+        let wrong = |what: String| no_bisection(&what, folder.path(), ANEW);
+        let missing = || no_bisection(&format!("there is no {FILE}"), folder.path(), &instead_of(folder.path()));
+        let bytes = folder.read(FILE, LARGEST)?.ok_or_else(missing)?;
         let request: Self = serde_json::from_slice(&bytes).map_err(|e| wrong(format!("{FILE} cannot be read: {e}")))?;
         if request.schema != SCHEMA {
-            return Err(wrong(format!("{FILE} has another version, schema {}", request.schema)));
+            let what = format!("{FILE} has another version, schema {}", request.schema);
+            return Err(no_bisection(&what, folder.path(), "resume it with the version of tare that began it"));
         }
         if !(2..=MOST).contains(&request.line.len()) {
             let builds = count(request.line.len(), "build");
@@ -128,13 +133,34 @@ impl BisectRequest {
 
     fn side(&self, binary: &Path) -> Result<Side, Problem> {
         let path = binary.to_str().ok_or_else(|| {
-            Problem::new(Exit::Usage, "the path of a build is not valid UTF-8").at(binary.display().to_string())
+            Problem::new(Exit::Usage, "the path of a build is not valid UTF-8")
+                .at(binary.display().to_string())
+                .advice("rename it, or name a link to it")
         })?;
         let written = match &self.command {
             Some(command) => format!("command={}", command.replace(PLACE, &tare_text::quoted(path))),
             None => format!("binary={path}"),
         };
         ab_sides::side(&written).map_err(|expected| Problem::new(Exit::Usage, "no side").expected(expected))
+    }
+}
+
+/// The error for a folder that is none of a bisection.
+pub fn no_bisection(what: &str, path: &Path, advice: &str) -> Problem {
+    Problem::new(Exit::Usage, what)
+        .at(path.display().to_string())
+        .expected("a folder that tare bisect has made")
+        .advice(advice)
+}
+
+fn instead_of(path: &Path) -> String {
+    let whole = whole_path(path);
+    match whole.ancestors().skip(1).take(2).find(|above| above.join(FILE).exists()) {
+        Some(above) => format!("it is part of a bisection; resume that: tare bisect --resume {}", quoted_path(above)),
+        None if path.join("plan.json").exists() => {
+            "these are results of tare run, ab or find: resume with that command, by its --resume".to_owned()
+        }
+        None => BEGIN.to_owned(),
     }
 }
 

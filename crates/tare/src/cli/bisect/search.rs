@@ -5,6 +5,7 @@ use super::super::output::note;
 use super::super::{Exit, Problem};
 use super::builds::{Builds, Built};
 use super::measure::{Bench, Measured, Two, Until, with_result};
+use super::request::{ANEW, no_bisection};
 use std::path::PathBuf;
 use tare_findings::ab::AbVerdict;
 use tare_findings::bisect::{self, BATCH, Bisection, BuildPair, Cell, Next};
@@ -162,7 +163,7 @@ impl Search<'_> {
         let ends = of(Two { a: 0, b: last, step: false });
         let differ = ends.as_ref().is_some_and(|ends| ends.verdict == AbVerdict::Slower);
         let (chances, next) = bisect::next(&seen, &usable, &built, request.confidence)
-            .map_err(|e| Problem::new(Exit::Usage, e.to_string()).at(self.bench.folder.path().display().to_string()))?;
+            .map_err(|e| no_bisection(&e.to_string(), self.bench.folder.path(), ANEW))?;
         let cell = match &next {
             Next::Found(cell) if differ => Some(cell.clone()),
             _ => None,

@@ -55,6 +55,34 @@ fn a_run_whose_trials_all_fail_for_one_reason_ends_early_and_can_be_resumed() {
 }
 
 #[test]
+fn results_that_are_moved_away_during_a_run_stop_it_and_can_be_resumed() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let (results, away) = (world.path("results"), world.path("away"));
+    for replaced in [false, true] {
+        let begin: [&str; 4] =
+            if replaced { ["run", "--resume", "results", "--yes"] } else { ["run", &study, "--out", "results"] };
+        let run = world.tare(&begin).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_for_trials(&results, if replaced { 4 } else { 1 });
+        std::fs::rename(&results, &away).unwrap();
+        if replaced {
+            std::fs::create_dir(&results).unwrap();
+        }
+        let output = run.wait_with_output().unwrap();
+        let err = text(&output.stderr);
+        assert!(output.status.code() == Some(3) && err.contains("was replaced or removed"), "{err}");
+        if replaced {
+            std::fs::remove_dir(&results).unwrap();
+        }
+        std::fs::rename(&away, &results).unwrap();
+        assert!(trials(&results).iter().all(|record| record["outcome"] == "ok"), "a trial failed for this");
+    }
+    world.exits(0, &["run", "--resume", "results"]);
+    assert_eq!(trials(&results).len(), 8);
+    world.assert_clean();
+}
+
+#[test]
 fn a_server_thread_whose_cpu_affinity_is_changed_fails_its_trial() {
     assert!(std::thread::available_parallelism().unwrap().get() > 1, "this test needs two CPUs to stray between");
     let world = World::new();

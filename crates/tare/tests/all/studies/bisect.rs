@@ -221,15 +221,21 @@ fn invalid_bisections_are_refused_with_advice() {
     let build = ["--build", "exit 3", "--command", "{binary}", "--out", "x"];
     let (_, err) = world.exits(4, &[&["bisect", &commits[0], &commits[2]], &build[..]].concat());
     assert!(err.contains("exit status: 3") && err.contains("or 125") && err.contains("build.log"), "{err}");
+    std::fs::create_dir(world.path("results")).unwrap();
+    std::fs::write(world.path("results/plan.json"), "{}").unwrap();
     for (words, printed) in [
         (vec!["bisect", &commits[2], &commits[0], "--build", "true"], "swap them: tare bisect "),
-        (vec!["bisect", "none", "HEAD", "--build", "true"], "none is not a commit"),
+        (vec!["bisect", "none", "HEAD", "--build", "true"], "git log --oneline"),
         (vec!["bisect", "HEAD", "HEAD", "--build", "true"], "there is no commit between"),
         (vec!["bisect", "HEAD", "--build", "true"], "<BAD>"),
         (vec!["bisect", &commits[0], "HEAD"], "--build"),
         (vec!["bisect", "--builds", "v1,v2"], "expected: paths of builds separated by commas"),
         (vec!["bisect", "--builds", "v1"], "or a file with one path per line"),
-        (vec!["bisect", "--resume", "nowhere"], "there is no such folder"),
+        (vec!["bisect", "--resume", "nowhere"], "begin one: tare bisect GOOD BAD"),
+        (vec!["bisect", "--resume", ".git"], "begin one: tare bisect GOOD BAD"),
+        (vec!["bisect", "--resume", "x/builds"], "/x\n"),
+        (vec!["bisect", "--resume", "results"], "these are results of tare run, ab or find"),
+        (vec!["find", "--resume", "nowhere"], "do now: "),
         (vec!["bisect", &commits[0], "HEAD", "--build", "true", "--command", "x"], "does not contain {binary}"),
         // Refused before the first build.
         (
