@@ -55,6 +55,20 @@ pub struct Point {
     pub described: bool,
 }
 
+impl Point {
+    /// From the lowest to the highest trial.
+    pub fn range(&self) -> Interval {
+        let empty = Interval { low: f64::INFINITY, high: f64::NEG_INFINITY };
+        let with = |range: Interval, value: &f64| Interval { low: range.low.min(*value), high: range.high.max(*value) };
+        self.trials.iter().fold(empty, with)
+    }
+
+    /// The trials that were not disturbed.
+    pub fn clean(&self) -> impl Iterator<Item = f64> {
+        self.trials.iter().copied().filter(|value| !self.disturbed.contains(value))
+    }
+}
+
 /// All charts of a metric: one for each numeric factor and each combination of the levels that do not fit in one
 /// chart.
 pub fn curves(summary: &Summary, conditions: &[ConditionTrials<'_>], metric: &str) -> Vec<Curves> {

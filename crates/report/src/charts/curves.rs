@@ -6,10 +6,10 @@ use super::end_names::{self, End};
 use super::frame::Frame;
 use super::marks;
 use super::rungs::Rungs;
-use super::small_multiples::{self, description, values};
+use super::small_multiples::{self, described, description, values};
 use maud::{Markup, html};
 use tare_findings::curves::{Curve, Curves, LEGIBLE_LINES, Point};
-use tare_findings::summary::Scaling;
+use tare_findings::summary::{Prediction, Scaling};
 use tare_stats::Interval;
 
 const TOP: f64 = 22.0;
@@ -23,12 +23,13 @@ pub fn draw(chart: &Curves, frame: &Frame) -> Markup {
         return small_multiples::draw(chart, frame);
     }
     let x = Rungs::new(levels(chart), frame.left + 14.0, frame.right - 10.0);
-    let y = Axis::spanning(values(chart).into_iter(), chart.unit, BOTTOM, TOP);
+    let predictions: Vec<Prediction> = chart.lines.iter().filter_map(|line| line.law.as_ref()?.prediction).collect();
+    let y = Axis::spanning(values(chart, &predictions).into_iter(), chart.unit, BOTTOM, TOP);
     let ends = ends(chart, &x, &y);
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(end_names::height(ends.len(), frame, BOTTOM)))) role="img" {
             title { (chart.metric) " over " (chart.over) }
-            desc { (description(chart, &y)) }
+            desc { (description(chart)) }
             (x.grid(TOP, BOTTOM))
             (y.vertical(frame.left, frame.right))
             text.axis x="2" y="11" text-anchor="start" { (y.label(&chart.metric)) }
@@ -51,14 +52,12 @@ fn levels(chart: &Curves) -> impl Iterator<Item = f64> {
 
 fn curve(line: &Curve, index: usize, x: &Rungs, y: &Axis) -> Markup {
     let class = marks::class(index);
-    let means = line.points.iter().map(|p| (x.at(p.n), y.at(p.mean)));
-    let clean = |p: &Point| p.trials.iter().copied().filter(|v| !p.disturbed.contains(v)).collect::<Vec<_>>();
     let dots = |described: bool| {
         let points = line.points.iter().filter(move |p| p.described == described);
-        points.flat_map(|p| clean(p).into_iter().map(|v| (x.at(p.n), y.at(v))))
+        points.flat_map(|p| p.clean().map(|v| (x.at(p.n), y.at(v))))
     };
     html! {
-        path class=(format!("curve dash{} {class}", index % 4)) d=(through(means)) {}
+        path class=(format!("curve dash{} {class}", index % 4)) d=(described(line, x, y)) {}
         path class=(format!("samples {class}")) d=(marks::dots(dots(true))) {}
         path class=(format!("dots small {class}")) d=(marks::dots(dots(false))) {}
         @for point in &line.points {
@@ -111,7 +110,8 @@ fn ends<'c>(chart: &'c Curves, x: &Rungs, y: &Axis) -> Vec<End<'c>> {
     let end = |(mark, line): (usize, &'c Curve)| {
         let last = line.points.last()?;
         let label = if line.label.is_empty() { &chart.metric } else { &line.label };
-        Some(End { label, mark, at: (x.at(last.n), y.at(last.mean)) })
+        let value = if last.described { last.mean } else { last.range().high };
+        Some(End { label, mark, at: (x.at(last.n), y.at(value)) })
     };
     lines.filter_map(end).collect()
 }
@@ -150,6 +150,24 @@ pub(super) mod tests {
         }
     }
 
+    fn law(prediction: Prediction) -> Scaling {
+        Scaling {
+            metric: "tps".into(),
+            over: "threads".into(),
+            levels: Default::default(),
+            lambda: 1000.0,
+            sigma: 0.1,
+            kappa: 0.0,
+            peak: None,
+            lambda_ci: None,
+            sigma_ci: None,
+            kappa_ci: None,
+            retrograde: false,
+            steps: Vec::new(),
+            prediction: Some(prediction),
+        }
+    }
+
     #[test]
     fn few_lines_share_a_chart_and_many_become_small_multiples() {
         let few = draw(&chart(LEGIBLE_LINES), &Frame::WIDE).into_string();
@@ -157,8 +175,42 @@ pub(super) mod tests {
         assert_eq!(few.matches("class=\"disturbed").count(), 4 * LEGIBLE_LINES, "a trial that was disturbed is hollow");
         let many = draw(&chart(14), &Frame::WIDE).into_string();
         assert_eq!(many.matches("class=\"panel").count(), 14);
+        assert_eq!(many.matches("class=\"disturbed").count(), 4 * 14);
         for i in 0..14 {
             assert!(many.contains(&format!("strategy-{i}<")), "{i}");
         }
+    }
+
+    #[test]
+    fn a_mean_that_describes_no_trial_is_on_no_line_and_in_no_figure() {
+        for lines in [1, 14] {
+            let mut chart = chart(lines);
+            let whole = draw(&chart, &Frame::WIDE).into_string();
+            let last = &mut chart.lines[0].points[3];
+            (last.trials, last.disturbed, last.mean) = (vec![1500.0, 6000.0], Vec::new(), 3750.0);
+            (last.ci, last.described) = (None, false);
+            let drawn = draw(&chart, &Frame::WIDE).into_string();
+            let steps = |page: &str| -> usize {
+                let paths = page.split("class=\"curve").skip(1).map(|rest| rest.split('>').next().unwrap_or_default());
+                paths.map(|path| path.matches('L').count()).sum()
+            };
+            assert_eq!((steps(&whole), steps(&drawn)), (3 * lines, 3 * lines - 1), "{drawn}");
+            assert!(!drawn.contains("3.75 k/s") && drawn.contains("1.50 to 6.00 k/s at 8"), "{drawn}");
+            assert_eq!(drawn.contains(">1.500 to 6.000 k/s<"), lines > 6, "{drawn}");
+        }
+    }
+
+    #[test]
+    fn small_multiples_have_distinct_figures_and_no_room_for_a_prediction_that_they_do_not_show() {
+        let mut chart = chart(14);
+        for (place, line) in chart.lines.iter_mut().enumerate() {
+            line.law = Some(law(Prediction { n: 16.0, value: 64_000.0, ci: None }));
+            line.points[3].mean = 7000.0 + 10.0 * place as f64;
+        }
+        let drawn = draw(&chart, &Frame::WIDE).into_string();
+        for place in 0..14 {
+            assert!(drawn.contains(&format!(">{:.2} k/s<", 7.0 + 0.01 * f64::from(place))), "{place}: {drawn}");
+        }
+        assert!(!drawn.contains(">20<"), "{drawn}");
     }
 }

@@ -15,6 +15,8 @@ const DARK: f64 = 0.62;
 /// Absolute changes from which each shade is used, the same in every map; smaller changes have no shade.
 const STEPS: [f64; 4] = [0.01, 0.05, 0.2, 0.5];
 const STRENGTHS: [f64; 4] = [0.1, 0.24, 0.42, DARK];
+/// Coefficients of variation from which each shade is used.
+const SPREADS: [f64; 4] = [0.005, 0.02, 0.05, 0.2];
 
 #[derive(Default)]
 pub struct Heat {
@@ -34,11 +36,13 @@ pub struct Heat {
 pub enum Figures {
     /// With this many decimals; the smallest value is the lightest.
     Digits(usize),
-    /// Fractions as percentages; 0 is the lightest, so that a shade twice as strong means twice as much.
+    /// Fractions as percentages; the smallest value is the lightest.
     #[default]
     Percent,
+    /// Coefficients of variation as percentages, in shades that every map shares.
+    Spread,
     /// Fractions as signed percentages. The absolute value determines the shade, in steps that every map shares; the
-    /// sign determines the colour. A legend is below the map.
+    /// sign determines the colour.
     Change,
 }
 
@@ -46,8 +50,17 @@ impl Figures {
     fn write(self, value: f64) -> String {
         match self {
             Self::Digits(digits) => format!("{value:.digits$}"),
-            Self::Percent => percent(value),
+            Self::Percent | Self::Spread => percent(value),
             Self::Change => change(value),
+        }
+    }
+
+    /// The values from which the shades of a fixed scale are used.
+    fn steps(self) -> Option<[f64; 4]> {
+        match self {
+            Self::Spread => Some(SPREADS),
+            Self::Change => Some(STEPS),
+            Self::Digits(_) | Self::Percent => None,
         }
     }
 }
@@ -58,18 +71,25 @@ pub fn ends(heat: &Heat) -> (f64, f64) {
 }
 
 pub fn draw(heat: &Heat) -> Markup {
-    let (low, high) = ends(heat);
-    draw_between(heat, (if heat.figures == Figures::Percent { 0.0 } else { low }, high))
+    draw_between(heat, ends(heat))
 }
 
 /// Draws a map with given lightest and darkest values, so that several maps share a scale.
 pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
     let signed = heat.figures == Figures::Change;
     let all = || heat.values.iter().flatten().flatten().copied();
-    let shade = |value: f64| match signed {
-        true => STEPS.iter().zip(STRENGTHS).rev().find(|(step, _)| value.abs() >= **step).map_or(0.0, |found| found.1),
-        false if high > low => FAINT + (value - low) / (high - low) * (DARK - FAINT),
-        false => FAINT,
+    let shade = |value: f64| match heat.figures.steps() {
+        Some(steps) => steps.iter().zip(STRENGTHS).rev().find(|(step, _)| value.abs() >= **step).map_or(0.0, |s| s.1),
+        None if high > low => FAINT + (value - low) / (high - low) * (DARK - FAINT),
+        None => FAINT,
+    };
+    let keys: Vec<(f64, String)> = match heat.figures.steps() {
+        Some(steps) => STRENGTHS.into_iter().zip(steps.map(|step| format!("{}%", 100.0 * step))).collect(),
+        None if high > low => [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0]
+            .map(|share| low + share * (high - low))
+            .map(|value| (shade(value), heat.figures.write(value)))
+            .into(),
+        None => Vec::new(),
     };
     let longest = all().map(|value| heat.figures.write(value).len()).chain(heat.columns.iter().map(String::len)).max();
     // Wide enough to look like cells even if there are few.
@@ -78,8 +98,18 @@ pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
     let left = LEFT.max(16.0 + 6.6 * names as f64);
     let (x, y) = (|column: usize| left + column as f64 * cell, |row: usize| TOP + row as f64 * HEIGHT);
     let foot = y(heat.rows.len()) + 12.0;
-    let width = (x(heat.columns.len()) + 2.0).max(if signed { LEGEND } else { 0.0 });
-    let height = if signed { foot + 2.0 * HEIGHT + LEGEND_WORDS } else { y(heat.rows.len()) + 2.0 };
+    let width = (x(heat.columns.len()) + 2.0).max(if keys.is_empty() { 0.0 } else { LEGEND });
+    let signs: &[(&str, &str)] = if signed { &[("m0", "+"), ("m1", "-")] } else { &[("m0", "")] };
+    let height = match keys.is_empty() {
+        false => foot + LEGEND_ROW * signs.len() as f64 + LEGEND_WORDS,
+        true => y(heat.rows.len()) + 2.0,
+    };
+    let words = match heat.figures.steps() {
+        Some(_) if !signed => "or more; the same shades in every report",
+        Some(_) if heat.unshown.is_empty() => "or more each way",
+        Some(_) => "or more each way; no colour: not shown to differ",
+        None => "from the lowest to the highest value",
+    };
     html! {
         svg.heat width=(px(width)) height=(px(height)) viewBox=(format!("0 0 {} {}", px(width), px(height))) role="img" {
             title { (heat.title) }
@@ -101,36 +131,50 @@ pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
                     }
                 }
             }
-            @if signed { (legend(foot, &heat.unshown)) }
+            @if !keys.is_empty() { (legend(foot, signs, &keys, words)) }
         }
     }
 }
 
-/// Width of the legend below a map of changes, width of each of its cells, and height of its text.
+/// Width of the legend below a map, width of each of its cells, height of its rows, and of its text.
 const LEGEND: f64 = 310.0;
 const LEGEND_CELL: f64 = 64.0;
-const LEGEND_WORDS: f64 = 14.0;
+const LEGEND_ROW: f64 = 20.0;
+const LEGEND_WORDS: f64 = 22.0;
 
-fn legend(top: f64, unshown: &BTreeSet<(usize, usize)>) -> Markup {
-    let words: Vec<String> = STEPS.iter().map(|step| format!("{:.0}%", step * 100.0)).collect();
+fn legend(top: f64, signs: &[(&str, &str)], keys: &[(f64, String)], words: &str) -> Markup {
     html! {
-        @for (row, (class, sign)) in [("m0", "+"), ("m1", "-")].into_iter().enumerate() {
-            @for (column, strength) in STRENGTHS.into_iter().enumerate() {
-                @let (x, y) = (2.0 + LEGEND_CELL * column as f64, top + 20.0 * row as f64);
-                rect class=(class) x=(px(x)) y=(px(y)) width=(px(LEGEND_CELL - 1.0)) height="18" stroke-opacity="0"
-                    fill-opacity=(format!("{strength:.2}")) {}
-                text.value x=(px(x + LEGEND_CELL / 2.0)) y=(px(y + 13.5)) text-anchor="middle" { (sign) (words[column]) }
+        @for (row, (class, sign)) in signs.iter().enumerate() {
+            @for (column, (strength, figure)) in keys.iter().enumerate() {
+                @let (x, y) = (2.0 + LEGEND_CELL * column as f64, top + LEGEND_ROW * row as f64);
+                path.key class=(class) d=(format!("M{} {}h{w}v18h-{w}z", px(x), px(y), w = LEGEND_CELL - 1.0)) stroke-opacity="0"
+                    style=(format!("fill-opacity:{strength:.2}")) {}
+                text.value x=(px(x + LEGEND_CELL / 2.0)) y=(px(y + 13.5)) text-anchor="middle" { (sign) (figure) }
             }
         }
-        text.tick x="2" y=(px(top + 55.5)) {
-            "or more each way" @if !unshown.is_empty() { "; no colour: not shown to differ" }
-        }
+        text.tick x="2" y=(px(top + LEGEND_ROW * signs.len() as f64 + 15.5)) { (words) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_spread_has_the_same_shade_in_every_map_and_every_map_has_a_legend() {
+        let drawn = |figures: Figures, values: [f64; 2]| {
+            let (rows, columns) = (vec!["tps".into()], vec!["A".into(), "B".into()]);
+            let values = vec![values.map(Some).into()];
+            draw(&Heat { rows, columns, values, figures, ..Heat::default() }).into_string()
+        };
+        for other in [0.001, 0.3] {
+            let text = drawn(Figures::Spread, [0.06, other]);
+            assert!(text.contains("fill-opacity=\"0.42\"") && text.contains("or more; the same shades"), "{text}");
+        }
+        let text = drawn(Figures::Digits(0), [80.0, 230.0]);
+        assert!([80, 130, 180, 230].iter().all(|ns| text.contains(&format!(">{ns}</text>"))), "{text}");
+        assert_eq!(text.matches("class=\"key").count(), 4, "{text}");
+    }
 
     #[test]
     fn a_change_has_the_same_colour_in_every_map_and_none_where_nothing_is_shown() {

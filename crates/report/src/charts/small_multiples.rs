@@ -7,8 +7,12 @@ use super::frame::Frame;
 use super::marks;
 use super::rungs::Rungs;
 use maud::{Markup, html};
-use tare_findings::curves::{Curve, Curves};
+use std::collections::BTreeSet;
+use tare_findings::curves::{Curve, Curves, Point};
+use tare_findings::figures::Scale;
+use tare_findings::summary::Prediction;
 use tare_results::metric::Better;
+use tare_stats::Interval;
 
 const LEFT: f64 = 62.0;
 const GAP: f64 = 16.0;
@@ -32,15 +36,16 @@ pub(super) fn draw(chart: &Curves, frame: &Frame) -> Markup {
     });
     let rows = order.len().div_ceil(columns);
     let height = rows as f64 * (PANEL_HEIGHT + HEAD) + 36.0;
-    let y = Axis::spanning(values(chart).into_iter(), chart.unit, PANEL_HEIGHT, 0.0);
+    let y = Axis::spanning(values(chart, &[]).into_iter(), chart.unit, PANEL_HEIGHT, 0.0);
     let x = Rungs::new(chart.lines.iter().flat_map(|l| l.points.iter().map(|p| p.n)), 5.0, panel_width - 5.0);
+    let figures = figures(&order, chart.unit);
     // All panels have the same pale lines: drawn once, used in each.
     let pale = id(chart, frame);
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {height}", frame.width)) role="img" {
             title { (chart.metric) " over " (chart.over) ", one panel per line" }
-            desc { (description(chart, &y)) }
-            defs { path.pale id=(pale) d=(chart.lines.iter().map(|line| path(line, &x, &y)).collect::<String>()) {} }
+            desc { (description(chart)) }
+            defs { path.pale id=(pale) d=(chart.lines.iter().map(|line| described(line, &x, &y)).collect::<String>()) {} }
             text.axis x="0" y="11" text-anchor="start" {
                 (y.label(&chart.metric)) @if !frame.slim { "; the figure over a panel is at its right end" }
             }
@@ -51,7 +56,7 @@ pub(super) fn draw(chart: &Curves, frame: &Frame) -> Markup {
                     @if index % columns == 0 { (y.vertical(0.0, panel_width)) } @else { (y.lines(0.0, panel_width)) }
                     (x.grid(0.0, PANEL_HEIGHT))
                     use href={ "#" (pale) } {}
-                    (panel(line, &x, &y, panel_width))
+                    (panel(line, &figures[index], &x, &y, panel_width))
                 }
             }
             text.axis x=(px((LEFT + frame.width) / 2.0)) y=(px(height - 6.0)) text-anchor="middle" { (chart.over) }
@@ -66,50 +71,84 @@ fn id(chart: &Curves, frame: &Frame) -> String {
     words.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
-fn path(line: &Curve, x: &Rungs, y: &Axis) -> String {
-    through(line.points.iter().map(|point| (x.at(point.n), y.at(point.mean))))
+/// The line through the means. It has a gap where the mean describes no trial.
+pub(super) fn described(line: &Curve, x: &Rungs, y: &Axis) -> String {
+    let parts = line.points.split(|point| !point.described).filter(|part| part.len() > 1);
+    parts.map(|part| through(part.iter().map(|point| (x.at(point.n), y.at(point.mean))))).collect()
 }
 
-fn panel(own: &Curve, x: &Rungs, y: &Axis, width: f64) -> Markup {
+/// The figure at the right end of each line, with three digits, or four if they distinguish more of them.
+fn figures(lines: &[&Curve], unit: &str) -> Vec<String> {
+    let written = |digits: usize| -> Vec<String> {
+        let scale = scale(lines.iter().filter_map(|line| line.points.last()), unit, digits);
+        lines.iter().map(|line| line.points.last().map_or(String::new(), |last| figure(last, &scale))).collect()
+    };
+    let different = |figures: &[String]| figures.iter().collect::<BTreeSet<_>>().len();
+    let (short, long) = (written(3), written(4));
+    if different(&long) > different(&short) { long } else { short }
+}
+
+fn scale<'p>(points: impl Iterator<Item = &'p Point>, unit: &str, digits: usize) -> Scale {
+    let largest = points.map(|point| if point.described { point.mean } else { point.range().high }.abs());
+    Scale::new(unit, largest.fold(0.0, f64::max), digits)
+}
+
+/// The mean, or the range of the trials that it does not describe.
+fn figure(point: &Point, scale: &Scale) -> String {
+    if point.described {
+        return scale.figure(point.mean);
+    }
+    let Interval { low, high } = point.range();
+    format!("{} to {}", scale.number(low), scale.figure(high))
+}
+
+fn panel(own: &Curve, figure: &str, x: &Rungs, y: &Axis, width: f64) -> Markup {
+    let place = |point: &Point, value: f64| (x.at(point.n), y.at(value));
+    let means = || own.points.iter().filter(|point| point.described);
     let whiskers: String = own
         .points
         .iter()
         .filter_map(|point| {
-            let tare_stats::Interval { low, high } = point.ci?;
+            let Interval { low, high } = point.ci?;
             Some(format!("M{} {}V{}", px(x.at(point.n)), px(y.at(low)), px(y.at(high))))
         })
         .collect();
-    // If trials fall into modes, their mean describes none of them: the trials are drawn instead.
-    let themselves =
-        own.points.iter().filter(|p| !p.described).flat_map(|p| p.trials.iter().map(|v| (x.at(p.n), y.at(*v))));
-    let figure = own.points.last().map(|last| y.scale.figure(last.mean)).unwrap_or_default();
+    let trials = |described: bool| {
+        let points = own.points.iter().filter(move |point| point.described == described);
+        points.flat_map(move |point| point.clean().map(move |value| place(point, value)))
+    };
     // The name takes the space that the figure leaves; the tooltip has the full name.
     let letters = ((width - DIGIT * (figure.chars().count() + 1) as f64) / LETTER) as usize;
     html! {
-        path.curve.m0 d=(path(own, x, y)) {}
+        path.curve.m0 d=(described(own, x, y)) {}
+        path.samples.m0 d=(marks::dots(trials(true))) {}
         path.whisker.m0 d=(whiskers) {}
-        path.dots.m0 d=(marks::dots(own.points.iter().filter(|p| p.described).map(|p| (x.at(p.n), y.at(p.mean))))) {}
-        path.samples.m0 d=(marks::dots(themselves)) {}
+        path.dots.m0 d=(marks::dots(means().map(|point| place(point, point.mean)))) {}
+        path.dots.small.m0 d=(marks::dots(trials(false))) {}
+        @for (x, y) in own.points.iter().flat_map(|point| point.disturbed.iter().map(move |value| place(point, *value))) {
+            path.disturbed.m0 d=(marks::path(0, x, y, 2.2)) {}
+        }
         text.name x="0" y="-7" { (shortened(&own.label, letters.max(3))) title { (own.label) } }
         text.value x=(px(width)) y="-7" text-anchor="end" { (figure) }
     }
 }
 
-/// The values that determine the axis of a chart of curves.
-pub(super) fn values(chart: &Curves) -> Vec<f64> {
+/// The values that determine the axis of a chart of curves, with the predictions that it shows.
+pub(super) fn values(chart: &Curves, predictions: &[Prediction]) -> Vec<f64> {
     let points = || chart.lines.iter().flat_map(|line| &line.points);
-    let predicted = || chart.lines.iter().filter_map(|line| line.law.as_ref()?.prediction);
-    let ends = points().filter_map(|p| p.ci).chain(predicted().filter_map(|p| p.ci)).flat_map(|ci| [ci.low, ci.high]);
-    let values = points().flat_map(|p| p.trials.iter().copied().chain([p.mean])).chain(predicted().map(|p| p.value));
-    shown(values, ends)
+    let intervals = points().filter_map(|p| p.ci).chain(predictions.iter().filter_map(|p| p.ci));
+    let ends = intervals.flat_map(|ci| [ci.low, ci.high]);
+    let measured = points().flat_map(|p| p.trials.iter().copied().chain([p.mean]));
+    shown(measured.chain(predictions.iter().map(|p| p.value)), ends)
 }
 
-pub(super) fn description(chart: &Curves, y: &Axis) -> String {
+pub(super) fn description(chart: &Curves) -> String {
+    let scale = scale(chart.lines.iter().flat_map(|line| &line.points), chart.unit, 3);
     let words = chart.lines.iter().take(20).filter_map(|line| {
         let (first, last) = (line.points.first()?, line.points.last()?);
         let name = if line.label.is_empty() { &chart.metric } else { &line.label };
-        let (from, to) = (y.scale.figure(first.mean), y.scale.figure(last.mean));
-        Some(format!("{name}: from {from} at {} to {to} at {}", first.n, last.n))
+        let (from, to) = (figure(first, &scale), figure(last, &scale));
+        Some(format!("{name}: {from} at {}, {to} at {}", first.n, last.n))
     });
     words.collect::<Vec<_>>().join("; ")
 }

@@ -149,7 +149,7 @@ fn note(page: &Page<'_>) -> String {
         note.push_str(HOLLOW);
     }
     if all().any(|metric| !metric.has_mean()) {
-        note.push_str(" Where there is no mark the mean describes no trial.");
+        note.push_str(" Where there is no mark and the line has a gap, the mean describes no trial.");
     }
     note
 }

@@ -33,6 +33,19 @@ all("table").forEach((table,n)=>{
   });
 });
 
+// A table that is wider than a small screen becomes one block per row, with the head of its column above each cell.
+const framed=all(".scroll>table").filter(table=>table.tHead);
+framed.forEach(table=>[...table.tBodies].flatMap(body=>[...body.rows]).forEach(row=>[...row.cells].forEach(cell=>{
+  const head=table.tHead.rows[0].cells[cell.cellIndex];
+  if(head&&cell.colSpan===1&&cell.scope!=="row")cell.dataset.label=[...head.childNodes].map(text).join(" ").trim();
+})));
+const fit=()=>{
+  framed.forEach(table=>table.classList.remove("blocks"));
+  if(matchMedia("(max-width:900px)").matches)
+    framed.filter(({parentElement:at})=>at.scrollWidth>at.clientWidth+1).forEach(table=>table.classList.add("blocks"));
+};
+fit();addEventListener("resize",fit);addEventListener("toggle",fit,true);
+
 // A chart as a picture of its own, with the page's colours of this moment.
 all("svg[role=img]").forEach((svg,n)=>{
   const place=svg.closest(".scroll")||svg;

@@ -29,10 +29,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             @for (place, (name, search)) in all.iter().take(DRAWN).enumerate() {
                 details open[place == 0] {
                     summary { (name) ": " (outcome(search)) }
-                    (scroll(&format!("Steps of the search of {name}"), &html! {
-                        (search::draw(name, search))
-                        (table(search))
-                    }))
+                    (scroll(&format!("Steps of the search of {name}"), &search::draw(name, search)))
+                    (scroll(&format!("Table of the steps of {name}"), &table(search)))
                 }
             }
             @if all.len() > DRAWN { p.note { (all.len() - DRAWN) " more searches are in the record." } }

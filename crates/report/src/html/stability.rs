@@ -50,6 +50,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
         rows: names.iter().map(|name| short(name)).collect(),
         columns: (0..conditions.len()).map(letter).collect(),
         values: names.iter().map(cov).collect(),
+        figures: Figures::Spread,
         ..Heat::default()
     };
     let cell = |value: Option<f64>| value.map_or("–".to_owned(), percent);

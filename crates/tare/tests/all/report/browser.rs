@@ -46,6 +46,8 @@ for (const e of document.querySelectorAll("body *")) {
   const box = e.getBoundingClientRect();
   if (box.right > innerWidth + 1 || box.left < -1) findings.push(`${e.tagName}.${e.className} sticks out: ${e.textContent.slice(0, 60)}`);
 }
+if (innerWidth <= 800) for (const e of document.querySelectorAll(".scroll:has(>table)"))
+  if (shown(e) && e.scrollWidth > e.clientWidth + 1) findings.push(`a table of ${e.scrollWidth} in ${e.clientWidth}: ${e.getAttribute("aria-label")}`);
 const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
 const lines = () => new Set([...range.getClientRects()].map(box => box.top)).size;
 while (walk.nextNode()) {

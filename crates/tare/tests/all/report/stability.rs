@@ -203,7 +203,7 @@ fn the_report_shows_the_spread_and_the_factors_of_every_query() {
     // One cell per query and condition, with its figure.
     let map = text.split("<svg class=\"heat\"").nth(1).unwrap().split("</svg>").next().unwrap();
     assert_eq!(map.matches("<rect").count(), 22 * 8);
-    assert_eq!(map.matches("%</text>").count(), 22 * 8);
+    assert_eq!(map.matches("%</text>").count(), 22 * 8 + 4);
     for words in ["What makes restarts differ", "How steady each query was", "Each query&#39;s trials", "aslr on/off, "]
     {
         assert!(text.contains(words) || text.contains(&words.replace("&#39;", "'")), "{words}");
