@@ -225,7 +225,7 @@ pub fn times(ratio: f64) -> String {
 }
 
 /// Whether the mean is known: half of its interval is no larger than the mean.
-fn is_known(mean: f64, interval: Interval) -> bool {
+pub fn is_known(mean: f64, interval: Interval) -> bool {
     interval.width() / 2.0 <= mean.abs()
 }
 

@@ -138,10 +138,10 @@ fn left(x: &[f64], y: &[f64]) -> f64 {
 /// The finding: how large the drift is, and what remains of it with each probe.
 pub(super) fn finding(drift: &Drift) -> Finding {
     let left: Vec<String> =
-        drift.probes.iter().map(|found| format!("{:.2} of it ({})", found.left, found.probe)).collect();
+        drift.probes.iter().map(|found| format!("{} ({})", percent(found.left), found.probe)).collect();
     let value = format!(
-        "a job of known work varied by {} (CoV of {} groups over {:.0} s on CPU {}); adjusted by a probe that ran \
-         alongside, {}",
+        "a job of known work varied by {} (CoV of {} groups over {:.0} s on CPU {}); adjusting by a probe \
+         that ran alongside leaves of it {}",
         percent(drift.cov),
         drift.groups,
         drift.elapsed_s,

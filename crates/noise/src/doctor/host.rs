@@ -56,7 +56,7 @@ fn background(users: &[CpuUser]) -> Finding {
     let greatest: Vec<String> =
         users.iter().take(3).map(|u| format!("{} ({}) {:.0}%", u.name, u.pid, u.cpu_fraction * 100.0)).collect();
     let value = if greatest.is_empty() { "none above 1% of a CPU".to_owned() } else { greatest.join(", ") };
-    let stop = users.first().map(|u| format!("stop it for the run: kill -STOP {}, and -CONT afterwards", u.pid));
+    let stop = users.first().map(|u| format!("kill -STOP {0}; after the benchmark: kill -CONT {0}", u.pid));
     Finding::check(
         "background_cpu",
         value,

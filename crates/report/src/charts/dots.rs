@@ -63,6 +63,8 @@ pub fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool, frame: &Frame) ->
     let row = row_height(frame);
     let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
     let axis = Axis::new(values(rows).into_iter(), unit, frame.left, frame.right);
+    // One unit for all rows, so that they can be compared.
+    let figures = Scale::new(unit, rows.iter().map(|row| row.summary.max.abs()).fold(0.0, f64::max), 4);
     let bottom = TOP + row * rows.len() as f64;
     let height = bottom + 40.0;
     html! {
@@ -75,29 +77,30 @@ pub fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool, frame: &Frame) ->
                 text.axis x=(px((frame.left + frame.right) / 2.0)) y=(px(bottom + 32.0)) text-anchor="middle" { (axis.label(metric)) }
             }
             @for (index, row) in rows.iter().enumerate() {
-                g.row data-c=(row.label) { (draw_row(row, &axis, TOP + row_height(frame) * index as f64, detailed, frame)) }
+                g.row data-c=(row.label) {
+                    (draw_row(row, (&axis, &figures), TOP + row_height(frame) * index as f64, detailed, frame))
+                }
             }
         }
     }
 }
 
-fn draw_row(row: &DotRow<'_>, axis: &Axis, top: f64, detailed: bool, frame: &Frame) -> Markup {
+fn draw_row(row: &DotRow<'_>, (axis, figures): (&Axis, &Scale), top: f64, detailed: bool, frame: &Frame) -> Markup {
     let marks_top = if frame.slim { top + row_height(frame) - 44.0 } else { top };
     let (interval_y, trials_y, samples_y) = (marks_top + 9.0, marks_top + 23.0, marks_top + 36.0);
     let class = marks::class(row.mark.unwrap_or(0));
-    let figures = Scale::new(&row.summary.unit, row.summary.max, 4);
     html! {
         line.rule x1="0" x2=(px(frame.width)) y1=(px(top)) y2=(px(top)) {}
         @if frame.slim {
             @if let Some(mark) = row.mark { path class=(class) d=(marks::path(mark, 9.0, top + 13.0, 5.0)) {} }
             text.label x="20" y=(px(top + 17.0)) { (shortened(row.label, 46)) title { (row.label) } }
-            text.value x="20" y=(px(top + 33.0)) { (figures_of(row, &figures).join(", ")) }
+            text.value x="20" y=(px(top + 33.0)) { (figures_of(row, figures).join(", ")) }
         } @else {
             (label(row.label, top + row_height(frame) / 2.0, frame.left))
             @if let Some(mark) = row.mark {
                 path class=(class) d=(marks::path(mark, frame.left - 14.0, top + row_height(frame) / 2.0, 5.0)) {}
             }
-            @for (index, line) in figures_of(row, &figures).iter().enumerate() {
+            @for (index, line) in figures_of(row, figures).iter().enumerate() {
                 text.value x=(px(frame.right + 14.0)) y=(px(top + 18.0 + 15.0 * index as f64)) { (line) }
             }
         }

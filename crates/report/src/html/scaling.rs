@@ -14,7 +14,7 @@ use tare_findings::collect;
 use tare_findings::counters::CounterTable;
 use tare_findings::curves::{self, Curves};
 use tare_findings::factors::words_of;
-use tare_findings::figures::{decimal, figure, times};
+use tare_findings::figures::{decimal, figure, is_known, times};
 use tare_findings::relative::{RelativeCell, RelativeTable};
 use tare_findings::state::is_disturbed;
 use tare_findings::summary::Scaling;
@@ -59,8 +59,10 @@ fn predicted(law: &Scaling) -> Markup {
     html! {
         @if let Some(found) = &law.prediction {
             (figure(found.value, unit)) " at " (found.n)
-            @if let Some(Interval { low, high }) = found.ci {
-                br; small { (figure(low, unit)) " to " (figure(high, unit)) }
+            @if let Some(ci) = found.ci {
+                br; small {
+                    @if is_known(found.value, ci) { (figure(ci.low, unit)) " to " (figure(ci.high, unit)) } @else { "?" }
+                }
             }
         }
     }

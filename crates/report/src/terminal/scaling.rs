@@ -7,7 +7,7 @@ use crate::tables;
 use crate::words::{between, counters_head, generator, losses};
 use tare_findings::counters::CounterTable;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{decimal, figure, times};
+use tare_findings::figures::{decimal, figure, is_known, times};
 use tare_findings::summary::{Scaling, Summary};
 use tare_results::metric;
 use tare_stats::Interval;
@@ -58,7 +58,9 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
         if let Some(predicted) = &law.prediction {
             let unit = metric::describe(headline).unit;
             let name = format!("{} {}: predicted", predicted.n, law.over);
-            let interval = between(predicted.ci, "-", |value| figure(value, unit));
+            let unknown = if predicted.ci.is_some() { "?" } else { "-" };
+            let ci = predicted.ci.filter(|ci| is_known(predicted.value, *ci));
+            let interval = between(ci, unknown, |value| figure(value, unit));
             rows.push(vec![
                 plain(&words_of(&law.levels)),
                 name,
@@ -68,7 +70,8 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
             ]);
         }
     }
-    let head = format!("steps of {headline} (gain: after / before; predictions were not measured)");
+    let known = if rows.iter().any(|row| row[3] == "?") { "; ?: not known from so few trials" } else { "" };
+    let head = format!("steps of {headline} (gain: after / before; predictions were not measured{known})");
     let heads = ["at", "step", "gain", "95% interval", "negative"];
     Some(titled(style, &head, &lined(style, &heads, 2, rows)))
 }

@@ -61,12 +61,13 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Both sides; a side with a short name is printed with the part that the other does not have: `new (side=b
-/// command=./new --run)`.
+/// Both sides, whose rows name them already; a side with a short name is printed with the part that the other does not
+/// have: `new (command=./new --run)`.
 fn sides(a: &str, b: &str) -> [String; 2] {
-    fn set(name: &str) -> Option<&str> {
-        Some(name.split_once(' ')?.1.split_once('=')?.1)
+    fn set(levels: &str) -> Option<&str> {
+        Some(levels.split_once('=')?.1)
     }
+    let [a, b] = [a, b].map(|name| name.split_once(' ').map_or(name, |(_, levels)| levels));
     let (Some(of_a), Some(of_b)) = (set(a), set(b)) else { return [a.to_owned(), b.to_owned()] };
     let called = |label: &str, level: &str, name: &str| {
         if label == level { name.to_owned() } else { format!("{label} ({name})") }
@@ -174,8 +175,9 @@ mod tests {
     #[test]
     fn sides_are_named_by_what_distinguishes_them() {
         let called = sides("side=a command=/x/p", "side=b command=/x/q");
-        assert_eq!(called, ["p (side=a command=/x/p)", "q (side=b command=/x/q)"]);
-        assert_eq!(sides("side=a aslr=off", "side=b aslr=on"), ["side=a aslr=off", "side=b aslr=on"]);
+        assert_eq!(called, ["p (command=/x/p)", "q (command=/x/q)"]);
+        assert_eq!(sides("side=a aslr=off", "side=b aslr=on"), ["aslr=off", "aslr=on"]);
+        assert_eq!(sides("side=a", "side=b"), ["side=a", "side=b"]);
     }
 
     #[test]

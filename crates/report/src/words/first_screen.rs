@@ -6,6 +6,7 @@ use super::further::further;
 use super::warnings::warnings;
 use std::collections::BTreeSet;
 use tare_findings::ab::Ab;
+use tare_findings::collect::is_usable;
 use tare_findings::figures::{count, percent};
 use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_results::schema::TrialRecord;
@@ -56,7 +57,8 @@ fn what_was_run(summary: &Summary, results: &Results) -> String {
     let analysed: usize = summary.conditions.iter().map(ConditionSummary::analysed).sum();
     let conditions = count(summary.conditions.len(), "condition");
     let samples = results.trials.iter().map(|trial| trial.sample_count()).max().unwrap_or(0);
-    let versions: BTreeSet<String> = results.trials.iter().filter_map(server).collect();
+    let versions: BTreeSet<String> =
+        results.trials.iter().filter(|trial| is_usable(trial)).filter_map(server).collect();
     let version = match versions.len() {
         0 => String::new(),
         _ => format!(", server {}", versions.into_iter().collect::<Vec<_>>().join(" and ")),

@@ -85,11 +85,18 @@ fn of_headline(summary: &Summary, metric: &str) -> Vec<String> {
     all.into_iter().flatten().chain(culprits::sentences(summary, metric)).collect()
 }
 
+/// Maximum conditions in the list of those whose trials lie far apart; the table has all.
+const FAR: usize = 3;
+
 /// Conditions for which the table prints a range, because their trials are far apart and their mean does not describe
 /// them.
 fn far_sentence(summary: &Summary, metric: &str) -> Option<String> {
     let far = |condition: &&ConditionSummary| condition.metrics.iter().any(|m| m.name == metric && m.far_from_mean);
-    let names: Vec<String> = summary.conditions.iter().filter(far).map(|condition| condition.name.clone()).collect();
+    let mut names: Vec<String> = summary.conditions.iter().filter(far).map(|c| c.name.clone()).collect();
+    if names.len() > FAR {
+        let others = names.split_off(FAR - 1).len();
+        names.push(format!("{others} other conditions"));
+    }
     (!names.is_empty()).then(|| {
         format!(
             "Trials of {} differ widely, so their range is shown in place of a mean; more trials would show whether \

@@ -21,12 +21,12 @@ struct Args {
 
 const AFTER_HELP: &str = "\
 Start here:
-  tare run                          the effect of placement, on embedded SQLite
-  tare run --engine mariadb         the same on a private MariaDB
-  tare topo                         the machine, and which pairings it has
-  tare studies                      the built-in studies
-  tare studies first-look >my.toml  one of them, to start your own from
-  tare run my.toml --dry-run        which CPU each thread gets, and the time
+  tare run                           the effect of placement, on embedded SQLite
+  tare run --engine mariadb          the same on a private MariaDB
+  tare ab --a binary=A --b binary=B  whether build B is slower than build A
+  tare doctor                        what disturbs measurements here
+  tare studies first-look >my.toml   a study, to start your own from
+  tare run my.toml --dry-run         which CPU each thread gets, and the time
 
 A PU is a logical CPU: a core, or one of its hardware threads.
 

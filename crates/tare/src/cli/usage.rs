@@ -21,6 +21,7 @@ pub fn problem(error: &Error) -> Option<Problem> {
     let values = words(error, ContextKind::ValidValue);
     let command = command(usage);
     let key = key(error, &command);
+    let pgbench = of_pgbench(error, &command);
     let expected = match error.source() {
         Some(source) if source.is::<ParseIntError>() => Some("a whole number".to_owned()),
         Some(source) if source.is::<ParseFloatError>() => Some("a number".to_owned()),
@@ -32,14 +33,16 @@ pub fn problem(error: &Error) -> Option<Problem> {
                 None => text,
             })
         }
-        None if values.is_empty() => usage.filter(|_| key.is_none() && !is_far_fetched(error)).map(str::to_owned),
+        None if values.is_empty() => {
+            usage.filter(|_| key.is_none() && pgbench.is_none() && !is_far_fetched(error)).map(str::to_owned)
+        }
         None => Some(values.join(", ")),
     };
     if let Some(expected) = expected {
         problem = problem.expected(expected);
     }
     let help = format!("see the options with `{command} --help`");
-    Some(problem.advice(match (key, near(error), study(error)) {
+    Some(problem.advice(match (key, pgbench.or_else(|| near(error)), study(error)) {
         (Some(key), ..) => format!("set the study's key: --set {key}=VALUE. Else {help}"),
         (_, Some(name), _) => format!("did you mean `{name}`? Else {help}"),
         (.., Some(study)) => format!("to run a study: tare run {study}. Else {help}"),
@@ -98,6 +101,24 @@ fn near(error: &Error) -> Option<String> {
         let (given, meant) = (one(given)?, one(meant)?);
         tare_text::nearest(&given, [meant.as_str()]).map(str::to_owned)
     })
+}
+
+/// Short options of pgbench and psql, and what `tare load` calls them.
+const OF_PGBENCH: [(&str, &str); 9] = [
+    ("-c", "--threads"),
+    ("-j", "--threads"),
+    ("-T", "--time"),
+    ("-R", "--rate"),
+    ("-M", "--db-ps-mode"),
+    ("-i", "--prepare"),
+    ("-U", "--user"),
+    ("-p", "--port"),
+    ("-d", "--database"),
+];
+
+fn of_pgbench(error: &Error, command: &str) -> Option<String> {
+    let option = words(error, ContextKind::InvalidArg).into_iter().next().filter(|_| command == "tare load")?;
+    OF_PGBENCH.iter().find(|(short, _)| *short == option).map(|(_, long)| (*long).to_owned())
 }
 
 /// Sections of a study whose keys are often taken for options.

@@ -62,11 +62,18 @@ fn long_names_of_levels_are_broken_so_that_no_row_is_wider_than_the_terminal() {
 fn what_the_answer_leaves_out_is_in_no_figure_but_in_the_counts() {
     let dir = fake::dir(&crate::report::first_lines::study("first-look", 1.5, 10));
     fake::disturb(dir.path(), &|trial| trial < 7, 0.97);
+    fake::each_record(dir.path(), |record| {
+        if record["reason"].is_string() {
+            let reason = format!("sample 0: the hypervisor took 1{}.5% of the CPU time (limit 1.0%)", record["trial"]);
+            record["reason"] = reason.into();
+        }
+    });
     let results = tare_results::open(dir.path()).unwrap();
     let summary = summarize(&results);
     let text = one_line(&terminal::show(&results, &summary, PLAIN));
     let disturbed = "7 of 30 trials were disturbed and left out of all figures; with them the answer is the same.";
     assert!(text.contains(disturbed), "{text}");
+    assert!(text.contains("! 7 disturbed attempts, as in trial 0: the hypervisor took 10.5% of the"), "{text}");
     assert!(text.contains("Compared by block over 23 of 30 trials"), "{text}");
     assert!(text.contains("3 conditions, 23 trials analysed"), "{text}");
     for condition in &summary.conditions {
@@ -105,6 +112,18 @@ fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
     assert!(switches.contains("1.01") && !switches.contains(" to "), "{switches}");
     let printed = one_line(&text);
     assert!(printed.contains("Trials of pairs=by-luck differ widely"), "{text}");
+    // Many such conditions are counted.
+    let five: String =
+        ["a", "b", "c", "d", "e"].map(|name| trials(name, [68.1, 305_300.0, 304_700.0, 67.8, 303_900.0])).concat();
+    let many = fake::csv(&five);
+    let summary_of_many = summarize(&many);
+    let text = one_line(&terminal::show(&many, &summary_of_many, PLAIN));
+    assert!(text.contains("Trials of pairs=a, pairs=b and 3 other conditions differ widely"), "{text}");
+    // A plot has one unit.
+    let slow = fake::csv(&format!("{five}{}", trials("slow", [70.1, 70.2, 70.3, 70.1, 70.2])));
+    let page = tare_report::html::render(&slow, &summarize(&slow));
+    let row = rows_of(&page, "pairs=slow").into_iter().find(|row| row.contains("class=\"label\"")).unwrap();
+    assert!(row.contains(">0.070 ± ") && row.contains(" k/s<"), "{row}");
     let page = tare_report::html::render(&results, &summary);
     let rows = rows_of(&page, "pairs=by-luck");
     let chart = rows.iter().find(|row| row.contains("class=\"label\"")).unwrap();

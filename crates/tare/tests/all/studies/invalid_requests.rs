@@ -77,6 +77,7 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
         (&["run", "--time", "30"], "  do now: set the study's key: --set sampling.sample_s=VALUE. Else see "),
         (&["ab", "--table-size", "30"], "  do now: set the study's key: --set workload.rows=VALUE. Else see "),
         (&["run", "--command", "true", "--warmup", "3"], "  do now: did you mean `--warmup-runs`? Else see "),
+        (&["load", "point_select", "-c", "4"], "'-c'\n  do now: did you mean `--threads`? Else see "),
         (&["run", "sleep", "0.1"], "error: unexpected argument '0.1'\n"),
         (&["run", "sleep 0.1"], "  do now: to measure a program: tare run --command 'sleep 0.1'\n"),
         (&["run", "/bin/true"], "  do now: to measure a program: tare run --command /bin/true\n"),
