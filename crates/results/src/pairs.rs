@@ -168,8 +168,8 @@ impl Pairs {
         self.claimed(rule, Look { finding, stop })
     }
 
-    /// Withdraws a claim if a control metric changed, or if it may be due to disturbances of one side only, or to missing
-    /// results of one side.
+    /// Withdraws a claim if a control metric changed, or if it may be due to disturbances of one side only, or to
+    /// missing results of one side.
     fn claimed(&self, rule: &Settle, mut look: Look) -> Option<Look> {
         let moved = || self.untouched(rule).iter().any(|(_, control)| control.verdict == Verdict::Changed);
         let stop = match look.finding.verdict {
