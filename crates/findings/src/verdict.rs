@@ -367,23 +367,30 @@ pub struct LessStep {
 }
 
 impl Verdict {
+    /// What it states: of a ladder with too few rungs, the comparison of its conditions.
+    fn stated(&self) -> &Self {
+        match self {
+            Self::Untested(Untested::TooFewRungs { instead, .. }) => instead.stated(),
+            own => own,
+        }
+    }
+
     /// The tests behind it; none for verdicts that are tested in another way.
     pub fn tested(&self) -> Option<Tested> {
-        match self {
+        match self.stated() {
             Self::Moved { tested, .. }
             | Self::NotMoved { tested, .. }
             | Self::Ranked { tested, .. }
             | Self::NotRanked { tested, .. }
             | Self::RankedLevels { tested, .. }
             | Self::NotRankedLevels { tested, .. } => Some(*tested),
-            Self::Untested(Untested::TooFewRungs { instead, .. }) => instead.tested(),
             Self::Untested(_) | Self::Raced(_) | Self::SpreadFrom(_) | Self::Steps { .. } | Self::ByLoad(_) => None,
         }
     }
 
     /// Whether it states a tested result.
     pub fn is_tested(&self) -> bool {
-        match self {
+        match self.stated() {
             Self::Untested(_) => false,
             Self::ByLoad(loads) => loads.iter().any(|own| own.verdict.is_tested()),
             _ => true,
@@ -392,7 +399,7 @@ impl Verdict {
 
     /// Whether it claims a difference, not only that none is shown.
     pub fn is_claim(&self) -> bool {
-        match self {
+        match self.stated() {
             Self::Untested(_) | Self::NotRankedLevels { .. } => false,
             Self::NotMoved { alone, .. } | Self::NotRanked { alone, .. } => !alone.is_empty(),
             Self::Moved { .. } | Self::Ranked { .. } | Self::RankedLevels { .. } => true,
@@ -405,7 +412,7 @@ impl Verdict {
 
     /// Whether it claims something that another verdict on the same question does not.
     pub fn claims_more_than(&self, other: &Self) -> bool {
-        match (self, other) {
+        match (self.stated(), other.stated()) {
             (Self::Moved { first, rest, .. }, Self::Moved { first: first_other, rest: rest_other, .. }) => {
                 let [own, others] = [(first, rest), (first_other, rest_other)]
                     .map(|(first, rest)| claims(rest).into_iter().chain([first.claim()]).collect::<BTreeSet<_>>());
@@ -418,7 +425,7 @@ impl Verdict {
     /// Whether another verdict makes the same claim about the same conditions. Figures may differ. So may values that
     /// are only listed if nothing is shown: the extreme means of conditions that do not differ are chance.
     pub fn claims_the_same(&self, other: &Self) -> bool {
-        match (self, other) {
+        match (self.stated(), other.stated()) {
             (Self::Moved { first, rest, .. }, Self::Moved { first: first_other, rest: rest_other, .. }) => {
                 first.claim() == first_other.claim() && claims(rest) == claims(rest_other)
             }

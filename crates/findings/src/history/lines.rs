@@ -19,7 +19,15 @@ pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History
         let failed = lines.iter().enumerate().filter(|(_, line)| is_slower(line, margin));
         failed.map(|(place, _)| place).collect()
     });
-    Ok(History { lines, by_time, minimum_effect: options.minimum_effect, slower })
+    let is_without = |run: &&Run| !chosen.iter().any(|(condition, metric)| run.value(condition, metric).is_some());
+    Ok(History {
+        lines,
+        by_time,
+        minimum_effect: options.minimum_effect,
+        without: runs.iter().filter(is_without).map(|run| run.name.clone()).collect(),
+        last_without: runs.last().as_ref().is_some_and(is_without),
+        slower,
+    })
 }
 
 /// Whether the last step made the metric worse by more than `margin`.

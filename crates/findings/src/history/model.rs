@@ -102,6 +102,10 @@ pub struct History {
     pub by_time: bool,
     /// Minimum effect: smaller estimated changes are left out. As a fraction.
     pub minimum_effect: f64,
+    /// Runs without a value in any line, in order.
+    pub without: Vec<String>,
+    /// Whether the last run is one of them, so that a gate cannot pass.
+    pub last_without: bool,
     /// The result of the gate, if requested: the lines whose last segment is slower by more than the margin.
     pub slower: Option<Vec<usize>>,
 }

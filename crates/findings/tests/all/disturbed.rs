@@ -72,6 +72,14 @@ fn a_claim_that_holds_without_them_comes_out_the_same_although_figures_differ() 
     assert_ne!(again, &answer.verdict);
 }
 
+/// Two numbers of threads are no ladder; the conditions are compared instead.
+#[test]
+fn what_stands_in_for_a_ladder_must_hold_without_them_too() {
+    let answer = made_up("scaling", &[("threads=1", 100.0, 100.0), ("threads=2", 50.0, 150.0)]);
+    let Without::Other(again) = without(&answer) else { panic!("{answer:?}") };
+    assert!(answer.verdict.is_claim() && again.is_claim() && !again.claims_the_same(&answer.verdict), "{answer:?}");
+}
+
 /// Six blocks of three conditions; only the first `clean` trials of one of them are not disturbed.
 #[test]
 fn one_clean_trial_of_a_condition_decides_nothing_and_two_do() {

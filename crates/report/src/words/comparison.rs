@@ -4,7 +4,7 @@ use super::disturbance;
 use super::find::shown_interval;
 use super::terms::{interval_of_change, phrase};
 use tare_findings::compare::rows::word;
-use tare_findings::compare::{Change, Comparison, Losses, MetricComparison, Note, Sessions, Verdict};
+use tare_findings::compare::{Change, Comparison, Losses, Lost, MetricComparison, Note, Sessions, Verdict};
 use tare_findings::figures::{Scale, change, changes_of, count, list, percent};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
@@ -22,6 +22,9 @@ pub fn identical(programs: &[String]) -> String {
 
 /// The largest change of a judged metric, or that none is shown, in at most 25 words; `None` if no metric is judged.
 pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String> {
+    if let Some(failing) = found.losses.iter().find(|lost| lost.b_fails_more) {
+        return Some(fails_more(failing, "A"));
+    }
     let judged = || found.metrics.iter().filter(|metric| metric.judged);
     let changed = judged().filter(|metric| matches!(metric.verdict, Verdict::Faster | Verdict::Slower));
     let first = judged().next()?;
@@ -35,6 +38,9 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
             format!("A and B are equivalent within {}", percent(min_effect))
         }
+        _ if judged().all(|metric| metric.decisive().and_then(|found| found.ci).is_none()) => {
+            "Too few trials to compare A and B".to_owned()
+        }
         // Smaller ones were not tested.
         _ if min_effect > 0.0 => format!("No difference above {} is shown", percent(min_effect)),
         _ => "No difference is shown".to_owned(),
@@ -43,7 +49,16 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let at = if one_condition || largest.is_none() { String::new() } else { format!(" at {}", of.condition) };
     let figures = if largest.is_some() || judged().count() == 1 { figures(of) } else { String::new() };
     let why = if of.withheld { ", because trials were disturbed" } else { "" };
-    Some(format!("{what}{at}{why}{figures}."))
+    let of_trials = |side: fn(&Losses) -> Lost| found.losses.iter().map(side);
+    let lost: usize = of_trials(|lost| lost.a).chain(of_trials(|lost| lost.b)).map(|side| side.lost).sum();
+    let without = if lost > 0 { format!("; {} gave no result", count(lost, "trial")) } else { String::new() };
+    Some(format!("{what}{at}{why}{figures}{without}."))
+}
+
+/// The other trials of a side that fails more often are no sample of its trials.
+pub(super) fn fails_more(found: &Losses, base: &str) -> String {
+    let of = |side: Lost| format!("{} of {}", side.failed, side.trials);
+    format!("{} fails more often than {base}: {} trials against {}.", found.side, of(found.b), of(found.a))
 }
 
 /// Whether the interval of a change is wholly beyond the minimum effect: without a verdict, other reasons prevent it.

@@ -151,14 +151,17 @@ pub fn history(found: &History) -> Vec<String> {
         true => "in the order of their first trials",
         false => "in the order given, because not all have a start time",
     };
-    vec![format!(
+    let tested = format!(
         "{}, {order}. Without a change, at most {:.0}% of histories report one, over {} together; changes below {} are \
          not shown.",
         runs(found),
         100.0 * ERROR_RATE,
         count(found.lines.len(), "line"),
         change(found.minimum_effect).trim_start_matches('+')
-    )]
+    );
+    let without = &found.without;
+    let none = (!without.is_empty()).then(|| format!("Without a result: {}.", list(without)));
+    none.into_iter().chain([tested]).collect()
 }
 
 pub fn history_gate(found: &History, margin: f64) -> Option<String> {
@@ -170,6 +173,7 @@ pub fn history_gate(found: &History, margin: f64) -> Option<String> {
         .map(|line| format!("{} {}", line.condition, line.name))
         .collect();
     Some(match named.is_empty() {
+        true if found.last_without => "gate not decided: the last run has no result".to_owned(),
         true if tested(found) == 0 => "gate passed without a test: changes cannot be assessed".to_owned(),
         true => {
             let untested = untested(found);
@@ -200,7 +204,14 @@ mod tests {
         };
         let line = |not_tested| with(not_tested, "first");
         let said = |lines: Vec<MetricHistory>| {
-            let found = History { lines, by_time: true, minimum_effect: 0.01, slower: Some(Vec::new()) };
+            let found = History {
+                lines,
+                by_time: true,
+                minimum_effect: 0.01,
+                without: Vec::new(),
+                last_without: false,
+                slower: Some(Vec::new()),
+            };
             (history_sentence(&found), history_gate(&found, 0.05).unwrap())
         };
         let (both, gate) = said(vec![line(None), line(Some(NotTested::TooFewRuns))]);

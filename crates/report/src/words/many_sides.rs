@@ -1,6 +1,6 @@
 //! The first sentence of a comparison of several sides with the first.
 
-use super::comparison::{figures, is_beyond, size};
+use super::comparison::{fails_more, figures, is_beyond, size};
 use tare_findings::compare::rows::word;
 use tare_findings::compare::{AgainstFirst, ManyComparison, Verdict};
 use tare_findings::figures::percent;
@@ -8,6 +8,9 @@ use tare_findings::figures::percent;
 /// The largest change of a judged metric compared with the first side, or that none is shown, in at most 25 words.
 pub fn many_sentence(found: &ManyComparison, min_effect: f64) -> String {
     let base = found.sides.first().map_or("", String::as_str);
+    if let Some(failing) = found.losses.iter().find(|lost| lost.b_fails_more) {
+        return fails_more(failing, base);
+    }
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
     // Smaller changes were not tested.
     let limit = if min_effect > 0.0 { format!(" by more than {}", percent(min_effect)) } else { String::new() };

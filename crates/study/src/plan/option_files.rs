@@ -9,6 +9,7 @@ use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use tare_engine::{Engine, OptionFile, engine_by_name};
 use tare_results::schema::LeftOut;
+use tare_text::count;
 
 /// The result of applying option files.
 #[derive(Debug, Default)]
@@ -87,7 +88,8 @@ fn read(settings: &mut Settings, programs: &Programs, requested: &mut UnknownOpt
         return Err(format!("{}: {how}", wrong.join("; ")));
     }
     let files: Vec<String> = file.files.iter().map(|path| path.display().to_string()).collect();
-    let mut notes = vec![format!("{} options for {} from {}", file.options.len(), engine.name, files.join(", "))];
+    let mut notes =
+        vec![format!("{} for {} from {}", count(file.options.len(), "option"), engine.name, files.join(", "))];
     notes.extend(gone.iter().map(|out| format!("{}={} left out: {}", out.setting, out.level, out.reason)));
     let left = file.left_out.iter();
     notes.extend(left.map(|(name, reason)| format!("{name} of {} left out: {reason}", path.display())));

@@ -87,8 +87,12 @@ pub fn run(args: History) -> Result<Exit, Problem> {
             super::output::as_is(&terminal::history(&found, args.fail_if_slower, style))?;
         }
     }
-    let failed = found.slower.is_some_and(|slower| !slower.is_empty());
-    Ok(if failed { Exit::GateFailed } else { Exit::Done })
+    Ok(match found.slower.as_deref() {
+        None => Exit::Done,
+        Some([]) if found.last_without => Exit::Inconclusive,
+        Some([]) => Exit::Done,
+        Some(_) => Exit::GateFailed,
+    })
 }
 
 fn page_or_picture(text: &str) -> Result<PathBuf, String> {

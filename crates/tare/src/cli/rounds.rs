@@ -1,7 +1,7 @@
 //! Shared by `tare ab` and `tare find`: a run that is extended round by round, with a line after each round.
 
 use super::output::note;
-use super::run::{RunOptions, begun_before, begun_in, default_out, host, room_for_data, unless_interrupted};
+use super::run::{RunOptions, begun_before, begun_in, default_out, has_place, host, unless_interrupted};
 use super::run_listener::{disturbed, repeats_in_vain};
 use super::{Problem, plan_view, trust};
 use crate::run::Listener;
@@ -36,7 +36,7 @@ pub fn begun(
     out: Option<&Path>,
     options: &RunOptions,
 ) -> Result<Option<Locked>, Problem> {
-    room_for_data(&plan)?;
+    has_place(&plan, out, options.trusted)?;
     if !options.json {
         plan_view::print_notes(&plan);
     }

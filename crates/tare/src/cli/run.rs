@@ -236,7 +236,7 @@ pub fn begun_in(
 }
 
 /// Checks the output directory before the user is asked and before waiting for the machine.
-fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Problem> {
+pub fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Problem> {
     room_for_data(plan)?;
     let Some(out) = out else { return Ok(()) };
     Directory::can_be_created(out, trust::whose(trusted))?;

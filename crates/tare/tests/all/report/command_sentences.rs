@@ -181,7 +181,7 @@ pub(super) fn history(step: Option<f64>, drift: Option<f64>, runs: usize) -> His
     };
     let lines =
         vec![line("tps", step, Better::Higher), line("latency_ms_p99", step.map(|step| 1.01 / step), Better::Lower)];
-    History { lines, by_time: true, minimum_effect: 0.01, slower: None }
+    History { lines, by_time: true, minimum_effect: 0.01, without: Vec::new(), last_without: false, slower: None }
 }
 
 fn claims() -> Vec<(&'static str, Vec<Option<Reproduced>>)> {

@@ -69,6 +69,22 @@ fn a_step_of_two_percent_is_reported_with_its_runs_and_fails_the_gate() {
 }
 
 #[test]
+fn a_last_run_in_which_everything_failed_passes_no_gate() {
+    let dir = tempfile::tempdir().unwrap();
+    runs_of(dir.path(), &[1000.0; 8]);
+    let gated = ["history", path(dir.path()), "--fail-if-slower", "5"];
+    assert_eq!(tare(&gated).0, 0);
+    let dead: String = (0..3).map(|trial| format!("base,{trial},0,tps,0\n")).collect();
+    fs::write(dir.path().join("run-008.csv"), format!("condition,trial,sample,metric,value\n{dead}")).unwrap();
+    let (code, out, _) = tare(&gated);
+    assert_eq!(code, 5, "{out}");
+    assert!(out.contains("Without a result: run-008.") && out.contains("the last run has no result"), "{out}");
+    let (code, out, _) = tare(&[&gated[..], &["--json"]].concat());
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &found["gate"], &found["without_result"][0]), (5, &"inconclusive".into(), &"run-008".into()));
+}
+
+#[test]
 fn missing_results_and_names_are_usage_errors_and_too_few_runs_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let (code, _, err) = tare(&["history", path(dir.path())]);

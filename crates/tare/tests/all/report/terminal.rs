@@ -2,7 +2,9 @@
 
 use crate::report::fake;
 use crate::support::one_line;
-use tare_findings::compare::{Adjusted, Comparison, Options, Side, Verdict, compare, compare_many, compare_sessions};
+use tare_findings::compare::{
+    Adjusted, Comparison, Losses, Lost, Options, Side, Verdict, compare, compare_many, compare_sessions,
+};
 use tare_findings::summarize;
 use tare_report::json;
 use tare_report::terminal::{self, Style};
@@ -233,6 +235,20 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
     assert_eq!(sentence(&found, 0.01), format!("No difference above 1.0% is shown: {figures}"));
     // The figures do not contradict the words: an interval without 0 shows a difference by itself.
     assert_eq!(sentence(&found, 0.0), format!("Undecided: {figures}"));
+    let lost = |a, b, b_fails_more| {
+        let [a, b] = [a, b].map(|lost| Lost { failed: lost, lost, trials: 10 });
+        let condition = found.metrics[0].condition.clone();
+        Losses { side: "B".to_owned(), condition, a, b, p_value: 0.5, b_fails_more }
+    };
+    let [few, many] = [lost(1, 2, false), lost(0, 6, true)];
+    found.losses = vec![few];
+    assert!(sentence(&found, 0.01).ends_with("-0.50%); 3 trials gave no result."), "{}", sentence(&found, 0.01));
+    found.losses = vec![many];
+    assert_eq!(sentence(&found, 0.01), "B fails more often than A: 6 of 10 trials against 0 of 10.");
+    found.losses = Vec::new();
+    found.metrics[0].ci = None;
+    let expected = "Too few trials to compare A and B: throughput -1.0% (no interval).";
+    assert_eq!(sentence(&found, 0.01), expected);
     let adjusted = Adjusted { by: "chain".to_owned(), ratio: 1.05, ci: interval(1.03, 1.07), probe: None };
     (found.metrics[0].adjusted, found.metrics[0].verdict) = (Some(adjusted), Verdict::Faster);
     let expected = "throughput +5.0%, adjusted by chain (95% interval +3.0% to +7.0%).";

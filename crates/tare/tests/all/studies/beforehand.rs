@@ -38,6 +38,12 @@ fn an_unusable_folder_is_reported_before_waiting_for_the_machine() {
     std::fs::write(world.path("full/other"), "").unwrap();
     let (_, err) = world.exits(2, &["run", "first-look", "--quick", "--out", "full"]);
     assert!(err.contains("not empty"), "{err}");
+    let others: [&[&str]; 2] =
+        [&["ab", "--a", "command=true", "--b", "command=false"], &["find", "command=true", "command=false"]];
+    for command in others {
+        let (_, err) = world.exits(2, &[command, &["--out", "full"]].concat());
+        assert!(err.contains("not empty"), "{err}");
+    }
     let (_, err) = world.exits(2, &["run", "--resume", "full"]);
     assert!(err.contains("study.toml"), "{err}");
     let taken = world.output(&["run", "first-look", "--quick", "--out", "free"]);
