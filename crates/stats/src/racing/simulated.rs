@@ -2,6 +2,7 @@
 //! seed 1000; the seeds here were not used for that.
 
 use super::*;
+use crate::Estimate;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal, StudentT};
