@@ -7,12 +7,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
-use tare_engine::{Dialect, Interrupter, Session, SqlError};
+use tare_engine::{Dialect, Interrupter, SILENCE, Session, SqlError};
 
 /// Interval between checks whether the caller requests a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Time for a session to notice the stop by itself before it is interrupted.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Limit of a statement on tables of unknown size: a run allows as long for the preparation of all data.
+pub const LONGEST_STATEMENT: Duration = Duration::from_secs(24 * 3600);
+
+/// Limit of each statement on tables that have this many rows together: as for any other answer, and a millisecond for
+/// each row, hundreds of times what a disk takes for it.
+fn longest_statement(rows: Option<u64>) -> Duration {
+    rows.map_or(LONGEST_STATEMENT, |rows| SILENCE.saturating_add(Duration::from_millis(rows)))
+}
 
 /// Number of filling sessions for a server on a machine with this many CPUs. A session waits for the disk for a part
 /// of its time; additional sessions help less the more there are.
@@ -45,11 +54,11 @@ impl<E> Shared<'_, E> {
         Some(self.next.fetch_add(1, Ordering::AcqRel)).filter(|table| *table < self.tables)
     }
 
-    /// Registers a filling session: its time-out is removed, because building an index may take long, and it is
-    /// interrupted when the caller requests a stop.
-    pub fn fills(&self, session: &mut dyn Session) -> Result<(), SqlError> {
+    /// Registers a filling session: each of its statements may take as long as one on all `rows` of the tables, if
+    /// their number is known, and it is interrupted when the caller requests a stop.
+    pub fn fills(&self, session: &mut dyn Session, rows: Option<u64>) -> Result<(), SqlError> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).extend(session.interrupter());
-        session.set_timeout(None)
+        session.set_timeout(Some(longest_statement(rows)))
     }
 
     /// Interrupts all sessions on a requested stop: a session that waits for its server notices nothing else.
@@ -126,7 +135,7 @@ pub fn in_one_session<T: Send>(
     let interrupted = || LoadError::Interrupted;
     in_parallel(1, 1, &|_| stage.host.go_on(), interrupted, |shared| {
         let mut session = (stage.connect)()?;
-        shared.fills(session.as_mut()).map_err(LoadError::own)?;
+        shared.fills(session.as_mut(), None).map_err(LoadError::own)?;
         let done = work(session.as_mut(), &|| shared.added(0))?;
         *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
         Ok(())

@@ -37,7 +37,7 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
         || Dbt3Error::Interrupted,
         |shared| {
             let mut session = connect().map_err(|error| Dbt3Error::Connect(error.into()))?;
-            shared.fills(session.as_mut()).map_err(|source| Dbt3Error::statement("time-out", source))?;
+            shared.fills(session.as_mut(), None).map_err(|source| Dbt3Error::statement("time-out", source))?;
             for sql in fill.dialect.load_session(fill.directory) {
                 run(session.as_mut(), &sql)?;
             }

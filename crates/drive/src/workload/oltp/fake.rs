@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 use tare_engine::{Code, Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +37,7 @@ struct State {
     /// Parts of texts whose statements find no row.
     missing: Vec<&'static str>,
     sessions: usize,
+    limits: Vec<Option<Duration>>,
 }
 
 /// Creates sessions, which write into one common log.
@@ -84,6 +86,11 @@ impl Fake {
 
     pub(super) fn sessions(&self) -> usize {
         self.state().sessions
+    }
+
+    /// The time limits that its sessions were given.
+    pub(super) fn limits(&self) -> Vec<Option<Duration>> {
+        self.state().limits.clone()
     }
 
     pub(super) fn sent(&self) -> Vec<Sent> {
@@ -154,6 +161,11 @@ impl Session for FakeSession {
         self.fake.hear(Sent::Load(sql.into(), rows), sql)?;
         let lost = |e: io::Error| SqlError::own(SqlErrorKind::Lost, e.to_string());
         fed.map(|()| self.fake.state().changed.unwrap_or(taken)).map_err(lost)
+    }
+
+    fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+        self.fake.state().limits.push(limit);
+        Ok(())
     }
 
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {

@@ -37,7 +37,9 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
         || OltpError::Interrupted,
         |shared| {
             let mut session = connect().map_err(|error| OltpError::Connect(error.into()))?;
-            shared.fills(session.as_mut()).map_err(|source| OltpError::statement("time-out", source))?;
+            shared
+                .fills(session.as_mut(), Some(fill.tables.all_rows()))
+                .map_err(|source| OltpError::statement("time-out", source))?;
             let streams = fill.dialect.streams_rows(session.as_mut());
             let streams = streams.map_err(|source| OltpError::statement("whether rows may be streamed", source))?;
             let rows_by = if streams { stream_rows } else { insert_rows };

@@ -4,6 +4,7 @@ use super::super::fake::{Fake, Sent, Value, int};
 use super::*;
 use crate::workload::oltp::Tables;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tare_engine::{Engine, Mariadb, Mysql, SqlError, SqlErrorKind, Sqlite};
 use tare_load::Distribution;
 
@@ -70,6 +71,13 @@ fn a_table_is_created_filled_and_indexed_in_this_order() {
         let hot = rows.iter().filter(|row| (2970..=3030).contains(&row.1)).count();
         assert!((4300..4700).contains(&hot), "{hot}");
     }
+}
+
+#[test]
+fn each_filling_statement_has_a_limit_that_grows_with_the_rows() {
+    let fake = Fake::default();
+    run_fill(&fake, &fill(3, 1000, Mariadb.dialect())).unwrap();
+    assert_eq!(fake.limits(), [Some(Duration::from_secs(600 + 3)); 3]);
 }
 
 #[test]

@@ -77,6 +77,11 @@ impl Tables {
         }
         Ok(())
     }
+
+    /// Rows of all tables together.
+    pub fn all_rows(&self) -> u64 {
+        (self.tables as u64).saturating_mul(self.rows)
+    }
 }
 
 /// Number of each query per transaction, and length of a range. Names and defaults are sysbench's.

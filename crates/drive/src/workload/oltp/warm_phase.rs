@@ -154,7 +154,7 @@ pub fn preload(
         || LoadError::Interrupted,
         |shared| {
             let mut session = (stage.connect)()?;
-            shared.fills(session.as_mut()).map_err(LoadError::own)?;
+            shared.fills(session.as_mut(), Some(settings.tables.all_rows())).map_err(LoadError::own)?;
             while let Some(table) = shared.take() {
                 // Tables are numbered from 1.
                 let table = table + 1;

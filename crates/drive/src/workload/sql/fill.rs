@@ -4,6 +4,7 @@ use super::error::SqlLoadError;
 use super::file::Data;
 use super::pgbench::statements;
 use super::settings::read_statements;
+use crate::workload::fill::LONGEST_STATEMENT;
 use std::ops::ControlFlow;
 use std::path::Path;
 use tare_engine::{Dialect, Param, Session, StatementId};
@@ -21,7 +22,7 @@ pub(super) fn fill(
     dialect: &dyn Dialect,
     go_on: &GoOn<'_>,
 ) -> Result<(), SqlLoadError> {
-    session.set_timeout(None).map_err(|e| SqlLoadError::statement("time-out", "", e))?;
+    session.set_timeout(Some(LONGEST_STATEMENT)).map_err(|e| SqlLoadError::statement("time-out", "", e))?;
     run_text("data.schema", &data.schema, session, go_on)?;
     for file in &data.files {
         let path = directory.join(file);

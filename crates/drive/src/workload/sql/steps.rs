@@ -6,6 +6,7 @@ use super::error::SqlLoadError;
 use super::mix::Mix;
 use super::step::{Parts, Role, Step, threads_of_client};
 use super::tally::Tally;
+use crate::workload::fill::LONGEST_STATEMENT;
 use crate::workload::sessions::{Pace, Ran};
 use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use std::sync::Arc;
@@ -88,7 +89,7 @@ fn analyze(step: &Step, stage: &LoadContext<'_>) -> Result<(), LoadError> {
     }
     let mut session = (stage.connect)()?;
     let run = |sql: &str, session: &mut dyn tare_engine::Session| {
-        session.set_timeout(None).and_then(|()| session.run(sql).map(drop))
+        session.set_timeout(Some(LONGEST_STATEMENT)).and_then(|()| session.run(sql).map(drop))
     };
     for table in &step.analyze {
         let sql = stage.dialect.analyze(table);

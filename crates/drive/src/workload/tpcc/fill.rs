@@ -62,7 +62,9 @@ fn rows<E: Into<Box<dyn Error + Send + Sync>>>(
     let interrupted = || TpccError::Interrupted;
     in_parallel(sessions(fill, pieces.len()), pieces.len(), progress, interrupted, |shared| {
         let mut session = connect().map_err(|error| TpccError::Connect(error.into()))?;
-        shared.fills(session.as_mut()).map_err(|source| TpccError::statement("time-out", source))?;
+        shared
+            .fills(session.as_mut(), Some(fill.sizes.all_rows()))
+            .map_err(|source| TpccError::statement("time-out", source))?;
         let added = |rows| shared.added(rows);
         let mut out = Out::new(session.as_mut(), fill.dialect, &added);
         while let Some(piece) = shared.take() {
@@ -82,7 +84,9 @@ fn finish<E: Into<Box<dyn Error + Send + Sync>>>(
     let interrupted = || TpccError::Interrupted;
     in_parallel(sessions(fill, TABLES.len()), TABLES.len(), progress, interrupted, |shared| {
         let mut session = connect().map_err(|error| TpccError::Connect(error.into()))?;
-        shared.fills(session.as_mut()).map_err(|source| TpccError::statement("time-out", source))?;
+        shared
+            .fills(session.as_mut(), Some(fill.sizes.all_rows()))
+            .map_err(|source| TpccError::statement("time-out", source))?;
         while let Some(table) = shared.take() {
             let table = &TABLES[table];
             for sql in table.create_index(fill.dialect).into_iter().chain([fill.dialect.analyze(table.name)]) {

@@ -104,6 +104,11 @@ impl Sizes {
     pub fn names(&self) -> i64 {
         self.customers.min(NAMES)
     }
+
+    /// Rows of all tables together, at most: a customer has an order of up to 15 lines, and three rows more.
+    pub(super) fn all_rows(&self) -> u64 {
+        (self.warehouses * (DISTRICTS * self.customers * 19 + self.items)).unsigned_abs()
+    }
 }
 
 #[cfg(test)]

@@ -95,8 +95,8 @@ fn prepare(args: &LoadArgs, request: &LoadRequest<'_>, settings: &OltpSettings) 
         sessions: sessions_on(std::thread::available_parallelism().map_or(1, usize::from)),
         dialect: engine.dialect(),
     };
-    let Tables { tables, rows, .. } = settings.tables;
-    filled((&count(tables, "table"), args.report.json), Some(tables as u64 * rows), |go_on| {
+    let tables = settings.tables;
+    filled((&count(tables.tables, "table"), args.report.json), Some(tables.all_rows()), |go_on| {
         oltp::prepare(&fill, &|| engine.connect(target), go_on).map_err(failed)
     })
 }
