@@ -12,7 +12,7 @@ use thiserror::Error;
 
 /// Memory mappings per thread: its stack and its signal stack, each with a guard page.
 const MAPS_PER_THREAD: u64 = 4;
-/// Reserve for mappings, files and threads that are added for other reasons meanwhile.
+/// Reserve for mappings, files and threads that are added for other reasons meanwhile, if more than this are wanted.
 const MARGIN: u64 = 100;
 /// PIDs that the kernel does not reuse once its numbering has wrapped around (`RESERVED_PIDS`).
 const RESERVED_PIDS: u64 = 300;
@@ -91,9 +91,9 @@ impl Limits {
                 Kind::Tasks => wanted.threads.saturating_add(wanted.of_others),
                 Kind::Descriptors => wanted.descriptors,
             };
-            let needed = used.saturating_add(more).saturating_add(MARGIN);
-            // Up to MARGIN more are not checked: a few may fit even if the limit is nearly reached; the kernel decides.
-            if more > MARGIN && needed > *limit {
+            let reserve = if more > MARGIN { MARGIN } else { 0 };
+            let needed = used.saturating_add(more).saturating_add(reserve);
+            if more > 0 && needed > *limit {
                 let raise = format!("{raise}{needed}, or ask for fewer threads");
                 return Err(LimitTooLow { name: name.clone(), limit: *limit, needed, raise });
             }
@@ -216,7 +216,10 @@ mod tests {
             assert!(text.contains("vm.some") && text.contains(&format!("raise it to {needed}")), "{text}");
             assert_eq!(of("vm.some", counts, needed).check(wanted), Ok(()));
         }
-        assert_eq!(of("vm.some", Kind::Tasks, 10).check(Wanted { threads: 1, ..Wanted::default() }), Ok(()));
+        let few = Wanted { threads: 3, ..Wanted::default() };
+        assert!(of("vm.some", Kind::Tasks, 52).check(few).is_err());
+        assert_eq!(of("vm.some", Kind::Tasks, 53).check(few), Ok(()));
+        assert_eq!(of("vm.some", Kind::Tasks, 10).check(Wanted::default()), Ok(()));
     }
 
     #[test]

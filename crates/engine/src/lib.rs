@@ -44,7 +44,9 @@ pub use contract::server::{
     DEFAULT_DATABASE, DataDirectory, Engine, Fill, Footprint, PoolMemory, PrepareRequest, Server, StartRequest,
     StopOutcome,
 };
-pub use contract::session::{Code, Param, SET_UP, SILENCE, Session, SqlError, SqlErrorKind, SqlState, StatementId};
+pub use contract::session::{
+    Code, DESCRIPTORS_OF_SESSION, Param, SET_UP, SILENCE, Session, SqlError, SqlErrorKind, SqlState, StatementId,
+};
 pub use data::cache::remove_half_made;
 pub use data::working::{CopyMethod, Restored, WorkingCopy, remove_working_copies};
 pub use login::{Login, target_of};

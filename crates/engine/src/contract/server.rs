@@ -176,6 +176,11 @@ pub trait Engine: Send + Sync {
     fn fresh_cost_s(&self) -> f64;
     /// What a server with these options needs for a data set of this many bytes.
     fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint;
+    /// Descriptors that a server opens for each connection, all in one process; 0 if it needs none beyond the limit
+    /// that it reports or raises itself.
+    fn descriptors_of_connection(&self) -> u64 {
+        0
+    }
     /// The port where such servers usually listen.
     fn default_port(&self) -> u16 {
         3306

@@ -11,6 +11,8 @@ use tare_cpuset::ThreadRef;
 pub const SILENCE: Duration = Duration::from_secs(600);
 /// Time limit for connecting and logging in together.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Descriptors of a session: its socket, and the copy with which another thread can end it.
+pub const DESCRIPTORS_OF_SESSION: u64 = 2;
 /// Limit on the size of a result in memory, bytes; a server that sends more is faulty or the wrong one.
 pub(crate) const RESULT_LIMIT: usize = 256 << 20;
 /// Time limit for each answer before anything is measured. A server may also fail to answer a client that connects.

@@ -169,6 +169,11 @@ impl Engine for Sqlite {
         Footprint::default()
     }
 
+    /// The socket twice, the database, its log and the memory that is shared for the log.
+    fn descriptors_of_connection(&self) -> u64 {
+        5
+    }
+
     fn start_cost_s(&self) -> f64 {
         0.12
     }

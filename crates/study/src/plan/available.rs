@@ -7,7 +7,7 @@ use crate::language::settings::Settings;
 use std::path::Path;
 use std::sync::OnceLock;
 use tare_cpuset::{Limits, Wanted};
-use tare_engine::{Address, Binary, Charset, Engine, engine_by_name};
+use tare_engine::{Address, Binary, Charset, DESCRIPTORS_OF_SESSION, Engine, engine_by_name};
 use tare_noise::{Availability, MemoryConfines, MemoryGroups, System};
 use tare_topology::bind::may_set_memory_policy;
 use tare_topology::{MemoryPolicy, Side};
@@ -38,16 +38,24 @@ pub fn starts_a_server(settings: &Settings) -> bool {
 
 /// Each client needs a thread and a connection, and each connection a server thread or process, here or elsewhere.
 fn threads(settings: &Settings) -> Result<(), String> {
+    /// Threads that run, trial and server have in addition to those that this process has now.
+    const THREADS: u64 = 8;
+    /// Descriptors that a trial and a server have open in addition to those that this process has now.
+    const DESCRIPTORS: u64 = 5;
     /// The limits are read once for all conditions, because a plan can have thousands.
     static NOW: OnceLock<Limits> = OnceLock::new();
     let (requested, running) = (settings.workload.threads as u64, &settings.engine.running);
     let elsewhere = running.requested.host.as_ref().is_some_and(|host| !Address::Tcp(host.clone(), 0).is_here());
     let has_server = settings.workload.load.load().needs_server();
     let clients = if settings.client.on.host.is_some() { 0 } else { requested };
+    // The server is another process, with descriptors of its own.
+    let served = engine_by_name(&settings.engine.name).ok().filter(|_| starts_a_server(settings));
+    let of_server = served.map_or(0, |engine| requested.saturating_mul(engine.descriptors_of_connection()));
     let wanted = Wanted {
         threads: clients,
-        of_others: if has_server && !elsewhere { requested } else { 0 },
-        descriptors: if has_server { clients } else { 0 },
+        of_others: if has_server && !elsewhere { requested.saturating_add(THREADS) } else { THREADS },
+        descriptors: DESCRIPTORS
+            + if has_server { of_server.max(clients.saturating_mul(DESCRIPTORS_OF_SESSION)) } else { 0 },
     };
     let room = NOW.get_or_init(Limits::now).check(wanted);
     room.map_err(|low| format!("workload.threads = {requested}: {low}"))

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tare_cpuset::{Limits, Wanted};
-use tare_engine::SET_UP;
+use tare_engine::{DESCRIPTORS_OF_SESSION, SET_UP};
 use tare_load::{Arrivals, Connect, Curve, LoadSettings, Rest, RunError, Sample};
 
 /// One sample with the data recorded with it and the clients' own counts.
@@ -59,7 +59,7 @@ where
         connect_s: SET_UP.as_secs_f64(),
         ..LoadSettings::default()
     };
-    let sockets = Wanted { descriptors: stage.threads as u64, ..Wanted::default() };
+    let sockets = Wanted { descriptors: stage.threads as u64 * DESCRIPTORS_OF_SESSION, ..Wanted::default() };
     Limits::now().check(sockets).map_err(|source| LoadError::Limit { threads: stage.threads, source })?;
     let mut watcher = Watcher { stage, connections, around: Vec::new() };
     let samples = tare_load::run(&settings, connector, &mut watcher).map_err(failure)?;
