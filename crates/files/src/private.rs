@@ -162,6 +162,20 @@ impl PrivateFolder {
         Ok(())
     }
 
+    /// Renames a file or folder in it that is complete and on the disk; the new name is on the disk at the end.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn rename(&self, from: &str, to: &str) -> Result<()> {
+        crash::point("rename: before it");
+        rustix::fs::renameat(&self.handle, from, &self.handle, to)
+            .map_err(|e| FilesError::io("rename", &self.path.join(from), e))?;
+        crash::point("rename: done, folder not synced");
+        self.sync()?;
+        crash::point("rename: synced");
+        Ok(())
+    }
+
     /// The names in it that are valid UTF-8, sorted.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use tare_files::{Access, PrivateFolder};
+use tare_files::{Access, PrivateFolder, crash};
 
 /// Name of the file that describes an entry.
 const KEY: &str = "KEY";
@@ -76,8 +76,7 @@ pub(crate) fn cached(
         let _ = fs::remove_dir_all(&partial);
     }
     made?;
-    fs::rename(&partial, &complete).map_err(|source| EngineError::io("rename", &partial, source))?;
-    folder.sync().map_err(not_private)?;
+    folder.rename(&format!("{name}{PARTIAL}"), &name).map_err(not_private)?;
     Ok(complete.join("data"))
 }
 
@@ -110,13 +109,15 @@ fn lock_file(folder: &PrivateFolder, name: &str) -> Result<File, EngineError> {
 
 /// Removes a directory, or whatever else has its name.
 fn remove(path: &Path) -> Result<(), EngineError> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+    let failed = |source| EngineError::io("remove", path, source);
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        found => found.map_err(failed)?,
     };
-    removed.map_err(|source| EngineError::io("remove", path, source))
+    crash::point("prepared data: before its removal");
+    if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.map_err(failed)?;
+    crash::point("prepared data: removed");
+    Ok(())
 }
 
 /// Whether the entry is what was created for this key, judged by its name, its owner and its files.
@@ -197,7 +198,9 @@ fn make_partial(
     make: impl FnOnce(&Path) -> Result<(), EngineError>,
 ) -> Result<(), EngineError> {
     let folder = PrivateFolder::open_or_create(partial, Access::Closed).map_err(not_private)?;
+    crash::point("prepared data: before it is made");
     make(partial)?;
+    crash::point("prepared data: made, without a key");
     let identity = Identity::of(key, &partial.join("data")).ok_or_else(|| EngineError::Directory {
         path: partial.join("data"),
         reason: "contains something other than this user's files and directories".to_owned(),

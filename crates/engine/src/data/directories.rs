@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use tare_files::{Access, FilesError, PrivateFolder};
+use tare_files::{Access, FilesError, PrivateFolder, crash};
 
 const MIB: u64 = 1 << 20;
 /// Bytes of a file that are copied before the next check for an interruption: a fraction of a second on a slow disk.
@@ -36,6 +36,7 @@ impl PrivateDirectory {
     pub(crate) fn create(path: &Path) -> Result<Self, EngineError> {
         let created = DirBuilder::new().mode(0o700).create(path);
         created.map_err(|source| EngineError::io("create the directory", path, source))?;
+        crash::point("directory of a server: made");
         let path = fs::canonicalize(path).map_err(|source| EngineError::io("resolve", path, source))?;
         let made = Self { path };
         PrivateFolder::open(made.path(), Access::Closed).map_err(not_private)?;
@@ -50,6 +51,7 @@ impl PrivateDirectory {
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
+        crash::point("directory of a server: removed");
     }
 }
 

@@ -16,7 +16,9 @@ use tare_noise::{Journal, fake};
 const SAMPLING: &str = "trials = 1\nsample_s = 0.05";
 
 /// Crash points of a run in addition to those of settings.
-const OF_RUNS: [&str; 22] = [
+const OF_RUNS: [&str; 24] = [
+    "directory of a server: made",
+    "directory of a server: removed",
     "group: before it is made",
     "group: made",
     "group: before its removal",
@@ -302,6 +304,57 @@ fn settings_and_records_survive_all_processes_dying_at_every_other_crash_point()
 fn settings_and_records_survive_all_processes_dying_at_the_remaining_crash_points() {
     let counts = Crashes::new().every(Whom::All, 1, 2);
     check_counts("every process, odd points", &counts, &[]);
+}
+
+#[test]
+fn a_run_that_dies_at_any_point_of_preparing_its_data_leaves_nothing_that_the_next_one_uses() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"fresh\"\n[workload]\nrows = 20\n[sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.1\n\
+         steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
+    );
+    let log = Log::new(world.path("crash.log"));
+    let run = || {
+        let _ = std::fs::remove_dir_all(world.path("results"));
+        let mut run = world.tare(&["run", &study, "--out", "results"]);
+        run.stdout(Stdio::null()).stderr(Stdio::null());
+        run
+    };
+    let prepares = |label: &str| ["prepared data", "rename", "directory"].iter().any(|begin| label.starts_with(begin));
+    let half = "prepared data: made, without a key";
+    let (mut counts, mut half_made) = (Counts::new(), None);
+    // First without any data, then with what a killed preparation left, which the next start removes.
+    for _ in 0..2 {
+        let begin = || {
+            let _ = std::fs::remove_dir_all(world.path("cache"));
+            let mut killed = run();
+            if let Some(at) = half_made {
+                log.crash(&mut killed, at, Whom::One);
+                assert!(!killed.status().unwrap().success());
+            }
+            run()
+        };
+        let mut whole = begin();
+        log.count(&mut whole);
+        assert!(whole.status().unwrap().success());
+        let points = log.reached();
+        for (at, (_, label)) in (1..).zip(&points) {
+            if !prepares(label) || counts.contains_key(label) {
+                continue;
+            }
+            let mut killed = begin();
+            log.crash(&mut killed, at, Whom::One);
+            assert!(!killed.status().unwrap().success(), "{label}");
+            assert_eq!(log.reached().get(at - 1).map(|(_, reached)| reached), Some(label));
+            assert!(run().status().unwrap().success(), "after {label}");
+            let partial = names(&world.path("cache")).into_iter().filter(|name| name.ends_with(".partial"));
+            assert_eq!(partial.collect::<Vec<_>>(), Vec::<String>::new(), "after {label}");
+            world.assert_clean();
+            counts.insert(label.clone(), 1);
+        }
+        half_made = points.iter().position(|(_, label)| label == half).map(|index| index + 1);
+    }
+    check_counts("preparing data", &counts, &["rename: before it", half, "prepared data: removed"]);
 }
 
 #[test]
