@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Postgresql, SqlErrorKind, Tls, TlsMode};
+use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, Postgresql, SqlErrorKind, Tls, TlsMode};
 
 /// Peak memory of this process since the last call, bytes.
 fn peak() -> u64 {
@@ -59,12 +59,14 @@ fn a_result_takes_no_more_memory_than_the_limit_however_little_it_is_on_its_way(
         let _ = stream.write_all(&[packet(1, &[1, 1]), packet(2, b"column")].concat());
         without_end(stream, |number| packet(number, &row));
     });
-    let mut session = session(&fake);
-    session.set_timeout(Some(Duration::from_secs(60))).unwrap();
-    let error = session.query("SELECT 1").unwrap_err();
-    let reached = peak();
-    assert!(error.message.contains("256 MiB"), "{error}");
-    assert!(reached < MOST, "{} MiB", reached >> 20);
+    for engine in [&Mariadb as &dyn Engine, &Mysql] {
+        let mut session = engine.connect(&fake.target()).unwrap();
+        session.set_timeout(Some(Duration::from_secs(60))).unwrap();
+        let error = session.query("SELECT 1").unwrap_err();
+        let reached = peak();
+        assert!(error.message.contains("256 MiB"), "{}: {error}", engine.name());
+        assert!(reached < MOST, "{}: {} MiB", engine.name(), reached >> 20);
+    }
 }
 
 #[test]

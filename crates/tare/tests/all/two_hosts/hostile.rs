@@ -71,6 +71,15 @@ fn the_server_host_can_order_no_more_samples_than_a_trial_may_have() {
     }
 }
 
+#[test]
+fn the_server_host_can_name_no_file_of_the_clients_host() {
+    let world = World::new();
+    let named = "s|\"settings\":{|&\"workload.file\":\"/etc/passwd\",|";
+    let reason = reason(&world, &format!("sed -u '{named}' | \"$@\"\n"));
+    assert!(reason.contains("the other host named a local file, workload.file"), "{reason}");
+    world.assert_clean();
+}
+
 /// The messages have no field for any of these, as the enumeration of [`tare_study::hosts::message`] shows; fields that
 /// a changed program adds have no effect, nor has a text that is a path or has the form of a variable.
 #[test]
