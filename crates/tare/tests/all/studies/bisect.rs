@@ -185,8 +185,8 @@ fn server_builds_are_bisected_with_alternating_samples() {
     assert_eq!((&found["outcome"], first), (&"found".into(), &builds[2].as_str().into()), "{found}{err}");
     assert_eq!(found["interleaved"], true, "{found}");
     // The command that explains the step against its predecessor works as printed.
-    let why: Vec<&str> = found["why"].as_str().unwrap().split(' ').skip(1).collect();
-    let (out, _) = world.exits(0, &why);
+    let sides: Vec<&str> = found["why"].as_str().unwrap().split('\'').skip(1).step_by(2).collect();
+    let (out, _) = world.exits(0, &[&["why"], &sides[..]].concat());
     assert!(out.contains("not explained"), "{out}");
     // The ends, the search between them, and the confirming step.
     let pairs: Vec<_> =
