@@ -140,8 +140,8 @@ pub(super) fn finding(drift: &Drift) -> Finding {
     let left: Vec<String> =
         drift.probes.iter().map(|found| format!("{} ({})", percent(found.left), found.probe)).collect();
     let value = format!(
-        "a job of known work varied by {} (CoV of {} groups over {:.0} s on CPU {}); adjusting by a probe \
-         that ran alongside leaves of it {}",
+        "a job of known work varied by {} (CoV of {} groups over {:.0} s on CPU {}); of this, adjusting by a probe \
+         that ran alongside leaves {}",
         percent(drift.cov),
         drift.groups,
         drift.elapsed_s,
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(drift.probes[2].left, 1.0, "a constant probe explains no drift");
         let finding = finding(&drift);
         assert_eq!(finding.command.as_deref(), Some("tare doctor --study STUDY"));
-        assert!(finding.value.contains("alongside, 0.0"), "{}", finding.value);
+        assert!(finding.value.contains("alongside leaves 0.00% (chain), "), "{}", finding.value);
         assert_eq!(
             of(0, Duration::from_secs(1), &jobs[..20], &readings[..20]).unwrap().groups,
             6,
