@@ -90,8 +90,8 @@ pub struct Against {
     pub looks: Alarms,
     /// False alarms of the rule that looks after every pair.
     pub anytime: Alarms,
-    /// Metric of the twin over that of the original, corrected for the place in the pair. The intervals of the twins other
-    /// than `Same` hold together at 95%.
+    /// Metric of the twin over that of the original, corrected for the place in the pair. The intervals of the twins
+    /// other than `Same` hold together at 95%.
     pub ratio: Option<Ratio>,
     /// Ratio of the second trial of a pair to the first.
     pub slot: Option<Ratio>,

@@ -1,6 +1,5 @@
 //! Sentences on what disturbed a run, by program.
 
-use std::collections::BTreeMap;
 use tare_findings::collect::is_usable;
 use tare_findings::compare::DisturbedSide;
 use tare_findings::figures::{count, percent};
@@ -36,24 +35,18 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     let line = |by: &Disturbing<'_>| took(by.program, by.cpus, by.attempts, disturbed.len());
     let others = (programs.len() > PROGRAMS)
         .then(|| format!("{} took less, or in fewer attempts", count(programs.len() - PROGRAMS, "other program")));
-    // Without a program: time of the hypervisor, swapping, a suspension, short-lived processes.
-    let mut others_by: BTreeMap<String, (usize, usize, &str)> = BTreeMap::new();
-    for trial in disturbed.iter().filter(|trial| trial.disturbed_by.is_empty()) {
-        let reason = first_reason(trial.reason.as_deref().unwrap_or_default());
-        let kind = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
-        others_by.entry(kind).or_insert((0, trial.trial, reason)).0 += 1;
-    }
-    let unnamed = others_by.into_values().map(|(attempts, trial, reason)| {
-        format!("{}, as in trial {trial}: {reason}", count(attempts, "disturbed attempt"))
+    // Time of the hypervisor, swapping, a suspension, short-lived processes; and records of older versions.
+    let unnamed = disturbed.iter().filter(|trial| trial.disturbed_by.is_empty());
+    let first = unnamed.clone().next().map(|trial| {
+        let reason = trial.reason.as_deref().unwrap_or_default();
+        format!(
+            "{} without a program, as in trial {}: {reason}",
+            count(unnamed.count(), "disturbed attempt"),
+            trial.trial
+        )
     });
     let named = programs.iter().take(PROGRAMS).map(line);
-    Some(std::iter::once(head).chain(named).chain(others).chain(unnamed).collect())
-}
-
-/// The first of an attempt's reasons, without its sample.
-fn first_reason(reasons: &str) -> &str {
-    let first = reasons.split("; ").next().unwrap_or_default();
-    first.split_once(": ").filter(|(head, _)| head.starts_with("sample ")).map_or(first, |(_, reason)| reason)
+    Some(std::iter::once(head).chain(named).chain(others).chain(first).collect())
 }
 
 /// How to list disturbed attempts individually.

@@ -51,11 +51,11 @@ fn threads(settings: &Settings) -> Result<(), String> {
     // The server is another process, with descriptors of its own.
     let served = engine_by_name(&settings.engine.name).ok().filter(|_| starts_a_server(settings));
     let of_server = served.map_or(0, |engine| requested.saturating_mul(engine.descriptors_of_connection()));
+    let of_connections = of_server.max(clients.saturating_mul(DESCRIPTORS_OF_SESSION));
     let wanted = Wanted {
         threads: clients,
         of_others: if has_server && !elsewhere { requested.saturating_add(THREADS) } else { THREADS },
-        descriptors: DESCRIPTORS
-            + if has_server { of_server.max(clients.saturating_mul(DESCRIPTORS_OF_SESSION)) } else { 0 },
+        descriptors: DESCRIPTORS.saturating_add(if has_server { of_connections } else { 0 }),
     };
     let room = NOW.get_or_init(Limits::now).check(wanted);
     room.map_err(|low| format!("workload.threads = {requested}: {low}"))

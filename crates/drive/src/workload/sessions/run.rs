@@ -59,7 +59,8 @@ where
         connect_s: SET_UP.as_secs_f64(),
         ..LoadSettings::default()
     };
-    let sockets = Wanted { descriptors: stage.threads as u64 * DESCRIPTORS_OF_SESSION, ..Wanted::default() };
+    let sockets =
+        Wanted { descriptors: (stage.threads as u64).saturating_mul(DESCRIPTORS_OF_SESSION), ..Wanted::default() };
     Limits::now().check(sockets).map_err(|source| LoadError::Limit { threads: stage.threads, source })?;
     let mut watcher = Watcher { stage, connections, around: Vec::new() };
     let samples = tare_load::run(&settings, connector, &mut watcher).map_err(failure)?;
