@@ -117,17 +117,12 @@ fn threads_beyond_the_open_file_limit_are_refused_with_the_limit_to_raise() {
 #[test]
 fn a_few_threads_beyond_a_low_limit_are_refused_with_the_limit_to_raise() {
     // The clients have room for their sockets, the embedded server has not for its files; then no one has.
-    let mut limits =
-        vec![("-n 100", "workload.threads=40", "RLIMIT_NOFILE"), ("-n 24", "workload.threads=3", "RLIMIT_NOFILE")];
-    if !rustix::process::geteuid().is_root() {
-        limits.push(("-u 12", "workload.threads=3", "RLIMIT_NPROC")); // It does not apply to root.
-    }
-    for (limit, threads, name) in limits {
+    for (limit, threads) in [("-n 100", "workload.threads=40"), ("-n 24", "workload.threads=3")] {
         let world = World::new();
         let (code, printed) =
             run_under(&world, &["bash", "-c", &format!("ulimit {limit}; exec \"$@\""), "bash"], &[threads]);
-        let raise = format!("ulimit {}", &limit[..3]);
-        assert!(code == Some(3) && printed.contains(name) && printed.contains(&raise), "{limit}: {code:?} {printed}");
+        let names = printed.contains("RLIMIT_NOFILE") && printed.contains("ulimit -n ");
+        assert!(code == Some(3) && names, "{limit}: {code:?} {printed}");
         world.assert_clean();
     }
 }
