@@ -41,12 +41,15 @@ pub enum OltpError {
          prepare the tables first, with as many threads"
     )]
     BulkTable { table: usize, source: SqlError },
-    #[error("table sbtest{table} cannot be read: {source}; expected {expected} rows")]
+    #[error("table sbtest{table} cannot be read: {source}; expected {expected} rows: prepare the tables first")]
     TableMissing { table: usize, expected: u64, source: SqlError },
     /// A table whose size a workload changes never had the requested number of rows.
-    #[error("table sbtest{table} has {found}: expected {expected}")]
+    #[error("table sbtest{table} has {found}: expected {expected}; drop and prepare the tables again")]
     TableChanged { table: usize, found: String, expected: String },
-    #[error("table sbtest{table} has {found}: expected {expected} rows with ids 1 to {expected}")]
+    #[error(
+        "table sbtest{table} has {found}: expected {expected} rows with ids 1 to {expected}; \
+             give the size it was prepared with, or drop and prepare the tables again"
+    )]
     TableSize { table: usize, found: String, expected: u64 },
     #[error("interrupted while filling tables; incomplete tables have been dropped")]
     Interrupted,

@@ -103,12 +103,15 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_table_is_named() {
+    fn a_missing_table_is_named_with_what_to_do() {
         let fake = Fake::default()
             .answering(["50", "1", "50"].map(|value| Some(value.to_owned())).to_vec())
             .failing("sbtest2", SqlErrorKind::Other);
         let message = check(fake.session().as_mut(), &THREE, Workload::PointSelect).unwrap_err().to_string();
-        assert_eq!(message, "table sbtest2 cannot be read: refused (code 7); expected 50 rows");
+        assert_eq!(
+            message,
+            "table sbtest2 cannot be read: refused (code 7); expected 50 rows: prepare the tables first"
+        );
     }
 
     #[test]

@@ -22,7 +22,10 @@ pub enum TpccError {
          The server has lost or invented rows, or another client changed them"
     )]
     Inconsistent { number: usize, says: &'static str, place: String, left: String, right: String },
-    #[error("table {table} {found}: expected {}", count(*expected as usize, "row"))]
+    #[error(
+        "table {table} {found}: expected {}; prepare the tables first, with the same warehouses and scale",
+        count(*expected as usize, "row")
+    )]
     Table { table: &'static str, found: String, expected: i64 },
     #[error(
         "table {table} does not have TPC-C's columns; nothing was dropped: name another database (--database NAME), or \
