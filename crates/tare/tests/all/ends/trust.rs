@@ -258,6 +258,21 @@ fn another_user_cannot_change_what_the_next_trial_of_root_runs() {
 }
 
 #[test]
+fn a_trial_does_what_its_run_planned_even_if_root_edits_the_files_meanwhile() {
+    holds(&format!(
+        "{PROGRAMS}{}",
+        r#"
+        as /mnt/tare run /mnt/programs.toml --out out & run=$!
+        for i in $(seq 150); do test -s out/trials.jsonl && break; sleep 0.02; done
+        sed -i 's#sleep 0.2#/mnt/evil#' out/plan.json out/study.toml
+        wait $run
+        grep evil out/plan.json; grep evil out/study.toml; not_owned
+        test $(wc -l <out/trials.jsonl) = 4
+        "#
+    ));
+}
+
+#[test]
 fn results_and_studies_that_other_users_could_replace_are_refused() {
     holds(&format!(
         "{PROGRAMS}{}",
