@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tare_cpuset::{ThreadRef, observe};
-use tare_drive::sut::{Connected, SutWatch, SystemUnderTest, WatchSettings};
+use tare_drive::sut::{Connected, LoadAround, SutWatch, SystemUnderTest, WatchSettings};
 use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Param, SqlError, engine_by_name};
 use tare_load::{Purpose, Random};
 use tare_stats::trials::mean_interval;
@@ -138,14 +138,13 @@ fn measured(
     };
     let mut watch = SutWatch::new(SystemUnderTest::running(Some(pid)), settings);
     watch.connected(&connected)?;
-    watch.ends_under_load();
     thread::sleep(WARM_UP);
     let sum = || counters.iter().map(|counter| counter.0.load(Ordering::Relaxed)).sum::<u64>();
     let pids = [vec![pid, std::process::id().cast_signed()], observe::descendants(pid)].concat();
     let mut slice_of = |recorded: bool| -> Result<Figures, Box<dyn Error>> {
         let (began, before, cpu_before_s) = (Instant::now(), sum(), cpu_s(&pids)?);
         if recorded {
-            watch.start()?;
+            watch.start(LoadAround::GoesOn)?;
         }
         thread::sleep(slice.saturating_sub(began.elapsed()));
         let record_s = match recorded {

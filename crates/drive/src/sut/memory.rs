@@ -66,7 +66,7 @@ impl SutWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sut::{SystemUnderTest, WatchSettings};
+    use crate::sut::{LoadAround, SystemUnderTest, WatchSettings};
     use tare_topology::{Bind, Pairing};
 
     fn placement(memory: &str, pool_memory: &str) -> ResolvedPlacement {
@@ -111,7 +111,7 @@ mod tests {
         };
         let mut watch = SutWatch::new(SystemUnderTest::running(Some(std::process::id().cast_signed())), settings);
         let readings = [0; 3].map(|_| {
-            watch.start().unwrap();
+            watch.start(LoadAround::Idle).unwrap();
             let covariates = watch.finish().unwrap().covariates;
             ["server_memory_bytes_node", "server_transparent_huge_bytes"]
                 .map(|name| covariates.keys().filter(|key| key.starts_with(name)).count() > 0)

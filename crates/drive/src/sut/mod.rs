@@ -10,6 +10,7 @@
 //! | `memory` | the server's memory at the end of a measurement: verified, recorded |
 //! | `two_hosts` | the same on two hosts: clients here, server there |
 //! | `surroundings` | the data recorded with a measurement in addition to its metrics |
+//! | `window` | the time of a measurement, and which part of what was read belongs to it |
 //! | `error` | errors of all of these |
 
 mod connections;
@@ -22,6 +23,7 @@ mod two_hosts;
 mod usage;
 mod waits;
 mod watch;
+mod window;
 
 pub use connections::Connections;
 pub use error::{SutError, Unpaired};
@@ -30,3 +32,4 @@ pub use surroundings::{Partner, Surroundings};
 pub use threads::{ThreadWatch, Watched, misplaced, waited_for_cpu};
 pub use usage::{Usage, UsageMark};
 pub use watch::{Connected, SharedAffinities, SideThreads, SutWatch, WatchSettings, misplaced_memory};
+pub use window::LoadAround;

@@ -1,6 +1,7 @@
 //! Data recorded with a measurement in addition to the metrics of its load.
 
-use super::{SutError, Usage};
+use super::window::take_share;
+use super::{LoadAround, SutError, Usage};
 use crate::capture::interference::OthersSeen;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,6 +16,9 @@ pub struct Surroundings {
     /// The other programs that used most CPU time, as in [`crate::capture::interference::OthersSeen`].
     pub users: Vec<(String, u32, f64)>,
     pub threads: Vec<ThreadRecord>,
+    /// Length of the measurement that `threads` and `used` describe, seconds.
+    #[serde(default)]
+    pub watched_s: f64,
     /// Resources that the server used; None without an observable server.
     pub used: Option<Usage>,
     /// Disturbances on the clients' host, if it is not the server's host.
@@ -40,6 +44,13 @@ impl Surroundings {
         self.covariates.entry("foreign_cpu_fraction".to_owned()).and_modify(|share| *share *= left_s / foreign_s);
     }
 
+    /// Takes this share of what the server's half of a watch saw; the measurement is `watched_s` long.
+    pub(super) fn take_share(&mut self, share: f64, watched_s: f64) {
+        self.threads.iter_mut().for_each(|thread| take_share(thread, share, watched_s));
+        self.used.iter_mut().for_each(|used| used.take_share(share));
+        self.watched_s = watched_s;
+    }
+
     /// Merges the data of a server with those of its clients on another host; client threads belong to that host.
     #[must_use]
     pub fn with_clients(mut self, clients: Self) -> Self {
@@ -58,6 +69,7 @@ impl Surroundings {
         let mut others = OthersSeen { covariates: take(&mut self.covariates), users: take(&mut self.users) };
         others.merge(OthersSeen { covariates: later.covariates, users: later.users });
         OthersSeen { covariates: self.covariates, users: self.users } = others;
+        self.watched_s += later.watched_s;
         self.used = self.used.zip(later.used).map(|(mut all, more)| {
             all.add(&more);
             all
@@ -98,7 +110,7 @@ pub trait Partner: Send {
     fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SutError>;
     /// Called while nothing runs, so that a probe may be read there.
     fn idle(&mut self) -> Result<(), SutError>;
-    fn start(&mut self) -> Result<(), SutError>;
+    fn start(&mut self, load: LoadAround) -> Result<(), SutError>;
     /// Ends the measurement and returns what was observed there.
     fn finish(&mut self) -> Result<Surroundings, SutError>;
 }
@@ -135,6 +147,7 @@ mod tests {
             covariates: covariates.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             users: Vec::new(),
             threads: vec![thread],
+            watched_s: elapsed_s,
             used: Some(Usage::default()),
             client_host: None,
         }

@@ -1,6 +1,7 @@
 //! The actual CPUs of a trial's threads, per sample: sightings during the sample, kernel counters before and after.
 
 use super::processes::{self, WorkerWatch};
+use super::window::{Window, take_share};
 use crate::capture::interference::thread_cpu_s;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,6 @@ pub struct Watched {
 }
 
 pub struct ThreadWatch {
-    began: Instant,
     tracked: Arc<Mutex<Vec<Tracked>>>,
     /// Workers found by the watch itself; their records follow the others.
     workers: Arc<Mutex<Vec<Tracked>>>,
@@ -40,24 +40,38 @@ pub struct ThreadWatch {
     looker: JoinHandle<f64>,
 }
 
+/// Counters of a thread, and when they were read.
+#[derive(Debug, Clone)]
+struct Read {
+    at: Instant,
+    counters: ThreadSample,
+}
+
+impl Read {
+    fn now(thread: ThreadRef) -> Option<Self> {
+        let counters = observe::thread(thread).ok()?;
+        Some(Self { at: Instant::now(), counters })
+    }
+}
+
 #[derive(Debug, Clone)]
 struct Tracked {
     thread: Watched,
-    before: Option<ThreadSample>,
+    before: Option<Read>,
     seen: Sightings,
     /// The CPU of the thread before it was bound elsewhere: the kernel reports it until a sleeping thread wakes.
     stale: Option<u32>,
     /// The last known counters and allowed CPUs of a thread that may end.
-    last: Option<(ThreadSample, CpuSet)>,
+    last: Option<(Read, CpuSet)>,
     /// The purpose of a helper process, if the kernel's name is the same for all of them.
     kind: Option<&'static str>,
 }
 
 impl Tracked {
     fn now(thread: Watched) -> Self {
-        let before = observe::thread(thread.thread).ok();
+        let before = Read::now(thread.thread);
         let kind = (thread.class == ThreadClass::Background).then(|| processes::kind(thread.thread.pid)).flatten();
-        let cpu = before.as_ref().map(|before| before.cpu);
+        let cpu = before.as_ref().map(|before| before.counters.cpu);
         let requested = thread.requested.as_ref();
         let stale = cpu.filter(|cpu| requested.is_some_and(|requested| !requested.contains(*cpu)));
         Self { thread, before, seen: Sightings::default(), stale, last: None, kind }
@@ -66,7 +80,7 @@ impl Tracked {
     /// A thread that began during the sample: all its activity belongs to the sample.
     fn born(thread: Watched) -> Self {
         let mut born = Self::now(thread);
-        if let Some(before) = &mut born.before {
+        if let Some(Read { counters: before, .. }) = &mut born.before {
             (before.user_s, before.system_s) = (0.0, 0.0);
             (before.migrations, before.run_ns, before.wait_ns) = (Some(0), Some(0), Some(0));
             (before.voluntary_switches, before.involuntary_switches) = (Some(0), Some(0));
@@ -75,8 +89,8 @@ impl Tracked {
     }
 
     fn remember(&mut self) {
-        if let (Ok(sample), Ok(allowed)) = (observe::thread(self.thread.thread), affinity_of(self.thread.thread)) {
-            self.last = Some((sample, allowed));
+        if let (Some(read), Ok(allowed)) = (Read::now(self.thread.thread), affinity_of(self.thread.thread)) {
+            self.last = Some((read, allowed));
         }
     }
 }
@@ -94,7 +108,6 @@ impl ThreadWatch {
     pub fn start(threads: Vec<Watched>, may_end: bool, mut finder: Option<WorkerWatch>) -> Result<Self, ThreadRefused> {
         let tracked = Arc::new(Mutex::new(threads.into_iter().map(Tracked::now).collect::<Vec<_>>()));
         let (workers, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
-        let began = Instant::now();
         let looker = {
             let (tracked, workers, stop) = (Arc::clone(&tracked), Arc::clone(&workers), Arc::clone(&stop));
             let looks = move || {
@@ -115,7 +128,7 @@ impl ThreadWatch {
             };
             Builder::new().spawn(looks)?
         };
-        Ok(Self { began, tracked, workers, stop, looker })
+        Ok(Self { tracked, workers, stop, looker })
     }
 
     /// Also watches a thread that began during the sample.
@@ -123,10 +136,9 @@ impl ThreadWatch {
         follow(&self.tracked, thread);
     }
 
-    /// Ends the watch: returns a record for each thread, workers last, and the seconds of CPU time that the watch
-    /// used. A thread that has ended keeps its last known counters.
-    pub fn finish(self) -> (Vec<ThreadRecord>, f64) {
-        let elapsed_s = self.began.elapsed().as_secs_f64();
+    /// Ends the watch: returns a record of what each thread did during the measurement, workers last, and the seconds
+    /// of CPU time that the watch used. A thread that has ended keeps its last known counters.
+    pub(super) fn finish(self, window: &Window) -> (Vec<ThreadRecord>, f64) {
         self.stop.store(true, Ordering::Relaxed);
         // Wakes the thread: its pause may be much longer than the sample, as for a query of a millisecond.
         self.looker.thread().unpark();
@@ -134,7 +146,7 @@ impl ThreadWatch {
         let looked_s = self.looker.join().unwrap_or(0.0);
         look(&self.tracked, true, false);
         let lists = [&self.tracked, &self.workers].map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
-        (lists.iter().flat_map(|list| list.iter()).map(|tracked| record(tracked, elapsed_s)).collect(), looked_s)
+        (lists.iter().flat_map(|list| list.iter()).map(|tracked| record(tracked, window)).collect(), looked_s)
     }
 }
 
@@ -168,25 +180,25 @@ fn look(tracked: &Mutex<Vec<Tracked>>, helpers: bool, remember: bool) {
     }
 }
 
-fn record(tracked: &Tracked, elapsed_s: f64) -> ThreadRecord {
+fn record(tracked: &Tracked, window: &Window) -> ThreadRecord {
     let Tracked { thread, before, seen, last, kind, .. } = tracked;
     let before = before.as_ref();
-    let after = observe::thread(thread.thread).ok().or_else(|| last.as_ref().map(|(sample, _)| sample.clone()));
+    let after = Read::now(thread.thread).or_else(|| last.as_ref().map(|(read, _)| read.clone()));
     let allowed = affinity_of(thread.thread).ok().or_else(|| last.as_ref().map(|(_, allowed)| allowed.clone()));
     // A thread that has ended, or began later, has no difference: its counters stay 0.
     let during = |count: fn(&ThreadSample) -> Option<u64>| -> Option<u64> {
-        Some(count(after.as_ref()?)?.saturating_sub(count(before?)?))
+        Some(count(&after.as_ref()?.counters)?.saturating_sub(count(&before?.counters)?))
     };
     let spent_s = |time: fn(&ThreadSample) -> f64| match (before, &after) {
-        (Some(before), Some(after)) => (time(after) - time(before)).max(0.0),
+        (Some(before), Some(after)) => (time(&after.counters) - time(&before.counters)).max(0.0),
         _ => 0.0,
     };
-    ThreadRecord {
+    let mut record = ThreadRecord {
         class: thread.class,
         pair: thread.pair,
         pid: thread.thread.pid.unsigned_abs(),
         tid: thread.thread.tid.unsigned_abs(),
-        name: kind.map(str::to_owned).or_else(|| Some(after.as_ref()?.name.clone())).unwrap_or_default(),
+        name: kind.map(str::to_owned).or_else(|| Some(after.as_ref()?.counters.name.clone())).unwrap_or_default(),
         allowed_cpus: allowed.unwrap_or_default(),
         seen_cpus: seen.cpus.iter().map(|(cpu, count)| (*cpu as usize, *count)).collect(),
         migrations: during(|s| s.migrations).unwrap_or(seen.moves),
@@ -194,14 +206,15 @@ fn record(tracked: &Tracked, elapsed_s: f64) -> ThreadRecord {
         involuntary_switches: during(|s| s.involuntary_switches).unwrap_or(0),
         user_s: spent_s(|s| s.user_s),
         system_s: spent_s(|s| s.system_s),
-        schedule: schedule(during(|s| s.run_ns), during(|s| s.wait_ns), elapsed_s),
-    }
+        schedule: schedule(during(|s| s.run_ns), during(|s| s.wait_ns)),
+    };
+    let share = before.zip(after.as_ref()).map_or(1.0, |(before, after)| window.share(before.at, after.at));
+    take_share(&mut record, share, window.length().as_secs_f64());
+    record
 }
 
-/// The rest of the time is sleep.
-fn schedule(run_ns: Option<u64>, wait_ns: Option<u64>, elapsed_s: f64) -> Option<ScheduleRecord> {
-    let (ran_s, waited_s) = (run_ns? as f64 / 1e9, wait_ns? as f64 / 1e9);
-    Some(ScheduleRecord { ran_s, waited_s, slept_s: (elapsed_s - ran_s - waited_s).max(0.0) })
+fn schedule(run_ns: Option<u64>, wait_ns: Option<u64>) -> Option<ScheduleRecord> {
+    Some(ScheduleRecord { ran_s: run_ns? as f64 / 1e9, waited_s: wait_ns? as f64 / 1e9, slept_s: 0.0 })
 }
 
 /// Share of the server threads' time in which they were runnable without a CPU.
@@ -240,5 +253,39 @@ fn side(class: ThreadClass) -> &'static str {
         ThreadClass::Client => "client",
         ThreadClass::Connection => "server",
         ThreadClass::Background => "background",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LoadAround;
+    use super::*;
+
+    /// Uses the CPU for this long, or waits for it.
+    fn spin(length: Duration) {
+        let until = Instant::now() + length;
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn a_thread_that_goes_on_while_counters_are_read_did_no_more_than_the_measurement_is_long() {
+        let class = ThreadClass::Connection;
+        let own = Watched { class, pair: None, thread: ThreadRef::of_this_thread().unwrap(), requested: None };
+        let watches = [0; 2].map(|_| ThreadWatch::start(vec![own.clone()], false, None).unwrap());
+        spin(Duration::from_millis(60));
+        let began = Instant::now();
+        spin(Duration::from_millis(60));
+        let ended = Instant::now();
+        spin(Duration::from_millis(60));
+        let mut loads = [LoadAround::GoesOn, LoadAround::Idle].into_iter();
+        let [goes_on, all] = watches.map(|watch| {
+            let window = Window { began, ended, load: loads.next().unwrap() };
+            watch.finish(&window).0[0].schedule.unwrap()
+        });
+        let length_s = (ended - began).as_secs_f64();
+        assert!((0.9..=1.001).contains(&((goes_on.ran_s + goes_on.waited_s) / length_s)), "{goes_on:?} in {length_s} s");
+        assert!(all.ran_s + all.waited_s > 2.5 * length_s, "{all:?}");
     }
 }

@@ -72,7 +72,7 @@ impl SutWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sut::{Owner, SystemUnderTest, WatchSettings};
+    use crate::sut::{LoadAround, Owner, SystemUnderTest, WatchSettings};
     use std::process::{Child, Command};
     use std::sync::{Arc, Mutex};
     use std::time::{Duration, Instant};
@@ -147,9 +147,9 @@ mod tests {
         assert_eq!(affinity_of(thread).unwrap(), CpuSet::from(cpu));
         assert!(Journal::pending(state.path()), "its original affinity is on disk");
         // A sample within a sample, and connections within a sample, are refused: each would start threads here.
-        watch.start().unwrap();
+        watch.start(LoadAround::GoesOn).unwrap();
         let deadline = Instant::now() + Duration::from_secs(5);
-        assert!(watch.start().is_err() && watch.serves(&[Some(thread.tid)]).is_err() && Instant::now() < deadline);
+        assert!(watch.start(LoadAround::GoesOn).is_err() && watch.serves(&[Some(thread.tid)]).is_err() && Instant::now() < deadline);
         watch.finish().unwrap();
         affinities.lock().unwrap().put_back().unwrap().check().unwrap();
         assert_eq!(affinity_of(thread).unwrap(), found);

@@ -9,9 +9,10 @@
 //! end, the sum over the threads is used.
 
 use super::SystemUnderTest;
+use super::window::Window;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_cpuset::observe::{self, ProcessUsage, StorageUsage};
 use tare_cpuset::{CpuSet, ThreadRef};
 use tare_results::covariate;
@@ -42,6 +43,7 @@ pub struct Usage {
 
 #[derive(Debug)]
 pub struct UsageMark {
+    at: Instant,
     used: Usage,
     processes: usize,
     switches: BTreeMap<ThreadRef, [u64; 2]>,
@@ -66,6 +68,7 @@ impl UsageMark {
     }
 
     fn read(root: i32, first: &ProcessUsage, processes: &[i32]) -> Self {
+        let at = Instant::now();
         let [user_s, system_s, minor_faults, major_faults] = first.of_ended_children;
         let mut used = Usage { user_s, system_s, minor_faults, major_faults, ..Usage::default() };
         used.add_process(first, true);
@@ -78,12 +81,20 @@ impl UsageMark {
             }
             switches.extend(observe::switches(pid).unwrap_or_default());
         }
-        Self { used, processes: processes.len(), switches, storage: observe::storage_usage(root) }
+        Self { at, used, processes: processes.len(), switches, storage: observe::storage_usage(root) }
     }
 
-    /// The resources used since an earlier mark, with the records of the threads that were watched in between. None if
-    /// an account decreased: a process that ended was not waited for, and its figures were lost.
-    pub fn since(&self, before: &Self, threads: &[ThreadRecord]) -> Option<Usage> {
+    /// The resources used in a measurement that began after an earlier mark and ended before this one, with the records
+    /// of the threads that were watched during it. None if an account decreased: a process that ended was not waited
+    /// for, and its figures were lost.
+    pub(super) fn during(&self, window: &Window, before: &Self, threads: &[ThreadRecord]) -> Option<Usage> {
+        let mut used = self.since(before)?;
+        used.take_share(window.share(before.at, self.at));
+        used.cpu_s = self.of_threads_s(before, threads, used.cpu_s).unwrap_or(used.cpu_s);
+        Some(used)
+    }
+
+    fn since(&self, before: &Self) -> Option<Usage> {
         let (now, then) = (&self.used, &before.used);
         // Sums of ticks are rounded: a slightly negative difference counts as zero.
         let grown = |now: f64, then: f64| (now - then > -1e-6).then(|| (now - then).max(0.0));
@@ -101,7 +112,7 @@ impl UsageMark {
         };
         let (user_s, system_s) = (grown(now.user_s, then.user_s)?, grown(now.system_s, then.system_s)?);
         Some(Usage {
-            cpu_s: self.of_threads_s(before, threads, user_s + system_s).unwrap_or(user_s + system_s),
+            cpu_s: user_s + system_s,
             user_s,
             system_s,
             minor_faults: grown(now.minor_faults, then.minor_faults)?,
@@ -151,21 +162,26 @@ impl Usage {
 
     /// Adds a later measurement of the same sample.
     pub fn add(&mut self, later: &Self) {
+        let mut later = *later;
+        self.always().into_iter().zip(later.always()).for_each(|(sum, more)| *sum += *more);
         let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
-        self.cpu_s += later.cpu_s;
-        self.user_s += later.user_s;
-        self.system_s += later.system_s;
-        self.minor_faults += later.minor_faults;
-        self.major_faults += later.major_faults;
-        self.read_calls = both(self.read_calls, later.read_calls);
-        self.write_calls = both(self.write_calls, later.write_calls);
-        self.storage_reads = both(self.storage_reads, later.storage_reads);
-        self.storage_writes = both(self.storage_writes, later.storage_writes);
-        self.storage_flushes = both(self.storage_flushes, later.storage_flushes);
-        self.read_bytes = both(self.read_bytes, later.read_bytes);
-        self.written_bytes = both(self.written_bytes, later.written_bytes);
-        self.voluntary_switches += later.voluntary_switches;
-        self.involuntary_switches += later.involuntary_switches;
+        self.if_known().into_iter().zip(later.if_known()).for_each(|(sum, more)| *sum = both(*sum, *more));
+    }
+
+    pub(super) fn take_share(&mut self, share: f64) {
+        self.always().into_iter().chain(self.if_known().into_iter().flatten()).for_each(|value| *value *= share);
+    }
+
+    fn always(&mut self) -> [&mut f64; 7] {
+        let Self { cpu_s, user_s, system_s, minor_faults, major_faults, .. } = self;
+        let (voluntary, involuntary) = (&mut self.voluntary_switches, &mut self.involuntary_switches);
+        [cpu_s, user_s, system_s, minor_faults, major_faults, voluntary, involuntary]
+    }
+
+    fn if_known(&mut self) -> [&mut Option<f64>; 7] {
+        let Self { read_calls, write_calls, read_bytes, written_bytes, .. } = self;
+        let Self { storage_reads, storage_writes, storage_flushes, .. } = self;
+        [read_calls, write_calls, read_bytes, written_bytes, storage_reads, storage_writes, storage_flushes]
     }
 
     /// One quantity in the unit of its metric; None if it could not be read.
@@ -243,6 +259,7 @@ pub(super) fn covariates(threads: &[ThreadRecord], spun: Option<Duration>) -> BT
 
 #[cfg(test)]
 mod tests {
+    use super::super::LoadAround;
     use super::*;
     use std::io::Write;
     use std::process::{Command, Stdio};
@@ -261,7 +278,7 @@ mod tests {
         input.write_all(b"go\n").unwrap();
         let mut reported = [0; 5];
         std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut reported).unwrap();
-        let used = UsageMark::take(&sut).unwrap().since(&before, &[]).unwrap();
+        let used = UsageMark::take(&sut).unwrap().since(&before).unwrap();
         input.write_all(b"end\n").unwrap();
         shell.wait().unwrap();
         // In microseconds; sixty thousand iterations of a shell take longer than two ticks anywhere.
@@ -271,10 +288,26 @@ mod tests {
         assert!(used.of(Quantity::MinorFaults).unwrap() > 10.0, "{used:?}");
         assert!(used.of(Quantity::VoluntarySwitches).unwrap() >= 1.0, "it waited: {used:?}");
         assert!(UsageMark::take(&sut).is_none(), "it has ended");
-        assert!(before.since(&before, &[]).is_some_and(|none| none.of(Quantity::Cpu) == Some(0.0)));
+        assert!(before.since(&before).is_some_and(|none| none.of(Quantity::Cpu) == Some(0.0)));
         let mut twice = used;
         twice.add(&used);
         assert_eq!(twice.of(Quantity::MinorFaults), used.of(Quantity::MinorFaults).map(|n| 2.0 * n));
+    }
+
+    #[test]
+    fn what_a_load_that_goes_on_used_is_that_of_the_measurement() {
+        let sut = SystemUnderTest::running(Some(std::process::id().cast_signed()));
+        let first = UsageMark::take(&sut).unwrap();
+        let spin = || {
+            let until = Instant::now() + Duration::from_millis(100);
+            while Instant::now() < until {}
+            Instant::now()
+        };
+        let [began, ended, _] = [spin(), spin(), spin()];
+        let last = UsageMark::take(&sut).unwrap();
+        let used = |load| last.during(&Window { began, ended, load }, &first, &[]).unwrap().of(Quantity::Cpu).unwrap();
+        let share = used(LoadAround::GoesOn) / used(LoadAround::Idle);
+        assert!((0.25..0.36).contains(&share), "{share}");
     }
 
     #[test]

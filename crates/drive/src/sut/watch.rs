@@ -2,9 +2,10 @@
 //! verified to have stayed in their placement.
 
 use super::processes::{PARALLEL_WORKER, WorkerWatch};
+use super::window::Window;
 use super::{
-    Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, misplaced, usage,
-    waited_for_cpu,
+    LoadAround, Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, misplaced,
+    usage, waited_for_cpu,
 };
 use crate::capture::cache::CacheWatch;
 use crate::capture::interference::{Interference, OthersSeen, thread_cpu_s};
@@ -76,8 +77,6 @@ pub struct SutWatch {
     pub(super) partner: Option<Box<dyn Partner>>,
     /// Number of clients on another host, where another watch observes them; None: the clients are here.
     pub(super) clients_elsewhere: Option<usize>,
-    /// Whether load continues after a measurement, so that no probe may be read then.
-    ends_under_load: bool,
     open: Option<Open>,
 }
 
@@ -85,7 +84,9 @@ pub struct SutWatch {
 pub type SharedAffinities = Arc<Mutex<ThreadAffinities>>;
 
 struct Open {
-    clock: Instant,
+    load: LoadAround,
+    /// When the partner had begun, if there is one.
+    partner: Option<Instant>,
     started_at: String,
     interference: Interference,
     memory: Option<MemoryWatch>,
@@ -96,6 +97,8 @@ struct Open {
     spun: Option<Duration>,
     /// Seconds of CPU time that the readings at the start took.
     recording_s: f64,
+    /// After all readings at the start.
+    began: Instant,
 }
 
 impl SutWatch {
@@ -113,7 +116,6 @@ impl SutWatch {
             cache: None,
             partner: None,
             clients_elsewhere: None,
-            ends_under_load: false,
             open: None,
         }
     }
@@ -252,25 +254,21 @@ impl SutWatch {
         Ok(())
     }
 
-    /// Measurements end while load continues: only the probe before each shows the speed of the machine.
-    pub fn ends_under_load(&mut self) {
-        self.ends_under_load = true;
-    }
-
-    pub fn start(&mut self) -> Result<(), SutError> {
+    pub fn start(&mut self, load: LoadAround) -> Result<(), SutError> {
         // Every measurement has a watching thread of its own, so a second one at the same time is refused.
         if self.is_open() && self.clients_elsewhere.is_some() {
             return Err(SutError::OtherHost("a sample begins in the middle of another".to_owned()));
         }
         match &mut self.partner {
-            Some(partner) => partner.start()?,
+            Some(partner) => partner.start(load)?,
             None if self.probe.as_ref().is_some_and(ProbeWatch::has_before) => {}
             None => self.idle()?,
         }
-        let began_s = thread_cpu_s();
+        let (partner, began_s) = (self.partner.is_some().then(Instant::now), thread_cpu_s());
         self.count_cache();
         self.open = Some(Open {
-            clock: Instant::now(),
+            load,
+            partner,
             started_at: tare_results::now(),
             interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
@@ -279,6 +277,7 @@ impl SutWatch {
             used: UsageMark::take(&self.sut),
             spun: self.spun(),
             recording_s: thread_cpu_s() - began_s,
+            began: Instant::now(),
         });
         Ok(())
     }
@@ -305,12 +304,12 @@ impl SutWatch {
     /// [`SutError::Misplaced`] when a thread or page was outside its placement.
     pub fn finish(&mut self) -> Result<Surroundings, SutError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
-        let began_s = thread_cpu_s();
+        let window = Window { began: open.began, ended: Instant::now(), load: open.load };
+        let (began_s, spun) = (thread_cpu_s(), self.spun());
         let used = open.used.and_then(|before| Some((before, UsageMark::take(&self.sut)?)));
-        let elapsed = open.clock.elapsed();
         let cache = self.cache.as_ref().map(CacheWatch::finish);
-        let (mut threads, looked_s) = open.watch.finish();
-        let used = used.and_then(|(before, now)| now.since(&before, &threads));
+        let (mut threads, looked_s) = open.watch.finish(&window);
+        let used = used.and_then(|(before, now)| now.during(&window, &before, &threads));
         if self.may_end {
             // The location of a thread that ended before the first look is unknown.
             let known: Vec<bool> = threads.iter().map(|thread| !thread.allowed_cpus.is_empty()).collect();
@@ -332,7 +331,7 @@ impl SutWatch {
         }
         covariates.extend(usage::covariates(
             &threads,
-            open.spun.zip(self.spun()).map(|(before, now)| now.saturating_sub(before)),
+            open.spun.zip(spun).map(|(before, now)| now.saturating_sub(before)),
         ));
         if let Some(pid) = self.sut.root {
             self.add_memory(pid, open.memory, &mut covariates)?;
@@ -347,7 +346,11 @@ impl SutWatch {
             threads.iter_mut().for_each(|thread| thread.schedule = None);
         }
         if let Some(probe) = &mut self.probe {
-            let found = if self.ends_under_load { probe.before_alone() } else { probe.after(elapsed)? };
+            // After it, only an idle machine shows its speed.
+            let found = match open.load {
+                LoadAround::Idle => probe.after(window.length())?,
+                LoadAround::Follows | LoadAround::GoesOn => probe.before_alone(),
+            };
             covariates.extend(found.into_iter().map(|(probe, ns)| (probe.covariate().to_owned(), ns)));
         }
         // A server has many helper threads; idle ones get no record. A parallel worker may live for less than a clock
@@ -359,12 +362,13 @@ impl SutWatch {
             thread.class != ThreadClass::Background || worked || (thread.name == PARALLEL_WORKER && workers == 1)
         });
         covariates.insert(covariate::RECORDING.name_at(0), open.recording_s + looked_s + (thread_cpu_s() - began_s));
-        let here =
-            Surroundings { started_at: open.started_at, covariates, users, threads, used, ..Surroundings::default() };
-        match &mut self.partner {
-            Some(partner) => Ok(partner.finish()?.with_clients(here)),
-            None => Ok(here),
-        }
+        let (started_at, watched_s) = (open.started_at, window.length().as_secs_f64());
+        let here = Surroundings { started_at, covariates, users, threads, watched_s, used, client_host: None };
+        let (Some(partner), Some(began)) = (&mut self.partner, open.partner) else { return Ok(here) };
+        let ends = Instant::now();
+        let mut there = partner.finish()?;
+        there.take_share(window.share(began, ends), watched_s);
+        Ok(there.with_clients(here))
     }
 
     fn worker_watch(&self) -> Option<WorkerWatch> {

@@ -1,5 +1,6 @@
 //! A load for tests, added in the same way as any load: this file, and its line in the registry.
 
+use crate::sut::LoadAround;
 use super::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, TrialSize};
 use tare_engine::Server;
 use tare_results::metric;
@@ -46,7 +47,7 @@ impl Load for FakeSettings {
     fn drive(&self, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         let mut samples = Vec::new();
         for _ in 0..stage.counts.samples {
-            stage.watch.start()?;
+            stage.watch.start(LoadAround::Idle)?;
             let surroundings = stage.watch.finish()?;
             let metrics = vec![(metric::TPS, self.speed)];
             samples.push(Measured { elapsed_s: 1.0, metrics, surroundings, ..Measured::default() });

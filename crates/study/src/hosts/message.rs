@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use tare_drive::sut::Surroundings;
+use tare_drive::sut::{LoadAround, Surroundings};
 use tare_drive::workload::{Driven, Progress, TrialSize};
 use tare_engine::{Address, Charset, ConnectTarget, PasswordKey, Tls};
 use tare_results::schema::{AppliedSetting, Environment};
@@ -103,7 +103,7 @@ pub enum FromClient {
     /// All clients are connected; the server's thread number for each. It waits for an answer, as do all below.
     Connected(Vec<Option<i32>>),
     Idle,
-    Start,
+    Start(LoadAround),
     Finish,
     BeginCaptures,
     EndCaptures,
@@ -152,7 +152,7 @@ mod tests {
             )
             | FromClient::Time(_)
             | FromClient::Idle
-            | FromClient::Start
+            | FromClient::Start(_)
             | FromClient::Finish
             | FromClient::BeginCaptures
             | FromClient::EndCaptures => (Vec::new(), None),

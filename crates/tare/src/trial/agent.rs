@@ -8,7 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, chan
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_drive::capture::environment::environment;
-use tare_drive::sut::{Partner, SideThreads, Surroundings, SutError, SutWatch, SystemUnderTest, WatchSettings};
+use tare_drive::sut::{
+    LoadAround, Partner, SideThreads, Surroundings, SutError, SutWatch, SystemUnderTest, WatchSettings,
+};
 use tare_drive::workload::{Driven, Host, LoadContext, LoadError, Progress, ServerAt, TrialSize};
 use tare_engine::{ConnectTarget, Engine, Spinning, engine_by_name};
 use tare_noise::MemoryConfines;
@@ -276,8 +278,8 @@ impl Partner for OtherHalf {
         self.trial.ask(&FromClient::Idle).map(drop)
     }
 
-    fn start(&mut self) -> Result<(), SutError> {
-        self.trial.ask(&FromClient::Start).map(drop)
+    fn start(&mut self, load: LoadAround) -> Result<(), SutError> {
+        self.trial.ask(&FromClient::Start(load)).map(drop)
     }
 
     fn finish(&mut self) -> Result<Surroundings, SutError> {

@@ -189,7 +189,7 @@ impl Half<'_> {
             }
             FromClient::Connected(serving) => self.watch.serves(&serving).map(|()| Ask::Go),
             FromClient::Idle => self.watch.idle().map(|()| Ask::Go),
-            FromClient::Start => self.watch.start().map(|()| Ask::Go),
+            FromClient::Start(load) => self.watch.start(load).map(|()| Ask::Go),
             FromClient::Finish => self.watch.finish().map(|around| Ask::Seen(Box::new(around))),
             FromClient::BeginCaptures if self.captures == Captures::ToCome => {
                 self.captures = Captures::UnderWay;

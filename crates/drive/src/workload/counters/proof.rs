@@ -1,6 +1,6 @@
 //! The location of a run's memory: recorded, and compared with the requested policy.
 
-use crate::sut::{Surroundings, SutError, SutWatch, Watched, misplaced_memory};
+use crate::sut::{LoadAround, Surroundings, SutError, SutWatch, Watched, misplaced_memory};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tare_counters_study::workload::{MemoryScope, Outcome};
@@ -121,7 +121,7 @@ impl<'a> Eyes<'a> {
     pub(super) fn ready(&self) -> Result<(), String> {
         let mut seen = self.seen();
         if seen.failed.is_none() {
-            seen.failed = seen.watch.start().err();
+            seen.failed = seen.watch.start(LoadAround::Idle).err();
         }
         match &seen.failed {
             None => Ok(()),

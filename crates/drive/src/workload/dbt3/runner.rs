@@ -3,7 +3,7 @@
 
 use super::client::{Client, Done, Task};
 use super::{Dbt3Error, Dbt3Settings, Query, check};
-use crate::sut::Surroundings;
+use crate::sut::{LoadAround, Surroundings};
 use crate::workload::pool::{all_read, in_words};
 use crate::workload::{Driven, Extra, LoadContext, LoadError, Measured, PoolContents, Progress};
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +84,7 @@ impl Runner<'_> {
         }
         let mut counts = Vec::with_capacity(samples.len());
         for sample in samples {
-            self.stage.watch.start()?;
+            self.stage.watch.start(LoadAround::Idle)?;
             let executed = self.execute(query);
             let around = self.stage.watch.finish();
             let (seconds, rows) = executed?;

@@ -5,7 +5,7 @@ use super::content::ClientFiles;
 use super::held::StopGuard;
 use super::process::{Ended, Job, Running};
 use super::{Interval, ProgramError};
-use crate::sut::{Connections, Surroundings, SutError, SystemUnderTest, Unpaired, Watched};
+use crate::sut::{Connections, LoadAround, Surroundings, SutError, SystemUnderTest, Unpaired, Watched};
 use crate::workload::{LoadContext, LoadError, Progress};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -59,11 +59,9 @@ pub fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, Load
     let all = union(&stage.placement.placement.client);
     stage.watch.forget();
     stage.watch.idle()?;
-    if client.measures_s.is_some() {
-        stage.watch.ends_under_load();
-    }
     if client.connections.is_none() {
-        stage.watch.start()?;
+        // It is measured from its start to its end.
+        stage.watch.start(LoadAround::Idle)?;
     }
     // The process inherits both. With a server, the memory policy applies only to the server.
     let memory = match client.connections {
@@ -176,7 +174,9 @@ impl Run<'_, '_, '_> {
     fn begin(&mut self) -> Result<(), LoadError> {
         self.files.look(self.process.pid());
         self.measuring = Some(Instant::now());
-        Ok(self.stage.watch.start()?)
+        // A program whose length is not known is measured to its end.
+        let load = if self.client.measures_s.is_some() { LoadAround::GoesOn } else { LoadAround::Idle };
+        Ok(self.stage.watch.start(load)?)
     }
 
     /// Finds the connections with the threads at both ends, binds and watches them. Returns when the first was seen.

@@ -105,8 +105,8 @@ pub const NO_CAPTURES: &str = "an external program has no additional sample for 
 /// server was watched.
 pub fn client_sample(report: Report, ran: Ran, measured_s: f64) -> Measured {
     let Report { mut metrics, covariates, transactions } = report;
-    let watched_s = ran.surroundings.covariates.get("elapsed_s").copied().unwrap_or(measured_s);
     // The watch ends shortly before the client does.
+    let watched_s = ran.surroundings.watched_s;
     let share = transactions.map(|all| all * watched_s / measured_s).filter(|all| *all > 0.0);
     if let Some(during) = share {
         let us = |class| ran.surroundings.cpu_s(class).map(|s| s * 1e6 / during);

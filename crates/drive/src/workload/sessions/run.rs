@@ -62,7 +62,7 @@ where
     let sockets =
         Wanted { descriptors: (stage.threads as u64).saturating_mul(DESCRIPTORS_OF_SESSION), ..Wanted::default() };
     Limits::now().check(sockets).map_err(|source| LoadError::Limit { threads: stage.threads, source })?;
-    let mut watcher = Watcher { stage, connections, around: Vec::new() };
+    let mut watcher = Watcher { stage, connections, rest, around: Vec::new() };
     let samples = tare_load::run(&settings, connector, &mut watcher).map_err(failure)?;
     let counted = counted(samples.len());
     let all = samples.into_iter().zip(watcher.around).zip(counted);

@@ -2,15 +2,16 @@
 
 use super::connector::Connections;
 use super::settling::settle;
-use crate::sut::{Connected, Surroundings};
+use crate::sut::{Connected, LoadAround, Surroundings};
 use crate::workload::{LoadContext, LoadError, Progress};
-use tare_load::{ClientThread, Interval, Observer, Reading, RunPhase};
+use tare_load::{ClientThread, Interval, Observer, Reading, Rest, RunPhase};
 
 /// Binds threads when all clients are connected, watches every sample, and stops on request. Captures, which would
 /// disturb a measurement, run in the additional sample after the measured ones.
 pub(super) struct Watcher<'w, 'a> {
     pub stage: &'w mut LoadContext<'a>,
     pub connections: &'w Connections,
+    pub rest: Rest,
     /// The data of each sample; empty for the additional one.
     pub around: Vec<Surroundings>,
 }
@@ -52,7 +53,12 @@ impl Observer for Watcher<'_, '_> {
         if self.is_extra(sample) {
             self.stage.host.begin_captures(&self.stage.watch.sides());
         } else {
-            self.stage.watch.start()?;
+            let load = match self.rest {
+                Rest::AroundEach => LoadAround::Idle,
+                Rest::BeforeFirst if sample == 0 => LoadAround::Follows,
+                Rest::BeforeFirst | Rest::Never => LoadAround::GoesOn,
+            };
+            self.stage.watch.start(load)?;
         }
         Ok(())
     }
