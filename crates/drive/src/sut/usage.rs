@@ -169,7 +169,8 @@ impl Usage {
     }
 
     pub(super) fn take_share(&mut self, share: f64) {
-        self.always().into_iter().chain(self.if_known().into_iter().flatten()).for_each(|value| *value *= share);
+        self.always().into_iter().for_each(|value| *value *= share);
+        self.if_known().into_iter().flatten().for_each(|value| *value *= share);
     }
 
     fn always(&mut self) -> [&mut f64; 7] {
@@ -320,9 +321,9 @@ mod tests {
         shell.kill().unwrap();
         shell.wait().unwrap();
         assert!(marks.len() > 50, "{}", marks.len());
-        let back = marks.windows(2).filter(|pair| pair[1].since(&pair[0], &[]).is_none()).count();
+        let back = marks.windows(2).filter(|pair| pair[1].since(&pair[0]).is_none()).count();
         assert_eq!(back, 0, "of {}", marks.len());
-        let all = marks[marks.len() - 1].since(&marks[0], &[]).unwrap();
+        let all = marks[marks.len() - 1].since(&marks[0]).unwrap();
         assert!(all.of(Quantity::Cpu).unwrap() > 0.0, "{all:?}");
     }
 
@@ -336,10 +337,11 @@ mod tests {
         let mut now = UsageMark { used: before.used, ..UsageMark::take(&sut).unwrap() };
         shell.kill().unwrap();
         shell.wait().unwrap();
+        let all = Window { began: before.at, ended: now.at, load: LoadAround::Idle };
         let client = thread(ThreadClass::Client, "0", 9.0, 0.0);
         let server = ThreadRecord { tid: shell.id(), ..thread(ThreadClass::Background, "0", 0.0031, 0.0) };
         let cpu_us = |now: &UsageMark, threads: &[ThreadRecord]| {
-            let used = now.since(&before, threads).unwrap();
+            let used = now.during(&all, &before, threads).unwrap();
             [Quantity::Cpu, Quantity::User].map(|quantity| used.of(quantity).map(f64::round))
         };
         let watched = [client.clone(), server];

@@ -7,6 +7,7 @@ use tare_results::schema::ThreadRecord;
 
 /// What the clients do while counters are read, before a measurement and after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LoadAround {
     /// Nothing: all that the counters contain happened during the measurement.
     Idle,
