@@ -285,7 +285,10 @@ mod tests {
             watch.finish(&window).0[0].schedule.unwrap()
         });
         let length_s = (ended - began).as_secs_f64();
-        assert!((0.9..=1.001).contains(&((goes_on.ran_s + goes_on.waited_s) / length_s)), "{goes_on:?} in {length_s} s");
+        assert!(
+            (0.9..=1.001).contains(&((goes_on.ran_s + goes_on.waited_s) / length_s)),
+            "{goes_on:?} in {length_s} s"
+        );
         assert!(all.ran_s + all.waited_s > 2.5 * length_s, "{all:?}");
     }
 }

@@ -149,7 +149,11 @@ mod tests {
         // A sample within a sample, and connections within a sample, are refused: each would start threads here.
         watch.start(LoadAround::GoesOn).unwrap();
         let deadline = Instant::now() + Duration::from_secs(5);
-        assert!(watch.start(LoadAround::GoesOn).is_err() && watch.serves(&[Some(thread.tid)]).is_err() && Instant::now() < deadline);
+        assert!(
+            watch.start(LoadAround::GoesOn).is_err()
+                && watch.serves(&[Some(thread.tid)]).is_err()
+                && Instant::now() < deadline
+        );
         watch.finish().unwrap();
         affinities.lock().unwrap().put_back().unwrap().check().unwrap();
         assert_eq!(affinity_of(thread).unwrap(), found);

@@ -265,20 +265,23 @@ impl SutWatch {
             None => self.idle()?,
         }
         let (partner, began_s) = (self.partner.is_some().then(Instant::now), thread_cpu_s());
-        self.count_cache();
-        self.open = Some(Open {
+        let mut open = Open {
             load,
             partner,
             started_at: tare_results::now(),
             interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
-            network: (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?,
             used: UsageMark::take(&self.sut),
+            network: (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start),
             spun: self.spun(),
-            recording_s: thread_cpu_s() - began_s,
+            recording_s: 0.0,
             began: Instant::now(),
-        });
+        };
+        self.count_cache();
+        open.recording_s = thread_cpu_s() - began_s;
+        open.began = Instant::now();
+        self.open = Some(open);
         Ok(())
     }
 
@@ -306,8 +309,10 @@ impl SutWatch {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
         let window = Window { began: open.began, ended: Instant::now(), load: open.load };
         let (began_s, spun) = (thread_cpu_s(), self.spun());
-        let used = open.used.and_then(|before| Some((before, UsageMark::take(&self.sut)?)));
+        // Before what takes long: the load may go on.
         let cache = self.cache.as_ref().map(CacheWatch::finish);
+        let network = open.network.map(NetworkWatch::finish);
+        let used = open.used.and_then(|before| Some((before, UsageMark::take(&self.sut)?)));
         let (mut threads, looked_s) = open.watch.finish(&window);
         let used = used.and_then(|(before, now)| now.during(&window, &before, &threads));
         if self.may_end {
@@ -324,15 +329,12 @@ impl SutWatch {
         self.no_parallel_workers(&threads)?;
         let OthersSeen { mut covariates, users } = open.interference.finish();
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
-        covariates.extend(open.network.map(NetworkWatch::finish).unwrap_or_default());
-        covariates.extend(cache.into_iter().flatten());
+        covariates.extend(network.into_iter().flatten().chain(cache.into_iter().flatten()));
         if !self.watched.is_empty() {
             covariates.extend(usage::switches(&threads));
         }
-        covariates.extend(usage::covariates(
-            &threads,
-            open.spun.zip(spun).map(|(before, now)| now.saturating_sub(before)),
-        ));
+        covariates
+            .extend(usage::covariates(&threads, open.spun.zip(spun).map(|(before, now)| now.saturating_sub(before))));
         if let Some(pid) = self.sut.root {
             self.add_memory(pid, open.memory, &mut covariates)?;
         }

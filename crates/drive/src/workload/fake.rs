@@ -1,7 +1,7 @@
 //! A load for tests, added in the same way as any load: this file, and its line in the registry.
 
-use crate::sut::LoadAround;
 use super::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, TrialSize};
+use crate::sut::LoadAround;
 use tare_engine::Server;
 use tare_results::metric;
 use tare_text::{Key, Keyed};
