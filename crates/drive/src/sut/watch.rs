@@ -88,12 +88,12 @@ struct Open {
     /// When the partner had begun, if there is one.
     partner: Option<Instant>,
     started_at: String,
-    interference: Interference,
     memory: Option<MemoryWatch>,
     /// Only if client and server are on two hosts.
     network: Option<NetworkWatch>,
     watch: ThreadWatch,
     used: Option<UsageMark>,
+    interference: Interference,
     spun: Option<Duration>,
     /// Seconds of CPU time that the readings at the start took.
     recording_s: f64,
@@ -269,10 +269,10 @@ impl SutWatch {
             load,
             partner,
             started_at: tare_results::now(),
-            interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?,
             used: UsageMark::take(&self.sut),
+            interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
             network: (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start),
             spun: self.spun(),
             recording_s: 0.0,
@@ -309,9 +309,10 @@ impl SutWatch {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
         let window = Window { began: open.began, ended: Instant::now(), load: open.load };
         let (began_s, spun) = (thread_cpu_s(), self.spun());
-        // Before what takes long: the load may go on.
+        // First what is read at once: the load may go on.
         let cache = self.cache.as_ref().map(CacheWatch::finish);
         let network = open.network.map(NetworkWatch::finish);
+        let OthersSeen { mut covariates, users } = open.interference.finish();
         let used = open.used.and_then(|before| Some((before, UsageMark::take(&self.sut)?)));
         let (mut threads, looked_s) = open.watch.finish(&window);
         let used = used.and_then(|(before, now)| now.during(&window, &before, &threads));
@@ -327,7 +328,6 @@ impl SutWatch {
             return Err(SutError::Misplaced(misplaced));
         }
         self.no_parallel_workers(&threads)?;
-        let OthersSeen { mut covariates, users } = open.interference.finish();
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         covariates.extend(network.into_iter().flatten().chain(cache.into_iter().flatten()));
         if !self.watched.is_empty() {
