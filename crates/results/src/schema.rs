@@ -78,7 +78,9 @@ pub struct ThreadRecord {
     pub allowed_cpus: CpuSet,
     /// CPUs on which it was observed -> number of observations.
     pub seen_cpus: BTreeMap<usize, u64>,
-    /// Migrations between CPUs during the sample (kernel count if available, else changes between observations).
+    /// Migrations between CPUs during the sample (kernel count if available, else changes between observations). This
+    /// and the following are the increase between two readings, times the share of that time that belongs to the sample
+    /// if clients go on before and after it.
     pub migrations: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
