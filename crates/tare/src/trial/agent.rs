@@ -54,7 +54,7 @@ fn hello() -> Result<Hello, MachineError> {
     Ok(Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         language: LANGUAGE,
-        name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        name: tare_noise::host_name(),
         fingerprint: Fingerprint::of(&machine),
         environment: environment(&machine),
         reached_from: from.and_then(|words| words.split(' ').next()?.parse().ok()),

@@ -17,6 +17,7 @@ use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings
 use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
 use tare_engine::{Server, Spinning, engine_by_name, program_sha1};
 use tare_files::check_room;
+use tare_noise::host_name;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
 use tare_results::probe::ProbeUse;
@@ -104,7 +105,7 @@ impl Trial<'_> {
         (self.report)(Progress::Starting);
         let machine = Fingerprint::of(&Machine::this()?);
         same_machine(self.plan, &machine)?;
-        record.ran_on = Some(ran_on(machine));
+        record.ran_on = Some(RanOn { host: host_name(), boot_id: machine.boot_id });
         self.check_room()?;
         self.pause(record)
     }
@@ -399,9 +400,4 @@ pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialEr
 
 fn named<'m>(metrics: impl Iterator<Item = (&'m Named, f64)>) -> BTreeMap<String, f64> {
     metrics.map(|(metric, value)| (metric.name().to_owned(), value)).collect()
-}
-
-fn ran_on(machine: Fingerprint) -> RanOn {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    RanOn { host, boot_id: machine.boot_id }
 }
