@@ -35,7 +35,7 @@ mod transport;
 mod wire;
 
 pub use contract::address::{Address, Charset, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
-pub use contract::diagnostics::{Diagnostics, LockWait, SelfReport, ServerSetting, Unavailable, WaitKind};
+pub use contract::diagnostics::{Diagnostics, LockWait, SelfReport, Unavailable};
 pub use contract::dialect::{Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan};
 pub use contract::error::EngineError;
 pub use contract::option_file::{OptionFile, bytes, same_value};
@@ -48,7 +48,7 @@ pub use contract::session::{
     Code, DESCRIPTORS_OF_SESSION, Param, SET_UP, SILENCE, Session, SqlError, SqlErrorKind, SqlState, StatementId,
 };
 pub use data::cache::remove_half_made;
-pub use data::working::{CopyMethod, Restored, WorkingCopy, remove_working_copies};
+pub use data::working::{WorkingCopy, remove_working_copies};
 pub use login::{Login, target_of};
 pub use mariadb::Mariadb;
 pub use mysql::Mysql;

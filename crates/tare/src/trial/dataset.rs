@@ -59,17 +59,6 @@ impl TrialData {
 
     /// The cost of restoring, for the record; `None` if not known.
     pub fn record(&self) -> Option<DataRecord> {
-        self.copy.as_ref().map(|copy| {
-            let took = copy.restored;
-            DataRecord {
-                way: took.way.to_string(),
-                files: took.files,
-                bytes: took.bytes,
-                files_put_back: took.files_put_back,
-                bytes_copied: took.bytes_copied,
-                bytes_compared: took.bytes_compared,
-                elapsed_s: took.elapsed_s,
-            }
-        })
+        self.copy.as_ref().map(|copy| copy.restored.clone())
     }
 }
