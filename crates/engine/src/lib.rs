@@ -67,7 +67,7 @@ pub use programs::content::{file_sha1, program_sha1, remembered_sha1};
 pub use programs::installed::installed;
 pub use programs::program::{Binary, own_program, prefer_programs};
 pub use programs::symbols::{ProgramFile, build_id, symbol_file};
-pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names};
+pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names, engines};
 pub use sqlite::Sqlite;
 pub use tare_cpuset::ThreadRef;
 pub use transport::spin::Spinning;

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use tare_cpuset::observe;
-use tare_engine::{
-    Address, Binary, Diagnostics, LockWait, SelfReport, Server, Unavailable, build_id,
-};
+use tare_engine::{Address, Binary, Diagnostics, LockWait, SelfReport, Server, Unavailable, build_id};
 use tare_files::Folder;
 use tare_results::captures::{LOCKS, LockShare, LocksFile, STATUS, StatusFile};
 use tare_results::schema::{SCHEMA, TrialRecord};

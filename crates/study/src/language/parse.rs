@@ -91,7 +91,7 @@ impl<'a> Parser<'a> {
 
     /// Applies the changes of the command line, after everything else is set, and returns the study.
     pub fn finish(mut self, overrides: &Overrides) -> Result<Study, StudyError> {
-        let own_engine = self.study.base.engine.name.clone();
+        let own_engine = self.study.base.engine.kind;
         if let Some(engine) = &overrides.engine {
             self.command_line(&format!("engine.name={engine}"), format!("--engine {engine}"))?;
         }
@@ -108,8 +108,8 @@ impl<'a> Parser<'a> {
         for set in &overrides.sets {
             self.command_line(set, format!("--set {set}"))?;
         }
-        if self.study.base.engine.name != own_engine {
-            self.study.moved_from = Some(own_engine);
+        if self.study.base.engine.kind != own_engine {
+            self.study.moved_from = Some(own_engine.name());
         }
         let Self { source, mut study, places, .. } = self;
         check::together(source, &places, &mut study)?;

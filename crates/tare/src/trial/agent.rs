@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tare_drive::capture::environment::environment;
 use tare_drive::sut::{Partner, SideThreads, Surroundings, SutError, SutWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Host, LoadContext, LoadError, Progress, ServerAt, TrialSize};
-use tare_engine::{ConnectTarget, Engine, Spinning, engine_by_name};
+use tare_engine::{ConnectTarget, Engine, Spinning};
 use tare_noise::MemoryConfines;
 use tare_results::MOST_SAMPLES;
 use tare_study::hosts::message::{Ask, Begin, Failed, FromClient, Hello, LANGUAGE};
@@ -125,7 +125,7 @@ impl Clients {
         };
         let here = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
-            engine: engine_by_name(&settings.engine.name).map_err(failed)?,
+            engine: settings.engine.kind,
             settings,
             target: begin.target.target(),
             watch,
@@ -144,7 +144,7 @@ impl Clients {
         };
         let partner = Box::new(OtherHalf { trial: Arc::clone(trial), probes: self.probes });
         self.settings.workload.load.load().drive(LoadContext {
-            engine: &self.settings.engine.name,
+            engine: self.engine.name(),
             dialect: self.engine.dialect(),
             server: None,
             connect: &connect,

@@ -15,7 +15,7 @@ use tare_drive::capture::interference::OthersSeen;
 use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
-use tare_engine::{Server, Spinning, engine_by_name, program_sha1};
+use tare_engine::{Server, Spinning, program_sha1};
 use tare_files::check_room;
 use tare_noise::host_name;
 use tare_results::covariate::CLIENT_HOST;
@@ -226,7 +226,7 @@ impl Trial<'_> {
         record.settings.extend(clients.map(Clients::close).unwrap_or_default());
         // After the samples, so that none of them includes these queries.
         let engine = &self.task.condition.settings.engine;
-        let binary = engine_by_name(&engine.name)?.binary(engine.binary.as_deref())?;
+        let binary = engine.kind.binary(engine.binary.as_deref())?;
         capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory, record);
         server.stop(STOP_TIMEOUT)?;
         record.outlived = server.outlived().to_vec();
@@ -269,8 +269,8 @@ impl Trial<'_> {
             Ok(session)
         };
         let stage = LoadContext {
-            engine: &settings.engine.name,
-            dialect: engine_by_name(&settings.engine.name).map_err(LoadError::own)?.dialect(),
+            engine: settings.engine.kind.name(),
+            dialect: settings.engine.kind.dialect(),
             server,
             connect: &connect,
             server_at: server.map_or(ServerAt::Here, |server| ServerAt::of(&server.target().address)),
