@@ -1,6 +1,7 @@
 //! The commands as a user runs them: output, files and exit codes.
 
-use crate::report::fake::{self, Noise};
+use crate::draws::Draws;
+use crate::report::fake;
 use crate::support::{World, one_line};
 use assert_cmd::Command;
 use std::fs;
@@ -25,10 +26,10 @@ pub fn path(path: &Path) -> &str {
 
 /// A CSV file of one condition with `trials` trials around `centre`.
 fn made_up(dir: &Path, name: &str, centre: f64, cov: f64, trials: usize) -> PathBuf {
-    let mut noise = Noise::new(name.len() as u64 + centre as u64);
+    let mut noise = Draws::new(name.len() as u64 + centre as u64);
     let mut text = "condition,trial,sample,metric,value\n".to_owned();
     for trial in 0..trials {
-        text.push_str(&format!("base,{trial},0,tps,{}\n", centre * (1.0 + cov * noise.bell())));
+        text.push_str(&format!("base,{trial},0,tps,{}\n", centre * (1.0 + cov * noise.normal())));
     }
     let file = dir.join(format!("{name}.csv"));
     fs::write(&file, text).unwrap();
@@ -223,14 +224,14 @@ fn probed(dir: &Path, scale: f64, seed: u64, extra_study: &str) {
     fake::write(&study, dir);
     fs::write(dir.join("study.toml"), format!("name = \"probed\"\n[sampling]\nprobe = \"chain\"\n{extra_study}"))
         .unwrap();
-    let mut noise = Noise::new(seed);
+    let mut noise = Draws::new(seed);
     fake::each_record(dir, |record| {
-        let machine = 1.0 + 0.1 * noise.bell();
-        let own = 1.0 + 0.01 * noise.bell();
+        let machine = 1.0 + 0.1 * noise.normal();
+        let own = 1.0 + 0.01 * noise.normal();
         for sample in record["samples"].as_array_mut().unwrap() {
             sample["metrics"]["tps"] = (10_000.0 * scale * own / machine).into();
             sample["covariates"]["probe_chain_ns"] = (90.0 * machine).into();
-            sample["covariates"]["probe_spin_ns"] = (30.0 + noise.bell()).into();
+            sample["covariates"]["probe_spin_ns"] = (30.0 + noise.normal()).into();
         }
     });
 }
