@@ -66,7 +66,6 @@ pub enum Without {
     Untested,
     /// The same claim, with its own figures.
     Same(Verdict),
-    /// A different claim.
     Other(Verdict),
     /// A different claim, from clean trials that are, or may be, a selection of the fast ones of a condition.
     Selected { condition: String, why: Selected, clean: Verdict },
@@ -276,7 +275,6 @@ pub struct Moved {
     pub ci: Option<Interval>,
     /// Probability of such an effect if there is none, adjusted for all tests.
     pub p_value: Option<f64>,
-    /// Whether the study shows it.
     pub shown: bool,
 }
 

@@ -79,7 +79,6 @@ pub fn password_line(target: &ConnectTarget) -> Option<String> {
     (!target.password.is_empty()).then(|| format!("*:*:*:*:{escaped}\n"))
 }
 
-/// libpq's environment variables for encryption.
 pub fn encryption(target: &ConnectTarget) -> Vec<(String, OsString)> {
     let Tls { mode, ca, identity, .. } = &target.tls;
     let word = match mode {

@@ -43,7 +43,6 @@ impl TimedRun {
 /// The differences between clients of this kind.
 pub trait TimedClient: Keys {
     const NAME: &'static str;
-    /// The package that installs it.
     const PACKAGE: &'static str;
     /// Name of the missing output when a run gave no report.
     const REPORTS: &'static str;
