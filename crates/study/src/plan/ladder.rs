@@ -2,7 +2,7 @@
 //! one ladder, and their order.
 
 use super::design::Condition;
-use super::place::place_of;
+use super::task::place_of;
 use crate::language::spec::Study;
 use std::collections::{BTreeMap, HashMap};
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
