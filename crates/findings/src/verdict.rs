@@ -68,7 +68,11 @@ pub enum Without {
     Same(Verdict),
     Other(Verdict),
     /// A different claim, from clean trials that are, or may be, a selection of the fast ones of a condition.
-    Selected { condition: String, why: Selected, clean: Verdict },
+    Selected {
+        condition: String,
+        why: Selected,
+        clean: Verdict,
+    },
     /// Too few clean trials are left for a verdict.
     TooFew,
 }
