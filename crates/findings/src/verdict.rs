@@ -66,13 +66,10 @@ pub enum Without {
     Untested,
     /// The same claim, with its own figures.
     Same(Verdict),
+    /// A different claim.
     Other(Verdict),
     /// A different claim, from clean trials that are, or may be, a selection of the fast ones of a condition.
-    Selected {
-        condition: String,
-        why: Selected,
-        clean: Verdict,
-    },
+    Selected { condition: String, why: Selected, clean: Verdict },
     /// Too few clean trials are left for a verdict.
     TooFew,
 }
