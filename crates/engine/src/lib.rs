@@ -35,7 +35,7 @@ mod transport;
 mod wire;
 
 pub use contract::address::{Address, Charset, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
-pub use contract::diagnostics::{Diagnostics, LockWait, SelfReport, ServerSetting, Unavailable, WaitKind};
+pub use contract::diagnostics::{Diagnostics, LockWait, SelfReport, Unavailable};
 pub use contract::dialect::{Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan};
 pub use contract::error::EngineError;
 pub use contract::option_file::{OptionFile, bytes, same_value};
@@ -48,7 +48,7 @@ pub use contract::session::{
     Code, DESCRIPTORS_OF_SESSION, Param, SET_UP, SILENCE, Session, SqlError, SqlErrorKind, SqlState, StatementId,
 };
 pub use data::cache::remove_half_made;
-pub use data::working::{CopyMethod, Restored, WorkingCopy, remove_working_copies};
+pub use data::working::{WorkingCopy, remove_working_copies};
 pub use login::{Login, target_of};
 pub use mariadb::Mariadb;
 pub use mysql::Mysql;
@@ -67,7 +67,7 @@ pub use programs::content::{file_sha1, program_sha1, remembered_sha1};
 pub use programs::installed::installed;
 pub use programs::program::{Binary, own_program, prefer_programs};
 pub use programs::symbols::{ProgramFile, build_id, symbol_file};
-pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names};
+pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names, engines};
 pub use sqlite::Sqlite;
 pub use tare_cpuset::ThreadRef;
 pub use transport::spin::Spinning;

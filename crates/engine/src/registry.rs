@@ -21,6 +21,10 @@ pub struct UnknownEngine {
     pub nearest: Option<&'static str>,
 }
 
+pub fn engines() -> &'static [&'static dyn Engine] {
+    ENGINES
+}
+
 pub fn engine_names() -> Vec<&'static str> {
     ENGINES.iter().map(|engine| engine.name()).collect()
 }

@@ -276,7 +276,6 @@ pub struct Moved {
     pub ci: Option<Interval>,
     /// Probability of such an effect if there is none, adjusted for all tests.
     pub p_value: Option<f64>,
-    /// Whether the study shows it.
     pub shown: bool,
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use tare_results::captures::Captures;
 use tare_results::waits::{CallerShare, Doing, WakesFile};
 
-/// Maximum number of rows.
 const LISTED: usize = 16;
 
 /// Sleeps of the connections' threads in the capture samples of one condition.

@@ -53,13 +53,13 @@ pub use control_group::ControlGroup;
 pub use error::{NoiseError, Result};
 pub use interference::{CpuUse, Foreign, Snapshot, Throttled, Throttling};
 pub use journal::{
-    Journal, Outcome, RestoreReport, Restored, ThreadAffinities, recover, recover_trial, verify_as_found,
+    Journal, Outcome, RestoreReport, Restored, ThreadAffinities, boot_id, recover, recover_trial, verify_as_found,
 };
 pub use lock::{HostLock, Patience, TrialLock};
 pub use memory_group::{MemoryConfines, MemoryGroup, MemoryGroups, memory_limit_bytes, own_memory_limit_bytes};
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};
-pub use state_dir::{ROOT_STATE_DIR, default_state_dir};
+pub use state_dir::{ROOT_STATE_DIR, default_state_dir, host_name};
 pub use system::System;
 
 /// The examples of the README, as tests.

@@ -15,8 +15,12 @@ pub const ROOT_STATE_DIR: &str = "/var/lib/tare";
 /// # Errors
 /// [`NoiseError::NoStateDir`] when none of these variables is set to an absolute path.
 pub fn default_state_dir() -> Result<PathBuf> {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    state_dir_from(|name| std::env::var_os(name), rustix::process::geteuid().is_root(), &host)
+    state_dir_from(|name| std::env::var_os(name), rustix::process::geteuid().is_root(), &host_name())
+}
+
+/// The name of this host.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 fn state_dir_from(variable: impl Fn(&str) -> Option<OsString>, root: bool, host: &str) -> Result<PathBuf> {

@@ -20,7 +20,6 @@ pub struct Plain {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Known(usize),
-    /// Not present yet.
     New,
 }
 

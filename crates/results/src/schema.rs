@@ -144,12 +144,21 @@ pub struct ClientHost {
     pub clock_uncertainty_s: f64,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CopyMethod {
+    /// The file system shares the blocks of both: nothing was copied.
+    Shared,
+    /// A copy existed: only the differences were written.
+    PutBack,
+    /// No copy existed: everything was copied.
+    Copied,
+}
+
 /// How the data directory of a trial got the prepared content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DataRecord {
-    /// `shared`: the file system shares the blocks; `put-back`: what an earlier trial had changed was restored;
-    /// `copied`: everything was copied.
-    pub way: String,
+    pub way: CopyMethod,
     pub files: usize,
     /// Size of the files including holes, bytes.
     pub bytes: u64,

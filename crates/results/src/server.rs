@@ -79,6 +79,17 @@ pub struct Setting {
     pub unit: Option<String>,
 }
 
+impl Setting {
+    /// Whether the value differs from the program's default, as far as the server's answer shows it.
+    pub fn is_changed(&self) -> bool {
+        match (&self.default, &self.source) {
+            (Some(default), _) => !default.eq_ignore_ascii_case(&self.value),
+            (None, Some(source)) => !["COMPILED", "COMPILE-TIME", "AUTO", "default"].contains(&source.as_str()),
+            (None, None) => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsFile {
     pub schema: u32,
@@ -103,5 +114,20 @@ mod tests {
             (of("-O"), of("-Og"), of("-Wall")),
             (Some(LowOptimisation::Some), Some(LowOptimisation::Debugging), None)
         );
+    }
+
+    #[test]
+    fn a_setting_counts_as_changed_if_it_differs_from_the_default_or_was_given() {
+        let setting = |value: &str, default: Option<&str>, source: Option<&str>| Setting {
+            value: value.to_owned(),
+            default: default.map(str::to_owned),
+            source: source.map(str::to_owned),
+            unit: None,
+        };
+        assert!(setting("2", Some("1"), None).is_changed());
+        assert!(!setting("ON", Some("on"), Some("CONFIG")).is_changed());
+        assert!(setting("2", None, Some("COMMAND_LINE")).is_changed());
+        assert!(!setting("2", None, Some("COMPILED")).is_changed());
+        assert!(!setting("2", None, None).is_changed());
     }
 }

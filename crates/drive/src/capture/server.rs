@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use tare_cpuset::observe;
-use tare_engine::{
-    Address, Binary, Diagnostics, LockWait, SelfReport, Server, ServerSetting, Unavailable, WaitKind, build_id,
-};
+use tare_engine::{Address, Binary, Diagnostics, LockWait, SelfReport, Server, Unavailable, build_id};
 use tare_files::Folder;
-use tare_results::captures::{self, LOCKS, LockShare, LocksFile, STATUS, StatusFile};
+use tare_results::captures::{LOCKS, LockShare, LocksFile, STATUS, StatusFile};
 use tare_results::schema::{SCHEMA, TrialRecord};
 use tare_results::server::{SETTINGS, SETTINGS_FILE, ServerRecord, Setting, SettingsFile};
 use tare_results::store::CAPTURES;
@@ -94,14 +92,10 @@ impl Private {
         self.run.as_ref().map_or(text.clone(), |run| text.replace(run, "{run}"))
     }
 
-    fn setting(&self, name: &str, setting: &ServerSetting) -> Setting {
+    fn setting(&self, name: &str, setting: &Setting) -> Setting {
         let is_secret = SECRET.contains(&name) && !setting.value.is_empty();
-        Setting {
-            value: if is_secret { "(not recorded)".to_owned() } else { self.text(&setting.value) },
-            default: setting.default.as_ref().map(|text| self.text(text)),
-            source: setting.source.clone(),
-            unit: setting.unit.clone(),
-        }
+        let value = if is_secret { "(not recorded)".to_owned() } else { self.text(&setting.value) };
+        Setting { value, default: setting.default.as_ref().map(|text| self.text(text)), ..setting.clone() }
     }
 }
 
@@ -176,7 +170,7 @@ fn shares(waits: Vec<LockWait>, thread_s: f64) -> Vec<LockShare> {
     let mut shares: Vec<LockShare> = waits
         .into_iter()
         .map(|wait| LockShare {
-            kind: kind(wait.kind),
+            kind: wait.kind,
             name: wait.name,
             count: wait.count,
             wait_ms: wait.wait_s * 1000.0,
@@ -188,27 +182,15 @@ fn shares(waits: Vec<LockWait>, thread_s: f64) -> Vec<LockShare> {
     shares
 }
 
-fn kind(kind: WaitKind) -> captures::WaitKind {
-    match kind {
-        WaitKind::Lock => captures::WaitKind::Lock,
-        WaitKind::Retried => captures::WaitKind::Retried,
-        WaitKind::Row => captures::WaitKind::Row,
-        WaitKind::Page => captures::WaitKind::Page,
-        WaitKind::Index => captures::WaitKind::Index,
-        WaitKind::Log => captures::WaitKind::Log,
-        WaitKind::File => captures::WaitKind::File,
-        WaitKind::Pause => captures::WaitKind::Pause,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_results::captures::WaitKind;
 
     #[test]
     fn private_paths_and_secrets_are_not_shown() {
         let private = Private { data: "/cache/trial-1".to_owned(), run: Some("/tmp/tare-7".to_owned()) };
-        let setting = |value: &str| ServerSetting { value: value.to_owned(), default: None, source: None, unit: None };
+        let setting = |value: &str| Setting { value: value.to_owned(), default: None, source: None, unit: None };
         assert_eq!(private.setting("datadir", &setting("/cache/trial-1/")).value, "{data}/");
         assert_eq!(private.setting("socket", &setting("/tmp/tare-7/s")).value, "{run}/s");
         assert_eq!(private.setting("primary_conninfo", &setting("password=x")).value, "(not recorded)");

@@ -4,7 +4,7 @@ use super::sessions::InvalidSample;
 use crate::sut::SutError;
 use std::error::Error;
 use tare_cpuset::LimitTooLow;
-use tare_engine::EngineError;
+use tare_engine::{EngineError, Session, SqlError};
 
 const SHOWN: usize = 120;
 
@@ -14,6 +14,43 @@ pub(super) fn shown(sql: &str) -> String {
         shown.push_str(" ...");
     }
     shown
+}
+
+/// Why a session that makes or uses the tables of a load cannot go on; part of that load's own errors.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("cannot connect: {0}")]
+    Connect(#[source] OwnError),
+    #[error("{sql}: {source}")]
+    Statement {
+        /// The statement, shortened when long.
+        sql: String,
+        source: SqlError,
+    },
+    /// A table could not be created: an older one may exist.
+    #[error("{sql}: {source}")]
+    Create { sql: String, source: SqlError },
+}
+
+impl SessionError {
+    pub(super) fn connect(source: impl Into<OwnError>) -> Self {
+        Self::Connect(source.into())
+    }
+
+    pub(super) fn statement(sql: &str, source: SqlError) -> Self {
+        Self::Statement { sql: shown(sql), source }
+    }
+}
+
+/// Runs one statement; an error contains its text.
+pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<u64, SessionError> {
+    session.run(sql).map_err(|source| SessionError::statement(sql, source))
+}
+
+impl From<SessionError> for LoadError {
+    fn from(error: SessionError) -> Self {
+        Self::own(error)
+    }
 }
 
 /// An error of one load; its cause is in its chain of sources.

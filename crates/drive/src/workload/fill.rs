@@ -1,13 +1,13 @@
 //! Code shared by all loads that fill tables: several concurrent sessions, one table each, and INSERTs of many rows.
 
-use super::{LoadContext, LoadError};
+use super::{LoadContext, LoadError, SessionError};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
-use tare_engine::{Dialect, Interrupter, SILENCE, Session, SqlError};
+use tare_engine::{Dialect, Interrupter, SILENCE, Session};
 
 /// Interval between checks whether the caller requests a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -56,9 +56,10 @@ impl<E> Shared<'_, E> {
 
     /// Registers a filling session: each of its statements may take as long as one on all `rows` of the tables, if
     /// their number is known, and it is interrupted when the caller requests a stop.
-    pub fn fills(&self, session: &mut dyn Session, rows: Option<u64>) -> Result<(), SqlError> {
+    pub fn fills(&self, session: &mut dyn Session, rows: Option<u64>) -> Result<(), SessionError> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).extend(session.interrupter());
-        session.set_timeout(Some(longest_statement(rows)))
+        let limit = Some(longest_statement(rows));
+        session.set_timeout(limit).map_err(|source| SessionError::statement("time-out", source))
     }
 
     /// Interrupts all sessions on a requested stop: a session that waits for its server notices nothing else.
@@ -135,7 +136,7 @@ pub fn in_one_session<T: Send>(
     let interrupted = || LoadError::Interrupted;
     in_parallel(1, 1, &|_| stage.host.go_on(), interrupted, |shared| {
         let mut session = (stage.connect)()?;
-        shared.fills(session.as_mut(), None).map_err(LoadError::own)?;
+        shared.fills(session.as_mut(), None)?;
         let done = work(session.as_mut(), &|| shared.added(0))?;
         *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
         Ok(())

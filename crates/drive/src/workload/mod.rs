@@ -33,7 +33,7 @@ pub mod sql;
 pub mod sysbench;
 pub mod tpcc;
 
-pub use error::{FillError, LoadError};
+pub use error::{FillError, LoadError, SessionError};
 pub use fill::sessions_on;
 pub use load::{FillJob, Host, Load, LoadContext, Progress, ServerAt, Settle, TrialSize};
 pub use measured::{Driven, Extra, Measured, Pool};

@@ -2,25 +2,8 @@
 
 use crate::{EngineError, Session};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a server thread waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WaitKind {
-    Lock,
-    /// A lock acquired by retrying: the CPU time that both sides spend meanwhile is part of the wait.
-    Retried,
-    /// A row lock, or the end of the transaction that holds it.
-    Row,
-    /// A lock of one page of a table or an index.
-    Page,
-    /// A lock of one index, held while its tree changes.
-    Index,
-    /// The log being written to storage.
-    Log,
-    File,
-    /// A fixed time: backing off, sleeping.
-    Pause,
-}
+use tare_results::captures::WaitKind;
+use tare_results::server::Setting;
 
 /// Waits for one lock, or for one kind of lock, since the counters were last reset.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,33 +108,11 @@ impl Diagnostics for Silent {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerSetting {
-    pub value: String,
-    /// The default that is compiled into the program, if the server reports it.
-    pub default: Option<String>,
-    /// Where the value comes from, as the server names it.
-    pub source: Option<String>,
-    /// The unit of the value, if the server reports it separately: `8kB`.
-    pub unit: Option<String>,
-}
-
-impl ServerSetting {
-    /// Whether the value differs from the program's default, as far as the server's answer shows it.
-    pub fn is_changed(&self) -> bool {
-        match (&self.default, &self.source) {
-            (Some(default), _) => !default.eq_ignore_ascii_case(&self.value),
-            (None, Some(source)) => !["COMPILED", "COMPILE-TIME", "AUTO", "default"].contains(&source.as_str()),
-            (None, None) => false,
-        }
-    }
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelfReport {
     /// The product, for an engine that stands for several.
     pub product: Option<&'static str>,
-    pub settings: BTreeMap<String, ServerSetting>,
+    pub settings: BTreeMap<String, Setting>,
     pub build: BTreeMap<String, String>,
     pub option_files: Vec<String>,
     pub buffer_pool_bytes: Option<u64>,
@@ -167,7 +128,7 @@ impl SelfReport {
             let [Some(name), Some(value), default, source, unit, file] = row.as_slice() else { continue };
             files.extend(file.clone().filter(|file| !file.is_empty()));
             let (default, source, unit) = (default.clone(), source.clone(), unit.clone());
-            let setting = ServerSetting { value: value.clone(), default, source, unit };
+            let setting = Setting { value: value.clone(), default, source, unit };
             settings.insert(name.to_lowercase(), setting);
         }
         Ok(Self { settings, option_files: files.into_iter().collect(), ..Self::default() })
@@ -208,20 +169,5 @@ mod tests {
         assert!(sets.watch_locks().unwrap_err().0.contains("changes no settings"));
         assert_eq!(sets.counters().unwrap()["Questions"], 1.0);
         assert_eq!(Unset(Box::new(Sets(false))).watch_locks().unwrap(), "watched");
-    }
-
-    #[test]
-    fn a_setting_counts_as_changed_if_it_differs_from_the_default_or_was_given() {
-        let setting = |value: &str, default: Option<&str>, source: Option<&str>| ServerSetting {
-            value: value.to_owned(),
-            default: default.map(str::to_owned),
-            source: source.map(str::to_owned),
-            unit: None,
-        };
-        assert!(setting("2", Some("1"), None).is_changed());
-        assert!(!setting("ON", Some("on"), Some("CONFIG")).is_changed());
-        assert!(setting("2", None, Some("COMMAND_LINE")).is_changed());
-        assert!(!setting("2", None, Some("COMPILED")).is_changed());
-        assert!(!setting("2", None, None).is_changed());
     }
 }

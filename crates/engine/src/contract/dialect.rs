@@ -14,7 +14,6 @@ pub struct Identity {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collation {
-    /// The server's default.
     Default,
     Bytes,
 }

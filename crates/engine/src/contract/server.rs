@@ -8,6 +8,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -285,6 +286,18 @@ pub trait Engine: Send + Sync {
     /// The setting that [`StartRequest::lock_waits`] turns on, if there is one to read back.
     fn lock_wait_setting(&self) -> Option<&'static str> {
         None
+    }
+}
+
+impl fmt::Debug for dyn Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for dyn Engine {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Lock waits from performance_schema, global status, and InnoDB's monitor.
 
 use crate::Session;
-use crate::contract::diagnostics::{self, Diagnostics, LockWait, Unavailable, WaitKind};
+use crate::contract::diagnostics::{self, Diagnostics, LockWait, Unavailable};
 use std::collections::BTreeMap;
+use tare_results::captures::WaitKind;
 
 /// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: idle threads wait on those.
 const LOCKS: [&str; 4] = ["wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/synch/prlock/%"];

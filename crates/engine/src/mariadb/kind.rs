@@ -45,7 +45,6 @@ pub(crate) struct Kind {
     pub begin_fill: fn(&mut dyn Session) -> Result<(), EngineError>,
     /// Runs after it: restores the server's defaults and verifies them.
     pub end_fill: fn(&mut dyn Session) -> Result<(), EngineError>,
-    /// Restricts root to the socket.
     pub root_stays_local: fn(&mut dyn Session) -> Result<(), EngineError>,
     /// The RSA key (PEM) that encrypts passwords for the server, as the server reports it; none if it has none.
     pub password_key: fn(&mut dyn Session) -> Result<Option<String>, EngineError>,

@@ -2,7 +2,7 @@
 
 use super::binary;
 use super::binary::NAME;
-use super::server::{self, MANNERS, ROOT};
+use super::server::{self, ROOT, STOP_POLICY};
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, initialised, is_cached};
 use crate::process::instance::{run_installer, statement};
@@ -46,7 +46,7 @@ fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(),
     arguments.extend(rest.map(OsString::from));
     let environment = server.environment(&BTreeMap::new());
     let explain = |log: &str| server::explain(log, data, &server.version);
-    run_installer("initdb", &program, arguments, &environment, MANNERS, request, explain)
+    run_installer("initdb", &program, arguments, &environment, STOP_POLICY, request, explain)
 }
 
 /// Starts a server on the fresh directory, lets the caller fill it, and shuts it down: every copy starts alike.

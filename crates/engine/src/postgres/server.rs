@@ -34,7 +34,7 @@ const OF_CLIENTS: &str = "DO $$ DECLARE found record; BEGIN \
     AND d.deptype IN ('a', 'i'))) LOOP \
     EXECUTE format('ALTER %s %s OWNER TO tare', found.kind, found.name); END LOOP; END $$";
 /// SIGTERM would wait for the clients to disconnect. PostgreSQL refuses to run as root.
-pub(super) const MANNERS: StopPolicy = StopPolicy { stop: Signal::INT, refuses_root: true };
+pub(super) const STOP_POLICY: StopPolicy = StopPolicy { stop: Signal::INT, refuses_root: true };
 
 /// Starts it and reads back every requested setting.
 pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError> {
@@ -52,7 +52,7 @@ pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError
     let environment = binary.environment(&request.environment);
     let database = Some(ANY_DATABASE.to_owned());
     let administration = ConnectTarget { database, ..ConnectTarget::private(socket.clone(), ROOT) };
-    let mut instance = stage.spawn(&binary.path, arguments, &environment, request, MANNERS)?;
+    let mut instance = stage.spawn(&binary.path, arguments, &environment, request, STOP_POLICY)?;
     let connect = || Connection::to(&administration);
     let explain = |log: &str| explain(log, &data, &binary.version);
     let mut session = instance.wait_ready(NAME, request, Some(&socket), connect, explain)?;

@@ -2,11 +2,12 @@
 //! of waits, and only reports what each process waits for now.
 
 use crate::Session;
-use crate::contract::diagnostics::{LONGEST_NAME, LockWait, MOST_WAITS, Unavailable, WaitKind};
+use crate::contract::diagnostics::{LONGEST_NAME, LockWait, MOST_WAITS, Unavailable};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use tare_results::captures::WaitKind;
 
 /// Waits for the client are no waits of the server, and 'Activity' is for background processes.
 const LOOK: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_activity \

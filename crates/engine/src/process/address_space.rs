@@ -153,7 +153,6 @@ pub struct Positions {
     pub mmap_top: u64,
     /// Where the stack began; 0 if the kernel does not report it to this user.
     pub stack_start: u64,
-    /// End of the stack's mapping.
     pub stack_top: u64,
 }
 

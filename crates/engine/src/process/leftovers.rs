@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_cpuset::observe;
 use tare_files::{Access, PrivateFolder};
+use tare_noise::System;
 
 /// Limit on the size of a registration, bytes.
 const LARGEST: u64 = 1 << 20;
 /// How often removing a directory is tried, and the pause before the next attempt.
 const REMOVALS: u32 = 10;
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(20);
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Record {
@@ -118,7 +118,7 @@ fn no_proc(pid: i32) -> EngineError {
 }
 
 pub(crate) fn boot_id() -> String {
-    fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
+    tare_noise::boot_id(&System::real())
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,9 +5,10 @@ use super::planted::Planted;
 use super::pragmas::{NAME, Refused};
 use super::waited::Waited;
 use crate::Session;
-use crate::contract::diagnostics::{Diagnostics, LockWait, MOST_WAITS, Silent, Unavailable, WaitKind};
+use crate::contract::diagnostics::{Diagnostics, LockWait, MOST_WAITS, Silent, Unavailable};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tare_results::captures::WaitKind;
 
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";

@@ -10,7 +10,6 @@ pub(super) const CLIENT_REQUESTS: [&str; 0] = [];
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun;
 
-/// Ignores the requested microseconds.
 pub(super) fn slow_client(_us: [u64; 2]) {}
 
 /// Has the interface of the planted delays and does nothing.
@@ -47,6 +46,5 @@ impl Planted {
     }
 }
 
-/// A guard without any effect.
 #[derive(Debug)]
 pub(super) struct Session<'w>(PhantomData<&'w Planted>);

@@ -1,31 +1,19 @@
 //! Several sessions per side: effects that a session's trials share must not lead to a verdict.
 
+use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use tare_findings::compare::{CompareError, Comparison, Gate, Lost, Note, Options, Side, compare, compare_sessions};
 use tare_results::Results;
 use tare_results::schema::{Outcome, RanOn};
 use tare_stats::ratio::Verdict;
 
-/// Approximately normal noise from a seed.
-struct Noise(u64);
-
-impl Noise {
-    fn bell(&mut self) -> f64 {
-        let mut uniform = || {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 11) as f64 / (1u64 << 53) as f64
-        };
-        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
-    }
-}
-
 /// A session of six trials of each condition with its gain; sessions differ with a standard deviation of `offset`.
-fn session(rng: &mut Noise, offset: f64, gains: &[(&str, f64)]) -> Results {
-    let shared = offset * rng.bell();
+fn session(rng: &mut Draws, offset: f64, gains: &[(&str, f64)]) -> Results {
+    let shared = offset * rng.normal();
     let mut trials = Vec::new();
     for block in 0..6 {
         for (condition, gain) in gains {
-            let value = 1000.0 * (shared + gain + 0.01 * rng.bell()).exp();
+            let value = 1000.0 * (shared + gain + 0.01 * rng.normal()).exp();
             trials.push(trial(trials.len(), block, condition, value, false));
         }
     }
@@ -50,7 +38,7 @@ fn options() -> Options {
 
 #[test]
 fn a_difference_between_sessions_is_not_attributed_to_builds() {
-    let mut rng = Noise(71_001);
+    let mut rng = Draws(71_001);
     for offset in [0.01, 0.02, 0.04] {
         let (mut together, mut single, studies) = (0, 0, 200);
         for _ in 0..studies {
@@ -67,7 +55,7 @@ fn a_difference_between_sessions_is_not_attributed_to_builds() {
 
 #[test]
 fn builds_measured_in_the_same_sessions_are_paired_by_them() {
-    let mut rng = Noise(71_002);
+    let mut rng = Draws(71_002);
     let gains = |b: f64| [("build=a", 0.0), ("build=b", b)];
     let (mut wrong, mut found) = (0, 0);
     for _ in 0..200 {
@@ -87,7 +75,7 @@ fn builds_measured_in_the_same_sessions_are_paired_by_them() {
 
 #[test]
 fn fewer_than_five_sessions_decide_nothing() {
-    let mut rng = Noise(71_003);
+    let mut rng = Draws(71_003);
     let mut sessions = |n, gain| (0..n).map(|_| session(&mut rng, 0.001, &[("c", gain)])).collect::<Vec<_>>();
     let (a, b, four) = (sessions(5, 0.0), sessions(5, -0.2), sessions(4, -0.2));
     let decided = compare_sessions(&sides(&a, None), &sides(&b, None), &options()).unwrap();
@@ -112,7 +100,7 @@ fn fewer_than_five_sessions_decide_nothing() {
 /// Whatever the number of sessions: failures are counted in trials.
 #[test]
 fn a_side_that_lost_all_its_trials_fails_the_gate_of_two_sessions() {
-    let mut rng = Noise(71_006);
+    let mut rng = Draws(71_006);
     let gains = [("build=a", 0.0), ("build=b", 0.0)];
     let mut all: Vec<Results> = (0..2).map(|_| session(&mut rng, 0.01, &gains)).collect();
     for trial in all.iter_mut().flat_map(|results| &mut results.trials).filter(|trial| trial.condition == "build=b") {
@@ -145,7 +133,7 @@ fn a_side_that_lost_all_its_trials_fails_the_gate_of_two_sessions() {
 /// A trial is recognised by its start, its host and its values.
 #[test]
 fn a_session_that_is_named_twice_is_refused() {
-    let mut rng = Noise(71_005);
+    let mut rng = Draws(71_005);
     let mut sessions = |started_at: &str| -> Vec<Results> {
         let mut all: Vec<Results> = (0..5).map(|_| session(&mut rng, 0.01, &[("c", 0.0)])).collect();
         let trials = all.iter_mut().flat_map(|results| &mut results.trials);
@@ -178,7 +166,7 @@ fn a_session_that_is_named_twice_is_refused() {
 
 #[test]
 fn trials_that_sessions_lost_are_counted_in_all_of_them() {
-    let mut rng = Noise(71_004);
+    let mut rng = Draws(71_004);
     let mut sessions = || (0..5).map(|_| session(&mut rng, 0.01, &[("c", 0.0)])).collect::<Vec<_>>();
     let (a, mut b) = (sessions(), sessions());
     for results in &mut b {

@@ -1,5 +1,6 @@
 //! Modes and outlying trials are found where they exist, and not in studies of many conditions without any.
 
+use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use tare_findings::summarize;
 use tare_findings::summary::{ConditionSummary, Summary};
@@ -41,23 +42,10 @@ fn the_placement_article_has_two_modes_where_balancing_is_on_and_none_elsewhere(
     assert_eq!(with_modes(&study(&conditions[4..5])), [""; 0]);
 }
 
-struct Draws(u64);
-
-impl Draws {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn bell(&mut self) -> f64 {
-        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
-    }
-
-    /// A value of Student's t with three degrees of freedom.
-    fn t3(&mut self) -> f64 {
-        let squares: f64 = (0..3).map(|_| self.bell().powi(2)).sum();
-        self.bell() / (squares / 3.0).sqrt()
-    }
+/// A value of Student's t with three degrees of freedom.
+fn t3(draws: &mut Draws) -> f64 {
+    let squares: f64 = (0..3).map(|_| draws.normal().powi(2)).sum();
+    draws.normal() / (squares / 3.0).sqrt()
 }
 
 /// Without an adjustment over forty conditions, 3 of 8 such studies had false modes, and 5 a false outlier.
@@ -71,7 +59,7 @@ fn of_forty_conditions_without_modes_and_accidents_none_is_named() {
             .iter()
             .map(|name| {
                 let uniform = study_number % 2 == 0;
-                let own = |draws: &mut Draws| if uniform { 3.0 * draws.unit() } else { draws.t3() };
+                let own = |draws: &mut Draws| if uniform { 3.0 * draws.uniform() } else { t3(draws) };
                 (name.as_str(), (0..10).map(|_| 1000.0 * (0.02 * own(&mut draws)).exp()).collect())
             })
             .collect();
@@ -96,7 +84,7 @@ fn a_trial_at_half_of_the_others_is_named() {
 fn rounded_values_are_not_reported_as_modes() {
     let mut draws = Draws(3);
     for centre in [1000.0, 1000.5] {
-        let rounded = (0..24).map(|_| ((centre + 0.3 * draws.bell()).round()) / 10.0).collect();
+        let rounded = (0..24).map(|_| ((centre + 0.3 * draws.normal()).round()) / 10.0).collect();
         let summary = study(&[("at=a", rounded)]);
         assert_eq!(with_modes(&summary), [""; 0], "about {centre}");
     }

@@ -1,5 +1,6 @@
 //! Transaction time: the parts of every trial add up to the whole, and planted differences are found.
 
+use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, trial, worked};
 use crate::modes::environment;
 use std::collections::BTreeMap;
@@ -165,11 +166,8 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
 
 #[test]
 fn parts_add_up_to_the_whole_in_every_trial() {
-    let mut state = 7_u64;
-    let mut draw = |most: f64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        most * (state >> 11) as f64 / (1_u64 << 53) as f64
-    };
+    let mut draws = Draws(7);
+    let mut draw = |most: f64| most * draws.uniform();
     for number in 0..2000 {
         let clients = 1 + number % 7;
         let tps = 1.0 + draw(1e5);

@@ -146,7 +146,7 @@ impl Journal {
 }
 
 /// The id of the running boot; "unknown" on a system without one, which then counts as one boot.
-pub(crate) fn boot_id(system: &System) -> String {
+pub fn boot_id(system: &System) -> String {
     system
         .read_optional("/proc/sys/kernel/random/boot_id")
         .map_or_else(|| "unknown".to_owned(), |t| t.trim().to_owned())

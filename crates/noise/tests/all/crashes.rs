@@ -74,3 +74,20 @@ pub const OF_SETTINGS: [&str; 7] = [
     "setting: written",
     "removal: before it",
 ];
+
+/// Points of a control group or a resctrl group.
+pub const OF_GROUPS: [&str; 4] =
+    ["group: before it is made", "group: made", "group: before its removal", "group: removed"];
+
+/// Points of a file that is written whole, in a private folder that may be new.
+pub const OF_WHOLE_WRITES: [&str; 9] = [
+    "private folder: made, not closed",
+    "private folder: done",
+    "removal: done",
+    "whole write: before it",
+    "whole write: written, not synced",
+    "whole write: synced, without a name",
+    "whole write: not renamed yet",
+    "whole write: renamed, folder not synced",
+    "whole write: done",
+];

@@ -1,7 +1,7 @@
 //! Tests a process that changes settings and is killed at every crash point in turn: every setting must be restored.
 
 use crate::common::{HARMLESS, Machine, host_lock_in, level};
-use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
+use crate::crashes::{Counts, Log, OF_GROUPS, OF_SETTINGS, OF_WHOLE_WRITES, Whom, check_counts, halves};
 use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -179,20 +179,8 @@ fn a_fake_machine_is_restored_at_every_crash_point() {
     let root = machine.root();
     let place = Place { root: &root, folder: machine.dir.path(), thread: 0 };
     let counts = place.every("settings", || machine.tree());
-    let groups = ["group: before it is made", "group: made", "group: before its removal", "group: removed"];
     // A new list of CPUs first restores the files of the old one, and keeps the rest of the journal.
-    let rewritten = [
-        "private folder: made, not closed",
-        "private folder: done",
-        "removal: done",
-        "whole write: before it",
-        "whole write: written, not synced",
-        "whole write: synced, without a name",
-        "whole write: not renamed yet",
-        "whole write: renamed, folder not synced",
-        "whole write: done",
-    ];
-    check_counts("settings of a fake machine", &counts, &[&OF_SETTINGS[..], &groups, &rewritten].concat());
+    check_counts("settings of a fake machine", &counts, &[&OF_SETTINGS[..], &OF_GROUPS, &OF_WHOLE_WRITES].concat());
     let counts = place.every_of_the_next_start("settings", || machine.tree());
     let must = ["setting: before it is written", "setting: written", "removal: before it", "removal: done"];
     check_counts("the next start on a fake machine", &counts, &must);

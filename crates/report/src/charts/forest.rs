@@ -40,7 +40,6 @@ pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> [Markup; 2] {
     [wide, SLIM].map(|frame| of_frame(title, what, lines, &frame))
 }
 
-/// The ratio with its interval.
 fn figures(line: &ForestLine) -> String {
     let interval = line.ci.map(|Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
     times(line.ratio) + &interval.unwrap_or_default()

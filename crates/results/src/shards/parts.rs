@@ -276,7 +276,6 @@ pub(super) fn states_of(sharded: &Sharded, found: &Parts) -> Vec<ShardState> {
     states
 }
 
-/// Trials by their number.
 type Schedule = BTreeMap<usize, PlannedTrial>;
 
 fn by_number(trials: Vec<PlannedTrial>) -> Schedule {

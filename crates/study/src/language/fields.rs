@@ -8,7 +8,7 @@ use super::settings::Settings;
 use std::sync::LazyLock;
 use tare_drive::workload::oltp::Workload;
 use tare_drive::workload::{AnyLoad, MOST_THREADS};
-use tare_engine::{engine_name, engine_names};
+use tare_engine::{engine_by_name, engine_name, engine_names};
 use tare_text::{Key, Value, key};
 
 /// The keys that every study has, by table; the keys of loads are added after those of `[workload]`.
@@ -26,10 +26,11 @@ const ENGINE: &[Key<Settings>] = &[
     Key::words(
         "name",
         "the database: sqlite (embedded, as a server process of its own), mariadb, mysql or postgresql",
-        |s| Some(s.engine.name.clone().into()),
+        |s| Some(s.engine.kind.name().into()),
         |s, v| {
-            let name = Value::from(engine_name(&v.to_string()));
-            name.one_of(&engine_names()).map(|name| s.engine.name = name.to_owned())
+            let name = Value::from(engine_name(&v.to_string())).one_of(&engine_names())?;
+            s.engine.kind = engine_by_name(name).map_err(|e| e.to_string())?;
+            Ok(())
         },
     ),
     key!(path "binary" in engine.binary, "path of the server binary; as a factor: compares builds"),

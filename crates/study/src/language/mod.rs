@@ -11,11 +11,13 @@
 //! | `refused` | keys that are refused with a hint: passwords, and login paths |
 //! | `values` | settings in the form that a plan stores |
 //! | `target`, `without_effect` | what a key or level sets; command line settings without effect |
-//! | `document`, `parse`, `check`, `write`, `builtin` | TOML to study and back, and the built-in studies |
+//! | `document`, `parse`, `command_line`, `check` | TOML to study, with the changes of the command line |
+//! | `write`, `builtin` | a study to TOML, and the built-in studies |
 //! | `made` | a study without a file, from command line options |
 
 pub mod builtin;
 pub mod check;
+mod command_line;
 pub mod decide;
 pub mod document;
 pub mod fields;

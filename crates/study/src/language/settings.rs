@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::workload::{AnyLoad, Settle};
-use tare_engine::{Charset, Transport};
+use tare_engine::{Charset, Engine, Sqlite, Transport};
 use tare_noise::Level;
 use tare_results::probe::ProbeUse;
 use tare_topology::Placement;
@@ -37,7 +37,7 @@ impl Settings {
 /// `[engine]`: the database, and how it is started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineSettings {
-    pub name: String,
+    pub kind: &'static dyn Engine,
     /// Path of the server program; none: found in the usual places.
     pub binary: Option<PathBuf>,
     /// Data directory of a stopped server; every trial starts on a copy of it. None: created by tare and cached.
@@ -71,7 +71,7 @@ impl EngineSettings {
 impl Default for EngineSettings {
     fn default() -> Self {
         Self {
-            name: "sqlite".into(),
+            kind: &Sqlite,
             binary: None,
             data: None,
             init_options: Vec::new(),

@@ -26,7 +26,7 @@ pub struct Study {
     /// `placement.first_of`: names of placements; the base uses the first one that the machine supports.
     pub first_of: Vec<String>,
     /// The engine in the study's file, if the command line named another one.
-    pub moved_from: Option<String>,
+    pub moved_from: Option<&'static str>,
     /// Whether it has its own short settings (`--quick`).
     pub rehearsal: bool,
     /// Whether it has the size and settings of the article that it reproduces.

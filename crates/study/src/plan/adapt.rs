@@ -8,7 +8,7 @@ use super::resolve::{Where, placement};
 use crate::language::spec::{Factor, Study};
 use std::path::PathBuf;
 use tare_drive::capture::lines;
-use tare_engine::{Engine, engine_by_name};
+use tare_engine::Engine;
 use tare_noise::{Availability, System};
 use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::schema::LeftOut;
@@ -31,11 +31,11 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
         return Ok(notes);
     }
     if let Some(from) = study.moved_from.take() {
-        let why = format!("this {from} study runs on {}, which has none", study.base.engine.name);
+        let why = format!("this {from} study runs on {}, which has none", study.base.engine.kind.name());
         notes.extend(leave_out_options(study, &why)?);
     } else if study.as_published && at == Where::Here {
         // The article used another version of the server.
-        let why = format!("the {} that is installed here has none", study.base.engine.name);
+        let why = format!("the {} that is installed here has none", study.base.engine.kind.name());
         notes.extend(leave_out_options(study, &why)?);
     }
     // An article's study that is planned for another machine will run another server than the one installed here.
@@ -57,7 +57,7 @@ fn no_lines(study: &Study, offered: bool) -> Option<String> {
 fn check_options(study: &Study) -> Result<(), String> {
     let factors = || study.factors.iter().chain(study.conditions.iter().flatten());
     let base = &study.base.engine;
-    let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
+    let engine = base.kind;
     if !study.base.workload.load.load().needs_server()
         || factors().any(|factor| matches!(factor.name.as_str(), "engine" | "build" | "binary" | "workload"))
         || engine.binary(base.binary.as_deref()).is_err()
@@ -142,10 +142,9 @@ fn place(study: &mut Study, on: &Machine) -> Result<Option<String>, String> {
 /// they cannot run.
 fn leave_out_options(study: &mut Study, why: &str) -> Result<Vec<String>, String> {
     let base = &study.base.engine;
-    let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
-    let binary = base.binary.clone();
+    let (engine, binary) = (base.kind, base.binary.clone());
     if engine.binary(binary.as_deref()).is_err() {
-        return Ok(vec![format!("{} is not installed here: its options were not checked", base.name)]);
+        return Ok(vec![format!("{} is not installed here: its options were not checked", engine.name())]);
     }
     let requested = study.requested_options.clone();
     let mut notes = Vec::new();

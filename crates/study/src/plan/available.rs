@@ -7,7 +7,7 @@ use crate::language::settings::Settings;
 use std::path::Path;
 use std::sync::OnceLock;
 use tare_cpuset::{Limits, Wanted};
-use tare_engine::{Address, Binary, Charset, DESCRIPTORS_OF_SESSION, Engine, engine_by_name};
+use tare_engine::{Address, Binary, Charset, DESCRIPTORS_OF_SESSION, Engine};
 use tare_noise::{Availability, MemoryConfines, MemoryGroups, System};
 use tare_topology::bind::may_set_memory_policy;
 use tare_topology::{MemoryPolicy, Side};
@@ -24,11 +24,11 @@ pub fn available(settings: &Settings, programs: Option<&Programs>) -> Result<(),
     spin(settings)?;
     init_options(settings)?;
     if let Some(programs) = programs.filter(|_| starts_a_server(settings)) {
-        let binary = programs.of(&settings.engine.name, settings.engine.binary.as_deref())?;
+        let binary = programs.of(settings.engine.kind, settings.engine.binary.as_deref())?;
         data(settings, &binary)?;
     }
     let load = settings.workload.load.load();
-    load.drives(&settings.engine.name)?;
+    load.drives(settings.engine.kind.name())?;
     load.available(settings.workload.threads)
 }
 
@@ -49,8 +49,8 @@ fn threads(settings: &Settings) -> Result<(), String> {
     let has_server = settings.workload.load.load().needs_server();
     let clients = if settings.client.on.host.is_some() { 0 } else { requested };
     // The server is another process, with descriptors of its own.
-    let served = engine_by_name(&settings.engine.name).ok().filter(|_| starts_a_server(settings));
-    let of_server = served.map_or(0, |engine| requested.saturating_mul(engine.descriptors_of_connection()));
+    let for_each = if starts_a_server(settings) { settings.engine.kind.descriptors_of_connection() } else { 0 };
+    let of_server = requested.saturating_mul(for_each);
     let of_connections = of_server.max(clients.saturating_mul(DESCRIPTORS_OF_SESSION));
     let wanted = Wanted {
         threads: clients,
@@ -172,7 +172,7 @@ fn charset(settings: &Settings) -> Result<(), String> {
     if charset == Charset::Server {
         return Ok(());
     }
-    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    let engine = settings.engine.kind;
     if engine.charset_question().is_none() {
         return Err(format!(
             "charset = {charset}: tare cannot choose the character set of connections to {}",
@@ -201,11 +201,10 @@ fn init_options(settings: &Settings) -> Result<(), String> {
         return Ok(());
     }
     let requested = engine.init_options.join(" ");
-    let found = engine_by_name(&engine.name).map_err(|e| e.to_string())?;
-    if found.programs().is_empty() {
+    if engine.kind.programs().is_empty() {
         return Err(format!(
             "init_options = {requested}: {} has no program that creates its data directory",
-            found.name()
+            engine.kind.name()
         ));
     }
     match engine.data.is_some() || engine.running.is_requested() {
@@ -218,15 +217,13 @@ fn init_options(settings: &Settings) -> Result<(), String> {
 fn data(settings: &Settings, binary: &Binary) -> Result<(), String> {
     let Some(path) = &settings.engine.data else { return Ok(()) };
     std::fs::read_dir(path).map_err(|e| format!("the data directory {} cannot be read: {e}", path.display()))?;
-    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
-    engine.check_data(path, binary).map_err(|e| e.to_string())
+    settings.engine.kind.check_data(path, binary).map_err(|e| e.to_string())
 }
 
 /// Whether the server knows every option of a condition. Another build of a study may know an option that this one
 /// lacks, so a named program stands in the reason.
 pub fn options(settings: &Settings) -> Result<(), String> {
-    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
-    let binary = settings.engine.binary.as_deref();
+    let (engine, binary) = (settings.engine.kind, settings.engine.binary.as_deref());
     for option in settings.engine.options.keys() {
         if engine.knows_option(option, binary).map_err(|e| e.to_string())? {
             continue;

@@ -3,8 +3,9 @@
 use super::design::Condition;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::path::{Component, Path, PathBuf};
-use tare_engine::{Binary, DEFAULT_DATABASE, engine_by_name, engine_names};
+use tare_engine::{Binary, DEFAULT_DATABASE, Engine, engines};
 
 /// The factor whose levels are paths of server programs.
 const BINARY: &str = "binary";
@@ -17,14 +18,14 @@ pub fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> 
         let engine = &mut condition.settings.engine;
         if let Some(path) = &engine.binary
             && !condition.levels.contains_key("engine")
-            && let Some(found) = programs.engine_of(&engine.name, path)
+            && let Some(found) = programs.engine_of(engine.kind, path)
         {
-            found.clone_into(&mut engine.name);
+            engine.kind = found;
         }
     }
     let binary_of = |condition: &Condition| {
         let engine = &condition.settings.engine;
-        programs.of(&engine.name, engine.binary.as_deref()).ok()
+        programs.of(engine.kind, engine.binary.as_deref()).ok()
     };
     let names = rename(conditions, &binary_of);
     let mut notes = notes(conditions, &names, &binary_of);
@@ -91,9 +92,9 @@ fn checksums(conditions: &[Condition], binary_of: &dyn Fn(&Condition) -> Option<
     let own =
         conditions.iter().filter(|c| c.settings.engine.data.is_none() && !c.settings.engine.running.is_requested());
     for condition in own {
-        let engine = engine_by_name(&condition.settings.engine.name).ok()?;
+        let engine = &condition.settings.engine;
         if let Some(binary) = binary_of(condition)
-            && let Some(on) = engine.data_checksums(&binary, &condition.settings.engine.init_options)
+            && let Some(on) = engine.kind.data_checksums(&binary, &engine.init_options)
         {
             made[usize::from(on)].insert(format!("{} {}", binary.product, binary.version));
         }
@@ -113,15 +114,15 @@ fn given_data(conditions: &[Condition]) -> Vec<String> {
     let mut notes = Vec::new();
     for Condition { settings, .. } in conditions {
         let (engine, load) = (&settings.engine, settings.workload.load.load());
-        let (Some(data), Ok(known)) = (&engine.data, engine_by_name(&engine.name)) else { continue };
+        let Some(data) = &engine.data else { continue };
         let note = format!(
             "trials run on a copy of {}: the load creates no tables there, so it must contain the tables of {} in a \
              database named {DEFAULT_DATABASE}, and accept {} on the socket without a password",
             data.display(),
             load.name(),
-            known.default_user()
+            engine.kind.default_user()
         );
-        if load.needs_server() && !known.programs().is_empty() && !notes.contains(&note) {
+        if load.needs_server() && !engine.kind.programs().is_empty() && !notes.contains(&note) {
             notes.push(note);
         }
     }
@@ -195,7 +196,7 @@ fn cut(id: &str) -> &str {
 const EMBEDDED: &str = "sqlite";
 
 /// An engine, and the path of its program if a study names one.
-type ProgramOf = (String, Option<PathBuf>);
+type ProgramOf = (&'static str, Option<PathBuf>);
 
 #[derive(Debug, Default)]
 pub struct Programs {
@@ -204,23 +205,21 @@ pub struct Programs {
 
 impl Programs {
     /// The program of an engine, at a path or in the usual places.
-    pub fn of(&self, engine: &str, path: Option<&Path>) -> Result<Binary, String> {
-        let key = (engine.to_owned(), path.map(Path::to_owned));
+    pub fn of(&self, engine: &dyn Engine, path: Option<&Path>) -> Result<Binary, String> {
+        let key = (engine.name(), path.map(Path::to_owned));
         if let Some(known) = self.binary_of.borrow().get(&key) {
             return known.clone();
         }
-        let engine = engine_by_name(engine).map_err(|e| e.to_string())?;
         let identity = engine.binary(path).map_err(|e| e.to_string());
         self.binary_of.borrow_mut().insert(key, identity.clone());
         identity
     }
 
     /// The engine of a program: `expected` if it matches, otherwise the one that the program reports.
-    pub fn engine_of(&self, expected: &str, path: &Path) -> Option<&'static str> {
-        let all = engine_names();
-        let first = all.iter().copied().filter(|name| *name == expected && *name != EMBEDDED);
-        let others = all.iter().copied().filter(|name| *name != expected && *name != EMBEDDED);
-        first.chain(others).find(|name| self.of(name, Some(path)).is_ok())
+    pub fn engine_of(&self, expected: &'static dyn Engine, path: &Path) -> Option<&'static dyn Engine> {
+        let others = engines().iter().copied().filter(|engine| *engine != expected);
+        let mut all = iter::once(expected).chain(others);
+        all.find(|engine| engine.name() != EMBEDDED && self.of(*engine, Some(path)).is_ok())
     }
 }
 

@@ -9,7 +9,6 @@ use crate::language::values::from_values;
 use std::collections::{BTreeMap, HashMap};
 use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::workload::TrialSize;
-use tare_engine::engine_by_name;
 use tare_results::schema::{Plan, PlannedTrial};
 
 pub fn counts(settings: &Settings, sampling: &Sampling) -> TrialSize {
@@ -93,7 +92,7 @@ fn fresh_s(settings: &Settings) -> f64 {
     if !settings.workload.load.load().needs_server() || settings.engine.running.is_requested() {
         return 0.0;
     }
-    engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.fresh_cost_s())
+    settings.engine.kind.fresh_cost_s()
 }
 
 fn trial_of(settings: &Settings, sampling: &Sampling, counts: TrialSize) -> f64 {
@@ -131,7 +130,7 @@ fn around_s(settings: &Settings) -> f64 {
     if running.is_requested() && running.restart.is_empty() {
         return 0.1;
     }
-    engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.start_cost_s())
+    settings.engine.kind.start_cost_s()
 }
 
 /// Time limit of a trial if the study sets none, seconds: four times the expected time, plus a minute, plus the start

@@ -2,7 +2,6 @@
 //! one ladder, and their order.
 
 use super::design::Condition;
-use super::place::place_of;
 use crate::language::spec::Study;
 use std::collections::{BTreeMap, HashMap};
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
@@ -111,6 +110,17 @@ pub fn rest_of_lifetime(plan: &Plan, trial: usize) -> Vec<usize> {
     // The trials of a lifetime are consecutive.
     let shares = |planned: &&PlannedTrial| lifetime.is_some() && planned.lifetime == lifetime;
     std::iter::once(trial).chain(behind.iter().skip(1).take_while(shares).map(|planned| planned.trial)).collect()
+}
+
+/// Position of trial number `trial`: equal to its number, except in a shard's plan. A linear search for each trial
+/// would make the time of a long run quadratic.
+pub(super) fn place_of(plan: &Plan, trial: usize) -> Option<usize> {
+    if plan.trials.get(trial).is_some_and(|planned| planned.trial == trial) {
+        return Some(trial);
+    }
+    // A shard has some blocks of the whole schedule, in its order.
+    let found = plan.trials.binary_search_by_key(&trial, |planned| planned.trial).ok();
+    found.or_else(|| plan.trials.iter().position(|planned| planned.trial == trial))
 }
 
 #[cfg(test)]

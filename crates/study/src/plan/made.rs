@@ -7,7 +7,6 @@ use super::limits::is_wanted;
 use crate::language::spec::Study;
 use crate::language::values::from_values;
 use std::path::Path;
-use tare_engine::engine_by_name;
 use tare_results::schema::{Plan, PlannedCondition};
 
 /// Subtracts from a plan's estimated time the time for creating existing data sets.
@@ -35,10 +34,8 @@ fn is_made(condition: &Condition, study: &Study, cache: &Path, programs: &Progra
     if !load.needs_server() || settings.data.is_some() || settings.running.is_requested() {
         return false;
     }
-    let (Ok(engine), Ok(program)) =
-        (engine_by_name(&settings.name), programs.of(&settings.name, settings.binary.as_deref()))
-    else {
-        return false;
-    };
-    engine.is_prepared(cache, &program, &settings.options, &settings.named(load.dataset(study.sampling.seed)))
+    let dataset = settings.named(load.dataset(study.sampling.seed));
+    programs
+        .of(settings.kind, settings.binary.as_deref())
+        .is_ok_and(|program| settings.kind.is_prepared(cache, &program, &settings.options, &dataset))
 }

@@ -3,7 +3,6 @@
 use super::builds::Programs;
 use crate::language::settings::Settings;
 use tare_cpuset::NodeSet;
-use tare_engine::engine_by_name;
 use tare_noise::{MemoryConfines, MemoryGroups};
 use tare_topology::{MemoryPolicy, Nodes};
 
@@ -20,7 +19,7 @@ pub fn to_hold(settings: &Settings, memory: &MemoryPolicy, version: &str) -> Opt
     if !load.needs_server() || settings.engine.running.is_requested() {
         return None;
     }
-    let option = engine_by_name(&settings.engine.name).ok()?.spreads_memory(&settings.engine.options, version)?;
+    let option = settings.engine.kind.spreads_memory(&settings.engine.options, version)?;
     Some((nodes.clone(), option))
 }
 
@@ -32,15 +31,15 @@ pub(super) fn available(
     programs: Option<&Programs>,
 ) -> Result<(), String> {
     let Some(programs) = programs else { return Ok(()) };
-    let version = || programs.of(&settings.engine.name, settings.engine.binary.as_deref()).ok();
+    let version = || programs.of(settings.engine.kind, settings.engine.binary.as_deref()).ok();
     if matches!(memory, MemoryPolicy::Default | MemoryPolicy::Local | MemoryPolicy::Preferred(_)) {
         return Ok(());
     }
     let Some((nodes, option)) = version().and_then(|binary| to_hold(settings, memory, &binary.version)) else {
         return Ok(());
     };
-    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
-    let is_no_option = matches!(engine.knows_option(option, settings.engine.binary.as_deref()), Ok(false));
+    let is_no_option =
+        matches!(settings.engine.kind.knows_option(option, settings.engine.binary.as_deref()), Ok(false));
     if nodes == *all || is_no_option {
         return Ok(());
     }

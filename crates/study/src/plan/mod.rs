@@ -13,8 +13,8 @@
 //! | `pool_memory` | whether an engine can give its buffer pool a memory policy of its own |
 //! | `memory_nodes` | servers whose memory a control group must confine to their nodes |
 //! | `resolve` | conditions on this machine, and the schedule; placements with clients on another host |
-//! | `ladder` | conditions that share a server lifetime |
-//! | `queue`, `place` | which trial comes next; the position of a trial in the schedule |
+//! | `ladder` | conditions that share a server lifetime; the position of a trial in the schedule |
+//! | `queue` | which trial comes next |
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
 //! | `shard` | some blocks of a plan, on the machine that runs them |
 //! | `estimate`, `needs` | how long trials take; their other resources |
@@ -45,7 +45,6 @@ pub mod memory_nodes;
 pub mod needs;
 mod option_files;
 pub mod pilot;
-mod place;
 mod pool_memory;
 pub mod queue;
 pub mod race;

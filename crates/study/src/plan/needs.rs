@@ -6,7 +6,7 @@ use crate::language::settings::Settings;
 use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tare_engine::{Engine, engine_by_name};
+use tare_engine::Engine;
 use tare_results::schema::{Needs, Plan};
 use tare_topology::Machine;
 
@@ -48,13 +48,12 @@ pub fn set_of(condition: &Condition, study: &Study) -> String {
 fn named(settings: &Settings, seed: u64) -> String {
     let (engine, load) = (&settings.engine, settings.workload.load.load());
     let dataset = engine.named(load.dataset(seed));
-    format!("{} {:?} {:?} {} {dataset}", engine.name, engine.binary, engine.data, files(settings))
+    format!("{} {:?} {:?} {} {dataset}", engine.kind.name(), engine.binary, engine.data, files(settings))
 }
 
 fn files(settings: &Settings) -> u64 {
     let data = settings.workload.load.load().data_bytes();
-    engine_by_name(&settings.engine.name)
-        .map_or(0, |engine| engine.footprint(&settings.engine.options, data).files_bytes)
+    settings.engine.kind.footprint(&settings.engine.options, data).files_bytes
 }
 
 /// Memory of a running trial, bytes: unused pages of a pool are never touched.
@@ -71,9 +70,7 @@ fn memory(settings: &Settings) -> u64 {
 /// The part of the server's buffer pool that the data fill, bytes.
 pub(super) fn pool_bytes(settings: &Settings) -> u64 {
     let data = settings.workload.load.load().data_bytes();
-    let pool = engine_by_name(&settings.engine.name)
-        .map_or(0, |engine| engine.footprint(&settings.engine.options, data).pool_bytes);
-    pool.min(data + data / 20)
+    settings.engine.kind.footprint(&settings.engine.options, data).pool_bytes.min(data + data / 20)
 }
 
 /// Memory of a running trial with all of its data in memory, the server's or the kernel's, bytes.
@@ -109,8 +106,7 @@ pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<()
         return Err(format!("it needs about {} of memory, and {}", gigabytes(needed), memory_found(has)));
     }
     let is_started = settings.workload.load.load().needs_server() && !engine.running.is_requested();
-    let known = engine_by_name(&engine.name).ok().filter(|_| is_started);
-    match known.and_then(|known| oversized(known, &engine.options, has)) {
+    match is_started.then(|| oversized(engine.kind, &engine.options, has)).flatten() {
         Some((name, pool)) => {
             Err(format!("option {name} asks for {} of memory, and {}", gigabytes(pool), memory_found(has)))
         }
@@ -126,8 +122,7 @@ pub fn fits_pool(settings: &Settings) -> Result<(), String> {
     if !is_made_here || !load.is_to_be_resident() || data <= LOOKED_AT {
         return Ok(());
     }
-    let Ok(found) = engine_by_name(&engine.name) else { return Ok(()) };
-    let pool = found.footprint(&engine.options, data).pool_bytes;
+    let pool = engine.kind.footprint(&engine.options, data).pool_bytes;
     // The estimate is not precise enough for a closer check; the trial verifies it. An engine without a buffer pool
     // reads through the kernel's page cache.
     match pool > 0 && (pool as f64) < SURE * data as f64 {
@@ -214,12 +209,13 @@ pub fn gigabytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_engine::engine_by_name;
 
     #[test]
     fn a_pool_larger_than_the_memory_is_refused_by_the_option_that_asks_for_it() {
         for (engine, option) in [("mariadb", "innodb-buffer-pool-size"), ("postgresql", "shared_buffers")] {
             let mut settings = Settings::default();
-            settings.engine.name = engine.into();
+            settings.engine.kind = engine_by_name(engine).unwrap();
             settings.engine.options.insert(option.into(), "4GB".into());
             assert_eq!([Some(4 << 30), None].map(|has| fits_memory(&settings, has)), [Ok(()), Ok(())]);
             let reason = fits_memory(&settings, Some((4 << 30) - 1)).unwrap_err();

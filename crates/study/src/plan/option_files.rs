@@ -7,7 +7,7 @@ use crate::language::settings::Settings;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
-use tare_engine::{Engine, OptionFile, engine_by_name};
+use tare_engine::{Engine, OptionFile};
 use tare_results::schema::LeftOut;
 use tare_text::count;
 
@@ -51,19 +51,18 @@ type Read = (Vec<String>, Vec<LeftOut>);
 fn read(settings: &mut Settings, programs: &Programs, requested: &mut UnknownOptions) -> Result<Read, String> {
     let engine = &mut settings.engine;
     let Some(path) = &engine.defaults_file else { return Ok(Read::default()) };
-    let binary = programs.of(&engine.name, engine.binary.as_deref())?;
-    let known = engine_by_name(&engine.name).map_err(|e| e.to_string())?;
-    let mut file = known.read_options(path, &binary).map_err(|e| e.to_string())?;
+    let binary = programs.of(engine.kind, engine.binary.as_deref())?;
+    let mut file = engine.kind.read_options(path, &binary).map_err(|e| e.to_string())?;
     let unknown = match requested.entry((path.clone(), binary.path.clone())) {
         Entry::Occupied(known) => known.get().clone(),
         Entry::Vacant(place) => {
             let names: Vec<&str> = file.options.keys().map(String::as_str).collect();
-            let unknown = known.unknown_options(&names, &binary.path).map_err(|e| e.to_string())?;
+            let unknown = engine.kind.unknown_options(&names, &binary.path).map_err(|e| e.to_string())?;
             place.insert(unknown).clone()
         }
     };
     let version = format!("{} {}", binary.product, binary.version);
-    let mut wrong = too_much_memory(known, &file, &engine.options).into_iter().collect::<Vec<_>>();
+    let mut wrong = too_much_memory(engine.kind, &file, &engine.options).into_iter().collect::<Vec<_>>();
     let mut gone = Vec::new();
     let how = match unknown.is_empty() || engine.leaves_out_unknown {
         true => "correct the file, or set the option under [engine.options]",
@@ -89,7 +88,7 @@ fn read(settings: &mut Settings, programs: &Programs, requested: &mut UnknownOpt
     }
     let files: Vec<String> = file.files.iter().map(|path| path.display().to_string()).collect();
     let mut notes =
-        vec![format!("{} for {} from {}", count(file.options.len(), "option"), engine.name, files.join(", "))];
+        vec![format!("{} for {} from {}", count(file.options.len(), "option"), engine.kind.name(), files.join(", "))];
     notes.extend(gone.iter().map(|out| format!("{}={} left out: {}", out.setting, out.level, out.reason)));
     let left = file.left_out.iter();
     notes.extend(left.map(|(name, reason)| format!("{name} of {} left out: {reason}", path.display())));

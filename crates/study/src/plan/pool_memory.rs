@@ -4,7 +4,7 @@ use super::design::Condition;
 use crate::language::settings::Settings;
 use rustix::process::geteuid;
 use tare_cpuset::NodeSet;
-use tare_engine::{PoolMemory, engine_by_name};
+use tare_engine::PoolMemory;
 use tare_topology::{MemoryPolicy, Nodes};
 
 /// Sets in every condition the option for its pool's policy, unless the condition sets that option itself.
@@ -13,10 +13,8 @@ pub(super) fn fold(conditions: &mut [Condition]) {
         if settings.placement.pool_memory == MemoryPolicy::Default {
             continue;
         }
-        let options = &mut settings.engine.options;
-        let Ok(engine) = engine_by_name(&settings.engine.name) else { continue };
-        if let PoolMemory::Interleaved(option) = engine.pool_memory() {
-            options.entry(option.to_owned()).or_insert_with(|| "ON".to_owned());
+        if let PoolMemory::Interleaved(option) = settings.engine.kind.pool_memory() {
+            settings.engine.options.entry(option.to_owned()).or_insert_with(|| "ON".to_owned());
         }
     }
 }
@@ -37,11 +35,10 @@ pub(super) fn available(
     if !load.needs_server() || settings.engine.running.is_requested() {
         return Err(format!("pool_memory = {pool} is set when a server is started, but this study starts none"));
     }
-    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
-    match engine.pool_memory() {
+    match settings.engine.kind.pool_memory() {
         PoolMemory::AsTheRest => Err(format!(
             "pool_memory = {pool}: the cache of {} is ordinary memory of its process; set memory instead",
-            engine.name()
+            settings.engine.kind.name()
         )),
         PoolMemory::Interleaved(option) => interleaved(option, memory, pool, all, settings),
         PoolMemory::Shared if here && !geteuid().is_root() => Err(format!(
@@ -71,8 +68,7 @@ fn interleaved(
              here interleave:{allowed}, with memory = {memory}"
         ));
     }
-    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
-    match engine.spreads_memory(&settings.engine.options, "") {
+    match settings.engine.kind.spreads_memory(&settings.engine.options, "") {
         Some(_) => Ok(()),
         None => Err(format!("pool_memory = {pool} needs {option} = ON, but the study turns it off")),
     }
@@ -81,10 +77,11 @@ fn interleaved(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_engine::engine_by_name;
 
     fn checked(engine: &str, memory: &str, pool: &str) -> Result<(), String> {
         let mut settings = Settings::default();
-        settings.engine.name = engine.to_owned();
+        settings.engine.kind = engine_by_name(engine).unwrap();
         settings.placement.pool_memory = pool.parse().unwrap();
         let mut conditions = [Condition { name: String::new(), levels: Default::default(), settings }];
         fold(&mut conditions);

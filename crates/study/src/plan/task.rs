@@ -1,7 +1,7 @@
 //! Everything that defines a trial, taken only from the study and the plan that a run wrote.
 
 use super::design::Condition;
-use super::place::place_of;
+use super::ladder::place_of;
 use super::{pilot, resolve};
 use crate::language::settings::Sampling;
 use crate::language::spec::Study;

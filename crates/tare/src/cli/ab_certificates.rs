@@ -44,6 +44,6 @@ fn read(folder: &PrivateFolder) -> Vec<Certificate> {
 /// Engine and load of a study; the load `command` has no engine.
 pub fn measured(study: &Study) -> (Option<String>, String) {
     let load = &study.base.workload.load;
-    let engine = (!matches!(load, AnyLoad::Command(_))).then(|| study.base.engine.name.clone());
+    let engine = (!matches!(load, AnyLoad::Command(_))).then(|| study.base.engine.kind.name().to_owned());
     (engine, load.load().name().to_owned())
 }

@@ -7,7 +7,6 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tare_drive::workload::AnyLoad;
-use tare_engine::engine_by_name;
 use tare_files::{Folder, Trust};
 use tare_findings::certificate::Twin;
 use tare_study::language::spec::Study;
@@ -78,10 +77,9 @@ fn copied_server(study: &Study, own: &[Side], out: &Path) -> Result<Side, String
     if own.iter().any(|side| matches!(side.factor_name(), "build" | "engine")) {
         return Err("name the program with binary=PATH, so that it can be copied".to_owned());
     }
-    let engine = engine_by_name(&study.base.engine.name).map_err(|error| error.to_string())?;
     let named = own.iter().find(|side| side.factor_name() == "binary").map(|side| PathBuf::from(side.level()));
     let named = named.or_else(|| study.base.engine.binary.clone());
-    let program = engine.binary(named.as_deref()).map_err(|error| error.to_string())?.path;
+    let program = study.base.engine.kind.binary(named.as_deref()).map_err(|error| error.to_string())?.path;
     let copy =
         with_its_tree(&program, &place(out)?).map_err(|error| format!("cannot copy {}: {error}", program.display()))?;
     Ok(Side::of("binary", copy.display()))

@@ -4,7 +4,7 @@ use super::interrupt;
 use super::tools::{Distribution, Found, family};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tare_engine::{engine_by_name, engine_names, symbol_file};
+use tare_engine::{engines, symbol_file};
 
 pub const NAME: &str = "symbols";
 
@@ -28,9 +28,9 @@ pub struct Symbols {
 /// The symbols of every server program that trials would find, except tare itself.
 pub fn all(release: &str) -> Vec<Symbols> {
     let own = std::env::current_exe().ok();
-    let programs = engine_names().into_iter().filter_map(|name| {
-        let path = engine_by_name(name).ok()?.binary(None).ok()?.path;
-        (Some(&path) != own.as_ref()).then_some((name, path))
+    let programs = engines().iter().filter_map(|engine| {
+        let path = engine.binary(None).ok()?.path;
+        (Some(&path) != own.as_ref()).then_some((engine.name(), path))
     });
     programs.map(|(name, path)| of(name, &path, release)).collect()
 }

@@ -3,7 +3,7 @@
 use super::{Problem, interrupt, output};
 use serde::Serialize;
 use std::path::PathBuf;
-use tare_engine::{Binary, engine_by_name, engine_names, installed};
+use tare_engine::{Binary, installed};
 
 #[derive(Serialize)]
 struct Engine {
@@ -30,12 +30,11 @@ pub fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
         return Err(Problem::new(super::Exit::Usage, "this is not a folder").at(folder.display().to_string()));
     }
     let mut engines = Vec::new();
-    for name in engine_names() {
-        let engine = engine_by_name(name).map_err(|e| Problem::new(super::Exit::Usage, e.to_string()))?;
+    for &engine in tare_engine::engines() {
         let usual = engine.binary(None).ok().map(|binary| binary.path);
         let found: Vec<Found> = installed(engine, under).into_iter().map(|b| of(b, usual.as_ref())).collect();
         let install = if found.is_empty() { engine.install() } else { None };
-        engines.push(Engine { engine: name, found, install });
+        engines.push(Engine { engine: engine.name(), found, install });
     }
     if tare_engine::interrupted() {
         return Err(interrupt::problem("asking servers for their versions"));

@@ -30,7 +30,6 @@ impl View {
     }
 }
 
-/// Prints what would be run.
 pub fn print(study: &Study, plan: &Plan, view: View) -> Result<(), Problem> {
     if view == View::Json {
         let document = object! {

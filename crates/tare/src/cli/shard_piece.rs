@@ -3,6 +3,7 @@
 use super::{Exit, Problem};
 use std::collections::BTreeSet;
 use tare_drive::capture::environment::environment;
+use tare_noise::host_name;
 use tare_results::schema::Plan;
 use tare_results::shards::{Sharded, TakenShard, finished_blocks};
 use tare_results::store::{Directory, read_plan, read_study_text};
@@ -52,9 +53,4 @@ pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
     let directory = shard.begin(&host_name())?;
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
     Ok(Piece { study, plan, directory, _shard: shard })
-}
-
-/// The name of this machine's part of the results.
-fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

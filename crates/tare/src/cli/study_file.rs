@@ -123,7 +123,7 @@ impl StudyChanges {
     /// Refuses a program of the command line that is no server: without it the study would answer another question.
     pub fn are_servers(&self, study: &Study) -> Result<(), Problem> {
         let programs = Programs::default();
-        let engine = &study.base.engine.name;
+        let engine = study.base.engine.kind;
         for path in self.binary.iter().map(Path::new) {
             if programs.engine_of(engine, path).is_none()
                 && let Err(why) = programs.of(engine, Some(path))

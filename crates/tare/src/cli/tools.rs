@@ -83,7 +83,6 @@ pub struct Found {
     /// The name of the tool for `tare setup`.
     pub name: &'static str,
     pub purpose: &'static str,
-    /// `None` if it is missing.
     pub path: Option<PathBuf>,
 }
 

@@ -19,7 +19,6 @@ pub struct Attempt {
     pub timeout: Duration,
 }
 
-/// The outcome of an attempt.
 #[derive(Debug)]
 pub enum Ended {
     /// It left a record, possibly of a failure.

@@ -12,7 +12,7 @@ use tare_drive::sut::{
     LoadAround, Partner, SideThreads, Surroundings, SutError, SutWatch, SystemUnderTest, WatchSettings,
 };
 use tare_drive::workload::{Driven, Host, LoadContext, LoadError, Progress, ServerAt, TrialSize};
-use tare_engine::{ConnectTarget, Engine, Spinning, engine_by_name};
+use tare_engine::{ConnectTarget, Engine, Spinning};
 use tare_noise::MemoryConfines;
 use tare_results::MOST_SAMPLES;
 use tare_study::hosts::message::{Ask, Begin, Failed, FromClient, Hello, LANGUAGE};
@@ -56,7 +56,7 @@ fn hello() -> Result<Hello, MachineError> {
     Ok(Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         language: LANGUAGE,
-        name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        name: tare_noise::host_name(),
         fingerprint: Fingerprint::of(&machine),
         environment: environment(&machine),
         reached_from: from.and_then(|words| words.split(' ').next()?.parse().ok()),
@@ -127,7 +127,7 @@ impl Clients {
         };
         let here = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
-            engine: engine_by_name(&settings.engine.name).map_err(failed)?,
+            engine: settings.engine.kind,
             settings,
             target: begin.target.target(),
             watch,
@@ -146,7 +146,7 @@ impl Clients {
         };
         let partner = Box::new(OtherHalf { trial: Arc::clone(trial), probes: self.probes });
         self.settings.workload.load.load().drive(LoadContext {
-            engine: &self.settings.engine.name,
+            engine: self.engine.name(),
             dialect: self.engine.dialect(),
             server: None,
             connect: &connect,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tare_drive::workload::FillJob;
-use tare_engine::{DataDirectory, PrepareRequest, Server, WorkingCopy, engine_by_name};
+use tare_engine::{DataDirectory, PrepareRequest, Server, WorkingCopy};
 use tare_results::schema::DataRecord;
 
 /// The data directory of a trial's condition: that of the study, or the cached one, which is prepared if missing.
@@ -17,7 +17,6 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
         return Ok(data.clone());
     }
     let (seed, load) = (trial.task.sampling.seed, settings.workload.load.load());
-    let engine = engine_by_name(&settings.engine.name)?;
     let request = PrepareRequest {
         binary: settings.engine.binary.clone(),
         cache_directory: state::cache_directory()?,
@@ -35,7 +34,7 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     };
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
     let job = FillJob { seed, parallel, go_on: &go_on };
-    Ok(engine.prepare_data(&request, &mut |server: &dyn Server| load.fill(&job, server))?)
+    Ok(settings.engine.kind.prepare_data(&request, &mut |server: &dyn Server| load.fill(&job, server))?)
 }
 
 /// The data of one trial, reserved until this is dropped.
@@ -59,17 +58,6 @@ impl TrialData {
 
     /// The cost of restoring, for the record; `None` if not known.
     pub fn record(&self) -> Option<DataRecord> {
-        self.copy.as_ref().map(|copy| {
-            let took = copy.restored;
-            DataRecord {
-                way: took.way.to_string(),
-                files: took.files,
-                bytes: took.bytes,
-                files_put_back: took.files_put_back,
-                bytes_copied: took.bytes_copied,
-                bytes_compared: took.bytes_compared,
-                elapsed_s: took.elapsed_s,
-            }
-        })
+        self.copy.as_ref().map(|copy| copy.restored.clone())
     }
 }

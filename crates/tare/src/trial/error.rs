@@ -4,7 +4,7 @@ use crate::state::StateError;
 use std::error::Error;
 use std::io::{self, ErrorKind};
 use tare_drive::workload::LoadError;
-use tare_engine::{EngineError, SqlError, SqlErrorKind, UnknownEngine};
+use tare_engine::{EngineError, SqlError, SqlErrorKind};
 use tare_files::NoRoom;
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
@@ -37,9 +37,6 @@ pub enum TrialError {
     Bind(#[from] BindError),
     #[error(transparent)]
     State(#[from] StateError),
-    /// The plan names an engine that this program does not have.
-    #[error(transparent)]
-    UnknownEngine(#[from] UnknownEngine),
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A property of the server process can no longer be obtained.

@@ -7,7 +7,7 @@ use crate::state::{self, StateError};
 use std::time::Instant;
 use tare_drive::capture;
 use tare_drive::workload::Progress;
-use tare_engine::{engine_by_name, program_sha1};
+use tare_engine::program_sha1;
 use tare_results::schema::{LifetimeRecord, TrialRecord};
 use tare_study::plan::ladder;
 use tare_study::plan::task::Task;
@@ -103,7 +103,7 @@ impl Trial<'_> {
             Ok((driven, _)) => driven,
             Err(error) => return Err(super::measure::server_error(error, server)),
         };
-        let binary = engine_by_name(&settings.engine.name)?.binary(settings.engine.binary.as_deref())?;
+        let binary = settings.engine.kind.binary(settings.engine.binary.as_deref())?;
         capture::server::note(server, &binary, settings.engine.defaults_file.as_ref(), self.directory, record);
         self.take_in(driven, record, disturbed)
     }

@@ -15,8 +15,9 @@ use tare_drive::capture::interference::OthersSeen;
 use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
-use tare_engine::{Server, Spinning, engine_by_name, program_sha1};
+use tare_engine::{Server, Spinning, program_sha1};
 use tare_files::check_room;
+use tare_noise::host_name;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
 use tare_results::probe::ProbeUse;
@@ -104,7 +105,7 @@ impl Trial<'_> {
         (self.report)(Progress::Starting);
         let machine = Fingerprint::of(&Machine::this()?);
         same_machine(self.plan, &machine)?;
-        record.ran_on = Some(ran_on(machine));
+        record.ran_on = Some(RanOn { host: host_name(), boot_id: machine.boot_id });
         self.check_room()?;
         self.pause(record)
     }
@@ -225,7 +226,7 @@ impl Trial<'_> {
         record.settings.extend(clients.map(Clients::close).unwrap_or_default());
         // After the samples, so that none of them includes these queries.
         let engine = &self.task.condition.settings.engine;
-        let binary = engine_by_name(&engine.name)?.binary(engine.binary.as_deref())?;
+        let binary = engine.kind.binary(engine.binary.as_deref())?;
         capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory, record);
         server.stop(STOP_TIMEOUT)?;
         record.outlived = server.outlived().to_vec();
@@ -268,8 +269,8 @@ impl Trial<'_> {
             Ok(session)
         };
         let stage = LoadContext {
-            engine: &settings.engine.name,
-            dialect: engine_by_name(&settings.engine.name).map_err(LoadError::own)?.dialect(),
+            engine: settings.engine.kind.name(),
+            dialect: settings.engine.kind.dialect(),
             server,
             connect: &connect,
             server_at: server.map_or(ServerAt::Here, |server| ServerAt::of(&server.target().address)),
@@ -399,9 +400,4 @@ pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialEr
 
 fn named<'m>(metrics: impl Iterator<Item = (&'m Named, f64)>) -> BTreeMap<String, f64> {
     metrics.map(|(metric, value)| (metric.name().to_owned(), value)).collect()
-}
-
-fn ran_on(machine: Fingerprint) -> RanOn {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    RanOn { host, boot_id: machine.boot_id }
 }

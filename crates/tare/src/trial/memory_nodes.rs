@@ -4,7 +4,7 @@
 use super::{Trial, TrialError};
 use tare_cpuset::NodeSet;
 use tare_cpuset::observe::proc_text;
-use tare_engine::{EngineError, Server, engine_by_name};
+use tare_engine::{EngineError, Server};
 use tare_noise::{MemoryConfines, MemoryGroups};
 use tare_results::schema::AppliedSetting;
 use tare_study::plan::memory_nodes;
@@ -23,7 +23,7 @@ fn held(trial: &Trial<'_>) -> Result<Option<NodeSet>, TrialError> {
     if *memory == MemoryPolicy::Default || !settings.workload.load.load().needs_server() {
         return Ok(None);
     }
-    let binary = engine_by_name(&settings.engine.name)?.binary(settings.engine.binary.as_deref())?;
+    let binary = settings.engine.kind.binary(settings.engine.binary.as_deref())?;
     let held = memory_nodes::to_hold(settings, memory, &binary.version).map(|(nodes, _)| nodes);
     // With all nodes there is nothing to confine, and this works without the rights to make control groups.
     Ok(held.filter(|nodes| {

@@ -2,7 +2,7 @@
 
 use super::TrialError;
 use tare_drive::workload::Settle;
-use tare_engine::{Engine, EngineError, Server, engine_by_name};
+use tare_engine::{EngineError, Server};
 use tare_results::schema::AppliedSetting;
 use tare_results::settled::SettledRecord;
 use tare_study::language::settings::EngineSettings;
@@ -33,8 +33,7 @@ pub fn settled(requested: &Settle, found: &SettledRecord) -> AppliedSetting {
 
 /// Verifies the character set of the connections that the load opens; `None` if the engine has no choice.
 pub fn charset(requested: &EngineSettings, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
-    let engine: &dyn Engine = engine_by_name(&requested.name)?;
-    let Some(question) = engine.charset_question() else { return Ok(None) };
+    let Some(question) = requested.kind.charset_question() else { return Ok(None) };
     let failed = |source| EngineError::Sql { statement: question.to_owned(), source };
     let rows = server.connect()?.query(question).map_err(failed)?;
     let found = rows.into_iter().flatten().flatten().next().unwrap_or_default();

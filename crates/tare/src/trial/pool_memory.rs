@@ -3,7 +3,7 @@
 
 use super::{Trial, TrialError};
 use tare_drive::workload::LoadError;
-use tare_engine::{EngineError, PoolMemory, Server, engine_by_name};
+use tare_engine::{EngineError, PoolMemory, Server};
 use tare_results::schema::AppliedSetting;
 use tare_topology::MemoryPolicy;
 use tare_topology::bind::set_shared_memory_policy;
@@ -18,7 +18,7 @@ pub(super) fn apply(trial: &Trial<'_>, server: &dyn Server) -> Result<Option<App
     if *policy == MemoryPolicy::Default {
         return Ok(None);
     }
-    let (engine, pid) = (engine_by_name(&settings.engine.name)?, server.pid().cast_signed());
+    let (engine, pid) = (settings.engine.kind, server.pid().cast_signed());
     let method = match engine.pool_memory() {
         PoolMemory::Shared => {
             let bytes = set_shared_memory_policy(pid, policy)?;

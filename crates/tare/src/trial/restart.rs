@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
 use tare_drive::sut::SystemUnderTest;
-use tare_engine::{RunningServer, Server, engine_by_name, target_of};
+use tare_engine::{RunningServer, Server, target_of};
 use tare_results::store::LOGS;
 
 /// How often to check the command, and to try to connect to the server.
@@ -93,8 +93,7 @@ fn run(trial: &Trial<'_>, command: &[String], deadline: Instant) -> Result<ExitS
 /// Connects to the server of the study, as the study and the user's own files say.
 pub fn attach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings.engine;
-    let engine = engine_by_name(&settings.name)?;
-    let mut target = target_of(settings.running.login(trial.password.clone()), engine)?;
+    let mut target = target_of(settings.running.login(trial.password.clone()), settings.kind)?;
     target.charset = settings.charset;
-    Ok(RunningServer::attach(engine, target)?)
+    Ok(RunningServer::attach(settings.kind, target)?)
 }

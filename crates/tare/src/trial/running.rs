@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tare_drive::sut::SharedAffinities;
 use tare_drive::workload::LoadError;
-use tare_engine::{EngineError, RunningServer, Server, TlsMode, engine_by_name};
+use tare_engine::{EngineError, RunningServer, Server, TlsMode};
 use tare_noise::{HostLock, ThreadAffinities};
 use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_study::language::settings::Settings;
@@ -30,7 +30,7 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
     record.settings.extend(encryption(&server));
     record.settings.extend(options::charset(&settings.engine, &server)?);
     for (option, level) in &settings.engine.options {
-        record.settings.push(as_requested(&settings.engine.name, &server, option, level)?);
+        record.settings.push(as_requested(settings.engine.kind.name(), &server, option, level)?);
     }
     record.uncontrolled = uncontrolled(settings, &trial.task.placement);
     Ok(server)
@@ -58,22 +58,25 @@ fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
 }
 
 /// An option is only read, not set: a value other than the study's is a different condition.
-fn as_requested(engine: &str, server: &RunningServer, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
+fn as_requested(
+    engine: &'static str,
+    server: &RunningServer,
+    option: &str,
+    level: &str,
+) -> Result<AppliedSetting, TrialError> {
     let Some(found) = server.setting(option)? else {
         let reason = format!(
             "the study says {level}, and the running server has no variable of this name to verify it by: \
              leave it out of the study"
         );
-        let (engine, option) = (engine_by_name(engine)?.name(), option.to_owned());
-        return Err(EngineError::OptionRefused { engine, option, reason }.into());
+        return Err(EngineError::OptionRefused { engine, option: option.to_owned(), reason }.into());
     };
     if !tare_engine::same_value(level, &found) {
         let reason = format!(
             "the study says {level}, the server has {found}, and tare sets nothing on a running server: set it there, \
              or leave it out of the study"
         );
-        let (engine, option) = (engine_by_name(engine)?.name(), option.to_owned());
-        return Err(EngineError::OptionRefused { engine, option, reason }.into());
+        return Err(EngineError::OptionRefused { engine, option: option.to_owned(), reason }.into());
     }
     let verified = format!("the running server reports {found}; it was not set");
     Ok(AppliedSetting::new(format!("option.{option}"), level, verified))

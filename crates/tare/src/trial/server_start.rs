@@ -6,7 +6,7 @@ use super::{Trial, TrialError, memory_nodes, pool_memory, process};
 use crate::state::{self, StateError};
 use std::time::Duration;
 use tare_cpuset::CpuSet;
-use tare_engine::{Server, StartRequest, engine_by_name};
+use tare_engine::{Server, StartRequest};
 use tare_noise::{CacheGroup, System};
 use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_study::language::process::PADDING;
@@ -26,7 +26,7 @@ pub fn start(
     record: &mut TrialRecord,
 ) -> Result<Started, TrialError> {
     let settings = &trial.task.condition.settings;
-    let engine = engine_by_name(&settings.engine.name)?;
+    let engine = settings.engine.kind;
     let log = trial.log(&format!("server-{:05}-{}.log", trial.task.planned.trial, trial.attempt))?;
     let mut request = StartRequest {
         binary: settings.engine.binary.clone(),

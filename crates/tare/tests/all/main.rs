@@ -5,6 +5,9 @@
 
 #[path = "../../../noise/tests/all/crashes.rs"]
 mod crashes;
+#[allow(dead_code, reason = "some draws are only for the tests of findings")]
+#[path = "../../../findings/tests/all/draws.rs"]
+mod draws;
 mod ends;
 mod engines;
 mod fuzz;

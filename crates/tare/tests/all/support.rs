@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tare_cpuset::{ThreadRef, affinity_of, bind_thread};
 use tare_engine::{DataDirectory, Engine, Server, StartRequest};
 use tare_files::LogFile;
@@ -311,5 +311,21 @@ impl Hog {
 impl Drop for Hog {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Random moments; a multiplicative generator is random enough here.
+pub struct Moments(u64);
+
+impl Moments {
+    pub fn new() -> Self {
+        let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos();
+        println!("seed {seed}");
+        Self(u64::from(seed) | 1)
+    }
+
+    pub fn below(&mut self, limit: Duration) -> Duration {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        limit.mul_f64((self.0 >> 11) as f64 / (1u64 << 53) as f64)
     }
 }

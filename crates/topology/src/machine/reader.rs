@@ -72,7 +72,7 @@ impl TopologyReader {
             return Err(unreadable(io::Error::other("it is not a regular file")));
         }
         if metadata.len() > FILE_BYTES {
-            let reason = format!("it has {} MB, expected at most {}", metadata.len() >> 20, FILE_BYTES >> 20);
+            let reason = format!("it has {} MiB, expected at most {}", metadata.len() >> 20, FILE_BYTES >> 20);
             return Err(unreadable(io::Error::other(reason)));
         }
         let failed = |reason| MachineError::Reader { what: path.display().to_string(), reason };

@@ -192,5 +192,5 @@ fn a_machine_file_that_is_not_regular_does_not_block() {
     }
     let large = folder.path().join("large.xml");
     std::fs::File::create(&large).unwrap().set_len(65 << 20).unwrap();
-    assert!(shell("exit 0").xml(&large).unwrap_err().to_string().contains("65 MB"));
+    assert!(shell("exit 0").xml(&large).unwrap_err().to_string().contains("65 MiB"));
 }

@@ -10,3 +10,4 @@ mod location;
 mod machine;
 mod measure;
 mod placement;
+mod shares;

@@ -1,24 +1,17 @@
 //! Errors of the workload dbt3.
 
-use crate::workload::error::shown;
+use crate::workload::SessionError;
 use std::io;
 use std::path::PathBuf;
 use tare_cpuset::ThreadRefused;
-use tare_engine::SqlError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Dbt3Error {
-    #[error("cannot connect: {0}")]
-    Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// The system started no thread for concurrent work.
     #[error(transparent)]
     Thread(#[from] ThreadRefused),
-    #[error("{what}: {source}")]
-    Statement {
-        /// The query ("Q12") or the statement, shortened when long.
-        what: String,
-        source: SqlError,
-    },
     #[error("Q{query}: {source}")]
     Query { query: u8, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("table {table} has {found} rows: expected {expected}; drop and prepare the tables again")]
@@ -50,12 +43,6 @@ pub enum Dbt3Error {
     Answers { path: PathBuf, line: usize },
     #[error("interrupted while filling tables")]
     Interrupted,
-}
-
-impl Dbt3Error {
-    pub(super) fn statement(sql: &str, source: SqlError) -> Self {
-        Self::Statement { what: shown(sql), source }
-    }
 }
 
 impl From<Dbt3Error> for crate::workload::LoadError {

@@ -1,7 +1,8 @@
 //! Creation of the tables: definition, rows, indexes, statistics.
 
 use super::rows::{self, Piece};
-use super::{Dbt3Error, Indexes, Scale, TABLES, Table};
+use super::{Dbt3Error, Indexes, Scale, SessionError, TABLES, Table};
+use crate::workload::error::run;
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use rustix::fs::{CWD, FileType, Mode};
 use std::error::Error;
@@ -36,8 +37,8 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
         progress,
         || Dbt3Error::Interrupted,
         |shared| {
-            let mut session = connect().map_err(|error| Dbt3Error::Connect(error.into()))?;
-            shared.fills(session.as_mut(), None).map_err(|source| Dbt3Error::statement("time-out", source))?;
+            let mut session = connect().map_err(SessionError::connect)?;
+            shared.fills(session.as_mut(), None)?;
             for sql in fill.dialect.load_session(fill.directory) {
                 run(session.as_mut(), &sql)?;
             }
@@ -77,7 +78,8 @@ impl Filling<'_> {
         for sql in table.create_indexes(fill.dialect, fill.indexes) {
             run(self.session, &sql)?;
         }
-        run(self.session, &fill.dialect.analyze(table.name)).map(drop)
+        run(self.session, &fill.dialect.analyze(table.name))?;
+        Ok(())
     }
 
     /// Fails if the server has another number of rows than it was sent.
@@ -103,7 +105,7 @@ impl Filling<'_> {
         });
         match (stopped, loaded) {
             (Some(error), _) => Err(error),
-            (None, Err(source)) => Err(Dbt3Error::statement(&sql, source)),
+            (None, Err(source)) => Err(SessionError::statement(&sql, source).into()),
             (None, Ok(found)) => self.complete(expected, found),
         }
     }
@@ -125,17 +127,18 @@ impl Filling<'_> {
                 // Text for every column: the server converts it to the column's type.
                 let values: Vec<Param<'_>> = lines.iter().flat_map(|line| line.split('|').map(Param::Text)).collect();
                 let inserted = self.session.execute(statement, &values);
-                self.complete(lines.len() as u64, inserted.map_err(|e| Dbt3Error::statement("INSERT", e))?)?;
+                self.complete(lines.len() as u64, inserted.map_err(|e| SessionError::statement("INSERT", e))?)?;
             }
             progress(piece.rows)
         })?;
-        run(self.session, "COMMIT").map(drop)
+        run(self.session, "COMMIT")?;
+        Ok(())
     }
 
     fn prepare_insert(&mut self, rows: usize) -> Result<StatementId, Dbt3Error> {
         let (table, dialect) = (self.table, self.fill.dialect);
         let sql = format!("INSERT INTO {} VALUES {}", table.name, rows_of_placeholders(dialect, table.width, rows));
-        self.session.prepare(&sql).map_err(|source| Dbt3Error::statement(&sql, source))
+        Ok(self.session.prepare(&sql).map_err(|source| SessionError::statement(&sql, source))?)
     }
 
     /// Loads all rows of an empty table in one statement, through which the server reads a pipe.
@@ -156,7 +159,7 @@ impl Filling<'_> {
             // If the feeder was stopped, the statement ends early and without an error: the feeder has the reason.
             (_, Err(Unsent::Stopped(error))) => Err(error),
             // A server that refuses a row closes the pipe: its error is the reason.
-            (Err(error), _) => Err(error),
+            (Err(error), _) => Err(error.into()),
             (Ok(_), Err(Unsent::Server(source))) => Err(Dbt3Error::Io { what: "write", path: pipe.0.clone(), source }),
             (Ok(found), Ok(expected)) => self.complete(expected, found),
         }
@@ -187,11 +190,6 @@ pub struct Fill<'a> {
 
 /// Receives the number of added rows, and returns whether to stop.
 pub(super) type Progress<'a> = &'a (dyn Fn(u64) -> Result<(), Dbt3Error> + Sync);
-
-/// Runs one statement; an error contains its text.
-pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
-    session.run(sql).map_err(|source| Dbt3Error::statement(sql, source))
-}
 
 /// Interval between checks whether the server has opened the pipe.
 const LOOK_EVERY: Duration = Duration::from_millis(1);

@@ -26,6 +26,7 @@ mod scale;
 mod settings;
 mod tables;
 
+use super::SessionError;
 pub use answers::{Answer, RECIPE, check, known, write_section};
 pub use compare::{AnswerRow, Difference, SIX_DECIMALS, compare, show};
 pub use error::Dbt3Error;

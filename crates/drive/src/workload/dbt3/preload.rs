@@ -1,7 +1,7 @@
 //! Reads every table and every index once, so that measured queries find them in memory.
 
-use super::fill::run;
-use super::{Dbt3Error, Indexes, TABLES};
+use super::{Dbt3Error, Indexes, SessionError, TABLES};
+use crate::workload::error::run;
 use std::fmt;
 use tare_engine::{Counted, Dialect, SET_UP, Session, SqlError, SqlErrorKind};
 
@@ -46,21 +46,21 @@ pub fn preload(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Indexe
 }
 
 fn count(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
-    let rows = session.query(sql).map_err(|source| Dbt3Error::statement(sql, source))?;
+    let rows = session.query(sql).map_err(|source| SessionError::statement(sql, source))?;
     let number = rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
     number.ok_or_else(|| {
         let source = SqlError::own(SqlErrorKind::Other, "expected one number");
-        Dbt3Error::statement(sql, source)
+        SessionError::statement(sql, source).into()
     })
 }
 
 /// Sets up a session of dbt3. Its server may be silent for as long as a query or a scan takes: the caller has a limit
 /// for each, and ends the session.
 pub fn set_up(session: &mut dyn Session, dialect: &dyn Dialect) -> Result<(), Dbt3Error> {
-    let limit = |source| Dbt3Error::statement("time-out", source);
+    let limit = |source| SessionError::statement("time-out", source);
     session.set_timeout(Some(SET_UP)).map_err(limit)?;
     dialect.query_session().iter().try_for_each(|sql| run(session, sql).map(drop))?;
-    session.set_timeout(None).map_err(limit)
+    Ok(session.set_timeout(None).map_err(limit)?)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::inserts::{Bulk, Insert};
 use super::random_selects::RandomSelect;
 use super::times::StatementTimes;
 use super::work::{ClientSlot, Work};
-use super::{OltpError, OltpSettings, Workload};
+use super::{OltpError, OltpSettings, SessionError, Workload};
 use crate::workload::sessions::roll_back;
 use tare_engine::{Dialect, Session, SqlError, SqlErrorKind, ThreadRef};
 use tare_load::{Attempt, Client, Queries, Random};
@@ -57,10 +57,10 @@ impl OltpClient {
     }
 
     fn roll_back(&mut self) -> Result<(), OltpError> {
-        if !self.work.leaves_open() {
-            return Ok(());
+        if self.work.leaves_open() {
+            roll_back(self.session.as_mut()).map_err(|source| SessionError::statement("ROLLBACK", source))?;
         }
-        roll_back(self.session.as_mut()).map_err(|source| OltpError::statement("ROLLBACK", source))
+        Ok(())
     }
 
     fn is_to_be_run_again(&self, error: &SqlError) -> bool {
@@ -75,7 +75,7 @@ impl Client for OltpClient {
         self.sent = Queries::default();
         match self.work.attempt(self.session.as_mut(), random, &mut self.sent) {
             Ok(()) => Ok(Attempt::Done(self.sent)),
-            Err(OltpError::Statement { source, .. }) if self.is_to_be_run_again(&source) => {
+            Err(OltpError::Session(SessionError::Statement { source, .. })) if self.is_to_be_run_again(&source) => {
                 self.roll_back()?;
                 Ok(Attempt::Restart(self.sent))
             }

@@ -1,19 +1,14 @@
 //! Errors of the OLTP workloads.
 
-use crate::workload::error::shown;
+use crate::workload::SessionError;
 use tare_engine::SqlError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OltpError {
     #[error("{name} is {given}: expected {expected}")]
     Setting { name: &'static str, expected: &'static str, given: String },
-    #[error("cannot connect: {0}")]
-    Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("{sql}: {source}")]
-    Statement { sql: String, source: SqlError },
-    /// A table could not be created: an older one may exist.
-    #[error("{sql}: {source}")]
-    Create { sql: String, source: SqlError },
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// An answer had another number of rows than the tables hold: the requested work was not done.
     #[error(
         "{sql} with id {id} answered with {found} rows: expected {least} to {most}; check that the tables are \
@@ -53,12 +48,6 @@ pub enum OltpError {
     TableSize { table: usize, found: String, expected: u64 },
     #[error("interrupted while filling tables; incomplete tables have been dropped")]
     Interrupted,
-}
-
-impl OltpError {
-    pub(super) fn statement(sql: &str, source: SqlError) -> Self {
-        Self::Statement { sql: shown(sql), source }
-    }
 }
 
 impl From<OltpError> for crate::workload::LoadError {

@@ -1,9 +1,9 @@
 //! Creation and filling of the tables.
 
-use super::OltpError;
 use super::tables::drop_table;
 use super::text::{Fill, Progress, SbtestRow};
-use crate::workload::error::shown;
+use super::{OltpError, SessionError};
+use crate::workload::error::{run, shown};
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
 use std::io::ErrorKind;
@@ -36,12 +36,10 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
         progress,
         || OltpError::Interrupted,
         |shared| {
-            let mut session = connect().map_err(|error| OltpError::Connect(error.into()))?;
-            shared
-                .fills(session.as_mut(), Some(fill.tables.all_rows()))
-                .map_err(|source| OltpError::statement("time-out", source))?;
+            let mut session = connect().map_err(SessionError::connect)?;
+            shared.fills(session.as_mut(), Some(fill.tables.all_rows()))?;
             let streams = fill.dialect.streams_rows(session.as_mut());
-            let streams = streams.map_err(|source| OltpError::statement("whether rows may be streamed", source))?;
+            let streams = streams.map_err(|source| SessionError::statement("whether rows may be streamed", source))?;
             let rows_by = if streams { stream_rows } else { insert_rows };
             while let Some(table) = shared.take() {
                 // Tables are numbered from 1.
@@ -66,13 +64,16 @@ fn make_table(
         run(session, fill.dialect.begin(true))?;
     }
     let create = create_table(fill.dialect, table);
-    let created = session.run(&create).map(drop);
-    let created = created.map_err(|source| OltpError::Create { sql: shown(&create), source });
+    let created = session.run(&create).map_err(|source| SessionError::Create { sql: shown(&create), source });
     let is_new = created.is_ok();
-    let made = created
-        .and_then(|()| rows_by(session, fill, table, progress))
-        .and_then(|()| run(session, &format!("CREATE INDEX k_{table} ON sbtest{table}(k)")))
-        .and_then(|()| if one_transaction { run(session, "COMMIT") } else { Ok(()) });
+    let made = created.map_err(OltpError::from).and_then(|_| {
+        rows_by(session, fill, table, progress)?;
+        run(session, &format!("CREATE INDEX k_{table} ON sbtest{table}(k)"))?;
+        if one_transaction {
+            run(session, "COMMIT")?;
+        }
+        Ok(())
+    });
     if made.is_err() {
         // The caller needs the original failure, not one of the clean-up after it.
         if one_transaction {
@@ -134,7 +135,7 @@ impl Insert {
     fn prepare(session: &mut dyn Session, dialect: &dyn Dialect, table: usize, rows: u64) -> Result<Self, OltpError> {
         let values = rows_of_placeholders(dialect, 4, rows as usize);
         let sql = format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES {values}");
-        let statement = session.prepare(&sql).map_err(|source| OltpError::statement(&sql, source))?;
+        let statement = session.prepare(&sql).map_err(|source| SessionError::statement(&sql, source))?;
         Ok(Self { sql, statement, rows: vec![SbtestRow::default(); rows as usize] })
     }
 
@@ -149,12 +150,9 @@ impl Insert {
             .iter()
             .flat_map(|row| [Param::Int(row.id), Param::Int(row.k), Param::Text(&row.c), Param::Text(&row.pad)])
             .collect();
-        session.execute(self.statement, &params).map(drop).map_err(|source| OltpError::statement(&self.sql, source))
+        session.execute(self.statement, &params).map_err(|source| SessionError::statement(&self.sql, source))?;
+        Ok(())
     }
-}
-
-fn run(session: &mut dyn Session, sql: &str) -> Result<(), OltpError> {
-    session.run(sql).map(drop).map_err(|source| OltpError::statement(sql, source))
 }
 
 #[cfg(test)]
@@ -196,7 +194,7 @@ pub(super) fn stream_rows(
         });
         match (stopped, loaded) {
             (Some(error), _) => return Err(error),
-            (None, Err(source)) => return Err(OltpError::statement(&sql, source)),
+            (None, Err(source)) => return Err(SessionError::statement(&sql, source).into()),
             (None, Ok(found)) if found != expected => return Err(OltpError::Loaded { table, expected, found }),
             (None, Ok(_)) => done += expected,
         }

@@ -142,7 +142,7 @@ fn a_table_that_could_not_be_completed_is_dropped_and_one_that_existed_is_not() 
 
     let fake = Fake::default().failing("CREATE TABLE sbtest1", SqlErrorKind::Other);
     let refused = run_fill(&fake, &fill(1, 10, Mariadb.dialect()));
-    assert!(matches!(refused, Err(OltpError::Create { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(OltpError::Session(SessionError::Create { .. }))), "{refused:?}");
     assert!(matches!(fake.sent().last(), Some(Sent::Run(sql)) if sql.starts_with("CREATE TABLE")));
 
     let fake = Fake::default().failing("INSERT", SqlErrorKind::Other);

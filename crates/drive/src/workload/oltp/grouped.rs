@@ -5,7 +5,7 @@ use super::statements::{Group, Statement, groups};
 use super::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use super::times::{StatementTimes, Timed};
 use super::work::Work;
-use super::{OltpError, OltpSettings};
+use super::{OltpError, OltpSettings, SessionError};
 use crate::workload::sessions::Border;
 use tare_engine::{Dialect, Param, Session};
 use tare_load::{Distribution, Draw, Queries, Random};
@@ -99,7 +99,7 @@ impl Grouped {
                 let began = times.now();
                 let result = values.send(statement, ready, session, random, (row, *range_size), id);
                 times.note(Timed::Statement(statement), began);
-                let rows = result.map_err(|source| OltpError::statement(&sql(), source))?;
+                let rows = result.map_err(|source| SessionError::statement(&sql(), source))?;
                 let expected = statement.answers(row, *range_size, *held, *takes);
                 if !expected.contains(&rows) {
                     let (least, most) = expected.into_inner();
@@ -135,7 +135,7 @@ impl Grouped {
         let began = self.times.now();
         let result = border.send(session);
         self.times.note(which, began);
-        result.map_err(|source| OltpError::statement(border.sql, source))?;
+        result.map_err(|source| SessionError::statement(border.sql, source))?;
         sent.other += 1;
         Ok(())
     }
@@ -212,7 +212,7 @@ pub(super) fn draw_text(text: &mut String, random: &mut Random, groups: usize) {
 fn border(session: &mut dyn Session, sql: &'static str, mode: SendMode) -> Result<Border, OltpError> {
     match mode {
         SendMode::Text => Ok(Border::of_text(sql)),
-        SendMode::Prepared => Border::prepare(session, sql).map_err(|source| OltpError::statement(sql, source)),
+        SendMode::Prepared => Ok(Border::prepare(session, sql).map_err(|e| SessionError::statement(sql, e))?),
     }
 }
 

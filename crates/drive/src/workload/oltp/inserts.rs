@@ -3,7 +3,7 @@
 use super::grouped::draw_text;
 use super::text::{C_GROUPS, PAD_GROUPS};
 use super::work::{ClientSlot, Work};
-use super::{OltpError, OltpSettings};
+use super::{OltpError, OltpSettings, SessionError};
 use std::fmt::Write;
 use tare_engine::{Dialect, Session};
 use tare_load::{Distribution, Draw, Queries, Random};
@@ -47,7 +47,7 @@ impl Work for Insert {
             Some(id) => write!(sql, "INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({id}, {k}, '{c}', '{pad}')"),
             None => write!(sql, "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"),
         };
-        let found = session.run(sql).map_err(|source| OltpError::statement(sql, source))?;
+        let found = session.run(sql).map_err(|source| SessionError::statement(sql, source))?;
         if found != 1 {
             return Err(OltpError::Count { sql: std::mem::take(sql), found });
         }
@@ -90,7 +90,7 @@ impl Bulk {
     }
 
     fn send(&mut self, session: &mut dyn Session, sent: &mut Queries) -> Result<(), OltpError> {
-        let found = session.run(&self.sql).map_err(|source| OltpError::statement(&self.sql, source))?;
+        let found = session.run(&self.sql).map_err(|source| SessionError::statement(&self.sql, source))?;
         let expected = std::mem::take(&mut self.rows);
         if found != expected {
             return Err(OltpError::Loaded { table: self.table, expected, found });

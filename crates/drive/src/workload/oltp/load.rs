@@ -2,7 +2,8 @@
 
 use super::reconnect::{Sessions, WorkloadClient};
 use super::times::StatementTimes;
-use super::{Fill, OltpError, OltpSettings, Workload, warm_phase};
+use super::{Fill, OltpSettings, Workload, warm_phase};
+use crate::workload::error;
 use crate::workload::sessions::{self, Connector, Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{
     Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, PoolContents, ServerAt, TrialSize, Warm,
@@ -89,8 +90,7 @@ impl Load for OltpSettings {
         // are counted correctly.
         let mut session = server.connect()?;
         for table in 1..=self.tables.tables {
-            let sql = server.dialect().analyze(&format!("sbtest{table}"));
-            session.run(&sql).map_err(|source| OltpError::statement(&sql, source))?;
+            error::run(session.as_mut(), &server.dialect().analyze(&format!("sbtest{table}")))?;
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ fn make_ready(settings: &OltpSettings, stage: &LoadContext<'_>) -> Result<(), Lo
             let mut session = (stage.connect)()?;
             for table in 1..=settings.tables.tables {
                 if let Some(sql) = stage.dialect.number_on(&format!("sbtest{table}"), "id") {
-                    session.run(&sql).map_err(|source| OltpError::statement(&sql, source))?;
+                    error::run(session.as_mut(), &sql)?;
                 }
             }
         }

@@ -39,6 +39,7 @@ mod work;
 #[cfg(test)]
 mod fake;
 
+use super::SessionError;
 pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::prepare;

@@ -3,7 +3,7 @@
 
 use super::ready::Ready;
 use super::work::{ClientSlot, Work};
-use super::{OltpError, OltpSettings, Workload};
+use super::{OltpError, OltpSettings, SessionError, Workload};
 use tare_engine::{Dialect, Param, Session};
 use tare_load::{Draw, Queries, Random};
 
@@ -66,7 +66,7 @@ impl Work for RandomSelect {
     fn attempt(&mut self, session: &mut dyn Session, random: &mut Random, sent: &mut Queries) -> Result<(), OltpError> {
         self.draw(random);
         let sent_now = self.ready.send(session, &self.values, &mut self.text);
-        let found = sent_now.map_err(|source| OltpError::statement(&self.sql, source))?;
+        let found = sent_now.map_err(|source| SessionError::statement(&self.sql, source))?;
         // The number of rows with a key is random; a count returns one row.
         if self.delta.is_some() && found != 1 {
             return Err(OltpError::Count { sql: self.sql.clone(), found });

@@ -1,6 +1,6 @@
 //! A statement that is ready to be sent: prepared on the server, or as text into which its values are written.
 
-use super::OltpError;
+use super::{OltpError, SessionError};
 use std::fmt::Write;
 use tare_engine::{Dialect, Param, Session, SqlError, StatementId};
 
@@ -27,7 +27,7 @@ impl Ready {
     ) -> Result<Self, OltpError> {
         match way {
             SendMode::Prepared => {
-                session.prepare(sql).map(Self::Prepared).map_err(|source| OltpError::statement(sql, source))
+                Ok(Self::Prepared(session.prepare(sql).map_err(|source| SessionError::statement(sql, source))?))
             }
             SendMode::Text => Ok(Self::Text(split(sql, placeholders, dialect))),
         }

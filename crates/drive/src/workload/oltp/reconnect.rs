@@ -2,7 +2,7 @@
 
 use super::times::StatementTimes;
 use super::work::ClientSlot;
-use super::{OltpClient, OltpError, OltpSettings};
+use super::{OltpClient, OltpError, OltpSettings, SessionError};
 use crate::workload::LoadError;
 use crate::workload::sessions::{Connections, Reconnect, Tallies};
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl<'a> WorkloadClient<'a> {
 }
 
 fn is_lost(error: &OltpError) -> bool {
-    matches!(error, OltpError::Statement { source, .. } if source.kind == SqlErrorKind::Lost)
+    matches!(error, OltpError::Session(SessionError::Statement { source, .. }) if source.kind == SqlErrorKind::Lost)
 }
 
 impl Client for WorkloadClient<'_> {

@@ -78,7 +78,6 @@ impl Tables {
         Ok(())
     }
 
-    /// Rows of all tables together.
     pub fn all_rows(&self) -> u64 {
         (self.tables as u64).saturating_mul(self.rows)
     }

@@ -1,6 +1,7 @@
 //! Checking and dropping the tables.
 
-use super::{OltpError, Tables, Workload};
+use super::{OltpError, SessionError, Tables, Workload};
+use crate::workload::error::run;
 use tare_engine::{Collation, Dialect, Session, SqlErrorKind};
 
 /// Checks that every table exists and has exactly the ids 1 to `rows`; after `insert` a table may have more rows,
@@ -14,7 +15,7 @@ pub fn check(session: &mut dyn Session, tables: &Tables, workload: Workload) -> 
         let sql = format!("SELECT COUNT(*), MIN(id), MAX(id) FROM sbtest{table}");
         let rows = session.query(&sql).map_err(|source| match source.kind {
             SqlErrorKind::Other => OltpError::TableMissing { table, expected: tables.rows, source },
-            _ => OltpError::statement(&sql, source),
+            _ => SessionError::statement(&sql, source).into(),
         })?;
         let numbers: Vec<Option<u64>> = rows.iter().flatten().map(|value| value.as_ref()?.parse().ok()).collect();
         let found = match numbers[..] {
@@ -51,7 +52,7 @@ pub fn prepare_bulk(session: &mut dyn Session, clients: usize, dialect: &dyn Dia
              (id)){}",
             dialect.table_suffix(Collation::Default, 1)
         );
-        session.run(&sql).map_err(|source| OltpError::statement(&sql, source))?;
+        run(session, &sql)?;
     }
     Ok(())
 }
@@ -62,8 +63,8 @@ pub fn cleanup(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpErr
 }
 
 pub(super) fn drop_table(session: &mut dyn Session, table: usize) -> Result<(), OltpError> {
-    let sql = format!("DROP TABLE IF EXISTS sbtest{table}");
-    session.run(&sql).map(drop).map_err(|source| OltpError::statement(&sql, source))
+    run(session, &format!("DROP TABLE IF EXISTS sbtest{table}"))?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::reconnect::{Sessions, WorkloadClient};
 use super::settings::Until;
-use super::{OltpError, OltpSettings};
+use super::{OltpError, OltpSettings, SessionError};
 use crate::workload::fill::in_parallel;
 use crate::workload::pool::all_read;
 use crate::workload::sessions::{Connections, Connector, Pace};
@@ -154,13 +154,14 @@ pub fn preload(
         || LoadError::Interrupted,
         |shared| {
             let mut session = (stage.connect)()?;
-            shared.fills(session.as_mut(), Some(settings.tables.all_rows())).map_err(LoadError::own)?;
+            shared.fills(session.as_mut(), Some(settings.tables.all_rows()))?;
             while let Some(table) = shared.take() {
                 // Tables are numbered from 1.
                 let table = table + 1;
                 let (name, index) = (format!("sbtest{table}"), format!("k_{table}"));
                 for scan in stage.dialect.scans(&name, "pad", &[Index { name: &index, columns: "k" }]) {
-                    let found = session.query(&scan.sql).map_err(|source| OltpError::statement(&scan.sql, source))?;
+                    let found =
+                        session.query(&scan.sql).map_err(|source| SessionError::statement(&scan.sql, source))?;
                     let found: Option<u64> = found.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
                     let expected = settings.tables.rows;
                     if scan.counts == Counted::Rows && found != Some(expected) {

@@ -1,6 +1,8 @@
 //! The command line of pgbench, and the path of the program.
 
 use super::PgbenchSettings;
+use crate::workload::program::is_there;
+use crate::workload::program::timed::TimedClient;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tare_engine::{Address, ConnectTarget, Tls, TlsMode};
@@ -9,23 +11,18 @@ const BUILTIN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
 /// Where Debian installs the programs of each version of PostgreSQL.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-impl PgbenchSettings {
-    /// The program: as given, on the PATH, or of the newest installed version.
-    pub fn program(&self) -> String {
-        if let Some(program) = &self.program {
-            return program.clone();
-        }
-        let on_path = std::env::var_os("PATH")
-            .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("pgbench").is_file()));
-        if on_path {
-            return "pgbench".to_owned();
-        }
-        let versions = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten().map(|entry| entry.path());
-        let number = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
-        let newest = versions.filter(|path| path.join("bin/pgbench").is_file()).max_by_key(number);
-        newest.map_or("pgbench".to_owned(), |path| path.join("bin/pgbench").display().to_string())
+/// pgbench on the PATH, otherwise that of the newest installed version.
+pub(super) fn usual_program() -> String {
+    if is_there("pgbench") {
+        return "pgbench".to_owned();
     }
+    let versions = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten().map(|entry| entry.path());
+    let number = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+    let newest = versions.filter(|path| path.join("bin/pgbench").is_file()).max_by_key(number);
+    newest.map_or("pgbench".to_owned(), |path| path.join("bin/pgbench").display().to_string())
+}
 
+impl PgbenchSettings {
     pub fn prepare(&self, target: &ConnectTarget) -> Vec<String> {
         let mut words = vec![self.program()];
         words.extend(connection(target));
@@ -82,7 +79,6 @@ pub fn password_line(target: &ConnectTarget) -> Option<String> {
     (!target.password.is_empty()).then(|| format!("*:*:*:*:{escaped}\n"))
 }
 
-/// libpq's environment variables for encryption.
 pub fn encryption(target: &ConnectTarget) -> Vec<(String, OsString)> {
     let Tls { mode, ca, identity, .. } = &target.tls;
     let word = match mode {

@@ -4,14 +4,39 @@
 use super::{PgbenchSettings, arguments};
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, TrialSize, Warm};
+use crate::workload::{LoadContext, LoadError};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use tare_engine::{ConnectTarget, Server};
 use tare_results::metric;
 
 impl TimedClient for PgbenchSettings {
+    const NAME: &'static str = "pgbench";
+    const PACKAGE: &'static str = "postgresql-contrib";
     const REPORTS: &'static str = "transactions in pgbench's log";
+
+    fn program(&self) -> String {
+        self.program.clone().unwrap_or_else(arguments::usual_program)
+    }
+
+    fn preloads(&self) -> bool {
+        self.preload
+    }
+
+    fn drives(&self, engine: &str) -> Result<(), String> {
+        match engine {
+            "postgresql" => Ok(()),
+            other => Err(format!("pgbench supports only postgresql, and the engine is {other}")),
+        }
+    }
+
+    fn dataset(&self, _seed: u64) -> String {
+        format!("pgbench itself, scale {}", self.scale)
+    }
+
+    fn filling(&self, server: &dyn Server, _parallel: usize, of: &ServerValues) -> Result<Job, ProgramError> {
+        job(self.prepare(server.target()), server.target(), of)
+    }
 
     fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError> {
         let target = stage.server()?.target();
@@ -67,52 +92,4 @@ fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<
         environment.push(("PGPASSFILE".to_owned(), of.secret("pgpass", &line)?.into()));
     }
     Ok(Job { words, environment, without: program::OF_SESSIONS, ..Job::default() })
-}
-
-impl Load for PgbenchSettings {
-    fn name(&self) -> &'static str {
-        "pgbench"
-    }
-
-    fn connects(&self) -> bool {
-        false
-    }
-
-    fn available(&self, _threads: usize) -> Result<(), String> {
-        program::installed(&self.program(), "postgresql-contrib")
-    }
-
-    fn drives(&self, engine: &str) -> Result<(), String> {
-        match engine {
-            "postgresql" => Ok(()),
-            other => Err(format!("pgbench supports only postgresql, and the engine is {other}")),
-        }
-    }
-
-    fn dataset(&self, _seed: u64) -> String {
-        format!("pgbench itself, scale {}", self.scale)
-    }
-
-    fn is_to_be_resident(&self) -> bool {
-        self.preload
-    }
-
-    fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
-        let of = ServerValues::of("", server.target())?;
-        let filling = self::job(self.prepare(server.target()), server.target(), &of)?;
-        program::timed::fill(&filling, job)
-    }
-
-    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
-        let warm = Warm::up(self.preload, &stage)?;
-        Ok(warm.around(program::timed::drive(self, stage)?))
-    }
-
-    fn expected_s(&self, counts: &TrialSize) -> f64 {
-        program::timed::expected_s(counts)
-    }
-
-    fn no_captures(&self) -> Option<&'static str> {
-        Some(program::NO_CAPTURES)
-    }
 }

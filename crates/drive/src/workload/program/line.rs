@@ -172,11 +172,6 @@ fn missing(name: &str) -> ProgramError {
     ProgramError::Placeholder { placeholder, reason: reason.to_owned() }
 }
 
-pub fn installed(program: &str, package: &str) -> Result<(), String> {
-    let how = || format!("{program} is not installed: apt-get install {package}, or name it with workload.program");
-    if is_there(program) { Ok(()) } else { Err(how()) }
-}
-
 /// Whether a program of this name or path exists.
 pub fn is_there(program: &str) -> bool {
     match program.contains('/') {

@@ -24,7 +24,7 @@ pub mod timed;
 mod values;
 
 pub use error::ProgramError;
-pub use line::{CommandLine, PLACEHOLDERS, Values, installed, is_there, joined, may_run, option_words};
+pub use line::{CommandLine, PLACEHOLDERS, Values, is_there, joined, may_run, option_words};
 pub use measure::{Begins, Client, Ran, run};
 pub use parse::{Interval, Parser, Report};
 pub use process::{Ended, Job, OF_SESSIONS, Usage, run_quietly, to_its_end};

@@ -1,11 +1,15 @@
 //! A trial with a benchmark client that runs for a given time: one run per sample, without its warm-up.
 
-use super::{Begins, Client, Interval, Job, ProgramError, Ran, Report, ServerValues, of_stage, run, run_quietly};
-use crate::workload::{Driven, FillError, FillJob, LoadContext, LoadError, Measured, Progress, TrialSize};
+use super::{
+    Begins, Client, Interval, Job, ProgramError, Ran, Report, ServerValues, is_there, of_stage, run, run_quietly,
+};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, Progress, TrialSize, Warm};
 use std::ops::ControlFlow;
+use tare_engine::Server;
 use tare_results::metric;
 use tare_results::schema::ThreadClass;
 use tare_results::server_cost::Operation;
+use tare_text::Keys;
 
 /// Minimum warm-up in seconds: processes and threads are found and bound in it, even if a study has no warm-up.
 const LEAST_WARMUP_S: u64 = 2;
@@ -37,10 +41,19 @@ impl TimedRun {
 }
 
 /// The differences between clients of this kind.
-pub trait TimedClient {
+pub trait TimedClient: Keys {
+    const NAME: &'static str;
+    const PACKAGE: &'static str;
     /// Name of the missing output when a run gave no report.
     const REPORTS: &'static str;
 
+    fn program(&self) -> String;
+    /// Whether all data must be in the server's memory before the first sample.
+    fn preloads(&self) -> bool;
+    fn drives(&self, engine: &str) -> Result<(), String>;
+    fn dataset(&self, seed: u64) -> String;
+    /// Its own preparation, which fills the database.
+    fn filling(&self, server: &dyn Server, parallel: usize, of: &ServerValues) -> Result<Job, ProgramError>;
     fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError>;
     fn begins(&self, run: TimedRun) -> Begins<'static>;
     /// The transactions per second in this line of its output, if it contains them.
@@ -49,7 +62,57 @@ pub trait TimedClient {
     fn report(&self, run: TimedRun, ran: &Ran, of: &ServerValues) -> Option<Report>;
 }
 
-pub fn drive(client: &impl TimedClient, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
+impl<C: TimedClient> Load for C {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn connects(&self) -> bool {
+        false
+    }
+
+    fn available(&self, _threads: usize) -> Result<(), String> {
+        let (program, package) = (self.program(), C::PACKAGE);
+        let how = || format!("{program} is not installed: apt-get install {package}, or name it with workload.program");
+        if is_there(&program) { Ok(()) } else { Err(how()) }
+    }
+
+    fn drives(&self, engine: &str) -> Result<(), String> {
+        TimedClient::drives(self, engine)
+    }
+
+    fn dataset(&self, seed: u64) -> String {
+        TimedClient::dataset(self, seed)
+    }
+
+    fn is_to_be_resident(&self) -> bool {
+        self.preloads()
+    }
+
+    fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
+        let of = ServerValues::of("", server.target())?;
+        let filling = self.filling(server, job.parallel, &of)?;
+        let go_on = || matches!((job.go_on)(0), ControlFlow::Continue(()));
+        Ok(run_quietly(&filling, FILL_S, &go_on)?)
+    }
+
+    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
+        let warm = Warm::up(self.preloads(), &stage)?;
+        Ok(warm.around(drive(self, stage)?))
+    }
+
+    /// Seconds that the runs of a trial take.
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
+        let runs = (0..counts.samples).map(|sample| TimedRun::of(sample, counts));
+        runs.map(|run| run.total_s() as f64 + AROUND_S).sum()
+    }
+
+    fn no_captures(&self) -> Option<&'static str> {
+        Some(NO_CAPTURES)
+    }
+}
+
+fn drive(client: &impl TimedClient, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
     let of = of_stage(&stage).map_err(LoadError::own)?;
     stage.host.progress(Progress::WarmUp { seconds: stage.counts.warmup_s });
     let counts = stage.counts;
@@ -85,18 +148,6 @@ fn one<C: TimedClient>(
             Err(LoadError::own(ProgramError::NoMetric { program, expected, tail: ran.ended.tail }))
         }
     }
-}
-
-/// Fills the database with the client's own preparation.
-pub fn fill(filling: &Job, job: &FillJob<'_>) -> Result<(), FillError> {
-    let go_on = || matches!((job.go_on)(0), ControlFlow::Continue(()));
-    Ok(run_quietly(filling, FILL_S, &go_on)?)
-}
-
-/// Seconds that the runs of a trial take.
-pub fn expected_s(counts: &TrialSize) -> f64 {
-    let runs = (0..counts.samples).map(|sample| TimedRun::of(sample, counts));
-    runs.map(|run| run.total_s() as f64 + AROUND_S).sum()
 }
 
 pub const NO_CAPTURES: &str = "an external program has no additional sample for captures";

@@ -123,7 +123,6 @@ impl Border {
         }
     }
 
-    /// Always sent as text.
     pub fn of_text(sql: &'static str) -> Self {
         Self { sql, prepared: None }
     }

@@ -4,11 +4,42 @@ use super::SysbenchSettings;
 use super::arguments::secret_options;
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, TrialSize, Warm};
+use crate::workload::{LoadContext, LoadError};
 use tare_engine::{Address, ConnectTarget, Server, TlsMode};
 
 impl TimedClient for SysbenchSettings {
+    const NAME: &'static str = "sysbench";
+    const PACKAGE: &'static str = "sysbench";
     const REPORTS: &'static str = "sysbench's SQL statistics";
+
+    fn program(&self) -> String {
+        self.program.clone()
+    }
+
+    fn preloads(&self) -> bool {
+        self.preload
+    }
+
+    fn drives(&self, engine: &str) -> Result<(), String> {
+        match engine {
+            "sqlite" => Err("sysbench has no driver for sqlite: use mariadb, mysql or postgresql".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn dataset(&self, seed: u64) -> String {
+        let distribution = self.distribution.map_or("its own".to_owned(), |distribution| distribution.to_string());
+        format!(
+            "sysbench itself, {}, tables {}, rows {}, distribution {distribution}, options {:?}, seed {seed}",
+            self.script, self.tables, self.rows, self.options
+        )
+    }
+
+    fn filling(&self, server: &dyn Server, parallel: usize, of: &ServerValues) -> Result<Job, ProgramError> {
+        // Only sysbench's driver depends on the engine, and it is the same for MySQL and MariaDB.
+        let engine = if server.dialect().placeholder(1).starts_with('$') { "postgresql" } else { "mysql" };
+        job(self.prepare(engine, server.target(), parallel), engine, server.target(), of)
+    }
 
     fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError> {
         let target = stage.server()?.target();
@@ -41,58 +72,4 @@ fn job(mut words: Vec<String>, engine: &str, target: &ConnectTarget, of: &Server
         words.insert(1, format!("--config-file={}", path.display()));
     }
     Ok(Job { words, without: program::OF_SESSIONS, ..Job::default() })
-}
-
-impl Load for SysbenchSettings {
-    fn name(&self) -> &'static str {
-        "sysbench"
-    }
-
-    fn connects(&self) -> bool {
-        false
-    }
-
-    fn available(&self, _threads: usize) -> Result<(), String> {
-        program::installed(&self.program, "sysbench")
-    }
-
-    fn drives(&self, engine: &str) -> Result<(), String> {
-        match engine {
-            "sqlite" => Err("sysbench has no driver for sqlite: use mariadb, mysql or postgresql".to_owned()),
-            _ => Ok(()),
-        }
-    }
-
-    fn dataset(&self, seed: u64) -> String {
-        let distribution = self.distribution.map_or("its own".to_owned(), |distribution| distribution.to_string());
-        format!(
-            "sysbench itself, {}, tables {}, rows {}, distribution {distribution}, options {:?}, seed {seed}",
-            self.script, self.tables, self.rows, self.options
-        )
-    }
-
-    fn is_to_be_resident(&self) -> bool {
-        self.preload
-    }
-
-    fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
-        // Only sysbench's driver depends on the engine, and it is the same for MySQL and MariaDB.
-        let engine = if server.dialect().placeholder(1).starts_with('$') { "postgresql" } else { "mysql" };
-        let of = ServerValues::of(engine, server.target())?;
-        let filling = self::job(self.prepare(engine, server.target(), job.parallel), engine, server.target(), &of)?;
-        program::timed::fill(&filling, job)
-    }
-
-    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
-        let warm = Warm::up(self.preload, &stage)?;
-        Ok(warm.around(program::timed::drive(self, stage)?))
-    }
-
-    fn expected_s(&self, counts: &TrialSize) -> f64 {
-        program::timed::expected_s(counts)
-    }
-
-    fn no_captures(&self) -> Option<&'static str> {
-        Some(program::NO_CAPTURES)
-    }
 }

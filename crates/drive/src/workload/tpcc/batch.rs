@@ -1,7 +1,8 @@
 //! Sends rows to a table: INSERTs of many rows, some thousand rows per transaction.
 
-use super::TpccError;
 use super::tables::{TABLES, Table};
+use super::{SessionError, TpccError};
+use crate::workload::error::run;
 use crate::workload::fill::rows_of_placeholders;
 use std::collections::HashMap;
 use tare_engine::{Dialect, Param, Session, StatementId};
@@ -85,7 +86,7 @@ impl<'a> Out<'a> {
         if self.inserts == 0 {
             run(self.session, self.dialect.begin(true))?;
         }
-        let failed = |sql: &str, source| TpccError::statement(sql, source);
+        let failed = |sql: &str, source| SessionError::statement(sql, source);
         let statement = match self.prepared.get(&sql) {
             Some(statement) => *statement,
             None => {
@@ -109,11 +110,9 @@ impl<'a> Out<'a> {
 
     /// Commits the transaction, if one is open.
     pub fn commit(&mut self) -> Result<(), TpccError> {
-        if std::mem::take(&mut self.inserts) > 0 { run(self.session, "COMMIT") } else { Ok(()) }
+        if std::mem::take(&mut self.inserts) > 0 {
+            run(self.session, "COMMIT")?;
+        }
+        Ok(())
     }
-}
-
-/// Runs one statement; an error contains its text.
-pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<(), TpccError> {
-    session.run(sql).map(drop).map_err(|source| TpccError::statement(sql, source))
 }

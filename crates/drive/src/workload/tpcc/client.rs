@@ -3,7 +3,7 @@
 use super::input::{Deck, Input, Terminal};
 use super::prepared::{Failed, Prepared};
 use super::transactions::{Ended, run};
-use super::{Constants, Kind, Sizes, TpccError};
+use super::{Constants, Kind, SessionError, Sizes, TpccError};
 use crate::workload::LoadError;
 use crate::workload::sessions::{Merge, Tallies};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl TpccClient {
         constants: Constants,
         tallies: Arc<Tallies<Tally>>,
     ) -> Result<Self, TpccError> {
-        let on = Prepared::new(session, dialect).map_err(|(sql, source)| TpccError::statement(&sql, source))?;
+        let on = Prepared::new(session, dialect).map_err(|(sql, source)| SessionError::statement(&sql, source))?;
         let terminal = Terminal::of_thread(thread, sizes, constants);
         let (deck, keying) = (Deck::default(), false);
         let (tally, new_orders) = (tallies.empty(), 0);
@@ -64,8 +64,8 @@ impl TpccClient {
 
     fn error(&self, kind: Kind, failed: Failed) -> LoadError {
         LoadError::own(match failed {
-            Failed::Border(sql, source) => TpccError::statement(sql, source),
-            Failed::Statement(statement, source) => TpccError::statement(&statement.sql(self.dialect, 1), source),
+            Failed::Border(sql, source) => SessionError::statement(sql, source).into(),
+            Failed::Statement(of, source) => SessionError::statement(&of.sql(self.dialect, 1), source).into(),
             Failed::Answer(statement, expected, found) => {
                 TpccError::Answer { kind: kind.to_string(), statement, expected, found }
             }

@@ -1,6 +1,6 @@
 //! The consistency conditions of the tables (clause 3.3.2), and the queries that find violations.
 
-use super::{Sizes, TpccError};
+use super::{SessionError, Sizes, TpccError};
 use tare_engine::Session;
 
 /// A consistency condition: a query that returns the rows that violate it.
@@ -142,7 +142,7 @@ pub const CONDITIONS: [Condition; 12] = [
 /// [`TpccError::Inconsistent`] with the first violation, or the server's refusal.
 pub fn check(session: &mut dyn Session, sizes: Sizes, condition: &Condition) -> Result<(), TpccError> {
     let sql = format!("{} LIMIT 1", condition.sql.replace("DELIVERED", &sizes.delivered().to_string()));
-    let rows = session.query(&sql).map_err(|source| TpccError::statement(&sql, source))?;
+    let rows = session.query(&sql).map_err(|source| SessionError::statement(&sql, source))?;
     let Some(row) = rows.into_iter().next() else { return Ok(()) };
     let mut values = row.into_iter().map(|value| value.unwrap_or_else(|| "none".to_owned()));
     let place: Vec<String> = condition.place.iter().zip(&mut values).map(|(what, n)| format!("{what} {n}")).collect();

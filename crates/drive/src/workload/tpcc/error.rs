@@ -1,19 +1,13 @@
 //! Errors of the workload tpcc.
 
 use super::Statement;
-use crate::workload::error::shown;
-use tare_engine::SqlError;
+use crate::workload::SessionError;
 use tare_text::count;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TpccError {
-    #[error("cannot connect: {0}")]
-    Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("{sql}: {source}")]
-    Statement { sql: String, source: SqlError },
-    /// A table could not be created: an older one may exist.
-    #[error("{sql}: {source}")]
-    Create { sql: String, source: SqlError },
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// An answer had an unexpected number of rows, or a row that cannot be parsed.
     #[error("{statement} in {kind} answered with {found}: expected {expected}; check that the tables are complete")]
     Answer { kind: String, statement: Statement, expected: &'static str, found: String },
@@ -34,16 +28,6 @@ pub enum TpccError {
     NotOurs { table: &'static str },
     #[error("interrupted while filling tables; incomplete tables have been dropped")]
     Interrupted,
-}
-
-impl TpccError {
-    pub(super) fn statement(sql: &str, source: SqlError) -> Self {
-        Self::Statement { sql: shown(sql), source }
-    }
-
-    pub(super) fn create(sql: &str, source: SqlError) -> Self {
-        Self::Create { sql: shown(sql), source }
-    }
 }
 
 impl From<TpccError> for crate::workload::LoadError {

@@ -1,8 +1,9 @@
 //! Creation of the tables: definitions, rows, indexes, statistics.
 
-use super::batch::{Out, run};
+use super::batch::Out;
 use super::rows::Piece;
-use super::{Sizes, TABLES, TpccError};
+use super::{SessionError, Sizes, TABLES, TpccError};
+use crate::workload::error::{run, shown};
 use crate::workload::fill::in_parallel;
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -28,13 +29,13 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
     connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
     progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
 ) -> Result<(), TpccError> {
-    let mut session = connect().map_err(|error| TpccError::Connect(error.into()))?;
+    let mut session = connect().map_err(SessionError::connect)?;
     let mut made = 0;
     let result = TABLES
         .iter()
         .try_for_each(|table| {
             let sql = table.create(fill.dialect);
-            session.run(&sql).map_err(|source| TpccError::create(&sql, source))?;
+            session.run(&sql).map_err(|source| SessionError::Create { sql: shown(&sql), source })?;
             made += 1;
             Ok(())
         })
@@ -61,10 +62,8 @@ fn rows<E: Into<Box<dyn Error + Send + Sync>>>(
     let pieces = Piece::all(fill.sizes);
     let interrupted = || TpccError::Interrupted;
     in_parallel(sessions(fill, pieces.len()), pieces.len(), progress, interrupted, |shared| {
-        let mut session = connect().map_err(|error| TpccError::Connect(error.into()))?;
-        shared
-            .fills(session.as_mut(), Some(fill.sizes.all_rows()))
-            .map_err(|source| TpccError::statement("time-out", source))?;
+        let mut session = connect().map_err(SessionError::connect)?;
+        shared.fills(session.as_mut(), Some(fill.sizes.all_rows()))?;
         let added = |rows| shared.added(rows);
         let mut out = Out::new(session.as_mut(), fill.dialect, &added);
         while let Some(piece) = shared.take() {
@@ -83,10 +82,8 @@ fn finish<E: Into<Box<dyn Error + Send + Sync>>>(
 ) -> Result<(), TpccError> {
     let interrupted = || TpccError::Interrupted;
     in_parallel(sessions(fill, TABLES.len()), TABLES.len(), progress, interrupted, |shared| {
-        let mut session = connect().map_err(|error| TpccError::Connect(error.into()))?;
-        shared
-            .fills(session.as_mut(), Some(fill.sizes.all_rows()))
-            .map_err(|source| TpccError::statement("time-out", source))?;
+        let mut session = connect().map_err(SessionError::connect)?;
+        shared.fills(session.as_mut(), Some(fill.sizes.all_rows()))?;
         while let Some(table) = shared.take() {
             let table = &TABLES[table];
             for sql in table.create_index(fill.dialect).into_iter().chain([fill.dialect.analyze(table.name)]) {
@@ -116,8 +113,7 @@ pub fn cleanup(session: &mut dyn Session) -> Result<usize, TpccError> {
         }
     }
     for name in &there {
-        let sql = format!("DROP TABLE {name}");
-        session.run(&sql).map_err(|source| TpccError::statement(&sql, source))?;
+        run(session, &format!("DROP TABLE {name}"))?;
     }
     Ok(there.len())
 }
@@ -128,6 +124,6 @@ fn reads(session: &mut dyn Session, columns: &str, table: &str) -> Result<bool, 
     match session.query(&sql) {
         Ok(_) => Ok(true),
         Err(source) if source.kind == SqlErrorKind::Other => Ok(false),
-        Err(source) => Err(TpccError::statement(&sql, source)),
+        Err(source) => Err(SessionError::statement(&sql, source).into()),
     }
 }

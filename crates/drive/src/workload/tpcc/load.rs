@@ -183,7 +183,7 @@ impl<'a> Looking<'a> {
             || LoadError::Interrupted,
             |shared| {
                 let mut session = (self.connect)()?;
-                shared.fills(session.as_mut(), Some(settings.sizes().all_rows())).map_err(LoadError::own)?;
+                shared.fills(session.as_mut(), Some(settings.sizes().all_rows()))?;
                 while let Some(condition) = shared.take() {
                     check(session.as_mut(), settings.sizes(), &CONDITIONS[condition])?;
                     shared.added(0)?;

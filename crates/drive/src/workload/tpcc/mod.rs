@@ -35,6 +35,7 @@ mod statements;
 mod tables;
 mod transactions;
 
+use super::SessionError;
 pub use client::{Tally, TpccClient};
 pub use conditions::{CONDITIONS, Condition, check};
 pub use error::TpccError;

@@ -12,36 +12,12 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tare_files::{Access, PrivateFolder};
+use tare_results::schema::{CopyMethod, DataRecord};
 
 /// Prefix of the names of working copies in the cache.
 const PREFIX: &str = "work-";
 /// From this many copied bytes on, the copy is synced to disk before anything is measured.
 const SYNC_FROM: u64 = 64 << 20;
-
-/// How a working copy got the prepared content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
-#[strum(serialize_all = "kebab-case")]
-pub enum CopyMethod {
-    /// The file system shares the blocks of both: nothing was copied.
-    Shared,
-    /// A copy existed: only the differences were written.
-    PutBack,
-    /// No copy existed: everything was copied.
-    Copied,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Restored {
-    pub way: CopyMethod,
-    pub files: usize,
-    /// Total size of the files, holes included.
-    pub bytes: u64,
-    /// Files that differed, or whose content could not be assumed to be equal.
-    pub files_put_back: usize,
-    pub bytes_copied: u64,
-    pub bytes_compared: u64,
-    pub elapsed_s: f64,
-}
 
 /// A directory with the content of prepared data, for one server at a time: it is locked against other processes
 /// while this value lives.
@@ -49,7 +25,7 @@ pub struct Restored {
 pub struct WorkingCopy {
     data: PathBuf,
     /// How it was made equal to the original, and at what cost.
-    pub restored: Restored,
+    pub restored: DataRecord,
     _lock: File,
 }
 
@@ -113,14 +89,14 @@ fn name_for(prepared: &Path) -> String {
 }
 
 /// Makes `data` in `folder` equal to `prepared`.
-fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<Restored, EngineError> {
+fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<DataRecord, EngineError> {
     let data = folder.path().join("data");
     let had_copy = data.is_dir();
     make_folder(&data)?;
     let (original, found) = (Tree::read(prepared)?, Tree::read(&data)?);
     let note = Note::read(folder, prepared).filter(|_| detects_changes(&data, &found));
     remove_strangers(&data, &original, &found)?;
-    let mut restored = Restored {
+    let mut restored = DataRecord {
         way: if had_copy { CopyMethod::PutBack } else { CopyMethod::Copied },
         files: original.files.len(),
         bytes: original.bytes(),

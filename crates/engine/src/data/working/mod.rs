@@ -12,4 +12,4 @@ mod tree;
 
 pub(crate) use tree::{Stamp, keeps_times};
 
-pub use copy::{CopyMethod, Restored, WorkingCopy, remove_working_copies};
+pub use copy::{WorkingCopy, remove_working_copies};

@@ -23,7 +23,6 @@ pub enum End {
     Interrupted,
 }
 
-/// The loop over steps.
 pub struct Search<'a> {
     /// Reads pairs of two builds and adds further ones.
     pub bench: Bench<'a>,

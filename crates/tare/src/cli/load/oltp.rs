@@ -8,6 +8,7 @@ use super::scripts::Statements;
 use super::{lines, scripts};
 use crate::cli::{Exit, Problem};
 use std::time::Instant;
+use tare_drive::workload::SessionError;
 use tare_drive::workload::oltp::{self, Fill, OltpError, OltpSettings, Tables, Workload};
 use tare_drive::workload::{AnyLoad, sessions_on};
 use tare_load::Distribution;
@@ -71,7 +72,7 @@ const IN_THE_WAY: &str = "if earlier tables are in the way, remove them: the sam
 
 fn failed(error: OltpError) -> Problem {
     let problem = Problem::new(Exit::TrialFailed, error.to_string());
-    if matches!(error, OltpError::Create { .. }) { problem.advice(IN_THE_WAY) } else { problem }
+    if matches!(error, OltpError::Session(SessionError::Create { .. })) { problem.advice(IN_THE_WAY) } else { problem }
 }
 
 fn no_workload() -> Problem {
@@ -110,8 +111,8 @@ mod tests {
     fn only_a_table_that_cannot_be_created_gets_the_advice_to_remove_it() {
         let (sql, source) = ("CREATE".to_owned(), SqlError::own(SqlErrorKind::Other, "no"));
         let [made, filled] = [
-            failed(OltpError::Create { sql: sql.clone(), source: source.clone() }),
-            failed(OltpError::Statement { sql, source }),
+            failed(SessionError::Create { sql: sql.clone(), source: source.clone() }.into()),
+            failed(SessionError::Statement { sql, source }.into()),
         ];
         assert_eq!((made.what.as_str(), made.advice.as_deref()), ("CREATE: no", Some(IN_THE_WAY)));
         assert_eq!((filled.what.as_str(), filled.advice), ("CREATE: no", None));

@@ -7,6 +7,7 @@ use super::tpcc_args::{TpccArgs, TpccCommand};
 use super::tpcc_view::{Looked, NOT_OFFICIAL};
 use crate::cli::{Exit, Problem, interrupt, output};
 use std::time::{Duration, Instant};
+use tare_drive::workload::SessionError;
 use tare_drive::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
 use tare_drive::workload::{AnyLoad, Load};
 use tare_engine::Session;
@@ -66,7 +67,9 @@ fn prepare(args: &TpccArgs, request: &LoadRequest<'_>, settings: &TpccSettings) 
     };
     filled((&count(settings.warehouses as usize, "warehouse"), args.report.json), None, |go_on| {
         tpcc::prepare(&fill, &|| engine.connect(target), go_on).map_err(|e| match e {
-            TpccError::Create { .. } => failed(e).advice("if earlier tables are in the way: tare load tpcc cleanup"),
+            TpccError::Session(SessionError::Create { .. }) => {
+                failed(e).advice("if earlier tables are in the way: tare load tpcc cleanup")
+            }
             other => failed(other),
         })
     })

@@ -85,7 +85,6 @@ pub struct Looked {
 }
 
 impl Looked {
-    /// A condition that holds everywhere.
     pub fn holds(condition: &Condition) -> Self {
         Self { clause: format!("3.3.2.{}", condition.number), says: condition.says, holds: true, found: None }
     }

@@ -68,7 +68,6 @@ pub fn document(viewed: &Viewed<'_>) -> impl Serialize {
     }
 }
 
-/// All covariates of the sample.
 fn seen(measured: &Measured) -> BTreeMap<String, f64> {
     let mut seen = measured.surroundings.covariates.clone();
     seen.extend(measured.covariates.clone());

@@ -160,7 +160,6 @@ fn untestable(predictions: &Predictions) -> String {
     if lines.is_empty() { lines } else { format!("\ncannot be tested here\n{lines}") }
 }
 
-/// Prints one line per claim.
 pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
     let line = |own: &Claimed| {
         let (name, published) = (&own.claim.name, words::published(&own.claim));

@@ -2,7 +2,7 @@
 //! start is killed at each of its own. Afterwards settings must be as before, and every trial recorded once.
 
 use super::killed::{MORE, Place, settings_of};
-use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
+use crate::crashes::{Counts, Log, OF_GROUPS, OF_SETTINGS, OF_WHOLE_WRITES, Whom, check_counts, halves};
 use crate::noise_common::HARMLESS;
 use crate::support::{World, names, send, trials};
 use rustix::process::Signal;
@@ -15,32 +15,18 @@ use tare_noise::{Journal, fake};
 
 const SAMPLING: &str = "trials = 1\nsample_s = 0.05";
 
-/// Crash points of a run in addition to those of settings.
-const OF_RUNS: [&str; 24] = [
+/// Crash points of a run in addition to those of settings, groups and whole writes.
+const OF_RUNS: [&str; 10] = [
     "directory of a server: made",
     "directory of a server: removed",
-    "group: before it is made",
-    "group: made",
-    "group: before its removal",
-    "group: removed",
     "log: the older one is removed",
-    "private folder: made, not closed",
-    "private folder: done",
     "record: before it is appended",
     "record: appended, not synced",
     "record: the first, its folder not synced",
     "record: synced",
-    "removal: done",
     "results: before their directory is made",
     "results: their directory is made",
     "results: before the plan",
-    "whole write: before it",
-    "whole write: written, not synced",
-    "whole write: synced, without a name",
-    "whole write: not renamed yet",
-    "whole write: renamed, folder not synced",
-    "whole write: done",
-    "setting: written",
 ];
 
 /// Points after which only a sync, or the creation of a file without a name, comes before the next point.
@@ -78,7 +64,8 @@ impl Crashes {
         }
         crashes.points = crashes.log.reached();
         let met = |known: &&str| crashes.points.iter().any(|(_, label)| label == known);
-        let missed: Vec<&str> = OF_SETTINGS.into_iter().chain(OF_RUNS).filter(|known| !met(known)).collect();
+        let known = [&OF_SETTINGS[..], &OF_GROUPS, &OF_WHOLE_WRITES, &OF_RUNS].concat();
+        let missed: Vec<&str> = known.into_iter().filter(|known| !met(known)).collect();
         assert!(missed.is_empty(), "a run without a crash does not meet {missed:?}");
         crashes.check("no crash", 0);
         crashes

@@ -1,10 +1,10 @@
 //! Failures of a run or a load: timeouts, full disks, moved threads, unreadable results, kill -9.
 
-use crate::support::{World, names, script, send, server_beside, text, trials, wait_for_trials, words_of};
+use crate::support::{Moments, World, names, script, send, server_beside, text, trials, wait_for_trials, words_of};
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use tare_engine::Sqlite;
 
 const STUDY: &str = r#"
@@ -245,14 +245,11 @@ fn server_output_is_truncated_in_the_record_and_cannot_control_the_terminal() {
 fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
     let world = World::new();
     let study = world.study(STUDY);
-    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos();
-    println!("seed {seed}");
-    let mut state = u64::from(seed) | 1;
+    let mut moments = Moments::new();
     let mut planned = false;
     for kill in 0..12 {
-        // A multiplicative generator is random enough here; 0 to 1 s covers start, preparation and two trials.
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let wait = Duration::from_millis((state >> 33) % 1000);
+        // 0 to 1 s covers start, preparation and two trials.
+        let wait = moments.below(Duration::from_secs(1));
         let args = if planned { ["run", "--resume", "results"] } else { ["run", &study, "--out=results"] };
         let mut run = world.begin(&args);
         std::thread::sleep(wait);
@@ -276,7 +273,7 @@ fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
         .map(|record| record["trial"].as_u64().unwrap())
         .collect();
     done.sort_unstable();
-    assert_eq!(done, (0..8).collect::<Vec<u64>>(), "seed {seed}");
+    assert_eq!(done, (0..8).collect::<Vec<u64>>());
     world.assert_clean();
 }
 

@@ -6,34 +6,18 @@
 
 use super::killed::{MORE, Place, settings_of, study};
 use crate::noise_common::HARMLESS;
-use crate::support::{World, send, words_of};
+use crate::support::{Moments, World, send, words_of};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use tare_noise::{HostLock, Journal, System, fake, recover};
 
 const KILLS: u32 = 100;
 
 /// Short trials, of which many may fail; a trial that hangs is given up soon.
 const SAMPLING: &str = "trials = 4\nsample_s = 0.1\ntrial_timeout_s = 3";
-
-/// Random moments; a multiplicative generator is random enough here.
-struct Moments(u64);
-
-impl Moments {
-    fn new() -> Self {
-        let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos();
-        println!("seed {seed}");
-        Self(u64::from(seed) | 1)
-    }
-
-    fn below(&mut self, limit: Duration) -> Duration {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        limit.mul_f64((self.0 >> 11) as f64 / (1u64 << 53) as f64)
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whom {

@@ -2,10 +2,10 @@
 
 use crate::engines::running_support::{Theirs, engines, placed};
 use crate::engines::support::{PATIENCE, Place, prepared};
-use crate::support::{World, json, one_line, send, text, trials, verified, wait_until};
+use crate::support::{Moments, World, json, one_line, send, text, trials, verified, wait_until};
 use rustix::process::Signal;
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tare_cpuset::CpuSet;
 use tare_engine::{Engine, Mariadb, Postgresql};
 use tare_topology::Machine;
@@ -97,16 +97,14 @@ fn a_load_restores_thread_affinities_of_a_running_server_even_after_ctrl_c() {
 #[test]
 fn after_kill_9_of_everything_the_next_start_restores_server_affinities() {
     let kills: u32 = std::env::var("TARE_RUNNING_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
-    let mut seed = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
-    println!("seed {seed}");
+    let mut moments = Moments::new();
     for engine in engines() {
         let theirs = Theirs::new(engine);
         let before = theirs.owner_binds_some();
         let study = theirs.study(&placed());
         let mut left = 0;
         for kill in 0..kills {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let wait = Duration::from_millis(150 + (seed >> 33) % 700);
+            let wait = Duration::from_millis(150) + moments.below(Duration::from_millis(700));
             let out = format!("results-{kill}");
             let mut run = theirs.world.begin(&["run", &study, "--out", &out]);
             // On a busy machine, a random moment is mostly one before any thread was bound.

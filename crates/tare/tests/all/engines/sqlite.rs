@@ -12,8 +12,9 @@ use tare_drive::workload::dbt3;
 use tare_drive::workload::oltp::{self, Tables};
 use tare_engine::{
     Address, Aslr, DataDirectory, Engine, EngineError, Positions, PrepareRequest, Server, Session, SqlErrorKind,
-    Sqlite, StartRequest, StopOutcome, WaitKind,
+    Sqlite, StartRequest, StopOutcome,
 };
+use tare_results::captures::WaitKind;
 
 fn tare() -> Option<&'static Path> {
     Some(Path::new(env!("CARGO_BIN_EXE_tare")))

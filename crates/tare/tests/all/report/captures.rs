@@ -1,6 +1,7 @@
 //! Captures read back, ranked and drawn; article D's ladder before and after its fixes.
 
-use crate::report::fake::{self, Fake, Noise};
+use crate::draws::Draws;
+use crate::report::fake::{self, Fake};
 use crate::report::words::{SummaryInWords, summarize};
 use std::fs;
 use std::path::Path;
@@ -20,12 +21,12 @@ const ARTICLE: [(&str, &str, f64, [f64; 2]); 4] = [
 
 fn article() -> SummaryInWords {
     let directory = tempfile::tempdir().unwrap();
-    let mut noise = Noise::new(4);
+    let mut noise = Draws::new(4);
     let mut rows = String::from("condition,trial,sample,metric,value\n");
     for (workload, binary, one, [second, third]) in ARTICLE {
         for (nodes, x) in [(1, one), (2, one * second), (4, one * second * third)] {
             for trial in 0..5 {
-                let tps = x * (1.0 + 0.02 * noise.bell());
+                let tps = x * (1.0 + 0.02 * noise.normal());
                 rows += &format!("workload={workload} binary={binary} nodes={nodes},{trial},0,tps,{tps}\n");
             }
         }

@@ -1,5 +1,6 @@
 //! Generated results with known content, written like those of `tare run`.
 
+use crate::draws::Draws;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -26,22 +27,6 @@ pub struct Study {
     pub bad: Vec<(usize, Outcome, &'static str)>,
     /// Trials left out at the end of the schedule, as after Ctrl-C.
     pub missing: usize,
-}
-
-/// Deterministic noise in -1..1, roughly bell-shaped.
-pub struct Noise(u64);
-
-impl Noise {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1))
-    }
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-    pub fn bell(&mut self) -> f64 {
-        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
-    }
 }
 
 /// Two client threads on the article's machine: chance gives two modes, pairing removes them.
@@ -117,7 +102,7 @@ pub fn page(dir: &Path) -> String {
 }
 
 pub fn write(study: &Study, dir: &Path) -> usize {
-    let mut noise = Noise::new(7);
+    let mut noise = Draws::new(7);
     let mut schedule = Vec::new();
     for block in 0..study.trials {
         for index in 0..study.conditions.len() {
@@ -195,10 +180,10 @@ fn planned_conditions(study: &Study) -> Vec<PlannedCondition> {
     conditions
 }
 
-fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, noise: &mut Noise) -> TrialRecord {
+fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, noise: &mut Draws) -> TrialRecord {
     // The mode of a trial looks random but is fixed.
     let mode = (trial * 7 + trial / 3) % fake.tps.len();
-    let centre = fake.tps[mode] * (1.0 + fake.between * noise.bell());
+    let centre = fake.tps[mode] * (1.0 + fake.between * noise.normal());
     let start_s = trial * 65 + (attempt as usize - 1) * 20;
     let started_at = |offset: usize| {
         let s = start_s + offset;
@@ -206,13 +191,13 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
     };
     let samples = (0..study.samples)
         .map(|sample| {
-            let tps = centre * (1.0 + 0.004 * noise.bell());
+            let tps = centre * (1.0 + 0.004 * noise.normal());
             SampleRecord {
                 sample,
                 started_at: started_at(2 + sample * 10),
                 elapsed_s: 10.0,
                 metrics: metrics(tps, noise),
-                covariates: BTreeMap::from([("steal_fraction".into(), 0.0004 * (1.0 + 0.3 * noise.bell()).abs())]),
+                covariates: BTreeMap::from([("steal_fraction".into(), 0.0004 * (1.0 + 0.3 * noise.normal()).abs())]),
                 threads: threads(fake.cpus[mode], noise),
                 ..SampleRecord::default()
             }
@@ -240,9 +225,9 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
     }
 }
 
-fn metrics(tps: f64, noise: &mut Noise) -> BTreeMap<String, f64> {
+fn metrics(tps: f64, noise: &mut Draws) -> BTreeMap<String, f64> {
     let mean = 2000.0 / tps;
-    let mut latency = |factor: f64| mean * factor * (1.0 + 0.01 * noise.bell());
+    let mut latency = |factor: f64| mean * factor * (1.0 + 0.01 * noise.normal());
     BTreeMap::from([
         ("tps".into(), tps),
         ("qps".into(), tps),
@@ -257,9 +242,9 @@ fn metrics(tps: f64, noise: &mut Noise) -> BTreeMap<String, f64> {
     ])
 }
 
-fn threads(cpus: [usize; 4], noise: &mut Noise) -> Vec<ThreadRecord> {
+fn threads(cpus: [usize; 4], noise: &mut Draws) -> Vec<ThreadRecord> {
     let thread =
-        |class: ThreadClass, pair: Option<usize>, name: &str, cpu: usize, tid: u32, noise: &mut Noise| ThreadRecord {
+        |class: ThreadClass, pair: Option<usize>, name: &str, cpu: usize, tid: u32, noise: &mut Draws| ThreadRecord {
             class,
             pid: 1,
             pair,
@@ -276,8 +261,8 @@ fn threads(cpus: [usize; 4], noise: &mut Noise) -> Vec<ThreadRecord> {
                 BTreeMap::from([(cpu, 100)])
             },
             migrations: if class == ThreadClass::Background { 3 } else { 0 },
-            voluntary_switches: (240_000.0 * (1.0 + 0.01 * noise.bell())) as u64,
-            involuntary_switches: (120.0 * (1.0 + 0.2 * noise.bell())) as u64,
+            voluntary_switches: (240_000.0 * (1.0 + 0.01 * noise.normal())) as u64,
+            involuntary_switches: (120.0 * (1.0 + 0.2 * noise.normal())) as u64,
             user_s: 3.1,
             system_s: 4.2,
             ..ThreadRecord::default()

@@ -1,19 +1,20 @@
 //! `tare history` as a program: known steps in CSV files and in results directories.
 
+use crate::draws::Draws;
 use crate::report::commands::{path, tare};
-use crate::report::fake::{self, Fake, Noise, Study};
+use crate::report::fake::{self, Fake, Study};
 use crate::support::one_line;
 use std::fs;
 use std::path::Path;
 
 /// A CSV file per run with three trials, at these levels, with noise of 0.5% between runs.
 fn runs_of(folder: &Path, levels: &[f64]) {
-    let mut noise = Noise::new(3);
+    let mut noise = Draws::new(3);
     for (run, level) in levels.iter().enumerate() {
-        let of_run = level * (1.0 + 0.005 * noise.bell());
+        let of_run = level * (1.0 + 0.005 * noise.normal());
         let mut text = "condition,trial,sample,metric,value\n".to_owned();
         for trial in 0..3 {
-            let tps = of_run * (1.0 + 0.002 * noise.bell());
+            let tps = of_run * (1.0 + 0.002 * noise.normal());
             text.push_str(&format!("base,{trial},0,tps,{tps}\nbase,{trial},0,cpu_us,{}\n", 1e6 / tps));
         }
         fs::write(folder.join(format!("run-{run:03}.csv")), text).unwrap();
@@ -115,9 +116,9 @@ fn a_slow_drift_without_a_step_is_reported() {
 #[test]
 fn a_kernel_change_at_the_step_is_reported() {
     let dir = tempfile::tempdir().unwrap();
-    let mut noise = Noise::new(5);
+    let mut noise = Draws::new(5);
     for run in 0..16 {
-        let level = if run < 9 { 5000.0 } else { 4700.0 } * (1.0 + 0.005 * noise.bell());
+        let level = if run < 9 { 5000.0 } else { 4700.0 } * (1.0 + 0.005 * noise.normal());
         let condition = Fake { name: "placement=same-pu", tps: vec![level], between: 0.002, cpus: vec![[0, 4, 2, 6]] };
         let study =
             Study { name: "nightly", conditions: vec![condition], trials: 3, samples: 1, bad: vec![], missing: 0 };

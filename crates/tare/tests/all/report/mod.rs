@@ -14,6 +14,7 @@ mod hostile_names;
 mod html;
 mod latencies;
 mod numbers;
+mod probed;
 mod reading_files;
 mod relative;
 mod stability;

@@ -1,6 +1,7 @@
 //! The analysis of results with known content.
 
-use crate::report::fake::{self, Noise};
+use crate::draws::Draws;
+use crate::report::fake;
 use crate::report::words::{SummaryInWords, summarize, summary_of_csv};
 use std::fs;
 use tare_results::open;
@@ -70,12 +71,12 @@ fn figures_of_the_first_sentence_divide_to_its_ratio_or_are_left_out() {
 
 #[test]
 fn a_known_scalability_law_is_recovered_from_its_points() {
-    let mut noise = Noise::new(3);
+    let mut noise = Draws::new(3);
     let mut rows = String::new();
     for n in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0] {
         let x = 1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0));
         for trial in 0..5 {
-            rows.push_str(&format!("threads={n} build=a,{trial},0,tps,{}\n", x * (1.0 + 0.01 * noise.bell())));
+            rows.push_str(&format!("threads={n} build=a,{trial},0,tps,{}\n", x * (1.0 + 0.01 * noise.normal())));
         }
     }
     let summary = summary_of_csv(&rows);

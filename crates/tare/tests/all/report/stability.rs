@@ -1,6 +1,7 @@
 //! Generated results with known components, effects and causes, through `tare show FILE.csv --json` and the analysis.
 
-use crate::report::fake::{self, Noise};
+use crate::draws::Draws;
+use crate::report::fake;
 use crate::report::words::{summarize, summary_of_csv};
 use assert_cmd::Command;
 use std::fmt::Write;
@@ -44,12 +45,12 @@ fn the_spread_columns_are_the_average_and_largest_range_over_queries() {
 
 /// Rows of `trials` trials per condition, with the given mean and spread.
 fn design(conditions: &[(&str, f64, f64)], queries: usize, trials: usize, seed: u64) -> String {
-    let mut noise = Noise::new(seed);
+    let mut noise = Draws::new(seed);
     let mut rows = String::new();
     for (condition, mean, spread) in conditions {
         for trial in 0..trials {
             for query in 1..=queries {
-                let value = mean * query as f64 * (1.0 + spread * noise.bell());
+                let value = mean * query as f64 * (1.0 + spread * noise.normal());
                 writeln!(rows, "{condition},{trial},0,query_s_q{query},{value}").unwrap();
             }
         }
@@ -142,9 +143,9 @@ fn factors_that_always_change_together_are_reported_as_one() {
 fn a_covariate_that_explains_the_trials_is_reported_and_an_unrelated_one_is_not() {
     for planted in [true, false] {
         let dir = fake::dir(&fake::eight());
-        let mut noise = Noise::new(9);
+        let mut noise = Draws::new(9);
         fake::each_record(dir.path(), |record| {
-            let (moved, idle) = (noise.bell(), noise.bell());
+            let (moved, idle) = (noise.normal(), noise.normal());
             for sample in record["samples"].as_array_mut().unwrap() {
                 let covariates = sample["covariates"].as_object_mut().unwrap();
                 covariates.insert("layout_mmap_page".into(), (200.0 + 30.0 * moved).into());
@@ -169,7 +170,7 @@ fn a_covariate_that_explains_the_trials_is_reported_and_an_unrelated_one_is_not(
 
 /// The stability article's study: 22 queries under eight conditions, ASLR and AHI as sources of spread.
 fn article() -> String {
-    let mut noise = Noise::new(22);
+    let mut noise = Draws::new(22);
     let mut rows = String::new();
     for index in 0..8 {
         let on = |bit: usize| if index >> bit & 1 == 1 { "on" } else { "off" };
@@ -179,9 +180,9 @@ fn article() -> String {
             for query in 1..=22 {
                 let centre = 0.05 * query as f64 * if on(1) == "on" { 0.93 } else { 1.0 };
                 let own = if query % 5 == 0 { 3.0 } else { 1.0 };
-                let mean = centre * (1.0 + spread * own * noise.bell());
+                let mean = centre * (1.0 + spread * own * noise.normal());
                 for sample in 0..2 {
-                    let value = mean * (1.0 + 0.001 * noise.bell());
+                    let value = mean * (1.0 + 0.001 * noise.normal());
                     writeln!(rows, "{condition},{trial},{sample},query_s_q{query},{value}").unwrap();
                 }
             }

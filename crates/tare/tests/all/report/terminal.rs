@@ -1,5 +1,6 @@
 //! The terminal tables and the JSON, word for word.
 
+use crate::draws::Draws;
 use crate::report::fake;
 use crate::support::one_line;
 use tare_findings::compare::{
@@ -388,11 +389,11 @@ fn long_names_and_escape_sequences_stay_within_the_table() {
 
 /// More than a screen of conditions of two factors with long levels.
 fn long(levels: usize) -> String {
-    let mut noise = fake::Noise::new(3);
+    let mut noise = Draws::new(3);
     let mut text = String::new();
     for level in 0..levels {
         for (trial, metric) in (0..6).flat_map(|trial| ["tps", "latency_ms_mean"].map(|metric| (trial, metric))) {
-            let value = if metric == "tps" { 1000.0 + level as f64 } else { 0.031 } * (1.0 + 0.01 * noise.bell());
+            let value = if metric == "tps" { 1000.0 + level as f64 } else { 0.031 } * (1.0 + 0.01 * noise.normal());
             text.push_str(&format!(
                 "placement=other-last-level-cache buffer_pool_instances={level},{trial},0,{metric},{value}\n"
             ));

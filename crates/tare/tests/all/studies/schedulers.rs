@@ -113,7 +113,7 @@ impl Drop for Cluster<'_> {
 }
 
 fn configuration(world: &World) -> String {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let host = tare_noise::host_name();
     let short = host.split('.').next().unwrap_or(&host);
     let user = Command::new("id").arg("-un").output().unwrap();
     let (user, top) = (text(&user.stdout), world.directory.path().display());

@@ -2,13 +2,13 @@
 //! changed setting may be left on either host. `TARE_TEST_KILLS` is the number of random kills.
 
 use crate::ends::killed::settings_of;
-use crate::support::{World, parent_of, send, text, wait_until, with_variable, words_of};
+use crate::support::{Moments, World, parent_of, send, text, wait_until, with_variable, words_of};
 use crate::two_hosts::far::{Sshd, may_log_in, program, section};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use tare_noise::{Journal, fake};
 
 /// Default number of random kills.
@@ -43,12 +43,8 @@ type Settings = BTreeMap<PathBuf, String>;
 /// Numbers of kills, each with a random moment in a run that takes `took`; `TARE_TEST_KILLS` sets how many.
 fn random_moments(kills: u32, took: Duration) -> impl ExactSizeIterator<Item = (u32, Duration)> {
     let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(kills);
-    let mut random = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
-    println!("seed {random}");
-    (0..kills).map(move |kill| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (kill, took * (10 + (random >> 33) % 85) as u32 / 100)
-    })
+    let mut moments = Moments::new();
+    (0..kills).map(move |kill| (kill, took.mul_f64(0.1) + moments.below(took.mul_f64(0.85))))
 }
 
 /// Runs a study with the fake machine of this host.
