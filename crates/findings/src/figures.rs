@@ -369,8 +369,9 @@ mod tests {
         assert_eq!(times(1014.9 / 999.51), "1.02x");
         assert!(!divide_as_printed([1014.9, 999.51], "1/s", 1.0154));
         assert!(divide_as_printed([1014.9, 999.51], "1/s", 1.0112));
-        // 1.953 is 1.95x by itself, and 2.0x with the digits of 1.96 written as 2.0x.
-        assert!(divide_as_printed([1953.0, 1000.0], "1/s", 1.96));
+        // With the two decimals of 1.95x; by itself it is written 2.0x.
+        assert_eq!([times(1.949), times(3980.0 / 2040.0)], ["1.95x", "2.0x"]);
+        assert!(divide_as_printed([3980.0, 2040.0], "1/s", 1.949));
         assert!(divide_as_printed([65_400.0, 13_000.0], "1/s", 5.04) && divide_as_printed([1e300, 1.0], "1/s", 1e300));
     }
 
