@@ -202,13 +202,8 @@ mod tests {
         };
         let line = |not_tested| with(not_tested, "first");
         let said = |lines: Vec<MetricHistory>| {
-            let found = History {
-                lines,
-                by_time: true,
-                minimum_effect: 0.01,
-                without: Vec::new(),
-                gate: Some(Gate::Passed),
-            };
+            let found =
+                History { lines, by_time: true, minimum_effect: 0.01, without: Vec::new(), gate: Some(Gate::Passed) };
             (history_sentence(&found), history_gate(&found, 0.05).unwrap())
         };
         let (both, gate) = said(vec![line(None), line(Some(NotTested::TooFewRuns))]);
