@@ -129,6 +129,6 @@ pub struct History {
     pub minimum_effect: f64,
     /// Runs without a value in any line, in order.
     pub without: Vec<String>,
-    /// If requested.
+    /// The result of the gate; none if no limit was given.
     pub gate: Option<Gate>,
 }

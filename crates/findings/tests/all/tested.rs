@@ -88,8 +88,8 @@ fn two_trials_that_agree_to_four_digits_show_that_one_condition_is_twice_the_oth
     assert_eq!(claims("best", |seed| run(seed, &given, 2, 0.0, &[])), STUDIES);
 }
 
-/// Six differences between two conditions whose mean is so many standard errors: 3.5 have a p-value of 0.017, 3.0 one of
-/// 0.030. Their number was chosen after a pilot, or not.
+/// Six differences between two conditions whose mean is so many standard errors: 3.5 have a p-value of 0.017, 3.0 one
+/// of 0.030. Their number was chosen after a pilot, or not.
 fn six_blocks(names: [&str; 2], errors: f64, has_pilot: bool) -> Results {
     let of_block = |block: usize| {
         let ln = 0.004_511 * errors + if block % 2 == 0 { 0.01 } else { -0.01 };

@@ -47,7 +47,7 @@ pub fn store(certified: Option<&Certified>, directory: &Directory) -> String {
     }
 }
 
-/// What [`store`] wrote.
+/// The certificates that [`store`] put next to a comparison; none if it had none, or if they cannot be read.
 pub fn stored(folder: &Folder) -> Option<Certified> {
     serde_json::from_slice(&folder.read(CERTIFIED, LARGEST_CERTIFIED).ok()??).ok()
 }

@@ -27,6 +27,13 @@ pub enum Origin {
 
 impl Origin {
     pub const ALL: [Self; 4] = [Self::OneRun, Self::AnotherRun, Self::SharedSessions, Self::OwnSessions];
+
+    pub fn is_of_sessions(self) -> bool {
+        match self {
+            Self::OneRun | Self::AnotherRun => false,
+            Self::SharedSessions | Self::OwnSessions => true,
+        }
+    }
 }
 
 /// The runs of both sides, or first those of A and then those of B, with so many trials of each side in each run: B has
@@ -79,10 +86,7 @@ pub fn compared(
     ratio: f64,
     min_effect: f64,
 ) -> Comparison {
-    let between = match from {
-        Origin::OneRun | Origin::AnotherRun => 0.0,
-        Origin::SharedSessions | Origin::OwnSessions => 0.02,
-    };
+    let between = if from.is_of_sessions() { 0.02 } else { 0.0 };
     comparison(&runs(draws, from, (trials, shape), ratio, between), min_effect)
 }
 

@@ -73,16 +73,13 @@ fn compared(draws: &mut Draws, times: Times, ratio: f64, place: f64, rule: &Sett
     plan.settle = Some(rule.clone());
     let mut records = Vec::new();
     let mut session = 0.0;
+    let mut begins = match rule.rule {
+        Rule::Looks | Rule::Anytime => false,
+        Rule::Sessions => true,
+    };
     loop {
         let block = records.len() / 2;
-        let is_new = match rule.rule {
-            Rule::Looks | Rule::Anytime => false,
-            // After the last pair of a session.
-            Rule::Sessions => {
-                Ab::of(&plan, &records).is_none_or(|ab| records.is_empty() || ab.stop == Some(Stop::Session))
-            }
-        };
-        if is_new {
+        if begins {
             session = BETWEEN * draws.normal();
             plan.settle.as_mut().unwrap().begun.push(Session { first_block: block, boot_id: None });
         }
@@ -95,8 +92,8 @@ fn compared(draws: &mut Draws, times: Times, ratio: f64, place: f64, rule: &Sett
             records.push(trial(number, block, condition, tps, false));
         }
         let found = Ab::of(&plan, &records).unwrap();
-        let is_over = found.stop.is_some_and(|stop| stop != Stop::Session);
-        if is_over || records.len() == 2 * MOST {
+        begins = found.stop == Some(Stop::Session);
+        if (found.stop.is_some() && !begins) || records.len() == 2 * MOST {
             return found;
         }
     }

@@ -26,6 +26,7 @@ use tare_stats::worth::Advice;
 /// Whether a study of a kind makes the claim.
 type Says = Box<dyn FnMut(&mut Draws) -> bool>;
 
+// Their places are the seeds: new ones stand at the end.
 listed! { Sentence {
     AbDiffers,
     AbEquivalent,
@@ -34,8 +35,6 @@ listed! { Sentence {
     BisectFound,
     FindNamed,
     FindWorse,
-    FindBestOfOthers,
-    FindBehind,
     Holds,
     DoesNotHold,
     HistoryStep,
@@ -45,10 +44,12 @@ listed! { Sentence {
     CostOfDistance,
     CompareDiffers,
     CompareEquivalent,
+    WhyDiffers,
+    FindBestOfOthers,
+    FindBehind,
     FailsMore,
     Resembles,
     ProbeMoved,
-    WhyDiffers,
     Drifted,
     ProbeHelps,
     ProbeDoesNotHelp,
@@ -203,6 +204,8 @@ impl Sentence {
                 Origin::ALL
                     .into_iter()
                     .flat_map(|origin| [2, 3, 5].map(|trials| (origin, trials)))
+                    // A session is one observation, however many trials it has.
+                    .filter(|(origin, trials)| !origin.is_of_sessions() || *trials == 3)
                     .flat_map(|(origin, trials)| SHAPES.map(|shape| (origin, trials, shape))),
                 |(origin, trials, shape)| format!("{trials} trials, {origin:?}, {shape:?}"),
                 move |draws, (origin, trials, shape)| {
@@ -326,7 +329,7 @@ impl Sentence {
             | Self::HistoryDrift
             | Self::CauseOfModes => (4, 4),
             Self::FindNamed | Self::FindWorse | Self::BisectFound => (6, 2),
-            Self::FindBestOfOthers | Self::FindBehind | Self::Drifted => (6, 4),
+            Self::FindBestOfOthers | Self::FindBehind | Self::Drifted => (3, 4),
             _ => (20, 1),
         };
         requested().map_or(few, |requested| requested / part)
