@@ -367,15 +367,16 @@ impl Sentence {
     /// long.
     fn studies(self) -> usize {
         let (few, part) = match self {
-            Self::AbDiffers => (4, 1),
-            Self::CompareDiffers => (60, 1),
+            Self::AbDiffers => (6, 1),
+            Self::CompareDiffers => (100, 1),
             Self::CauseOfDifference
             | Self::WhyDiffers
             | Self::HistoryStep
             | Self::HistoryDrift
             | Self::CauseOfModes => (4, 4),
             Self::FindNamed | Self::FindWorse | Self::BisectFound => (6, 2),
-            Self::FindBestOfOthers | Self::FindBehind | Self::Drifted => (3, 4),
+            Self::FindBestOfOthers | Self::FindBehind => (3, 4),
+            Self::Drifted => (12, 4),
             _ => (20, 1),
         };
         requested().map_or(few, |requested| requested / part)
