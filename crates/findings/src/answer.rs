@@ -46,7 +46,7 @@ pub(super) fn answer(context: &AnswerContext, conditions: &[ConditionTrials<'_>]
 }
 
 fn without_disturbed(context: &AnswerContext, conditions: &[ConditionTrials<'_>], with: &Verdict) -> Without {
-    if !with.is_tested() {
+    if !with.stated().is_tested() {
         return Without::Untested;
     }
     let clean: Vec<ConditionTrials<'_>> = conditions.iter().map(ConditionTrials::clean).collect();
@@ -54,7 +54,7 @@ fn without_disturbed(context: &AnswerContext, conditions: &[ConditionTrials<'_>]
         return Without::TooFew;
     }
     match verdict(context, &clean) {
-        again if !again.is_tested() => Without::TooFew,
+        again if !again.stated().is_tested() => Without::TooFew,
         again => match selected(context, conditions, with, &again) {
             Some((condition, why)) => Without::Selected { condition, why, clean: again },
             None if again.claims_the_same(with) => Without::Same(again),

@@ -2,6 +2,7 @@
 //! small a change they can detect.
 
 use serde::{Deserialize, Serialize};
+use tare_results::Results;
 use tare_results::pairs::{Measured, Pairs};
 use tare_results::schema::{Plan, Settle, TrialRecord};
 use tare_stats::Estimate;
@@ -241,7 +242,7 @@ impl Certificate {
 }
 
 /// What the certificates of a machine state about a comparison made on it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Certified {
     /// False alarms of the comparison's rule, in all certificates of its load.
     pub alarms: Alarms,
@@ -252,6 +253,11 @@ pub struct Certified {
 }
 
 impl Certified {
+    /// As stored with a comparison; none if it has none, or one of another version.
+    pub fn stored(results: &Results) -> Option<Self> {
+        Self::deserialize(results.certified.as_ref()?).ok()
+    }
+
     /// Selects the certificates that apply to a comparison; none if the machine has none.
     pub fn of(
         all: &[Certificate],

@@ -61,6 +61,11 @@ impl Scale {
         unsigned_zero(format!("{:.*}", self.decimals, scaled))
     }
 
+    /// The value that [`Scale::number`] prints.
+    fn printed(&self, value: f64) -> f64 {
+        self.number(value).parse().map_or(value, |number: f64| number * self.divisor)
+    }
+
     /// The figure of a single condition, without its unit, with enough decimals for two significant digits.
     pub fn value(&self, value: f64) -> String {
         self.down_to(value).number(value)
@@ -211,17 +216,31 @@ pub fn changes_of(ratio: Interval) -> String {
 
 /// A ratio: `5.1x`, `1.04x`, `12x`.
 pub fn times(ratio: f64) -> String {
-    if ratio.abs() >= TOO_LONG {
-        return format!("{ratio:.2e}x");
-    }
-    let decimals = match ratio.abs() {
+    times_with(ratio, ratio_decimals(ratio))
+}
+
+/// Whether two figures, as [`figure`] prints them, divide to a ratio as [`times`] prints it, written with its digits.
+pub fn divide_as_printed(figures: [f64; 2], unit: &str, ratio: f64) -> bool {
+    let [high, low] = figures.map(|value| Scale::new(unit, value, 3).printed(value));
+    times_with(high / low, ratio_decimals(ratio)) == times(ratio)
+}
+
+fn ratio_decimals(ratio: f64) -> usize {
+    match ratio.abs() {
         size if size >= 9.95 => 0,
         size if size >= 1.95 => 1,
         // Two digits, however small it is.
         size if size > 0.0 && size < 0.0995 => (1.0 - size.log10().floor()) as usize,
         _ => 2,
-    };
-    if decimals > MOST_DECIMALS { format!("{ratio:.1e}x") } else { format!("{ratio:.decimals$}x") }
+    }
+}
+
+fn times_with(ratio: f64, decimals: usize) -> String {
+    match decimals {
+        _ if ratio.abs() >= TOO_LONG => format!("{ratio:.2e}x"),
+        too_many if too_many > MOST_DECIMALS => format!("{ratio:.1e}x"),
+        decimals => format!("{ratio:.decimals$}x"),
+    }
 }
 
 /// Whether the mean is known: half of its interval is no larger than the mean.
@@ -342,6 +361,18 @@ mod tests {
         assert_eq!(percent(0.057), "5.7%");
         assert_eq!(percent(0.42), "42%");
         assert_eq!([change(0.12), change(-0.0034), change(-1e-9)], ["+12%", "-0.34%", "0.00%"]);
+    }
+
+    #[test]
+    fn figures_divide_to_a_ratio_as_they_are_printed() {
+        // 1.0154, which is written 1.02x, but the figures are 1.01 and 1.00 k/s.
+        assert_eq!(times(1014.9 / 999.51), "1.02x");
+        assert!(!divide_as_printed([1014.9, 999.51], "1/s", 1.0154));
+        assert!(divide_as_printed([1014.9, 999.51], "1/s", 1.0112));
+        // With the two decimals of 1.95x; by itself it is written 2.0x.
+        assert_eq!([times(1.949), times(3980.0 / 2040.0)], ["1.95x", "2.0x"]);
+        assert!(divide_as_printed([3980.0, 2040.0], "1/s", 1.949));
+        assert!(divide_as_printed([65_400.0, 13_000.0], "1/s", 5.04) && divide_as_printed([1e300, 1.0], "1/s", 1e300));
     }
 
     #[test]

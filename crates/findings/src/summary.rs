@@ -217,7 +217,7 @@ pub struct BuildComparison {
     /// 95% interval of the ratio; null if a side has a single trial.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Whether B is faster, at 95% over all points together.
+    /// Whether B is faster, at the error rate of the answer over all points together.
     pub verdict: Verdict,
     /// Functions whose share of the samples changed most.
     pub symbols: Vec<Changed>,

@@ -366,8 +366,8 @@ pub struct LessStep {
 }
 
 impl Verdict {
-    /// What it states: of a ladder with too few rungs, the comparison of its conditions.
-    fn stated(&self) -> &Self {
+    /// The verdict with a result: of a ladder with too few rungs, the comparison of its conditions.
+    pub fn stated(&self) -> &Self {
         match self {
             Self::Untested(Untested::TooFewRungs { instead, .. }) => instead.stated(),
             own => own,
@@ -387,9 +387,9 @@ impl Verdict {
         }
     }
 
-    /// Whether it states a tested result.
+    /// Whether it is itself a tested result; what [`Self::stated`] has in its place may be one.
     pub fn is_tested(&self) -> bool {
-        match self.stated() {
+        match self {
             Self::Untested(_) => false,
             Self::ByLoad(loads) => loads.iter().any(|own| own.verdict.is_tested()),
             _ => true,

@@ -107,17 +107,12 @@ pub fn find(find: &Find, plan: &Plan) -> impl Serialize {
 
 /// The output of `tare history --json`; its fields are stable, because scripts depend on them.
 pub fn history(found: &History) -> impl Serialize {
-    let gate = found.slower.as_ref().map(|slower| match (slower.as_slice(), found.last_without) {
-        ([], false) => "passed",
-        ([], true) => "inconclusive",
-        _ => "failed",
-    });
     object! {
         by_time: found.by_time,
         without_result: &found.without,
         metrics: found.lines.iter().map(line).collect::<Vec<_>>(),
         #[serde(flatten)]
-        gate: gate.map(|gate| object! { gate }),
+        gate: found.gate.as_ref().map(|gate| object! { gate: gate.outcome() }),
     }
 }
 

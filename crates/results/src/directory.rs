@@ -16,6 +16,11 @@ use tare_topology::measure::Measured;
 /// Output of `tare topo --measure --json`, stored here by the user.
 const DISTANCES: &str = "distances.json";
 
+/// What the machine's certificates say about a comparison, stored by `tare ab` and `tare bisect`.
+pub const CERTIFIED: &str = "certified.json";
+/// Maximum size of it, bytes.
+pub const LARGEST_CERTIFIED: u64 = 1 << 20;
+
 #[derive(serde::Deserialize)]
 struct Distances {
     measured: Measured,
@@ -62,6 +67,8 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
         Some(bytes) => Some(distances(&bytes, &path.join(DISTANCES))?),
         None => None,
     };
+    // It only adds to what the records show: one that cannot be read is none.
+    let certified = folder.read(CERTIFIED, LARGEST_CERTIFIED)?.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let Records { trials, damaged, files } = lines::read_packed(folder)?;
     if files == 0 {
         warnings.push("trials.jsonl is missing: no trial has finished".to_owned());
@@ -83,6 +90,7 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
         environment,
         study_toml,
         distances,
+        certified,
         trials,
         captures,
         machines: environments(folder)?,

@@ -41,6 +41,9 @@ pub struct Results {
     /// Measured latencies between the machine's nodes, if the output of `tare topo --measure --json` was stored as
     /// `distances.json`.
     pub distances: Option<Measured>,
+    /// The content of `certified.json`: what the machine's certificates said about a comparison, in the format of
+    /// tare-findings.
+    pub certified: Option<serde_json::Value>,
     /// Numbers of the unfinished shards of a study cut into shards; else empty.
     pub open_shards: Vec<usize>,
     /// Damaged lines of the files of records; also reported in [`Results::warnings`].

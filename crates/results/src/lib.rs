@@ -46,7 +46,7 @@ pub mod shards;
 pub mod steps;
 pub mod store;
 pub mod waits;
-pub use directory::now;
+pub use directory::{CERTIFIED, LARGEST_CERTIFIED, now};
 
 pub use error::{DirectoryError, ReadError};
 pub use everything::{Results, Source};

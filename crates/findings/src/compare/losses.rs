@@ -9,8 +9,9 @@ use tare_stats::counts::{Count, more_in_b};
 use tare_stats::multiple::holm;
 
 /// Failures of both sides, for every pair of conditions in which one side failed; not tested yet.
-pub(super) fn of(matched: &Matched<'_, '_>, side: &str) -> Vec<Losses> {
+pub(super) fn of(matched: &Matched<'_, '_>, [first, side]: [&str; 2]) -> Vec<Losses> {
     let losses = matched.iter().map(|(a, b)| Losses {
+        first: first.to_owned(),
         side: side.to_owned(),
         condition: ConditionPair { a: a.name.to_owned(), b: b.name.to_owned() },
         a: lost(a),

@@ -152,7 +152,10 @@ pub struct Lost {
 /// Failures of two conditions, and whether B fails more often.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Losses {
-    /// The other side, as the caller named it, or `B`.
+    /// The first side, as the caller named it, or `A`.
+    #[serde(skip)]
+    pub first: String,
+    /// The other side, or `B`.
     pub side: String,
     pub condition: ConditionPair,
     pub a: Lost,
@@ -321,10 +324,7 @@ pub enum Note {
         lost: Lost,
     },
     /// Another side fails more often than the first.
-    FailsMore {
-        first: String,
-        losses: Losses,
-    },
+    FailsMore(Losses),
     /// A file whose values are those of the first side, one by one.
     SameValues {
         side: String,

@@ -60,7 +60,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         pairs.extend(metrics_of(one, other, origin, refused.is_none()));
         notes.extend(refused.map(Note::Refused).filter(|note| !notes.contains(note)));
     }
-    let losses = losses::of(&matched, labels[1]);
+    let losses = losses::of(&matched, labels);
     // If one side lost everything there is nothing to judge: the loss itself is the result.
     if !(pairs.is_empty() && losses.iter().any(Losses::leaves_nothing)) {
         judge(&mut pairs, &options.judged)?;
@@ -121,7 +121,7 @@ pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison
 pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     let Prepared { pairs, mut notes, differences, identical, losses, one_run } = found;
     let losses = losses::tested(losses);
-    notes.splice(0..0, failing(&losses, "A"));
+    notes.splice(0..0, failing(&losses));
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
     // Metrics that only explain others are a separate family of tests, so that they do not make other verdicts harder.
     let (details, others): (Vec<Pair>, Vec<Pair>) =
@@ -137,9 +137,8 @@ pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     Comparison { identical, differences, metrics, losses, one_run, sessions: None, gate, notes }
 }
 
-fn failing(losses: &[Losses], first: &str) -> Vec<Note> {
-    let more = losses.iter().filter(|found| found.b_fails_more);
-    more.map(|found| Note::FailsMore { first: first.to_owned(), losses: found.clone() }).collect()
+fn failing(losses: &[Losses]) -> Vec<Note> {
+    losses.iter().filter(|found| found.b_fails_more).cloned().map(Note::FailsMore).collect()
 }
 
 fn moved(metric: &MetricComparison, side: &str) -> Option<Note> {
@@ -186,7 +185,7 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     let (other_names, mut others) = tested(others);
     as_judged(&judged, &mut others);
     let losses = losses::tested(losses);
-    notes.splice(0..0, failing(&losses, first.label));
+    notes.splice(0..0, failing(&losses));
     if !apart.is_empty() {
         let running = sides.iter().any(|(_, side)| ran_already(side.results));
         notes.push(Note::Sessions { first: first.label.to_owned(), others: apart, running });

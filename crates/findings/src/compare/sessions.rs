@@ -135,6 +135,7 @@ fn lost(runs: &[Vec<Run<'_>>; 2], mut pairs: Vec<ConditionPair>) -> Vec<Losses> 
     pairs.sort();
     pairs.dedup();
     let of = |condition: ConditionPair| Losses {
+        first: "A".to_owned(),
         side: "B".to_owned(),
         a: sum(&runs[0], &condition.a),
         b: sum(&runs[1], &condition.b),

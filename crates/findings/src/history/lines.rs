@@ -1,7 +1,7 @@
 //! A complete history: which lines it has, and the gate over them.
 
 use super::line;
-use super::model::{ERROR_RATE, History, HistoryError, MetricHistory, Options};
+use super::model::{ERROR_RATE, Gate, History, HistoryError, MetricHistory, Options};
 use super::run::Run;
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
@@ -15,19 +15,25 @@ pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History
     let rate = ERROR_RATE / chosen.len() as f64;
     let lines: Vec<MetricHistory> =
         chosen.iter().map(|(condition, metric)| line::of(runs, condition, metric, rate, options)).collect();
-    let slower = options.fail_if_slower.map(|margin| {
-        let failed = lines.iter().enumerate().filter(|(_, line)| is_slower(line, margin));
-        failed.map(|(place, _)| place).collect()
-    });
     let is_without = |run: &&Run| !chosen.iter().any(|(condition, metric)| run.value(condition, metric).is_some());
+    let last_without = runs.last().as_ref().is_some_and(is_without);
     Ok(History {
+        gate: options.fail_if_slower.map(|margin| gate(&lines, last_without, margin)),
         lines,
         by_time,
         minimum_effect: options.minimum_effect,
         without: runs.iter().filter(is_without).map(|run| run.name.clone()).collect(),
-        last_without: runs.last().as_ref().is_some_and(is_without),
-        slower,
     })
+}
+
+fn gate(lines: &[MetricHistory], last_without: bool, margin: f64) -> Gate {
+    let slower: Vec<usize> = (0..lines.len()).filter(|place| is_slower(&lines[*place], margin)).collect();
+    match slower.is_empty() {
+        false => Gate::Slower(slower),
+        true if last_without => Gate::NoResult,
+        true if lines.iter().all(|line| line.not_tested.is_some()) => Gate::Untested,
+        true => Gate::Passed,
+    }
 }
 
 /// Whether the last step made the metric worse by more than `margin`.

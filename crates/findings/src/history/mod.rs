@@ -7,5 +7,5 @@ mod model;
 mod run;
 
 pub use lines::{MOST_LINES, history};
-pub use model::{Change, ERROR_RATE, History, HistoryError, MetricHistory, NotTested, Options, Point, Segment};
+pub use model::{Change, ERROR_RATE, Gate, History, HistoryError, MetricHistory, NotTested, Options, Point, Segment};
 pub use run::{Run, commit_of, in_order};

@@ -1,10 +1,35 @@
 //! Findings from many results over time, as values.
 
+use crate::compare;
 use crate::differences::Difference;
 use std::ops::Range;
 use tare_results::metric::Better;
 use tare_stats::change_points::Drift;
 use tare_stats::{Estimate, Interval};
+
+/// The result of the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gate {
+    /// No line that was tested ends in a segment that is slower than the one before by more than the margin.
+    Passed,
+    /// No line could be tested.
+    Untested,
+    /// The last run has no value in any line.
+    NoResult,
+    /// The lines whose last segment is slower by more than the margin.
+    Slower(Vec<usize>),
+}
+
+impl Gate {
+    /// As scripts see it.
+    pub fn outcome(&self) -> compare::Gate {
+        match self {
+            Self::Passed | Self::Untested => compare::Gate::Passed,
+            Self::NoResult => compare::Gate::Inconclusive,
+            Self::Slower(_) => compare::Gate::Failed,
+        }
+    }
+}
 
 /// Probability of any finding in a history without changes, over all of its lines together.
 pub const ERROR_RATE: f64 = 0.05;
@@ -104,8 +129,6 @@ pub struct History {
     pub minimum_effect: f64,
     /// Runs without a value in any line, in order.
     pub without: Vec<String>,
-    /// Whether the last run is one of them, so that a gate cannot pass.
-    pub last_without: bool,
-    /// The result of the gate, if requested: the lines whose last segment is slower by more than the margin.
-    pub slower: Option<Vec<usize>>,
+    /// The result of the gate; none if no limit was given.
+    pub gate: Option<Gate>,
 }

@@ -13,6 +13,8 @@ mod made_up;
 mod memory_suspects;
 mod modes;
 mod pooled;
+#[path = "../../../stats/tests/all/rates.rs"]
+mod rates;
 mod searches;
 mod sessions;
 mod singled_out;

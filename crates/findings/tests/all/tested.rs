@@ -3,6 +3,7 @@
 use crate::draws::Draws;
 use crate::made_up::{profile, results, trial};
 use std::collections::BTreeMap;
+use tare_findings::compare::{Options, Side, compare};
 use tare_findings::summary::Profiled;
 use tare_findings::verdict::{Moved, Verdict};
 use tare_findings::{answered, settled, summarize};
@@ -87,22 +88,19 @@ fn two_trials_that_agree_to_four_digits_show_that_one_condition_is_twice_the_oth
     assert_eq!(claims("best", |seed| run(seed, &given, 2, 0.0, &[])), STUDIES);
 }
 
-/// Six differences whose mean is 3.5 standard errors: p is 0.017.
-#[test]
-fn a_study_whose_trials_were_chosen_by_their_spread_has_less_than_the_rate() {
-    let claims = |decision: Option<Decision>| {
-        let of_block = |block: usize| {
-            let ln = 0.01579 + if block % 2 == 0 { 0.01 } else { -0.01 };
-            [("placement=a", 0.0_f64), ("placement=b", ln)]
-                .into_iter()
-                .enumerate()
-                .map(move |(place, (name, ln))| trial(2 * block + place, block, name, 1000.0 * ln.exp(), false))
-        };
-        let mut results = results("best", (0..6).flat_map(of_block).collect());
-        results.plan.as_mut().unwrap().decision = decision;
-        answered(&results).verdict.is_claim()
+/// Six differences between two conditions whose mean is so many standard errors: 3.5 have a p-value of 0.017, 3.0 one
+/// of 0.030. Their number was chosen after a pilot, or not.
+fn six_blocks(names: [&str; 2], errors: f64, has_pilot: bool) -> Results {
+    let of_block = |block: usize| {
+        let ln = 0.004_511 * errors + if block % 2 == 0 { 0.01 } else { -0.01 };
+        [(names[0], 0.0_f64), (names[1], ln)]
+            .into_iter()
+            .enumerate()
+            .map(move |(place, (name, ln))| trial(2 * block + place, block, name, 1000.0 * ln.exp(), false))
+            .collect::<Vec<_>>()
     };
-    let decision = Decision {
+    let mut results = results("best", (0..6).flat_map(of_block).collect());
+    results.plan.as_mut().unwrap().decision = has_pilot.then(|| Decision {
         first_trial: 8,
         trials: 6,
         samples: 1,
@@ -111,8 +109,34 @@ fn a_study_whose_trials_were_chosen_by_their_spread_has_less_than_the_rate() {
         pilot_counts: true,
         half_width: None,
         reason: String::new(),
+    });
+    results
+}
+
+#[test]
+fn a_study_whose_trials_were_chosen_by_their_spread_has_less_than_the_rate() {
+    let claims = |has_pilot| {
+        let results = six_blocks(["placement=a", "placement=b"], 3.5, has_pilot);
+        answered(&results).verdict.is_claim()
     };
-    assert_eq!([claims(None), claims(Some(decision))], [true, false]);
+    assert_eq!([claims(false), claims(true)], [true, false]);
+}
+
+/// The table of builds is part of the answer: it has the rate of the first sentence, not 5%.
+#[test]
+fn builds_are_shown_to_differ_at_the_rate_of_the_answer() {
+    let shown = |errors, has_pilot| {
+        let results = six_blocks(["build=a", "build=b"], errors, has_pilot);
+        summarize(&results).builds[0].verdict == ratio::Verdict::Faster
+    };
+    let at_95 = {
+        let results = six_blocks(["build=a", "build=b"], 3.0, false);
+        let side = |condition| Side { results: &results, condition: Some(condition) };
+        compare(side("build=a"), side("build=b"), &Options::default()).unwrap().metrics[0].verdict
+    };
+    assert_eq!(at_95, ratio::Verdict::Faster, "the same trials at 5%");
+    let found = [(3.0, false), (3.5, false), (3.5, true), (4.0, true)].map(|(errors, pilot)| shown(errors, pilot));
+    assert_eq!(found, [false, true, false, true]);
 }
 
 /// With fewer than five blocks, a difference under one load must also be significant by the spread of all loads.

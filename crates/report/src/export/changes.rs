@@ -70,7 +70,7 @@ pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>)
             let failing = losses
                 .iter()
                 .filter(|found| found.b_fails_more)
-                .map(|found| line("error", &format!("{} fails more often, {}", found.side, words::failures(found))));
+                .map(|found| line("error", &words::fails_more_by_test(found)));
             let marked = slower.map(|(side, metric)| {
                 let by = metric.decisive().map_or(String::new(), |found| {
                     format!(" by {}{}", change(found.value - 1.0), words::adjusted_by(metric))

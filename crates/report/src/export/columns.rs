@@ -116,6 +116,14 @@ pub const METRIC_UNIT: &[Column] = &[
 pub const VALUE: &[Column] =
     &[column("value", Kind::Number, "the value, unrounded", |row| Cell::number(row.value.map(|(_, value)| value)))];
 
+/// The value that represents a trial, where it is not the mean of its samples.
+pub const VALUE_OF_TRIAL: Column = column(
+    "value",
+    Kind::Number,
+    "the value, unrounded; a percentile of several samples is that of all their transactions, once per trial",
+    |row| Cell::number(row.value.map(|(_, value)| value)),
+);
+
 pub const COVARIATE: &[Column] = &[
     column("covariate", Kind::Text, "name of the covariate", |row| of(row.value, |(name, _)| Cell::text(name))),
     column("unit", Kind::Text, "unit of the value; none for counts", |row| {
@@ -196,9 +204,12 @@ pub const RELATIVE: &[Column] = &[
     column("ratio_high", Kind::Number, "upper end of it", |row| {
         Cell::number(row.relative.and_then(|(_, cell)| cell.ci).map(|ci| ci.high))
     }),
-    column("decided", Kind::Text, "faster, slower or equivalent, at 95% over all cells; else empty", |row| {
-        of(row.relative.and_then(|(_, cell)| cell.verdict).and_then(decided), Cell::text)
-    }),
+    column(
+        "decided",
+        Kind::Text,
+        "faster, slower or equivalent, at the rate of the first sentence; else empty",
+        |row| of(row.relative.and_then(|(_, cell)| cell.verdict).and_then(decided), Cell::text),
+    ),
     column("cpu_us_per_operation", Kind::Number, "CPU time of the server, microseconds", |row| cost(row, |c| c.cpu_us)),
     column("switches_per_operation", Kind::Number, "context switches of the server", |row| cost(row, |c| c.switches)),
     column("reads_per_operation", Kind::Number, "read requests to the devices of the server's files", |row| {

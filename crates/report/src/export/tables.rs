@@ -3,7 +3,7 @@
 use super::cell::{Cell, Field, Kind};
 use super::columns::{
     CONDITION, COVARIATE, Column, DISTURBED, ENDED, METRIC, METRIC_UNIT, RELATIVE, SAMPLE, SAMPLE_TIME, SUMMARY,
-    THREAD, TRIAL, TidyRow, VALUE, factor_column,
+    THREAD, TRIAL, TidyRow, VALUE, VALUE_OF_TRIAL, factor_column,
 };
 use super::source::Source;
 use std::borrow::Cow;
@@ -51,7 +51,8 @@ impl Table {
             Self::Conditions => &[CONDITION, METRIC, METRIC_UNIT, SUMMARY],
             Self::Relative => &[CONDITION, METRIC, METRIC_UNIT, VALUE, RELATIVE],
             Self::Values => {
-                return [&CONDITION[0], &TRIAL[0], &SAMPLE[0], &METRIC[0], &VALUE[0], &ENDED[0], &DISTURBED[0]].into();
+                return [&CONDITION[0], &TRIAL[0], &SAMPLE[0], &METRIC[0], &VALUE_OF_TRIAL, &ENDED[0], &DISTURBED[0]]
+                    .into();
             }
         };
         groups.iter().flat_map(|group| group.iter()).collect()
@@ -132,7 +133,9 @@ fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'
         if table == Table::Values && !analysed {
             continue;
         }
-        for sample in trial.all_samples() {
+        // Percentiles of all transactions of a trial, which comparisons use; they have no sample of their own.
+        let of_trial = |name: &str| trial.of_all_samples.get(name).filter(|_| table == Table::Values);
+        for (place, sample) in trial.all_samples().enumerate() {
             let row = TidyRow { sample: Some(&sample), ..row };
             let named = match table {
                 Table::Threads => {
@@ -143,7 +146,8 @@ fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'
                 _ => &sample.metrics,
             };
             let wanted = named.iter().filter(|(name, _)| table == Table::Covariates || source.wants(name));
-            for (name, value) in wanted {
+            for (name, value) in wanted.filter(|(name, _)| place == 0 || of_trial(name).is_none()) {
+                let value = of_trial(name).unwrap_or(value);
                 emit(&TidyRow { value: Some((name, *value)), ..row })?;
             }
         }

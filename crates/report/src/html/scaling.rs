@@ -163,8 +163,9 @@ pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
     let table = RelativeTable::of(page.summary)?;
     Some(html! {
         p.note {
-            (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, at "
-            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server per operation; "
+            (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, "
+            "over all cells together at the rate of the first sentence; intervals are 95% of each cell alone. "
+            "Costs are those of the server per operation; "
             "reads, writes and flushes are requests to the devices that hold its files, whichever process made them."
         }
         @if !table.groups.is_empty() {

@@ -150,9 +150,7 @@ impl Gated<'_> {
         let lost: usize = self.losses.iter().map(|found| found.a.lost + found.b.lost).sum();
         match (self.gate, self.losses.iter().find(|found| found.b_fails_more)) {
             (Gate::Passed, _) => format!("gate passed: no judged metric can be more than {limit} slower"),
-            (Gate::Failed, Some(more)) => {
-                format!("gate failed: {} fails more often, {}", more.side, words::failures(more))
-            }
+            (Gate::Failed, Some(more)) => format!("gate failed: {}", words::fails_more_by_test(more)),
             (Gate::Failed, None) => match self.metrics.iter().find_map(|metric| words::beyond_disturbance(metric)) {
                 Some(beyond) => format!("gate failed: slower by more than {limit}; {beyond}"),
                 None => format!("gate failed: slower by more than {limit}"),

@@ -25,7 +25,8 @@ pub(super) fn relative(summary: &Summary, style: Style) -> Option<String> {
         cells
     });
     let head = format!(
-        "{} of each {} / {base} ({RATIO}; + better, - worse: decided at 95% over all cells; intervals are for each alone)",
+        "{} of each {} / {base} ({RATIO}; + better, - worse: decided over all cells at the rate of the first \
+         sentence; intervals are for each alone)",
         table.metric,
         plain(&table.factor)
     );

@@ -46,8 +46,7 @@ impl AnswerJson {
         }
         details.extend(not_measured(answer));
         let findings: Vec<Verdict> = findings.into_iter().cloned().collect();
-        // The sentence itself states nothing of what stands in for a question that cannot be assessed.
-        let tested = !is_open && all.is_tested() && !matches!(all, Verdict::Untested(_));
+        let tested = !is_open && all.is_tested();
         Self { text, details, tested, disturbed: answer.disturbed.is_some(), findings }
     }
 }

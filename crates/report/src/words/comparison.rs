@@ -23,7 +23,7 @@ pub fn identical(programs: &[String]) -> String {
 /// The largest change of a judged metric, or that none is shown, in at most 25 words; `None` if no metric is judged.
 pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String> {
     if let Some(failing) = found.losses.iter().find(|lost| lost.b_fails_more) {
-        return Some(fails_more(failing, "A"));
+        return Some(fails_more(failing) + ".");
     }
     let judged = || found.metrics.iter().filter(|metric| metric.judged);
     let changed = judged().filter(|metric| matches!(metric.verdict, Verdict::Faster | Verdict::Slower));
@@ -56,9 +56,16 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
 }
 
 /// The other trials of a side that fails more often are no sample of its trials.
-pub(super) fn fails_more(found: &Losses, base: &str) -> String {
+pub(super) fn fails_more(found: &Losses) -> String {
     let of = |side: Lost| format!("{} of {}", side.failed, side.trials);
-    format!("{} fails more often than {base}: {} trials against {}.", found.side, of(found.b), of(found.a))
+    let (a, b) = (of(found.a), of(found.b));
+    format!("{} fails more often than {}: {b} trials against {a}", found.side, found.first)
+}
+
+/// The same, with its condition and its test.
+pub fn fails_more_by_test(found: &Losses) -> String {
+    let p = if found.p_value < 0.001 { "below 0.001".to_owned() } else { format!("{:.3}", found.p_value) };
+    format!("{} ({}; Fisher's exact test, p {p})", fails_more(found), found.condition)
 }
 
 /// Whether the interval of a change is wholly beyond the minimum effect: without a verdict, other reasons prevent it.
@@ -118,9 +125,7 @@ pub fn note(found: &Note) -> String {
             lost.lost,
             count(lost.trials, "trial")
         ),
-        Note::FailsMore { first, losses } => {
-            format!("{} fails more often than {first}: {}", losses.side, failures(losses))
-        }
+        Note::FailsMore(losses) => fails_more_by_test(losses),
         Note::Sessions { first, others, .. } => format!(
             "{} not measured in one session with {first}: differences between sessions are part of the ratios, and no \
              interval covers them; measure both in one session, block by block: tare run STUDY --set {}=A,B",
@@ -199,19 +204,6 @@ pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
         metric.name,
         left(beyond.ratio)
     ))
-}
-
-pub fn failures(losses: &Losses) -> String {
-    let (a, b) = (losses.a, losses.b);
-    format!(
-        "{}: {} of {} failed against {} of {} (Fisher's exact test, p {})",
-        losses.condition,
-        b.failed,
-        count(b.trials, "trial"),
-        a.failed,
-        count(a.trials, "trial"),
-        if losses.p_value < 0.001 { "below 0.001".to_owned() } else { format!("{:.3}", losses.p_value) }
-    )
 }
 
 /// A difference of means for tables: the value and its interval, in the metric's unit.

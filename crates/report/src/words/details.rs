@@ -127,12 +127,13 @@ fn ranked(ranking: &Ranked, tested: Tested) -> Option<String> {
 
 /// Why the ratio is not that of the means in the table, if they are those of the pair.
 fn means(range: &Range, ranking: &Ranked, tested: Tested) -> Option<String> {
-    let differs = ranking.apart.is_none() && !divides(range, ranking);
+    let apart = times(range.high.1 / range.low.1);
+    // Figures that only rounding keeps from dividing to the ratio need no reason.
+    let differs = ranking.apart.is_none() && apart != times(ranking.ratio) && !divides(range, ranking);
     let within = match tested.analysis.by_block {
         true => " within blocks, which drift and missing trials do not move",
         false => "",
     };
-    let apart = times(range.high.1 / range.low.1);
     differs.then(|| format!("The means in the table differ {apart}; the ratio is that of geometric means{within}."))
 }
 

@@ -1,11 +1,12 @@
 //! The first screen of a report: what was run, the machine, the answer, and its certainty.
 
-use super::ab;
 use super::answer::AnswerJson;
 use super::further::further;
 use super::warnings::warnings;
+use super::{ab, certificate};
 use std::collections::BTreeSet;
 use tare_findings::ab::Ab;
+use tare_findings::certificate::Certified;
 use tare_findings::collect::is_usable;
 use tare_findings::figures::{count, percent};
 use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
@@ -45,6 +46,10 @@ pub fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
         return (text, details);
     };
     details.insert(0, format!("Over all trials, without pairing: {text}"));
+    if let Some(certified) = Certified::stored(results) {
+        let words = certificate::alongside(Some(&certified));
+        details.insert(0, format!("A/A there: {}.", tare_text::shown(&words)));
+    }
     (ab::sentence(&pairs), details)
 }
 

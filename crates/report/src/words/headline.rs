@@ -3,7 +3,7 @@
 use super::find;
 use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, query, small_change};
 use tare_findings::factors::{number_of, words_of};
-use tare_findings::figures::{Scale, count, figure, list, percent, times};
+use tare_findings::figures::{Scale, count, divide_as_printed, figure, list, percent, times};
 use tare_findings::verdict::{
     Alone, Apart, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
 };
@@ -237,10 +237,10 @@ fn ranked(what: &Measured, factors: &[String], by: Option<&str>, ranking: &Ranke
     ])
 }
 
-/// Whether the extreme means divide to the ratio as it is written. The ratio is that of geometric means within blocks,
-/// so they need not if trials are missing and the machine drifts, or trials vary much.
+/// Whether the extreme means divide to the ratio, all as they are printed. The ratio is that of geometric means within
+/// blocks, so they need not if trials are missing and the machine drifts, or trials vary much; nor if both are rounded.
 pub(super) fn divides(range: &Range, ranking: &Ranked) -> bool {
-    times(range.high.1 / range.low.1) == times(ranking.ratio)
+    divide_as_printed([range.high.1, range.low.1], range.unit, ranking.ratio)
 }
 
 /// A condition is not the only best or worst one if it is not distinguishable from others.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use tare_findings::differences::Difference;
 use tare_findings::figures::{change, changes_of, count, list};
-use tare_findings::history::{Change, ERROR_RATE, History, MetricHistory, NotTested};
+use tare_findings::history::{Change, ERROR_RATE, Gate, History, MetricHistory, NotTested};
 use tare_results::metric::Better;
 use tare_stats::Estimate;
 
@@ -165,21 +165,19 @@ pub fn history(found: &History) -> Vec<String> {
 }
 
 pub fn history_gate(found: &History, margin: f64) -> Option<String> {
-    let slower = found.slower.as_ref()?;
     let margin = change(margin).trim_start_matches('+').to_owned();
-    let named: Vec<String> = slower
-        .iter()
-        .filter_map(|place| found.lines.get(*place))
-        .map(|line| format!("{} {}", line.condition, line.name))
-        .collect();
-    Some(match named.is_empty() {
-        true if found.last_without => "gate not decided: the last run has no result".to_owned(),
-        true if tested(found) == 0 => "gate passed without a test: changes cannot be assessed".to_owned(),
-        true => {
+    let name = |place: &usize| found.lines.get(*place).map(|line| format!("{} {}", line.condition, line.name));
+    Some(match found.gate.as_ref()? {
+        Gate::NoResult => "gate not decided: the last run has no result".to_owned(),
+        Gate::Untested => "gate passed without a test: changes cannot be assessed".to_owned(),
+        Gate::Passed => {
             let untested = untested(found);
             format!("gate passed: no last segment is slower than the one before by more than {margin}{untested}")
         }
-        false => format!("gate failed: slower than the segment before by more than {margin}: {}", list(&named)),
+        Gate::Slower(lines) => {
+            let named: Vec<String> = lines.iter().filter_map(name).collect();
+            format!("gate failed: slower than the segment before by more than {margin}: {}", list(&named))
+        }
     })
 }
 
@@ -204,14 +202,8 @@ mod tests {
         };
         let line = |not_tested| with(not_tested, "first");
         let said = |lines: Vec<MetricHistory>| {
-            let found = History {
-                lines,
-                by_time: true,
-                minimum_effect: 0.01,
-                without: Vec::new(),
-                last_without: false,
-                slower: Some(Vec::new()),
-            };
+            let found =
+                History { lines, by_time: true, minimum_effect: 0.01, without: Vec::new(), gate: Some(Gate::Passed) };
             (history_sentence(&found), history_gate(&found, 0.05).unwrap())
         };
         let (both, gate) = said(vec![line(None), line(Some(NotTested::TooFewRuns))]);

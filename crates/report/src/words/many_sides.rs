@@ -9,7 +9,7 @@ use tare_findings::figures::percent;
 pub fn many_sentence(found: &ManyComparison, min_effect: f64) -> String {
     let base = found.sides.first().map_or("", String::as_str);
     if let Some(failing) = found.losses.iter().find(|lost| lost.b_fails_more) {
-        return fails_more(failing, base);
+        return fails_more(failing) + ".";
     }
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
     // Smaller changes were not tested.

@@ -41,6 +41,7 @@ pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
     Ok(Results {
         audience,
         distances: None,
+        certified: None,
         open_shards: open.collect(),
         path: sharded.path().to_owned(),
         source: Source::Directory,

@@ -12,5 +12,6 @@ mod numbers;
 mod pairs;
 mod pooled;
 mod powers;
+mod rates;
 mod simulate;
 mod worth;

@@ -226,7 +226,8 @@ fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
             let certified = ab_certificates::of(study, &plan);
             ab_output::print(&ab, certified.as_ref(), options.json)?;
             let drawn = ab_output::draw(&ab, &plan, &records, directory);
-            note(&format!("results: {path}{drawn}"));
+            let stored = ab_certificates::store(certified.as_ref(), directory);
+            note(&format!("results: {path}{drawn}{stored}"));
             match end? {
                 RunEnd { left, .. } if left > 0 => {
                     note(&format!("interrupted; resume with: tare ab --resume {word}"));

@@ -3,9 +3,11 @@
 use super::{Exit, Problem};
 use crate::state::{self, StateError};
 use tare_drive::workload::AnyLoad;
-use tare_files::{Access, PrivateFolder};
+use tare_files::{Access, Folder, PrivateFolder};
 use tare_findings::certificate::{Certificate, Certified};
 use tare_results::schema::Plan;
+use tare_results::store::Directory;
+use tare_results::{CERTIFIED, LARGEST_CERTIFIED};
 use tare_study::language::spec::Study;
 
 /// The file of certificates, oldest first.
@@ -33,6 +35,21 @@ pub fn of(study: &Study, plan: &Plan) -> Option<Certified> {
     let (engine, load) = measured(study);
     let kind = (engine.as_deref(), load.as_str(), plan.turns.is_some());
     Certified::of(&read(&folder), plan.machine.as_ref()?, kind, plan.settle.as_ref()?.rule)
+}
+
+/// Stores it with a comparison, for `tare show` and the page of the results; returns a note if that fails, because it
+/// does not change the verdict.
+pub fn store(certified: Option<&Certified>, directory: &Directory) -> String {
+    let Some(bytes) = certified.and_then(|certified| serde_json::to_vec(certified).ok()) else { return String::new() };
+    match directory.folder().write(CERTIFIED, &bytes) {
+        Ok(()) => String::new(),
+        Err(error) => format!("\nno certificate in the results: {error}"),
+    }
+}
+
+/// The certificates that [`store`] put next to a comparison; none if it had none, or if they cannot be read.
+pub fn stored(folder: &Folder) -> Option<Certified> {
+    serde_json::from_slice(&folder.read(CERTIFIED, LARGEST_CERTIFIED).ok()??).ok()
 }
 
 /// Certificates of an older or newer version count as none.

@@ -95,7 +95,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
     }
 }
 
-fn exit_of(gate: Option<Gate>) -> Exit {
+pub(super) fn exit_of(gate: Option<Gate>) -> Exit {
     match gate {
         None | Some(Gate::Passed) => Exit::Done,
         Some(Gate::Failed) => Exit::GateFailed,

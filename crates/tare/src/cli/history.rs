@@ -1,6 +1,6 @@
 //! `tare history`: finds where a metric changed over many results.
 
-use super::compare::{nearest, percentage};
+use super::compare::{exit_of, nearest, percentage};
 use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
@@ -87,12 +87,7 @@ pub fn run(args: History) -> Result<Exit, Problem> {
             super::output::as_is(&terminal::history(&found, args.fail_if_slower, style))?;
         }
     }
-    Ok(match found.slower.as_deref() {
-        None => Exit::Done,
-        Some([]) if found.last_without => Exit::Inconclusive,
-        Some([]) => Exit::Done,
-        Some(_) => Exit::GateFailed,
-    })
+    Ok(exit_of(found.gate.map(|gate| gate.outcome())))
 }
 
 fn page_or_picture(text: &str) -> Result<PathBuf, String> {

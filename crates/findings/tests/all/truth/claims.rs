@@ -4,8 +4,7 @@ use super::made::Shape;
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use crate::modes::{ARTICLE_A, environment, seated, summary};
-use tare_findings::compare::{Options, Side, compare};
-use tare_findings::find::Find;
+use tare_findings::find::{Find, Open};
 use tare_findings::history::{self, History, Run, history};
 use tare_findings::reproduce::{Reproduced, of_results};
 use tare_findings::summarize;
@@ -15,13 +14,27 @@ use tare_results::levels_of;
 use tare_results::schema::{PlannedCondition, PlannedPlacement, PlannedTrial, Race};
 use tare_stats::order::randomized_blocks;
 use tare_stats::racing::Question;
-use tare_stats::ratio::Verdict;
 use tare_topology::measure::Measured;
 
-/// A race of six candidates: the fifth is ahead by just more than the minimum effect.
-pub fn race(draws: &mut Draws) -> (Find, usize) {
+/// How far the best candidate of a race is ahead of all others, as ln: just more than the minimum effect.
+const AHEAD: f64 = 0.021;
+
+/// What makes a race hard.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Hard {
+    /// The best candidate is ahead by just more than the minimum effect.
+    Close,
+    /// The same, and the first one is disturbed in six of ten blocks, which takes a fifth of its time.
+    Disturbed,
+    /// Trials vary so much that the last look decides nothing.
+    Spread,
+}
+
+/// A race of six candidates, of which the fifth is the best, and how far the others are behind it.
+pub fn race(draws: &mut Draws, hard: Hard) -> (Find, usize) {
     let names: Vec<String> = (0..6).map(|i| format!("placement=p{i}")).collect();
     let best = 4;
+    let spread = if hard == Hard::Spread { 0.1 } else { 0.015 };
     let mut plan = results("", Vec::new()).plan.unwrap();
     plan.conditions = names.iter().map(|name| condition(name, None)).collect();
     plan.race = Some(Race::of(names.clone(), Question { minimum_effect: 0.02, alpha: 0.05 }, 1));
@@ -30,10 +43,13 @@ pub fn race(draws: &mut Draws) -> (Find, usize) {
     for block in 0.. {
         let level = 0.01 * draws.normal();
         for i in &left {
-            let gain = if *i == best { 0.021 } else { 0.0 };
+            let gain = if *i == best { AHEAD } else { 0.0 };
+            let is_disturbed = hard == Hard::Disturbed && *i == 0 && draws.uniform() < 0.6;
+            let taken: f64 = if is_disturbed { 0.2 } else { 0.0 };
             let number = records.len();
+            let tps = (1.0 - taken) * (gain + level + spread * draws.normal()).exp();
             plan.trials.push(PlannedTrial { trial: number, block, condition: names[*i].clone(), lifetime: None });
-            records.push(trial(number, block, &names[*i], (gain + level + 0.015 * draws.normal()).exp(), false));
+            records.push(trial(number, block, &names[*i], tps, is_disturbed));
         }
         let found = Find::of(&plan, &records).unwrap();
         if found.stop.is_some() {
@@ -42,6 +58,17 @@ pub fn race(draws: &mut Draws) -> (Find, usize) {
         left.retain(|i| found.candidates[*i].after.is_none());
     }
     unreachable!("a race ends with its last look")
+}
+
+/// Whether the reason why a race is undecided claims something wrong about its leader.
+pub fn leads_wrongly(found: &Find, best: usize, of: impl Fn(Open) -> bool) -> bool {
+    let behind = if found.leader == Some(best) { 0.0 } else { AHEAD };
+    match found.open().filter(|open| of(*open)) {
+        None => false,
+        Some(Open::BestOfOthers) => behind > 0.02_f64.ln_1p() && !found.candidates[best].disturbed_alone,
+        Some(Open::DisturbedAlone) => found.known_behind().is_some_and(|ratio| behind > ratio.ln()),
+        Some(Open::Behind(ratio)) => behind > ratio.ln(),
+    }
 }
 
 fn condition(name: &str, placement: Option<PlannedPlacement>) -> PlannedCondition {
@@ -76,28 +103,6 @@ pub fn claim_at_its_end(draws: &mut Draws, blocks: usize) -> Reproduced {
         }
     }
     of_results(&claim, &results("", trials))
-}
-
-/// The verdict on B, whose throughput is `ratio` times that of A, from trials of both in one run or in two.
-pub fn compared(
-    draws: &mut Draws,
-    (one_run, trials, shape): (bool, usize, Shape),
-    ratio: f64,
-    min_effect: f64,
-) -> Verdict {
-    const NAMES: [&str; 2] = ["side=a", "side=b"];
-    let mut of = [Vec::new(), Vec::new()];
-    for block in 0..trials {
-        for (side, name) in NAMES.into_iter().enumerate() {
-            let (number, own) = (2 * block + side, if side == 1 { ratio } else { 1.0 });
-            let tps = 1000.0 * own * (0.01 * shape.draw(draws)).exp();
-            of[if one_run { 0 } else { side }].push(trial(number, block, name, tps, false));
-        }
-    }
-    let runs = of.map(|trials| results("best", trials));
-    let sides =
-        [0, 1].map(|side: usize| Side { results: &runs[if one_run { 0 } else { side }], condition: Some(NAMES[side]) });
-    compare(sides[0], sides[1], &Options { min_effect, ..Options::default() }).unwrap().metrics[0].verdict
 }
 
 /// A history of 24 runs without changes, with correlation `alike` between neighbours.

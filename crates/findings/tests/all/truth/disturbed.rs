@@ -2,7 +2,7 @@
 //! are a selection.
 
 use super::made::Shape;
-use super::{Rate, requested};
+use super::{Limit, Rate, Rows, requested};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use tare_findings::answered;
@@ -69,6 +69,7 @@ fn clean_trials_that_are_the_fast_ones_claim_no_more_than_is_promised() {
         if requested().is_some() { &[Shape::Normal, Shape::T3, Shape::LogNormal][..] } else { &[Shape::Normal] };
     let kinds = if requested().is_some() { &Meets::ALL[..] } else { &[Meets::Any, Meets::SlowHalf] };
     let sizes = if requested().is_some() { &[4, 5, 10, 16][..] } else { &[16] };
+    let mut rows = Rows::default();
     for (number, (question, names)) in layouts.into_iter().enumerate() {
         for (shape, n) in shapes.iter().flat_map(|shape| sizes.iter().map(move |n| (*shape, *n))) {
             for meets in kinds.iter().copied() {
@@ -83,18 +84,18 @@ fn clean_trials_that_are_the_fast_ones_claim_no_more_than_is_promised() {
                         answer.decides().is_some_and(|verdict| verdict.is_claim())
                     };
                     let rate = Rate::count(requested().unwrap_or(40), claims);
-                    (rate, Rate { hits: near, ..rate }.percent())
+                    (rate, Rate { hits: near, ..rate })
                 };
                 let (rate, near) = measured(0.0);
-                rate.hold(&what, 2.0);
+                rows.add(&what, Limit::AtMost(2.0), rate);
                 if requested().is_some() {
                     let (found, open) = measured(3.0);
-                    println!(
-                        "| {what}, left open as near: {near:.1}; +6%: found {:.1}, left open {open:.1} |",
-                        found.percent()
-                    );
+                    rows.add(&format!("{what}: left open as near"), Limit::None, near);
+                    rows.add(&format!("{what}: +6% found"), Limit::None, found);
+                    rows.add(&format!("{what}: +6% left open as near"), Limit::None, open);
                 }
             }
         }
     }
+    rows.judge();
 }

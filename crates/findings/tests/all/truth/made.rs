@@ -41,6 +41,12 @@ pub enum Layout {
     Queries,
     /// Two options under four loads, each of which is answered separately.
     Loads,
+    /// Four ladders over nodes.
+    Grid,
+    /// Threads 1 and 2, which are no ladder.
+    Rungs,
+    /// One condition.
+    Alone,
 }
 
 pub const SHAPES: [Shape; 5] = [Shape::Normal, Shape::T3, Shape::LogNormal, Shape::Bimodal, Shape::FarModes];
@@ -85,6 +91,14 @@ pub fn names(layout: Layout) -> Vec<String> {
         }
         Layout::Choices => (0..6).map(|i| format!("placement=p{i}")).collect(),
         Layout::Ladder => [1, 2, 4, 8].iter().map(|n| format!("threads={n}")).collect(),
+        Layout::Grid => (0..12)
+            .map(|i| {
+                let (nodes, distribution) = ([1, 2, 4][i % 3], ["uniform", "zipfian"][i / 3 % 2]);
+                format!("distribution={distribution} nodes={nodes} threads={}", [8, 64][i / 6])
+            })
+            .collect(),
+        Layout::Rungs => [1, 2].iter().map(|n| format!("threads={n}")).collect(),
+        Layout::Alone => vec!["placement=p0".to_owned()],
         Layout::Loads => ["point_select", "read_only", "write_only", "update_index"]
             .iter()
             .flat_map(|load| ["off", "on"].map(|ahi| format!("workload={load} ahi={ahi}")))

@@ -1,6 +1,6 @@
 //! How often modes are found in trials that have none, and in trials that have two.
 
-use super::{Rate, requested};
+use super::{Limit, Rate, Rows, requested};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
@@ -67,13 +67,15 @@ fn one_mode_is_hardly_ever_taken_for_several() {
         ("rounded, sd 0.3 of the last digit", rounded(0.3), 1),
         ("rounded, sd 1.5 of the last digit", rounded(1.5), 1),
     ];
+    let mut rows = Rows::default();
     for (number, (name, study, part)) in studies.iter().enumerate() {
         for (shape, own) in SHAPES.into_iter().take(requested().map_or(1, |_| SHAPES.len())) {
             let mut draws = Draws::new(20_261_200 + number as u64);
             let rate = Rate::count(requested().unwrap_or(3).div_ceil(*part), |_| study.sees(&mut draws, own));
-            rate.hold(&format!("modes: {name}, {shape}"), PROMISED);
+            rows.add(&format!("modes: {name}, {shape}"), Limit::AtMost(PROMISED), rate);
         }
     }
+    rows.judge();
 }
 
 #[test]
@@ -82,19 +84,20 @@ fn two_modes_far_apart_are_seen() {
         draws.normal() + if draws.coin() { f64::from(SD) } else { 0.0 }
     }
     let distances: [(u32, Draw); 4] = [(3, apart::<3>), (4, apart::<4>), (5, apart::<5>), (10, apart::<10>)];
-    println!("| modes seen, sd apart, conditions | 12 trials | 20 | 40 |");
-    println!("| --- | --- | --- | --- |");
+    let mut rows = Rows::default();
     for conditions in [1, 8] {
         // `benches/truth` prints the rates for smaller distances.
         for (sd, own) in distances.into_iter().filter(|(sd, _)| *sd == 10 || requested().is_some()) {
-            let seen = [12, 20, 40].map(|n| {
+            for n in [12, 20, 40] {
                 let study = Study { conditions, n, queries: 1, rounded_sd: None };
                 let mut draws = Draws::new(20_261_300 + n as u64);
-                Rate::count(requested().map_or(5, |requested| requested / 4), |_| study.sees(&mut draws, own)).percent()
-            });
-            println!("| {sd} sd, {conditions} | {} |", seen.map(|share| format!("{share:.0}%")).join(" | "));
-            // 24K and 37K are a dozen standard deviations apart.
-            assert!(sd < 10 || seen.iter().all(|share| *share >= 60.0), "{sd} sd, {conditions}: {seen:?}");
+                let studies = requested().map_or(5, |requested| requested / 4);
+                let rate = Rate::count(studies, |_| study.sees(&mut draws, own));
+                // 24K and 37K are a dozen standard deviations apart.
+                let limit = if sd < 10 { Limit::None } else { Limit::AtLeast(60.0) };
+                rows.add(&format!("modes {sd} sd apart are seen: {conditions} conditions, {n} trials"), limit, rate);
+            }
         }
     }
+    rows.judge();
 }

@@ -3,15 +3,17 @@
 use super::made::Shape;
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
-use tare_findings::ab::{Ab, AbVerdict};
+use tare_findings::ab::{Ab, AbVerdict, FEWEST_SESSIONS};
 use tare_findings::why::{Expected, Proof, ProofVerdict, Suspect, Trial};
-use tare_results::pairs::Rule;
-use tare_results::schema::{PlannedTrial, Settle};
+use tare_results::pairs::{Rule, Stop};
+use tare_results::schema::{PlannedTrial, Session, Settle};
 use tare_stats::bisection::{BATCH, Planned, effort};
 use tare_stats::sequential::Question;
 
 /// Spread of a trial, as a fraction.
 const COV: f64 = 0.01;
+/// By how much B / A of sessions differ, as a fraction.
+const BETWEEN: f64 = 0.01;
 /// Number of pairs after which an open-ended comparison is stopped.
 const MOST: usize = 60;
 
@@ -70,26 +72,39 @@ fn compared(draws: &mut Draws, times: Times, ratio: f64, place: f64, rule: &Sett
     let mut plan = made.plan.unwrap();
     plan.settle = Some(rule.clone());
     let mut records = Vec::new();
+    let mut session = 0.0;
+    let mut begins = match rule.rule {
+        Rule::Looks | Rule::Anytime => false,
+        Rule::Sessions => true,
+    };
     loop {
         let block = records.len() / 2;
+        if begins {
+            session = BETWEEN * draws.normal();
+            plan.settle.as_mut().unwrap().begun.push(Session { first_block: block, boot_id: None });
+        }
         let order = if draws.coin() { ["b", "a"] } else { ["a", "b"] };
         for (second, condition) in order.into_iter().enumerate() {
-            let own = if condition == "b" { ratio } else { 1.0 };
+            let own = if condition == "b" { ratio * session.exp() } else { 1.0 };
             let tps = own / (times.draw(draws) * (1.0 + place * second as f64));
             let number = records.len();
             plan.trials.push(PlannedTrial { trial: number, block, condition: condition.to_owned(), lifetime: None });
             records.push(trial(number, block, condition, tps, false));
         }
         let found = Ab::of(&plan, &records).unwrap();
-        if found.stop.is_some() || records.len() == 2 * MOST {
+        begins = found.stop == Some(Stop::Session);
+        if (found.stop.is_some() && !begins) || records.len() == 2 * MOST {
             return found;
         }
     }
 }
 
 fn rule(rule: Rule, minimum_effect: f64) -> Settle {
-    Settle { minimum_effect, ..Settle::between(["a", "b"].map(str::to_owned), rule, 1) }
+    Settle { minimum_effect, sessions: FEWEST_SESSIONS, ..Settle::between(["a", "b"].map(str::to_owned), rule, 1) }
 }
+
+/// All rules; a new one does not compile in [`compared`].
+pub const RULES: [Rule; 3] = [Rule::Looks, Rule::Anytime, Rule::Sessions];
 
 /// The verdict on a side compared with itself, if only a difference ends the comparison.
 pub fn of_itself(draws: &mut Draws, times: Times, by: Rule) -> AbVerdict {

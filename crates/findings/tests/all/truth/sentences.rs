@@ -2,27 +2,31 @@
 //! built from the findings' own types: a new verdict does not compile here until it has a row, and each is measured.
 
 use super::claims::{
-    cause_of_modes_by_chance, claim_at_its_end, compared, cost_of_distance_by_chance, race, unchanged,
+    Hard, cause_of_modes_by_chance, claim_at_its_end, cost_of_distance_by_chance, leads_wrongly, race, unchanged,
 };
-use super::made::{SHAPES, Shape};
-use super::pairs::{Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved};
-use super::{Rate, is_selected, requested};
+use super::comparisons::{Origin, advised, compared, failing, probed};
+use super::made::{Drift, Kind, LAYOUTS, SHAPES, Shape, Truth, study};
+use super::pairs::{RULES, Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved};
+use super::{Limit, Rate, Rows, is_selected, requested};
 use crate::draws::Draws;
 use crate::made_up::differ;
 use crate::suspects::{alike, found};
 use tare_findings::ab::AbVerdict;
 use tare_findings::bisect::Outcome;
-use tare_findings::compare::Side;
-use tare_findings::find::Fate;
+use tare_findings::compare::{Comparison, Note, Side};
+use tare_findings::confidence::FURTHER;
+use tare_findings::find::{Fate, Open};
 use tare_findings::history::MetricHistory;
 use tare_findings::reproduce::Reproduced;
+use tare_findings::summarize;
 use tare_findings::why::{ProofVerdict, why};
-use tare_results::pairs::Rule;
 use tare_stats::ratio;
+use tare_stats::worth::Advice;
 
 /// Whether a study of a kind makes the claim.
 type Says = Box<dyn FnMut(&mut Draws) -> bool>;
 
+// Their places are the seeds: new ones stand at the end.
 listed! { Sentence {
     AbDiffers,
     AbEquivalent,
@@ -41,10 +45,18 @@ listed! { Sentence {
     CompareDiffers,
     CompareEquivalent,
     WhyDiffers,
+    FindBestOfOthers,
+    FindBehind,
+    FailsMore,
+    Resembles,
+    ProbeMoved,
+    Drifted,
+    ProbeHelps,
+    ProbeDoesNotHelp,
 } }
 
-fn of_comparison(verdict: ratio::Verdict) -> Option<Sentence> {
-    match verdict {
+fn of_comparison(found: &Comparison) -> Option<Sentence> {
+    match found.metrics[0].verdict {
         ratio::Verdict::Faster | ratio::Verdict::Slower => Some(Sentence::CompareDiffers),
         ratio::Verdict::Equivalent => Some(Sentence::CompareEquivalent),
         ratio::Verdict::Inconclusive => None,
@@ -83,6 +95,48 @@ fn of_fate(fate: Fate) -> Option<Sentence> {
         // Dropping a candidate that is ahead by no more than the minimum effect is no error.
         Fate::Worse | Fate::Close => Some(Sentence::FindWorse),
         Fate::Left | Fate::Lost => None,
+    }
+}
+
+fn of_open(open: Open) -> Sentence {
+    match open {
+        Open::BestOfOthers => Sentence::FindBestOfOthers,
+        // Both say how far the leader is behind at most.
+        Open::DisturbedAlone | Open::Behind(_) => Sentence::FindBehind,
+    }
+}
+
+fn of_advice(advice: Advice) -> Option<Sentence> {
+    match advice {
+        Advice::Helps => Some(Sentence::ProbeHelps),
+        Advice::DoesNotHelp => Some(Sentence::ProbeDoesNotHelp),
+        Advice::CannotTell => None,
+    }
+}
+
+/// The note's claim, if it is more than a description of what was compared.
+fn of_note(note: &Note) -> Option<Sentence> {
+    match note {
+        Note::FailsMore(_) => Some(Sentence::FailsMore),
+        Note::Drifted { shown: true, .. } => Some(Sentence::Resembles),
+        Note::ProbeMoved { .. } => Some(Sentence::ProbeMoved),
+        // Modes are measured in `modes`.
+        Note::Modes { .. }
+        | Note::Drifted { shown: false, .. }
+        | Note::DriftUnseen { .. }
+        | Note::Identical { .. }
+        | Note::SameValues { .. }
+        | Note::OnlyIn { .. }
+        | Note::Refused(_)
+        | Note::Unprobed(_)
+        | Note::Disturbed { .. }
+        | Note::Failed { .. }
+        | Note::Lost { .. }
+        | Note::Sessions { .. }
+        | Note::OfSessions { .. }
+        | Note::NodeLayouts { .. }
+        | Note::LowOptimisation { .. }
+        | Note::TooFewTrials { .. } => None,
     }
 }
 
@@ -125,10 +179,18 @@ impl Sentence {
             | Self::BisectFound
             | Self::FindNamed
             | Self::FindWorse
+            | Self::FindBestOfOthers
+            | Self::FindBehind
+            | Self::FailsMore
+            | Self::Resembles
+            | Self::ProbeMoved
+            | Self::ProbeHelps
+            | Self::ProbeDoesNotHelp
             | Self::HistoryStep
             | Self::HistoryDrift
             | Self::CauseOfDifference
             | Self::CauseOfModes => 5.0,
+            Self::Drifted => 100.0 * FURTHER,
             // One side of a 95% interval.
             Self::Holds | Self::DoesNotHold | Self::CostOfDistance => 2.5,
         }
@@ -136,29 +198,95 @@ impl Sentence {
 
     /// Kinds of studies in which the claim would be wrong, by name, and whether such a study makes it.
     fn wrong(self) -> Vec<(String, Says)> {
+        match self {
+            Self::CompareDiffers | Self::CompareEquivalent | Self::FailsMore | Self::Resembles | Self::ProbeMoved => {
+                self.of_sides()
+            }
+            Self::WhyDiffers
+            | Self::AbDiffers
+            | Self::AbEquivalent
+            | Self::ProofStands
+            | Self::ProofRefuted
+            | Self::BisectFound
+            | Self::FindNamed
+            | Self::FindWorse
+            | Self::FindBestOfOthers
+            | Self::FindBehind => self.of_pairs(),
+            Self::ProbeHelps
+            | Self::ProbeDoesNotHelp
+            | Self::Drifted
+            | Self::Holds
+            | Self::DoesNotHold
+            | Self::HistoryStep
+            | Self::HistoryDrift
+            | Self::CauseOfDifference
+            | Self::CauseOfModes
+            | Self::CostOfDistance => self.of_results(),
+        }
+    }
+
+    /// Comparisons of sides that do not differ, or not by more than the minimum effect.
+    fn of_sides(self) -> Vec<(String, Says)> {
         let is = move |says: Option<Self>| says == Some(self);
         match self {
             Self::CompareDiffers => each(
-                [true, false]
+                Origin::ALL
                     .into_iter()
-                    .flat_map(|one_run| [2, 3, 5].map(|trials| (one_run, trials)))
-                    .flat_map(|(one_run, trials)| SHAPES.map(|shape| (one_run, trials, shape))),
-                |(one_run, trials, shape)| format!("{trials} trials in {}, {shape:?}", runs(one_run)),
-                move |draws, of| is(of_comparison(compared(draws, of, 1.0, 0.0))),
+                    .flat_map(|origin| [2, 3, 5].map(|trials| (origin, trials)))
+                    // A session is one observation, however many trials it has.
+                    .filter(|(origin, trials)| !origin.is_of_sessions() || *trials == 3)
+                    .flat_map(|(origin, trials)| SHAPES.map(|shape| (origin, trials, shape))),
+                |(origin, trials, shape)| format!("{trials} trials, {origin:?}, {shape:?}"),
+                move |draws, (origin, trials, shape)| {
+                    is(of_comparison(&compared(draws, origin, (trials, shape), 1.0, 0.0)))
+                },
             ),
             Self::CompareEquivalent => each(
-                [2, 5],
-                |trials| format!("{trials} trials, a change of just the minimum effect"),
-                move |draws, trials| is(of_comparison(compared(draws, (true, trials, Shape::Normal), 1.02, 0.02))),
+                [Origin::OneRun, Origin::SharedSessions].into_iter().flat_map(|origin| [2, 5].map(|n| (origin, n))),
+                |(origin, trials)| format!("{trials} trials, {origin:?}, a change of just the minimum effect"),
+                move |draws, (origin, trials)| {
+                    is(of_comparison(&compared(draws, origin, (trials, Shape::Normal), 1.02, 0.02)))
+                },
             ),
-            Self::WhyDiffers => each([true, false], |one_run| format!("two alike in {}", runs(one_run)), why_differs),
+            Self::FailsMore => each(
+                Origin::ALL,
+                |origin| format!("three of ten trials fail, {origin:?}"),
+                move |draws, origin| {
+                    let found = failing(draws, origin);
+                    found.losses.iter().any(|losses| losses.b_fails_more) || notes(&found).any(|note| note == self)
+                },
+            ),
+            Self::Resembles => each(
+                [10, 20],
+                |trials| format!("{trials} trials of two runs that do not drift"),
+                move |draws, trials| {
+                    let found = compared(draws, Origin::AnotherRun, (trials, Shape::Normal), 1.0, 0.0);
+                    notes(&found).any(|note| note == self)
+                },
+            ),
+            Self::ProbeMoved => {
+                one("readings of both sides alike", move |draws| notes(&probed(draws)).any(|note| note == self))
+            }
+            _ => unreachable!("{self:?} has no study"),
+        }
+    }
+
+    /// Comparisons, bisections and races that end when they are settled.
+    fn of_pairs(self) -> Vec<(String, Says)> {
+        let is = move |says: Option<Self>| says == Some(self);
+        match self {
+            Self::WhyDiffers => each(
+                [true, false],
+                |one_run| format!("two alike in {} run", if one_run { "one" } else { "another" }),
+                why_differs,
+            ),
             Self::AbDiffers => each(
-                [Rule::Looks, Rule::Anytime].into_iter().flat_map(|rule| Times::ALL.map(|times| (rule, times))),
+                RULES.into_iter().flat_map(|rule| Times::ALL.map(|times| (rule, times))),
                 |(rule, times)| format!("{rule:?}, {times:?}"),
                 move |draws, (rule, times)| is(of_ab(of_itself(draws, times, rule))),
             ),
             Self::AbEquivalent => each(
-                [Rule::Looks, Rule::Anytime],
+                RULES,
                 |rule| format!("{rule:?}, a change of just the minimum effect"),
                 move |draws, rule| is(of_ab(at_the_minimum_effect(draws, rule))),
             ),
@@ -172,10 +300,41 @@ impl Sentence {
                 move |draws, step| bisects_wrongly(draws, step) && is(of_bisection(Outcome::Found)),
             ),
             Self::FindNamed | Self::FindWorse => one("one of six ahead by 2.1%", move |draws| {
-                let (found, best) = race(draws);
+                let (found, best) = race(draws, Hard::Close);
                 let of = |(i, fate): (usize, Fate)| is(of_fate(fate)) && (i == best) == (self == Self::FindWorse);
                 found.candidates.iter().map(|candidate| candidate.fate).enumerate().any(of)
             }),
+            Self::FindBestOfOthers | Self::FindBehind => each(
+                [Hard::Disturbed, Hard::Spread],
+                |hard| format!("one of six ahead by 2.1%, {hard:?}"),
+                move |draws, hard| {
+                    let (found, best) = race(draws, hard);
+                    leads_wrongly(&found, best, |open| of_open(open) == self)
+                },
+            ),
+            _ => unreachable!("{self:?} has no study"),
+        }
+    }
+
+    /// What is said about a machine, a claim, a history or a cause.
+    fn of_results(self) -> Vec<(String, Says)> {
+        let is = move |says: Option<Self>| says == Some(self);
+        match self {
+            Self::ProbeHelps => each(
+                [(0.43, 0.0), (0.43, 0.5), (0.0, 0.5)],
+                |(correlation, drift)| format!("correlation {correlation}, neighbours {drift}; 0.436 would help"),
+                move |draws, (correlation, drift)| is(of_advice(advised(draws, correlation, drift))),
+            ),
+            Self::ProbeDoesNotHelp => each(
+                [0.0, 0.5],
+                |drift| format!("correlation 0.45, neighbours {drift}; from 0.436 on it helps"),
+                move |draws, drift| is(of_advice(advised(draws, 0.45, drift))),
+            ),
+            Self::Drifted => each(
+                SHAPES.into_iter().flat_map(|shape| [5, 10].map(|n| (shape, n))),
+                |(shape, n)| format!("{n} trials of four conditions that do not drift, {shape:?}"),
+                |draws, (shape, n)| is_drift_shown(draws, shape, n, Drift::None),
+            ),
             Self::Holds | Self::DoesNotHold => each(
                 [4, 10, 2],
                 |blocks| format!("the ratio at the end of the band, {blocks} blocks"),
@@ -200,6 +359,7 @@ impl Sentence {
                 |(memories, loads)| format!("places differ, not by distance, memories: {memories}, loads: {loads}"),
                 |draws, (memories, loads)| cost_of_distance_by_chance(draws, memories, loads),
             ),
+            _ => unreachable!("{self:?} has no study"),
         }
     }
 
@@ -215,6 +375,8 @@ impl Sentence {
             | Self::HistoryDrift
             | Self::CauseOfModes => (4, 4),
             Self::FindNamed | Self::FindWorse | Self::BisectFound => (6, 2),
+            Self::FindBestOfOthers | Self::FindBehind => (3, 4),
+            Self::Drifted => (12, 4),
             _ => (20, 1),
         };
         requested().map_or(few, |requested| requested / part)
@@ -239,8 +401,13 @@ fn one(name: &str, says: impl FnMut(&mut Draws) -> bool + 'static) -> Vec<(Strin
     vec![(name.to_owned(), says)]
 }
 
-fn runs(one_run: bool) -> &'static str {
-    if one_run { "one run" } else { "another run" }
+fn notes(found: &Comparison) -> impl Iterator<Item = Sentence> + '_ {
+    found.notes.iter().filter_map(of_note)
+}
+
+fn is_drift_shown(draws: &mut Draws, shape: Shape, n: usize, drift: Drift) -> bool {
+    let found = study(draws, Kind { shape, drift, layout: LAYOUTS[0], n, truth: Truth::Nothing }, None);
+    summarize(&found).run_order.is_some_and(|order| order.shown())
 }
 
 /// Whether `why` shows a difference of two equal conditions, of one run or of two.
@@ -255,13 +422,25 @@ fn why_differs(draws: &mut Draws, one_run: bool) -> bool {
 
 #[test]
 fn first_sentences_are_wrong_no_more_often_than_stated() {
-    println!("| sentence, of what | limit % | wrong % (95% interval) | studies |");
-    println!("| --- | --- | --- | --- |");
+    let mut rows = Rows::default();
     for sentence in Sentence::ALL.iter().filter(is_selected) {
         for (number, (name, mut says)) in sentence.wrong().into_iter().enumerate() {
             let mut draws = Draws::new(20_261_124 + 100 * *sentence as u64 + number as u64);
             let rate = Rate::count(sentence.studies(), |_| says(&mut draws));
-            rate.hold(&format!("{sentence:?}: {name}"), sentence.promised());
+            rows.add(&format!("{sentence:?}: {name}"), Limit::AtMost(sentence.promised()), rate);
         }
     }
+    rows.judge();
+}
+
+#[test]
+fn a_drift_of_the_machine_is_reported() {
+    let mut rows = Rows::default();
+    for (drift, n) in [Drift::Ar(0.8), Drift::Linear].into_iter().flat_map(|drift| [5, 10].map(|n| (drift, n))) {
+        let mut draws = Draws::new(20_261_500 + n as u64);
+        let rate = Rate::count(requested().unwrap_or(10), |_| is_drift_shown(&mut draws, Shape::Normal, n, drift));
+        let limit = if n == 10 { Limit::AtLeast(60.0) } else { Limit::None };
+        rows.add(&format!("Drifted is found: {drift:?}, {n} trials of four conditions"), limit, rate);
+    }
+    rows.judge();
 }

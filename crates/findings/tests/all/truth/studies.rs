@@ -2,22 +2,35 @@
 //! with a true effect, to measure the power.
 
 use super::made::{DRIFTS, Drift, Kind, LAYOUTS, Layout, SHAPES, Shape, Truth, names, study};
-use super::{Rate, is_selected, requested};
+use super::{Limit, Rate, Rows, is_selected, requested};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tare_findings::compare::{Gate, Options, Side, compare};
-use tare_findings::verdict::Verdict;
+use tare_findings::confidence::MODES;
+use tare_findings::verdict::{Untested, Verdict};
 use tare_findings::{answered, summarize};
 use tare_results::Results;
 use tare_stats::order::randomized_blocks;
 
 /// Studies of each kind in the test suite: enough to detect a rate that is several times too high.
-const FEW: usize = 6;
+const FEW: usize = 3;
 
 // The possible first claims.
-listed! { First { Moved, MovedAlone, Ranked, RankedAlone, RankedLevels, SpreadFrom, Less, OneLoad } }
+listed! { First {
+    Moved,
+    MovedAlone,
+    Ranked,
+    RankedAlone,
+    RankedLevels,
+    SpreadFrom,
+    Less,
+    PooledLess,
+    InsteadOfLadder,
+    ModesAlone,
+    OneLoad,
+} }
 
 impl First {
     /// The claim of a verdict, if any. The match has no wildcard, so that a new verdict must be added here, and is
@@ -25,15 +38,35 @@ impl First {
     fn of(verdict: &Verdict) -> Option<Self> {
         match verdict {
             // A race is measured with its own rule, in `claims`.
-            Verdict::Untested(_) | Verdict::NotRankedLevels { .. } | Verdict::Raced(_) => None,
+            Verdict::NotRankedLevels { .. } | Verdict::Raced(_) => None,
+            Verdict::Untested(why) => Self::of_untested(why),
             Verdict::Moved { .. } => Some(Self::Moved),
             Verdict::NotMoved { alone, .. } => (!alone.is_empty()).then_some(Self::MovedAlone),
             Verdict::Ranked { .. } => Some(Self::Ranked),
             Verdict::NotRanked { alone, .. } => (!alone.is_empty()).then_some(Self::RankedAlone),
             Verdict::RankedLevels { .. } => Some(Self::RankedLevels),
             Verdict::SpreadFrom(from) => (!from.sources.is_empty()).then_some(Self::SpreadFrom),
-            Verdict::Steps { .. } => verdict.is_claim().then_some(Self::Less),
+            Verdict::Steps { pooled, .. } => {
+                verdict.is_claim().then_some(if pooled.is_empty() { Self::Less } else { Self::PooledLess })
+            }
             Verdict::ByLoad(_) => verdict.is_claim().then_some(Self::OneLoad),
+        }
+    }
+
+    /// What is said next to a question that cannot be answered.
+    fn of_untested(why: &Untested) -> Option<Self> {
+        match why {
+            Untested::TooFewRungs { instead, .. } => instead.is_claim().then_some(Self::InsteadOfLadder),
+            Untested::Alone(found) => (!found.modes.is_empty()).then_some(Self::ModesAlone),
+            Untested::NoTrial
+            | Untested::NoneOk { .. }
+            | Untested::NoValue
+            | Untested::LoadsAlone { .. }
+            | Untested::NotPositive { .. }
+            | Untested::SingleTrial { .. }
+            | Untested::NotRankable
+            | Untested::NoSpreadSources
+            | Untested::NoSteps => None,
         }
     }
 
@@ -47,6 +80,9 @@ impl First {
             Self::RankedLevels => ("best aslr", Layout::Factors),
             Self::SpreadFrom => ("spread", Layout::Factors),
             Self::Less => ("scaling", Layout::Ladder),
+            Self::PooledLess => ("scaling", Layout::Grid),
+            Self::InsteadOfLadder => ("scaling", Layout::Rungs),
+            Self::ModesAlone => ("effect", Layout::Alone),
             Self::OneLoad => ("effect", Layout::Loads),
         }
     }
@@ -55,7 +91,17 @@ impl First {
     fn promised(self) -> f64 {
         match self {
             Self::MovedAlone | Self::RankedAlone => 0.5,
+            Self::ModesAlone => 100.0 * MODES,
             _ => 2.0,
+        }
+    }
+
+    /// Numbers of trials, distributions and drifts of studies in which it would be wrong.
+    fn kinds(self) -> ([usize; 3], &'static [Shape], &'static [Drift]) {
+        match self {
+            // A drift or two modes are more than one mode.
+            Self::ModesAlone => ([5, 10, 20], &[Shape::Normal, Shape::T3, Shape::LogNormal], &[Drift::None]),
+            _ => ([3, 5, 10], &SHAPES, &DRIFTS),
         }
     }
 }
@@ -116,13 +162,13 @@ impl Tally {
         tally
     }
 
-    fn percent(&self, count: usize) -> f64 {
-        100.0 * count as f64 / self.studies.max(1) as f64
+    fn rate(&self, hits: usize) -> Rate {
+        Rate { hits, of: self.studies }
     }
 
-    fn row(&self) -> String {
-        let all = self.claimed.iter().chain([&self.any]);
-        all.map(|count| format!("{:.1}", self.percent(*count))).collect::<Vec<_>>().join(" | ")
+    /// How often the claim of this name was made.
+    fn of_claim(&self, claim: &str) -> Rate {
+        self.rate(self.claimed[CLAIMS.iter().position(|known| *known == claim).unwrap()])
     }
 
     fn merge(&mut self, other: &Self) {
@@ -162,10 +208,8 @@ fn tallies(kinds: &[Kind], studies: usize) -> Vec<Tally> {
     all.into_iter().map(|(_, tally)| tally).collect()
 }
 
-fn head(what: &str) {
-    println!("| trials | shape | drift | {what} | {} | any but the last |", CLAIMS.join(" | "));
-    println!("| {}|", "--- | ".repeat(CLAIMS.len() + 5).trim_end());
-}
+/// Of studies that claim anything at all, `tare_findings::confidence`.
+const LIMIT: Limit = Limit::AtMost(6.0);
 
 #[test]
 fn nothing_is_claimed_of_studies_without_differences() {
@@ -176,19 +220,17 @@ fn nothing_is_claimed_of_studies_without_differences() {
             kinds.extend(DRIFTS.map(|drift| Kind { shape, drift, layout: LAYOUTS[0], n, truth: Truth::Nothing }));
         }
     }
-    head("truth");
-    let mut all = Tally::default();
+    let (mut rows, mut all) = (Rows::default(), Tally::default());
     for (kind, tally) in kinds.iter().zip(tallies(&kinds, each)) {
-        println!("| {} | {:?} | {:?} | {:?} | {} |", kind.n, kind.shape, kind.drift, kind.truth, tally.row());
+        let Kind { n, shape, drift, .. } = kind;
         all.merge(&tally);
-        // A single kind of few studies varies much; a rate several times too high is still visible.
-        let limit = 6.0 + 400.0 * (0.06 * 0.94 / tally.studies as f64).sqrt();
-        let any = tally.percent(tally.any);
-        assert!(any <= limit, "{kind:?}: something in {any}%: {}", tally.row());
+        rows.add(&format!("anything but the last: {n} trials, {shape:?}, {drift:?}"), LIMIT, tally.rate(tally.any));
     }
-    println!("| all | | | | {} |", all.row());
-    let any = all.percent(all.any);
-    assert!(any <= 6.0 + 200.0 * (0.06 * 0.94 / all.studies as f64).sqrt(), "something in {any}% of all");
+    rows.add("anything but the last: all", LIMIT, all.rate(all.any));
+    for claim in CLAIMS {
+        rows.add(&format!("of nothing: {claim}"), Limit::None, all.of_claim(claim));
+    }
+    rows.judge();
 }
 
 /// Four placements, six allocators and one option, 240 trials: with only the contrasts of each pair of conditions, +3%
@@ -201,7 +243,7 @@ fn three_percent_of_one_level_of_48_conditions_are_found_in_five_blocks() {
     let names: Vec<String> = (0..48)
         .map(|i| format!("placement=p{} allocator=m{} aslr={}", i % 4, i / 4 % 6, ["off", "on"][i / 24]))
         .collect();
-    let mut draws = Draws::new(20_261_400);
+    let (mut draws, mut rows) = (Draws::new(20_261_400), Rows::default());
     for (level, gain) in kinds.into_iter().filter(|kind| requested().is_some() || is_judged(kind)) {
         let found = Rate::count(each, |_| {
             let mut trials = Vec::new();
@@ -216,11 +258,14 @@ fn three_percent_of_one_level_of_48_conditions_are_found_in_five_blocks() {
             }
             answered(&results("effect", trials)).verdict.is_claim()
         });
-        let (low, high) = found.wilson();
-        println!("4x6x2, 5 blocks, {level} +{:.0}%: {:.1}% ({low:.1} to {high:.1})", 100.0 * gain, found.percent());
-        let (nothing, judged) = (gain <= 0.0, is_judged(&(level, gain)));
-        assert!(if nothing { low <= 2.0 } else { !judged || low > 42.0 }, "{level} {gain}: {found:?}");
+        let limit = match gain <= 0.0 {
+            true => Limit::AtMost(2.0),
+            false if is_judged(&(level, gain)) => Limit::AtLeast(75.0),
+            false => Limit::None,
+        };
+        rows.add(&format!("4x6x2, 5 blocks, {level} +{:.0}%", 100.0 * gain), limit, found);
     }
+    rows.judge();
 }
 
 #[test]
@@ -244,9 +289,8 @@ fn planted_differences_are_found() {
     if requested().is_none() {
         kinds.retain(is_judged);
     }
-    head("truth");
+    let mut rows = Rows::default();
     for (kind, tally) in kinds.iter().zip(tallies(&kinds, each)) {
-        println!("| {} | {:?} | {:?} | {:?} | {} |", kind.n, kind.shape, kind.drift, kind.truth, tally.row());
         let claim = match kind.truth {
             Truth::Nothing => continue,
             Truth::Mean => "headline",
@@ -254,14 +298,13 @@ fn planted_differences_are_found() {
             Truth::Cause => "residual cause",
             Truth::Less => "retrograde",
         };
-        let place = CLAIMS.iter().position(|known| *known == claim).unwrap();
-        let found = tally.percent(tally.claimed[place]);
-        if is_judged(kind) {
-            // The spread of ten trials is harder to detect.
-            let least = if kind.truth == Truth::Spread { 60.0 } else { 75.0 };
-            assert!(found >= least, "{kind:?}: {claim} in {found}%");
-        }
+        // The spread of ten trials is harder to detect.
+        let least = Limit::AtLeast(if kind.truth == Truth::Spread { 60.0 } else { 75.0 });
+        let limit = if is_judged(kind) { least } else { Limit::None };
+        let Kind { n, shape, drift, truth, .. } = kind;
+        rows.add(&format!("{truth:?} is found: {n} trials, {shape:?}, {drift:?}"), limit, tally.of_claim(claim));
     }
+    rows.judge();
 }
 
 /// How often null studies make each first claim, by their question.
@@ -269,13 +312,16 @@ fn first_claims(first: First, each: usize) -> (usize, usize) {
     let (question, layout) = first.question_and_layout();
     let mut rng = Draws::new(20_261_123 + first as u64);
     let mut found: BTreeMap<Option<First>, usize> = BTreeMap::new();
-    for n in [3, 5, 10] {
-        for shape in SHAPES {
-            for drift in DRIFTS {
+    let (sizes, shapes, drifts) = first.kinds();
+    for n in sizes {
+        for shape in shapes.iter().copied() {
+            for drift in drifts.iter().copied() {
                 let kind = Kind { shape, drift, layout, n, truth: Truth::Nothing };
                 for _ in 0..each {
                     let verdict = answered(&study(&mut rng, kind, Some(question))).verdict;
-                    assert!(!matches!(verdict, Verdict::Untested(_)) || n == 3, "{kind:?} {question}: {verdict:?}");
+                    let is_tested =
+                        verdict.stated().is_tested() || matches!(verdict, Verdict::Untested(Untested::Alone(_)));
+                    assert!(is_tested || n == 3, "{kind:?} {question}: {verdict:?}");
                     *found.entry(First::of(&verdict)).or_default() += 1;
                 }
             }
@@ -286,10 +332,12 @@ fn first_claims(first: First, each: usize) -> (usize, usize) {
 
 #[test]
 fn each_first_sentence_claims_no_more_of_nothing_than_is_promised() {
-    let each = requested().unwrap_or(FEW / 2);
+    let each = requested().unwrap_or(FEW);
+    let mut rows = Rows::default();
     for first in First::ALL.iter().copied().filter(is_selected) {
         let (hits, of) = first_claims(first, each);
         let what = format!("first, asked for {}: {first:?}", first.question_and_layout().0);
-        Rate { hits, of }.hold(&what, first.promised());
+        rows.add(&what, Limit::AtMost(first.promised()), Rate { hits, of });
     }
+    rows.judge();
 }

@@ -230,7 +230,8 @@ fn search(request: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result
         note(&tare_report::words::bisect::sentence(&found));
         return Err(problem);
     }
-    view::print(&found, path, args.json)?;
+    let certified = search.bench.all()?.into_iter().find_map(|measured| measured.certified);
+    view::print(&found, certified.as_ref(), path, args.json)?;
     note(&format!("results: {}", path.display()));
     match end? {
         End::Interrupted => {

@@ -2,15 +2,16 @@
 
 use super::super::ab_plan::pair_line;
 use super::super::ab_sides;
-use super::super::output::quoted_path;
+use super::super::output::{note, quoted_path};
 use super::super::rounds::RoundListener;
 use super::super::run::{RunOptions, begun_before, begun_in, execute, room_for_data, unless_interrupted};
-use super::super::{Exit, Problem, ab_together, plan_view, study_file, trust};
+use super::super::{Exit, Problem, ab_certificates, ab_together, plan_view, study_file, trust};
 use super::request::BisectRequest;
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
 use tare_findings::ab::Ab;
 use tare_findings::bisect::ALPHA;
+use tare_findings::certificate::Certified;
 use tare_results::pairs::{Pairs, Rule};
 use tare_results::schema::{Outcome, Plan, Settle, TrialRecord, Turns};
 use tare_results::store::{Directory, read_plan, read_trials, write_plan};
@@ -58,6 +59,8 @@ pub struct Measured {
     plan: Plan,
     records: Vec<TrialRecord>,
     rule: Settle,
+    /// What the machine's certificates say about the comparison.
+    pub certified: Option<Certified>,
 }
 
 impl Measured {
@@ -113,7 +116,7 @@ impl Bench<'_> {
         let begun = Directory::begun(&path, trust::whose(self.options.trusted))?;
         let (plan, records) = (read_plan(&begun)?, read_trials(&begun)?);
         let rule = self.rule(&plan, two, Until::More(0))?;
-        Ok(Some(Measured { two, path, plan, records, rule }))
+        Ok(Some(Measured { two, path, plan, records, rule, certified: ab_certificates::stored(&begun) }))
     }
 
     /// Adds pairs of two built programs. Returns false when interrupted.
@@ -125,6 +128,10 @@ impl Bench<'_> {
                 problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
             },
         )?;
+        let stored = ab_certificates::store(ab_certificates::of(&study, &plan).as_ref(), &directory);
+        if !stored.is_empty() {
+            note(stored.trim_start());
+        }
         Ok(end.left == 0)
     }
 

@@ -6,17 +6,19 @@ use super::search::step_of;
 use std::path::Path;
 use tare_findings::ab::Ab;
 use tare_findings::bisect::{Bisection, Outcome};
-use tare_report::words::bisect as words;
+use tare_findings::certificate::Certified;
+use tare_report::words::{bisect as words, certificate};
 use tare_text::object;
 
 /// The metric that gives the time per transaction.
 const OF_TRANSACTIONS: &str = "tps";
 
 /// Prints the result: a sentence, a table, and the command that explains the slowdown.
-pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem> {
+pub fn print(found: &Bisection, certified: Option<&Certified>, folder: &Path, json: bool) -> Result<(), Problem> {
     let why = why(found, folder);
     if !json {
-        let rows = words::rows(found);
+        let mut rows = words::rows(found);
+        rows.push(("A/A here", certificate::alongside(certified)));
         let rows = rows.iter().map(|(name, value)| format!("  {name:<12} {}\n", tare_text::shown(value)));
         let why = why.map_or_else(String::new, |why| format!("\nWhere the time goes:\n  {why}\n"));
         let inside = inside(found).map_or_else(String::new, |inside| {

@@ -3,7 +3,7 @@
 //! table is checked against the rules of a `tabular`, and Bencher's format against its published format.
 
 use crate::report::commands::{path, tare};
-use crate::report::fake;
+use crate::report::{fake, latencies};
 use crate::support::{World, target};
 use clap::ValueEnum;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -87,6 +87,23 @@ fn exported_values_can_be_read_back_as_results() {
         json["metrics"][0]["ci_low"].clone()
     };
     assert_eq!(ratio(dir.path()), ratio(&values));
+}
+
+/// Comparisons use the percentile of all transactions of a trial, not the mean of its samples' percentiles.
+#[test]
+fn exported_percentiles_are_those_of_the_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    latencies::with_histograms(dir.path());
+    let values = dir.path().join("again.csv");
+    export(dir.path(), &["--format", "csv", "--table", "values", "--out", path(&values)]);
+    let p99 = |results: &Path| -> Vec<f64> {
+        let all = shown(results)["conditions"].as_array().unwrap().clone();
+        let metrics = all.iter().flat_map(|condition| condition["metrics"].as_array().unwrap());
+        let named = metrics.filter(|metric| metric["name"] == "latency_ms_p99");
+        named.map(|metric| metric["mean"].as_f64().unwrap()).collect()
+    };
+    let (before, after) = (p99(dir.path()), p99(&values));
+    assert!(before.len() > 1 && before == after, "{before:?} {after:?}");
 }
 
 #[test]

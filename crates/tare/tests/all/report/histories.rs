@@ -93,6 +93,8 @@ fn missing_results_and_names_are_usage_errors_and_too_few_runs_are_reported() {
     runs_of(dir.path(), &stepped(2, 5, 500.0));
     let (code, out, _) = tare(&["history", path(dir.path())]);
     assert!(code == 0 && out.contains("5 runs: fewer than 6 runs"), "{code} {out}");
+    let (code, out, _) = tare(&["history", path(dir.path()), "--fail-if-slower", "5"]);
+    assert!(code == 0 && out.contains("gate passed without a test: changes cannot be assessed"), "{code} {out}");
     let (code, _, err) = tare(&["history", path(dir.path()), "--metric", "tpss"]);
     assert!(code == 2 && err.contains("did you mean `tps`?"), "{err}");
     let (code, _, err) = tare(&["history", path(dir.path()), "--condition", "bas"]);

@@ -242,7 +242,7 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
     let lost = |a, b, b_fails_more| {
         let [a, b] = [a, b].map(|lost| Lost { failed: lost, lost, trials: 10 });
         let condition = found.metrics[0].condition.clone();
-        Losses { side: "B".to_owned(), condition, a, b, p_value: 0.5, b_fails_more }
+        Losses { first: "A".to_owned(), side: "B".to_owned(), condition, a, b, p_value: 0.5, b_fails_more }
     };
     let [few, many] = [lost(1, 2, false), lost(0, 6, true)];
     found.losses = vec![few];

@@ -353,6 +353,12 @@ fn a_certificate_of_a_side_against_itself_is_shown_with_every_verdict() {
     let both = found["comparisons"].as_u64().unwrap() + more;
     let printed = if both == 0 { "too few pairs".to_owned() } else { format!("in {both} comparison") };
     assert!(out.contains("A/A here") && out.contains(&printed), "{out}");
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (shown, _) = world.exits(0, &["show", "e"]);
+    assert!(one_line(&shown).contains("A/A there: ") && one_line(&shown).contains(&printed), "{shown}");
+    world.exits(0, &["report", "e"]);
+    let page = std::fs::read_to_string(world.path("e/report.html")).unwrap();
+    assert!(page.contains("A/A there: ") && page.contains(&printed), "{page}");
 }
 
 #[test]

@@ -157,6 +157,8 @@ fn a_list_of_builds_is_bisected_unless_its_ends_do_not_differ() {
     let found = json(&out);
     assert_eq!((&found["outcome"], &found["first"]), (&"no_difference".into(), &Value::Array(vec![])), "{found}");
     assert!(found["text"].as_str().unwrap().starts_with("No difference to bisect: "), "{found}");
+    let (out, _) = world.exits(0, &["bisect", "--resume", "b"]);
+    assert!(out.contains("A/A here"), "{out}");
 }
 
 /// The third of three builds of the embedded engine holds a lock in every statement.
