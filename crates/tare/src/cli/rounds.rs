@@ -1,5 +1,6 @@
 //! Shared by `tare ab` and `tare find`: a run that is extended round by round, with a line after each round.
 
+use super::filling::FillLines;
 use super::output::note;
 use super::run::{RunOptions, begun_before, begun_in, default_out, has_place, host, unless_interrupted};
 use super::run_listener::{disturbed, repeats_in_vain};
@@ -7,6 +8,7 @@ use super::{Problem, plan_view, trust};
 use crate::run::Listener;
 use crate::state::Host;
 use std::path::Path;
+use tare_drive::workload::Progress;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_results::store::Directory;
 use tare_study::language::spec::Study;
@@ -54,15 +56,24 @@ pub struct RoundListener {
     line: Line,
     /// Whether the end of repeats was already reported: after that, no disturbed trial is.
     repeats_ended: bool,
+    fill_lines: FillLines,
 }
 
 impl RoundListener {
     pub fn new(line: Line) -> Self {
-        Self { line, repeats_ended: false }
+        Self { line, repeats_ended: false, fill_lines: FillLines::default() }
     }
 }
 
 impl Listener for RoundListener {
+    fn hear(&mut self, progress: Progress) {
+        if let Progress::Filling(filled) = progress
+            && let Some(line) = self.fill_lines.line(&filled)
+        {
+            note(&line);
+        }
+    }
+
     fn end(&mut self, record: &TrialRecord) {
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
@@ -85,6 +96,7 @@ impl Listener for RoundListener {
     }
 
     fn preparing(&mut self, condition: &str) {
+        self.fill_lines.begin();
         note(&format!("preparing data of {condition}"));
     }
 }
