@@ -123,6 +123,8 @@ pub enum Verdict {
     NotRanked {
         what: Measured,
         conditions: usize,
+        /// The largest mean over the smallest.
+        extremes: Option<Extremes>,
         /// The extreme means, if a single metric was measured and both describe their trials.
         range: Option<Range>,
         /// Number of trials of the condition that has fewest.
@@ -299,6 +301,15 @@ pub struct Ranked {
     pub differing: usize,
     /// Probability of a pair as significant as the most significant one if all are equal.
     pub p_value: f64,
+}
+
+/// The ratio of two means.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Extremes {
+    pub ratio: f64,
+    /// 95% interval of the ratio, simultaneous for all pairs.
+    #[serde(flatten, serialize_with = "ends::ci")]
+    pub ci: Option<Interval>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
