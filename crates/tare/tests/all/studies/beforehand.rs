@@ -1,6 +1,6 @@
 //! Output before anything runs: how much, how long, what is not possible here; and refusals at that point.
 
-use crate::support::{World, kill_at_once, send, wait_until};
+use crate::support::{World, kill_at_once, send, text, wait_until};
 use rustix::process::Signal;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -37,8 +37,9 @@ fn comparisons_races_and_claims_begin_with_their_time_and_ask_above_an_hour() {
         assert!(!world.path("results").exists());
     }
     // A comparison of minutes is not asked for.
-    let (_, err) = world.exits(1, &[&sides[..], &["--budget", "1min", "--wait", "--out", "short"]].concat());
-    assert!(err.lines().next().unwrap().contains("; at most 1 min"), "{err}");
+    let output = world.output(&["ab", "--a", "command=true", "--b", "command=true", "--budget", "5s"]);
+    let err = text(&output.stderr);
+    assert!(err.lines().next().unwrap().ends_with("; at most 5 s") && output.status.code() != Some(2), "{err}");
     let (_, err) = world.exits(0, &["reproduce", "a-page-a-counter", "--out", "page"]);
     assert!(err.starts_with("reproduce: 1 claim in 1 experiment; about 1 s"), "{err}");
 }
@@ -48,7 +49,9 @@ fn a_resumed_run_begins_with_what_is_left_and_asks_above_an_hour() {
     let world = World::new();
     let words = ["run", "--command", "true", "--runs", "3", "--set", "sampling.pause_s=4000", "--out", "results"];
     let mut run = world.begin(&[&words[..], &["--yes"]].concat());
-    wait_until("the plan", 60, || world.path("results/logs").exists());
+    wait_until("the plan", 60, || {
+        world.path("results/study.toml").exists() && world.path("results/plan.json").exists()
+    });
     kill_at_once(world.processes());
     run.wait().unwrap();
     let (_, err) = world.exits(2, &["run", "--resume", "results"]);
