@@ -52,8 +52,8 @@ impl Scale {
         Self { divisor, decimals, unit }
     }
 
-    /// The scale of the values that represent the trials of conditions. Single trials, which may be larger, have no part
-    /// in it, because no sentence mentions them.
+    /// The scale of the values that represent the trials of conditions. Single trials, which may be larger, have no
+    /// part in it, because no sentence mentions them.
     pub fn of_middles<'m>(unit: &str, middles: impl Iterator<Item = Middle<'m>>) -> Self {
         let largest = |middle: Middle<'_>| match middle {
             Middle::Mean(mean, _) => mean.abs(),

@@ -5,7 +5,7 @@ use super::ends;
 use super::find::Find;
 use super::mode::Mode;
 use super::pooled::PooledStep;
-use super::term::{Second, Term};
+use super::term::{Extremes, Second, Term};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_results::looks::Look;
@@ -301,15 +301,6 @@ pub struct Ranked {
     pub differing: usize,
     /// Probability of a pair as significant as the most significant one if all are equal.
     pub p_value: f64,
-}
-
-/// The ratio of two means.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Extremes {
-    pub ratio: f64,
-    /// 95% interval of the ratio, simultaneous for all pairs.
-    #[serde(flatten, serialize_with = "ends::ci")]
-    pub ci: Option<Interval>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

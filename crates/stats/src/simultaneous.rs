@@ -45,7 +45,7 @@ pub struct Ranking {
     pub analysis: Analysis,
 }
 
-/// Two members.
+/// Two members that may differ by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// The member with the smaller mean.

@@ -5,8 +5,9 @@ use super::fitting::first_that_fits;
 use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, query, small_change};
 use tare_findings::factors::{number_of, words_of};
 use tare_findings::figures::{Scale, count, figure, list, percent, times};
+use tare_findings::term::Extremes;
 use tare_findings::verdict::{
-    Alone, Apart, ByChance, Extremes, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
+    Alone, Apart, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
 };
 use tare_stats::Interval;
 use tare_text::was;
