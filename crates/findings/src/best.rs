@@ -5,7 +5,7 @@ use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
 use super::factors;
 use super::ladders::OVER;
-use super::term::Second;
+use super::term::{Extremes, Second};
 use super::verdict::{Apart, LevelsOf, Ranked, Tested, Untested, Verdict};
 use std::collections::BTreeSet;
 use tare_results::metric::Better;
@@ -61,7 +61,12 @@ pub(super) fn conditions(basis: &Basis<'_>, rate: f64) -> Verdict {
     let by = found.widest.and_then(|pair| only_factor(&[pair.low, pair.high].map(|i| basis.conditions.get(i))));
     let Some(ranking) = ranked(&found, basis.composite.better, name) else {
         let alone = moved_conditions(basis);
-        return Verdict::NotRanked { what, conditions: basis.conditions.len(), range, fewest_trials, tested, alone };
+        let extremes = found.ends.map(|ends| Extremes {
+            ratio: ends.difference.exp(),
+            ci: ends.interval(CONFIDENCE).map(|ci| ci.map(f64::exp)),
+        });
+        let conditions = basis.conditions.len();
+        return Verdict::NotRanked { what, conditions, extremes, range, fewest_trials, tested, alone };
     };
     let factors = factors::varying_factors(basis.conditions.iter().map(|condition| condition.levels));
     Verdict::Ranked { what, factors, by, ranking, range, fewest_trials, tested }

@@ -26,10 +26,11 @@ impl Scale {
     /// A scale for a column in `unit` (of [`tare_results::metric`]) whose largest magnitude is `largest`, showing it
     /// with `digits` significant digits.
     pub fn new(unit: &str, largest: f64, digits: usize) -> Self {
-        let largest = rounded(largest.abs(), digits);
+        // A table with more digits has the same prefix as the sentence about it.
+        let (prefixing, largest) = (rounded(largest.abs(), digits.min(3)), rounded(largest.abs(), digits));
         let (divisor, unit) = match unit {
-            "1/s" => prefixed(largest, 1.0, "/s", 3),
-            "s" => prefixed(largest, 1.0, "s", 3),
+            "1/s" => prefixed(prefixing, 1.0, "/s", 3),
+            "s" => prefixed(prefixing, 1.0, "s", 3),
             // A metric with its unit in its name (latency_ms_mean) keeps that unit.
             "us" => (1.0, "µs".to_owned()),
             "ms" | "ns" => (1.0, unit.to_owned()),
@@ -38,7 +39,7 @@ impl Scale {
                 .find(|(step, _)| largest >= *step)
                 .map_or((1.0, "B".to_owned()), |(step, name)| (*step, (*name).to_owned())),
             "fraction" => (0.01, "%".to_owned()),
-            _ => prefixed(largest, 1.0, unit, 3),
+            _ => prefixed(prefixing, 1.0, unit, 3),
         };
         let scaled = largest / divisor;
         let integer_digits = match scaled {
@@ -49,6 +50,17 @@ impl Scale {
         let leading_zeros = if scaled > 0.0 && scaled < 1.0 { (-scaled.log10().floor()) as usize - 1 } else { 0 };
         let decimals = (digits.saturating_sub(integer_digits) + leading_zeros).min(MOST_DECIMALS);
         Self { divisor, decimals, unit }
+    }
+
+    /// The scale of the values that represent the trials of conditions. Single trials, which may be larger, have no
+    /// part in it, because no sentence mentions them.
+    pub fn of_middles<'m>(unit: &str, middles: impl Iterator<Item = Middle<'m>>) -> Self {
+        let largest = |middle: Middle<'_>| match middle {
+            Middle::Mean(mean, _) => mean.abs(),
+            Middle::Modes(modes) => modes.iter().map(|mode| mode.mean.abs()).fold(0.0, f64::max),
+            Middle::Range(least, most) => least.abs().max(most.abs()),
+        };
+        Self::new(unit, middles.map(largest).fold(0.0, f64::max), 4)
     }
 
     /// The number without its unit, for a column with the unit in its head.
@@ -69,6 +81,11 @@ impl Scale {
     /// The figure of a single condition, without its unit, with enough decimals for two significant digits.
     pub fn value(&self, value: f64) -> String {
         self.down_to(value).number(value)
+    }
+
+    /// The same with its unit.
+    pub fn value_in_unit(&self, value: f64) -> String {
+        self.down_to(value).figure(value)
     }
 
     /// This scale, with more decimals if it would change a small value by more than 5% through rounding.

@@ -85,6 +85,15 @@ pub struct Second {
     pub ci: Option<Interval>,
 }
 
+/// The ratio of two means.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Extremes {
+    pub ratio: f64,
+    /// 95% interval of the ratio, simultaneous for all pairs.
+    #[serde(flatten, serialize_with = "ends::ci")]
+    pub ci: Option<Interval>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use super::ends;
 use super::find::Find;
 use super::mode::Mode;
 use super::pooled::PooledStep;
-use super::term::{Second, Term};
+use super::term::{Extremes, Second, Term};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_results::looks::Look;
@@ -123,6 +123,8 @@ pub enum Verdict {
     NotRanked {
         what: Measured,
         conditions: usize,
+        /// The largest mean over the smallest.
+        extremes: Option<Extremes>,
         /// The extreme means, if a single metric was measured and both describe their trials.
         range: Option<Range>,
         /// Number of trials of the condition that has fewest.

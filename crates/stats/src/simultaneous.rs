@@ -29,6 +29,8 @@ pub struct Ranking {
     pub order: Vec<usize>,
     /// The significant pair with the largest difference; the two ends if they differ. `None` when no pair does.
     pub widest: Option<Pair>,
+    /// The members with the smallest and the largest mean, whether or not they differ; `None` without a standard error.
+    pub ends: Option<Pair>,
     /// Number of pairs that differ significantly.
     pub differing: usize,
     /// Number of pairs that were tested.
@@ -43,7 +45,7 @@ pub struct Ranking {
     pub analysis: Analysis,
 }
 
-/// Two members that differ significantly.
+/// Two members that may differ by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// The member with the smaller mean.
@@ -94,7 +96,7 @@ pub fn rank_groups(conditions: &[Condition], members: &[Vec<usize>], alpha: f64,
     let in_unit = |condition: &Condition| condition.iter().map(|(block, v)| (*block, v / largest)).collect();
     let scaled: Vec<Condition> = conditions.iter().map(in_unit).collect();
     let mut found = rank_in_unit(&scaled, members, alpha, blocks)?;
-    if let Some(pair) = &mut found.widest {
+    for pair in [&mut found.widest, &mut found.ends].into_iter().flatten() {
         pair.difference *= largest;
         pair.unit = largest;
     }
@@ -144,8 +146,17 @@ fn rank_in_unit(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, bl
     let shown = (0..pairs.len()).filter(|place| is_shown(*place));
     let shown: Vec<(usize, usize, Contrast)> =
         shown.filter_map(|place| Some((pairs[place].0, pairs[place].1, found[place]?))).collect();
+    let pair = |low, high, found: Contrast| Pair {
+        low,
+        high,
+        difference: found.value,
+        unit: 1.0,
+        found,
+        members: members.len(),
+    };
     Some(Ranking {
-        widest: widest(&shown, (low, high), members.len()),
+        widest: widest(&shown, (low, high)).map(|(low, high, found)| pair(low, high, found)),
+        ends: compared.pair(low, high).map(|found| pair(low, high, found)),
         differing: shown.len(),
         tested: pairs.len(),
         p_value: adjusted.iter().copied().fold(1.0, f64::min),
@@ -157,11 +168,10 @@ fn rank_in_unit(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, bl
 }
 
 /// The two ends if they differ, else the pair with the largest difference.
-fn widest(shown: &[(usize, usize, Contrast)], ends: (usize, usize), members: usize) -> Option<Pair> {
+fn widest(shown: &[(usize, usize, Contrast)], ends: (usize, usize)) -> Option<(usize, usize, Contrast)> {
     let is_ends = |(low, high, _): &&(usize, usize, Contrast)| (*low, *high) == ends;
     let largest = || shown.iter().max_by(|a, b| a.2.value.total_cmp(&b.2.value));
-    let (low, high, found) = shown.iter().find(is_ends).or_else(largest)?;
-    Some(Pair { low: *low, high: *high, difference: found.value, unit: 1.0, found: *found, members })
+    shown.iter().find(is_ends).or_else(largest).copied()
 }
 
 /// (low, high) of all pairs by the order of the means; with too many members only those with one of the ends.
@@ -227,6 +237,7 @@ mod tests {
     fn equal_conditions_and_single_trials_show_nothing() {
         let found = rank(&[condition(1.0), condition(1.0)], 0.05, true).unwrap();
         assert_eq!((found.p_value, found.widest, found.lowest.len(), found.highest.len()), (1.0, None, 2, 2));
+        assert!(found.ends.unwrap().interval(0.95).unwrap().contains(0.0));
         let single = rank(&[vec![(0, 1.0)], vec![(0, 5.0)]], 0.05, true).unwrap();
         assert_eq!((single.p_value, single.widest, single.lowest.len()), (1.0, None, 2));
         assert_eq!(rank(&[condition(1.0)], 0.05, true), None);

@@ -67,6 +67,10 @@ pub trait Load: Keys {
     fn data_bytes(&self) -> u64 {
         0
     }
+    /// The number of rows that [`Load::fill`] adds, if known.
+    fn rows(&self) -> Option<u64> {
+        None
+    }
     /// Whether all of its data must be in the server's memory before the first sample.
     fn is_to_be_resident(&self) -> bool {
         false
@@ -243,6 +247,8 @@ impl<'a> LoadContext<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
 pub enum Progress {
+    /// Tables are being filled.
+    Filling(Filled),
     Starting,
     WarmUp {
         seconds: f64,
@@ -266,6 +272,16 @@ pub enum Progress {
         warming_up: bool,
     },
     Stopping,
+}
+
+/// How far the filling of tables is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filled {
+    pub rows: u64,
+    /// The final number of rows, if known.
+    pub of: Option<u64>,
+    /// Since the first row.
+    pub seconds: u64,
 }
 
 /// Actions between warm-up and samples, while clients pause.

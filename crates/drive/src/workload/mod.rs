@@ -35,7 +35,7 @@ pub mod tpcc;
 
 pub use error::{FillError, LoadError, SessionError};
 pub use fill::sessions_on;
-pub use load::{FillJob, Host, Load, LoadContext, Progress, ServerAt, Settle, TrialSize};
+pub use load::{FillJob, Filled, Host, Load, LoadContext, Progress, ServerAt, Settle, TrialSize};
 pub use measured::{Driven, Extra, Measured, Pool};
 pub use pool::{PoolContents, Warm};
 pub use registry::AnyLoad;

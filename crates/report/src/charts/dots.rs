@@ -64,7 +64,7 @@ pub fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool, frame: &Frame) ->
     let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
     let axis = Axis::new(values(rows).into_iter(), unit, frame.left, frame.right);
     // One unit for all rows, so that they can be compared.
-    let figures = Scale::new(unit, rows.iter().map(|row| row.summary.max.abs()).fold(0.0, f64::max), 4);
+    let figures = Scale::of_middles(unit, rows.iter().map(|row| row.summary.middle()));
     let bottom = TOP + row * rows.len() as f64;
     let height = bottom + 40.0;
     html! {

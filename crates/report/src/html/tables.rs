@@ -109,11 +109,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
 }
 
 fn scale<'a>(metrics: impl Iterator<Item = &'a MetricSummary>) -> Scale {
-    let mut unit = "";
-    let mut largest: f64 = 0.0;
-    for metric in metrics {
-        unit = &metric.unit;
-        largest = largest.max(metric.max.abs());
-    }
-    Scale::new(unit, largest, 4)
+    let mut metrics = metrics.peekable();
+    let unit = metrics.peek().map_or("", |first| first.unit.as_str());
+    Scale::of_middles(unit, metrics.map(MetricSummary::middle))
 }

@@ -24,9 +24,8 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let mut conditions = sorted(summary, name);
     let several_loads = conditions.iter().any(|(condition, _)| summary.own_threads(condition).is_some());
     let metrics = conditions.iter().filter_map(|(_, metric)| *metric);
-    let largest = metrics.clone().map(|metric| metric.max.abs()).fold(0.0, f64::max);
     let first = metrics.clone().next()?;
-    let scale = Scale::new(&first.unit, largest, 4);
+    let scale = Scale::of_middles(&first.unit, metrics.clone().map(MetricSummary::middle));
     let columns = Columns {
         names: Names::of(summary),
         states: States::of(summary),

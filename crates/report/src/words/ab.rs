@@ -1,8 +1,9 @@
 //! Sentences of a paired comparison: the answer, and the line after each pair.
 
+use super::fitting::first_that_fits;
 use tare_findings::ab::{Ab, AbVerdict, MOST_PAIRS, ToGo};
 use tare_results::pairs::Stop;
-use tare_stats::Estimate;
+use tare_stats::{Estimate, Interval};
 use tare_text::{count, duration, percent};
 
 /// How the samples of a pair are ordered.
@@ -24,15 +25,28 @@ pub fn sentence(ab: &Ab) -> String {
     let Some(change) = change_of(ab).filter(|change| change.ratio.ci.is_some()) else {
         return without_interval(ab);
     };
-    let decided = decided(ab);
-    match ab.verdict {
+    let lead = match ab.verdict {
         AbVerdict::Slower | AbVerdict::Faster => {
-            format!("B is {} than A{}{decided}.", change.size_and_way(), change.interval())
+            format!("B is {} than A{}", change.size_and_way(), change.interval())
         }
         AbVerdict::Equivalent => {
-            format!("B and A are equivalent within {}{decided}.", percent(ab.rule.minimum_effect))
+            let ends = change.ratio.ci.map_or_else(String::new, |ci| format!(" (B/A {:.4} to {:.4})", ci.low, ci.high));
+            format!("B and A are equivalent within {}{ends}", percent(ab.rule.minimum_effect))
         }
-        AbVerdict::Undecided => undecided(ab),
+        AbVerdict::Undecided => return undecided(ab, change.ratio),
+    };
+    first_that_fits([true, false].map(|timed| format!("{lead}{}.", decided(ab, timed))))
+}
+
+/// Whether an interval is worth printing.
+fn is_known(ci: &Interval) -> bool {
+    ci.low > 0.01 && ci.high < 100.0
+}
+
+fn b_to_a(ratio: Estimate) -> String {
+    match ratio.ci.filter(is_known) {
+        Some(ci) => format!("B/A {:.4} ({:.4} to {:.4})", ratio.value, ci.low, ci.high),
+        None => format!("B/A {:.4} so far", ratio.value),
     }
 }
 
@@ -54,17 +68,18 @@ pub fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
 }
 
 /// The sessions for which the answer holds, and the effort until it was decided.
-fn decided(ab: &Ab) -> String {
-    let (pairs, within) = (count(ab.pairs, "pair"), duration(ab.elapsed_s));
+fn decided(ab: &Ab, timed: bool) -> String {
+    let within = if timed { format!(" in {}", duration(ab.elapsed_s)) } else { String::new() };
+    let pairs = format!("{}{within}", count(ab.pairs, "pair"));
     let disturbed = of_them_disturbed(ab.disturbed);
     if ab.is_over_sessions() {
-        return format!(", decided over {} of {pairs} in {within}{disturbed}", count(ab.sessions, "session"));
+        return format!(", decided over {} of {pairs}{disturbed}", count(ab.sessions, "session"));
     }
     if ab.rule.duet.is_some() {
-        return format!(" under contention, in this session, after {pairs} in {within}{disturbed}");
+        return format!(" under contention, in this session, after {pairs}{disturbed}");
     }
     let scope = if ab.sessions > 1 { "in these sessions" } else { "in this session" };
-    format!(" {scope}, decided after {pairs} in {within}{disturbed}")
+    format!(" {scope}, decided after {pairs}{disturbed}")
 }
 
 pub(super) fn of_them_disturbed(disturbed: usize) -> String {
@@ -104,26 +119,21 @@ fn without_interval(ab: &Ab) -> String {
     format!("Undecided after {pairs} in {within}: no interval can be computed yet.")
 }
 
-fn undecided(ab: &Ab) -> String {
-    let effect = percent(ab.rule.minimum_effect);
-    let seen = ab.smallest_detectable.map(|seen| format!(" a change of {} would usually be detected;", percent(seen)));
-    let seen = seen.unwrap_or_default();
+fn undecided(ab: &Ab, ratio: Estimate) -> String {
+    let (effect, ratio) = (percent(ab.rule.minimum_effect), b_to_a(ratio));
     if ab.is_over_sessions() {
-        return format!(
-            "Undecided over {}:{seen} more sessions detect smaller changes.",
-            count(ab.sessions, "session")
-        );
+        let sessions = count(ab.sessions, "session");
+        return format!("Undecided over {sessions}: {ratio}; more sessions detect smaller changes.");
     }
     let more = match ab.to_go {
         ToGo::Pairs { about, .. } => {
             let time = duration(about as f64 * ab.pair_s);
-            let ratio = ab.ratio.map_or_else(|| "as it is".to_owned(), |ratio| format!("{ratio:.4}"));
-            format!(" {} ({time}) decide it if B/A stays {ratio}.", count(about, "more pair"))
+            format!("{} ({time}) decide it if that stays", count(about, "more pair"))
         }
-        ToGo::TooMany => format!(" deciding {effect} takes more than {}.", most()),
-        _ => format!(" {effect} cannot be decided here."),
+        ToGo::TooMany => format!("deciding {effect} takes more than {}", most()),
+        _ => format!("{effect} cannot be decided here"),
     };
-    format!("Undecided after {}:{seen}{more}", pairs(ab.pairs, ab.disturbed))
+    format!("Undecided after {}: {ratio}; {more}.", pairs(ab.pairs, ab.disturbed))
 }
 
 pub fn line(ab: &Ab) -> String {
@@ -145,10 +155,9 @@ pub fn line(ab: &Ab) -> String {
     let Some(ratio) = ab.ratio else {
         return format!("{head}: no ratio yet; it needs a pair in each order{first_look}");
     };
-    // An interval wider than a hundredfold is not worth printing.
-    let shown = ab.ci.filter(|ci| !ab.rule.certify && ci.low > 0.01 && ci.high < 100.0);
-    let Some(ci) = shown else { return format!("{head}: B/A {ratio:.4} so far{first_look}") };
-    let figures = format!("{head}: B/A {ratio:.4} ({:.4} to {:.4})", ci.low, ci.high);
+    let ci = ab.ci.filter(|ci| !ab.rule.certify && is_known(ci));
+    let figures = format!("{head}: {}", b_to_a(Estimate { value: ratio, ci }));
+    let Some(ci) = ci else { return figures + &first_look };
     let e = ab.rule.minimum_effect;
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
     let open = match (ab.verdict, ci.contains(1.0)) {
@@ -231,7 +240,6 @@ pub(super) mod tests {
     use super::*;
     use tare_findings::ab::Control;
     use tare_results::schema::Settle;
-    use tare_stats::Interval;
     use tare_stats::sequential::Rule;
 
     pub fn ab(verdict: AbVerdict, slowdown: (f64, f64, f64)) -> Ab {

@@ -2,6 +2,7 @@
 
 use super::disturbance;
 use super::find::shown_interval;
+use super::fitting::first_that_fits;
 use super::terms::{interval_of_change, phrase};
 use tare_findings::compare::rows::word;
 use tare_findings::compare::{Change, Comparison, Losses, Lost, MetricComparison, Note, Sessions, Verdict};
@@ -47,12 +48,26 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     };
     let one_condition = judged().all(|metric| metric.condition == first.condition);
     let at = if one_condition || largest.is_none() { String::new() } else { format!(" at {}", of.condition) };
-    let figures = if largest.is_some() || judged().count() == 1 { figures(of) } else { String::new() };
+    let one = judged().count() == 1;
+    let figures = if largest.is_some() || one { figures(of) } else { String::new() };
     let why = if of.withheld { ", because trials were disturbed" } else { "" };
     let of_trials = |side: fn(&Losses) -> Lost| found.losses.iter().map(side);
     let lost: usize = of_trials(|lost| lost.a).chain(of_trials(|lost| lost.b)).map(|side| side.lost).sum();
     let without = if lost > 0 { format!("; {} gave no result", count(lost, "trial")) } else { String::new() };
-    Some(format!("{what}{at}{why}{figures}{without}."))
+    let short = format!("{what}{at}{why}{figures}{without}.");
+    // Of several metrics without a change, the one that moved most.
+    let most = judged().filter(|metric| !one && largest.is_none() && has_interval(metric)).max_by(by_size);
+    let with_most =
+        |at: String, most: &MetricComparison| format!("{what}; largest{at}{}{without}.", self::figures(most));
+    let long = most.into_iter().flat_map(|most| {
+        let at = if one_condition { String::new() } else { format!(" at {}", most.condition) };
+        [with_most(at, most), with_most(String::new(), most)]
+    });
+    Some(first_that_fits(long.chain([short])))
+}
+
+fn has_interval(metric: &MetricComparison) -> bool {
+    shown_interval(metric.decisive().and_then(|found| found.ci)).is_some()
 }
 
 /// The other trials of a side that fails more often are no sample of its trials.

@@ -5,7 +5,7 @@ use super::headline::{divides, headline};
 use super::terms::{interval_of_ratio, modes, query};
 use tare_findings::answer::spread_from as spread_source;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{count, figure, list, percent, times};
+use tare_findings::figures::{Scale, count, list, percent, times};
 use tare_findings::summary::SpreadSources;
 use tare_findings::verdict::{
     Alone, Estimate, LessStep, Moved, MovedAlone, Range, Ranked, SpreadFrom, Tested, Untested, Verdict,
@@ -53,9 +53,11 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
 fn nothing_tested(why: &Untested) -> Vec<String> {
     match why {
         Untested::Alone(Alone { modes, range, estimate: Estimate { mean, ci, unit, .. }, .. }) if modes.is_empty() => {
+            let scale = Scale::new(unit, *mean, 3);
             let interval = ci
                 .filter(|ci| range.is_none() && ci.width() <= 2.0 * mean.abs())
-                .map(|ci| format!("95% interval of its mean {} to {}.", figure(ci.low, unit), figure(ci.high, unit)));
+                .map(|ci| [ci.low, ci.high].map(|end| scale.value_in_unit(end)))
+                .map(|[low, high]| format!("95% interval of its mean {low} to {high}."));
             std::iter::once("There is nothing to compare it with.".to_owned()).chain(interval).collect()
         }
         Untested::Alone(found) => {
@@ -65,7 +67,8 @@ fn nothing_tested(why: &Untested) -> Vec<String> {
             )]
         }
         Untested::SingleTrial { range: Some(range), .. } => {
-            let at = |(condition, mean): &(String, f64)| format!("{} at {condition}", figure(*mean, range.unit));
+            let scale = Scale::new(range.unit, range.high.1, 3);
+            let at = |(condition, mean): &(String, f64)| format!("{} at {condition}", scale.value_in_unit(*mean));
             vec![format!("From {} to {}; ten trials per condition would show more.", at(&range.low), at(&range.high))]
         }
         Untested::LoadsAlone { .. } => vec![

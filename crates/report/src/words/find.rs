@@ -1,21 +1,28 @@
 //! Sentences of a race: the answer, the line after each block, and why it stopped.
 
+use super::fitting::first_that_fits;
 use tare_findings::figures::{list, times};
 use tare_findings::find::{Candidate, Fate, Find, Knob, Open, TAIL};
 use tare_results::laps::RaceStop;
 use tare_stats::{Estimate, Interval};
 use tare_text::{count, duration, percent, was};
 
-/// One sentence of at most 25 words, where the name of a candidate counts as one.
+/// One sentence of at most 25 words; with long names, it leaves out times, which are in the table.
 pub fn sentence(find: &Find) -> String {
-    let (trials, within) = (count(find.trials, "trial"), duration(find.elapsed_s));
+    first_that_fits([true, false].map(|timed| written(find, timed)))
+}
+
+fn written(find: &Find, timed: bool) -> String {
+    let spent = if timed { format!(" in {}", duration(find.elapsed_s)) } else { String::new() };
+    let trials = format!("{}{spent}", count(find.trials, "trial"));
     let all = find.candidates.len();
     let disturbed = match find.disturbed {
         0 => String::new(),
-        trials => format!(", {trials} of them disturbed"),
+        trials if timed => format!(", {trials} of them disturbed"),
+        trials => format!(", {trials} disturbed"),
     };
     match find.ahead() {
-        None => format!("No candidate of {all} has a result after {trials} in {within}{disturbed}."),
+        None => format!("No candidate of {all} has a result after {trials}{disturbed}."),
         Some(named) if find.decided => {
             let (name, effect, sure) = (&named.name, percent(find.rule.minimum_effect), confidence(find));
             // Nothing is known of candidates without results.
@@ -24,12 +31,12 @@ pub fn sentence(find: &Find) -> String {
                 lost => format!("{} ({lost} failed)", all - lost),
             };
             format!(
-                "{name} is the best of {all}, or within {effect} of the best ({sure} confidence): {trials} in {within}{disturbed}."
+                "{name} is the best of {all}, or within {effect} of the best ({sure} confidence): {trials}{disturbed}."
             )
         }
         Some(ahead) => {
             let (left, name, alone) = (find.left().count(), &ahead.name, open_and_disturbed(find).count());
-            let after = format!("Undecided after {trials} in {within}");
+            let after = format!("Undecided after {trials}");
             let were = was(alone);
             match find.open() {
                 Some(Open::BestOfOthers) if alone + 1 == all => {
@@ -54,7 +61,7 @@ pub fn sentence(find: &Find) -> String {
                     "{after}{disturbed}: {left} of {all} remain, {name} is ahead, or at most {} behind the best.",
                     over(ratio)
                 ),
-                None => format!("{after}{disturbed}: {left} of {all} remain, {name} is ahead; {}.", to_go(find)),
+                None => format!("{after}{disturbed}: {left} of {all} remain, {name} is ahead; {}.", to_go(find, timed)),
             }
         }
     }
@@ -69,8 +76,9 @@ fn confidence(find: &Find) -> String {
     percent(1.0 - find.rule.alpha)
 }
 
-fn to_go(find: &Find) -> String {
+fn to_go(find: &Find, timed: bool) -> String {
     match (find.trials_to_go, find.to_go_s) {
+        (Some(trials), Some(_)) if !timed => format!("about {} to go", count(trials, "trial")),
         (Some(trials), Some(seconds)) => format!("about {} ({}) to go", count(trials, "trial"), duration(seconds)),
         _ => "the remaining time is unknown".to_owned(),
     }
@@ -90,7 +98,7 @@ pub fn line(find: &Find) -> String {
             let cov = find.cov.map_or_else(String::new, |cov| format!(" (CoV of a trial {})", percent(cov)));
             format!(", at most {} behind the best; not decided by the last look if the spread stays{cov}", over(ratio))
         }
-        None => format!("; {}", to_go(find)),
+        None => format!("; {}", to_go(find, true)),
     };
     format!("{head}, {} is ahead{open}", ahead.name)
 }

@@ -1,19 +1,16 @@
 //! The first sentence: at most 25 words, without the intervals, exceptions and ties, which follow below it.
 
 use super::find;
+use super::fitting::first_that_fits;
 use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, query, small_change};
 use tare_findings::factors::{number_of, words_of};
 use tare_findings::figures::{Scale, count, divide_as_printed, figure, list, percent, times};
+use tare_findings::term::Extremes;
 use tare_findings::verdict::{
     Alone, Apart, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
 };
 use tare_stats::Interval;
 use tare_text::was;
-
-/// As many as can be read at a glance.
-pub(super) const MOST_WORDS: usize = 25;
-/// Two lines of a terminal, because one word may be a whole command line.
-const MOST_LETTERS: usize = 160;
 
 pub(super) fn headline(verdict: &Verdict) -> String {
     match verdict {
@@ -35,15 +32,17 @@ pub(super) fn headline(verdict: &Verdict) -> String {
         Verdict::Ranked { what, factors, by, ranking, range, .. } => {
             ranked(what, factors, by.as_deref(), ranking, range.as_ref())
         }
-        Verdict::NotRanked { what, conditions, range, tested, alone, .. } => {
+        Verdict::NotRanked { what, conditions, extremes, range, tested, alone, .. } => {
             let between = match tested.count < tested.of {
                 true => format!("either extreme and another of the {conditions} conditions"),
                 false => format!("the {conditions} conditions"),
             };
             let lead = format!("No difference of {} is shown between {between}", measured(what));
-            let ends = |range: &Range| joined(&[range.low.1, range.high.1], "to", range.unit);
-            let spread = range.as_ref().map(|range| format!("{lead} ({})", ends(range)));
-            denied(&[spread.unwrap_or_else(|| lead.clone()), lead], alone)
+            let ends = range.as_ref().map(|range| joined(&[range.low.1, range.high.1], "to", range.unit));
+            let figures = extremes.as_ref().and_then(undecided);
+            let both = ends.iter().zip(&figures).map(|(ends, figures)| format!("{ends}: {figures}"));
+            let all = both.chain(figures.clone()).chain(ends.clone()).map(|aside| format!("{lead} ({aside})"));
+            denied(&all.chain([lead.clone()]).collect::<Vec<_>>(), alone)
         }
         Verdict::Raced(race) => find::sentence(race),
         Verdict::RankedLevels { what, of, ranking, .. } => ranked_levels(what, of, ranking),
@@ -78,6 +77,16 @@ pub(super) fn headline(verdict: &Verdict) -> String {
     }
 }
 
+/// The ratio of means that are not shown to differ: with an interval that contains 1, because the claims of a study
+/// share its errors, so that an interval without 1 is no contradiction but looks like one.
+fn undecided(extremes: &Extremes) -> Option<String> {
+    let ci = find::shown_interval(extremes.ci).filter(|ci| ci.contains(1.0))?;
+    Some(match small_change(extremes.ratio) {
+        Some(by) => format!("{by}, {}", interval_of_change(ci)),
+        None => format!("{}, {}", times(extremes.ratio), interval_of_ratio(ci)),
+    })
+}
+
 /// A sentence that no change is shown, with the single metrics that are exceptions: "; single metrics move: Q1 2.0x
 /// and Q2 0.50x".
 fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
@@ -87,18 +96,6 @@ fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
         n => vec![format!("; single metrics move: {}.", list(&named)), format!("; {} single metrics move.", n)],
     };
     first_that_fits(ends.iter().flat_map(|end| sentences.iter().map(move |sentence| format!("{sentence}{end}"))))
-}
-
-/// The first sentence that is short enough; otherwise the last, which contains no names.
-fn first_that_fits(sentences: impl IntoIterator<Item = String>) -> String {
-    let mut last = String::new();
-    for sentence in sentences {
-        last = sentence;
-        if last.split_whitespace().count() <= MOST_WORDS && last.chars().count() <= MOST_LETTERS {
-            break;
-        }
-    }
-    last
 }
 
 fn nothing_tested(why: &Untested) -> String {
@@ -219,7 +216,9 @@ fn ranked(what: &Measured, factors: &[String], by: Option<&str>, ranking: &Ranke
         let value =
             |name: &str| [&range.low, &range.high].into_iter().find(|(of, _)| of == name).map(|(_, mean)| *mean);
         let (of_best, of_worst) = (value(&ranking.best)?, value(&ranking.worst)?);
-        Some(format!("{} at {best}, {} at {worst}", figure(of_best, range.unit), figure(of_worst, range.unit)))
+        let scale = Scale::new(range.unit, of_best.abs().max(of_worst.abs()), 3);
+        let [of_best, of_worst] = [of_best, of_worst].map(|mean| scale.value_in_unit(mean));
+        Some(format!("{of_best} at {best}, {of_worst} at {worst}"))
     });
     // Extreme means that are not shown to differ do not say which conditions differ.
     let ends = match &ranking.apart {
@@ -402,7 +401,8 @@ mod tests {
         let not_ranked = |count| {
             let what = Measured { metric: "tps".to_owned(), metrics: 1 };
             let (conditions, tested) = (600, tested(count, 179_700));
-            headline(&Verdict::NotRanked { what, conditions, range: None, fewest_trials: 9, tested, alone: Vec::new() })
+            let (extremes, range, alone) = (None, None, Vec::new());
+            headline(&Verdict::NotRanked { what, conditions, extremes, range, fewest_trials: 9, tested, alone })
         };
         assert_eq!(not_ranked(179_700), "No difference of throughput is shown between the 600 conditions.");
         assert!(not_ranked(1_197).ends_with("between either extreme and another of the 600 conditions."));

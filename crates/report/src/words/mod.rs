@@ -17,6 +17,7 @@ mod distance;
 mod disturbance;
 pub mod find;
 mod first_screen;
+mod fitting;
 mod further;
 mod headline;
 mod history;

@@ -114,7 +114,7 @@ pub enum FromClient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_drive::workload::{Extra, Measured};
+    use tare_drive::workload::{Extra, Filled, Measured};
 
     /// What a message of the clients' host names on this host: threads by their numbers, and an address. Every field is
     /// listed, so that none is added without a decision here whether it is a name that this host follows.
@@ -142,7 +142,8 @@ mod tests {
                 (Vec::new(), None)
             }
             FromClient::Step(
-                Progress::Starting
+                Progress::Filling(Filled { rows: _, of: _, seconds: _ })
+                | Progress::Starting
                 | Progress::WarmUp { seconds: _ }
                 | Progress::Sample { sample: _, seconds: _ }
                 | Progress::Turn

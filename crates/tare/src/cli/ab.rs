@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_findings::ab::{Ab, AbVerdict, ToGo};
 use tare_results::pairs::Stop;
-use tare_results::schema::{Outcome, TrialRecord};
+use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::decide::{Decide, sessions};
 use tare_study::language::spec::Study;
@@ -95,8 +95,11 @@ pub struct AbArgs {
     #[arg(long)]
     trust: bool,
     /// Wait while another run uses this machine, instead of ending
-    #[arg(long, conflicts_with = "certify")]
+    #[arg(long)]
     wait: bool,
+    /// Start a comparison that may take more than an hour without asking
+    #[arg(long)]
+    yes: bool,
     /// Print one JSON document on standard output; the line after each pair still goes to standard error
     #[arg(long)]
     json: bool,
@@ -123,7 +126,7 @@ pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
         Some(path) => resume(path, args),
         None if args.certify => {
             let sides = (args.a.as_ref(), args.relinked.as_ref());
-            ab_certify::run(&args.measured(), sides, args.out.as_deref(), args.json)
+            ab_certify::run(&args.measured(), sides, args.out.as_deref(), args.options())
         }
         None => begin(args),
     }
@@ -144,7 +147,7 @@ impl AbArgs {
     }
 
     fn options(&self) -> RunOptions {
-        RunOptions { wait: self.wait, ..RunOptions::of(self.json, self.trust) }
+        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
     }
 
     /// Options of the command line take precedence over the study's `[decide]`.
@@ -166,20 +169,8 @@ impl AbArgs {
 }
 
 fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
-    let Some(mut run) = rounds::gone_on(path, &args.options())? else { return Ok(Exit::Interrupted) };
-    let no_comparison =
-        |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
-    match &run.plan.settle {
-        None => {
-            let advice = format!("resume with: tare run --resume {}", quoted_path(path));
-            return no_comparison("this is not a comparison of two sides", advice);
-        }
-        Some(rule) if rule.certify => {
-            let advice = "the measurements are kept; measure more with: tare ab --certify".to_owned();
-            return no_comparison("a comparison of a side with itself cannot be resumed", advice);
-        }
-        Some(_) => {}
-    }
+    let begun = rounds::gone_on(path, &args.options(), |plan| can_be_resumed(path, plan))?;
+    let Some(mut run) = begun else { return Ok(Exit::Interrupted) };
     let before = run.plan.settle.as_ref().map_or(0, |rule| rule.begun.len());
     let boot_id = Fingerprint::of(&Machine::this()?).boot_id;
     run.plan = settle::resumed(run.plan, &read_trials(run.directory.folder())?, boot_id);
@@ -188,6 +179,22 @@ fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
         write_plan(run.directory.folder(), &run.plan)?;
     }
     compare(&run, &args.options())
+}
+
+fn can_be_resumed(path: &Path, plan: &Plan) -> Result<(), Problem> {
+    let no_comparison =
+        |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
+    match &plan.settle {
+        None => {
+            let advice = format!("resume with: tare run --resume {}", quoted_path(path));
+            no_comparison("this is not a comparison of two sides", advice)
+        }
+        Some(rule) if rule.certify => {
+            let advice = "the measurements are kept; measure more with: tare ab --certify".to_owned();
+            no_comparison("a comparison of a side with itself cannot be resumed", advice)
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 fn begin(args: &AbArgs) -> Result<Exit, Problem> {

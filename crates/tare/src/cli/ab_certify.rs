@@ -2,9 +2,10 @@
 
 use super::ab_plan::{MeasuredOn, pair_line, settle_of};
 use super::ab_sides::{self, Side};
-use super::output::{self, note};
+use super::beforehand::Outlook;
+use super::output::{self, duration, note};
 use super::rounds::RoundListener;
-use super::run::{RunOptions, begun_in, default_out, execute, room_for_data, unless_interrupted};
+use super::run::{RunOptions, begun_in, default_out, execute, host, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, plan_view, study_file, trust};
 use std::path::Path;
 use tare_findings::certificate::{Certificate, Found, Twin};
@@ -20,6 +21,8 @@ use tare_topology::{Fingerprint, Machine};
 /// Default time for all trials, seconds.
 const BUDGET_S: f64 = 1800.0;
 
+const CERTIFY: &str = "ab-certify";
+
 enum Measured {
     Done(Box<Found>),
     Interrupted(Option<Box<Found>>),
@@ -31,16 +34,23 @@ pub fn run(
     requested: &MeasuredOn<'_>,
     (side, relinked): (Option<&Side>, Option<&Side>),
     out: Option<&Path>,
-    json: bool,
+    options: RunOptions,
 ) -> Result<Exit, Problem> {
     let sides: Vec<&Side> = side.into_iter().chain(relinked).collect();
     let base = ab_sides::measured_on(requested.study, &sides, &requested.overrides, requested.trusted)?;
     let own: Vec<Side> = side.cloned().into_iter().collect();
-    let machine = Machine::this()?;
-    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-    let out = out.map_or_else(|| default_out("ab-certify", &tare_results::now()), Path::to_owned);
+    let (machine, json) = (Machine::this()?, options.json);
+    let seconds = requested.budget_s.unwrap_or(BUDGET_S);
+    let line = format!("{CERTIFY}: comparisons of A with itself and with its copies; at most {}", duration(seconds));
+    let outlook = Outlook { line, seconds };
+    outlook.announce(options.json);
+    if !outlook.is_wanted(options.yes, || None)? {
+        return Ok(Exit::Interrupted);
+    }
+    let Some(_host) = unless_interrupted(host(options.wait))? else { return Ok(Exit::Interrupted) };
+    let out = out.map_or_else(|| default_out(CERTIFY, &tare_results::now()), Path::to_owned);
     let twins = ab_twins::twins(&base, &own, relinked, &out, trust::whose(requested.trusted))?;
-    let measured = against_all(requested, &twins, (&base, &own), (&machine, &out), json);
+    let measured = against_all(requested, &twins, (&base, &own), (&machine, &out), options);
     ab_twins::remove(&out);
     let (found, interrupted) = measured?;
     let Some(metric) = found.iter().find_map(|found| found.metric.clone()) else {
@@ -76,11 +86,11 @@ fn against_all(
     twins: &[ab_twins::Made],
     (base, own): (&Study, &[Side]),
     (machine, out): (&Machine, &Path),
-    json: bool,
+    options: RunOptions,
 ) -> Result<(Vec<Found>, bool), Problem> {
     let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
     let budget_s = requested.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
-    let run = Run { requested, budget_s, machine, options: RunOptions::of(json, requested.trusted) };
+    let run = Run { requested, budget_s, machine, options };
     let (mut found, mut interrupted) = (Vec::new(), false);
     for (twin, other) in twins {
         let measured = match other {

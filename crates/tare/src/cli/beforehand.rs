@@ -1,43 +1,141 @@
 //! What is printed and asked before a run begins: what it will do, how long that takes, and whether the user wants it.
+//! `run`, `ab`, `find` and `reproduce` use it, new or resumed.
 
 use super::output::{duration, note};
 use super::{Exit, Problem, interrupt, plan_view};
 use std::io::{IsTerminal, Write};
-use tare_results::schema::Plan;
+use tare_results::laps::{FIRST_LOOK, Laps};
+use tare_results::pairs::{FEWEST_PAIRS, Pairs, Rule};
+use tare_results::schema::{Plan, TrialRecord};
 use tare_study::language::spec::Study;
+use tare_study::plan::queue::Queue;
 
 /// A run that takes longer than this needs confirmation, seconds.
 const LONG_S: f64 = 3600.0;
 
-pub fn is_long(plan: &Plan) -> bool {
-    plan.estimated_s > LONG_S
+/// What a command is about to do.
+pub struct Outlook {
+    /// Size, duration and needs, on one line.
+    pub line: String,
+    /// Expected seconds, or the given limit.
+    pub seconds: f64,
 }
 
-/// Prints on standard error what a run will do, how long it takes and what it needs.
-pub fn announce(study: &Study, plan: &Plan) {
-    let needs = plan_view::needs(plan).map_or(String::new(), |needs| format!("; needs {needs}"));
-    note(&format!("{}{needs}", plan_view::first_line(study, plan)));
+impl Outlook {
+    /// All of a plan.
+    pub fn whole(study: &Study, plan: &Plan) -> Self {
+        let open = Open::of(plan);
+        let until = open.as_ref().map_or(String::new(), |open| open.words(0.0));
+        let line = format!("{}{until}{}", plan_view::first_line(study, plan), needs(plan));
+        Self { line, seconds: open.map_or(plan.estimated_s, |open| open.seconds(0.0)) }
+    }
+
+    /// What these records leave of a plan.
+    pub fn rest(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Self {
+        if let Some(open) = Open::of(plan) {
+            let used_s = open.used_s(plan, records);
+            let line = format!("{}: resumed{}{}", plan.study, open.words(used_s), needs(plan));
+            return Self { line, seconds: open.seconds(used_s) };
+        }
+        let (left, all) = (left(study, plan, records), plan.trials_in_all());
+        let seconds = plan.estimated_s * left as f64 / all.max(1) as f64;
+        let of = tare_text::count(all, "trial");
+        Self {
+            line: format!("{}: {left} of {of} left; about {}{}", plan.study, duration(seconds), needs(plan)),
+            seconds,
+        }
+    }
+
+    pub fn is_long(&self) -> bool {
+        self.seconds > LONG_S
+    }
+
+    /// Prints the line on standard error.
+    pub fn announce(&self, json: bool) {
+        if !json {
+            note(&self.line);
+        }
+    }
+
+    /// Asks on a terminal whether to begin a long run; without a terminal `--yes` is required. `shorter` names a way to
+    /// a first result in less time, if there is one. Returns false if the user declines.
+    pub fn is_wanted(&self, yes: bool, shorter: impl FnOnce() -> Option<String>) -> Result<bool, Problem> {
+        if yes || !self.is_long() {
+            return Ok(true);
+        }
+        let time = duration(self.seconds);
+        let shorter = shorter().map_or(String::new(), |shorter| format!("; shorter: {shorter}"));
+        if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+            return Err(Problem::new(
+                Exit::Usage,
+                format!("this takes about {time}, and standard input is not a terminal to ask on"),
+            )
+            .advice(format!("add --yes to start anyway{shorter}")));
+        }
+        let _ = write!(std::io::stderr(), "This takes about {time}{shorter}.\nStart? [y/N] ");
+        let line = interrupt::awaited(|| {
+            let mut line = String::new();
+            std::io::stdin().read_line(&mut line).map(|_| line)
+        });
+        let wanted = line.is_ok_and(|line| matches!(line.trim().to_lowercase().as_str(), "y" | "yes"));
+        if !wanted {
+            note("nothing was started");
+        }
+        Ok(wanted)
+    }
 }
 
-/// Asks on a terminal whether to begin a long run; without a terminal `--yes` is required. `shorter` names a way to a
-/// first result in less time, if there is one. Returns false if the user declines.
-pub fn is_wanted(plan: &Plan, yes: bool, shorter: Option<String>) -> Result<bool, Problem> {
-    if yes || !is_long(plan) {
-        return Ok(true);
+fn needs(plan: &Plan) -> String {
+    plan_view::needs(plan).map_or(String::new(), |needs| format!("; needs {needs}"))
+}
+
+/// Trials that have no result yet.
+fn left(study: &Study, plan: &Plan, records: &[TrialRecord]) -> usize {
+    let later = plan.trials_in_all().saturating_sub(plan.trials.len());
+    Queue::new(&plan.trials, records, study.sampling.attempts).left() + later
+}
+
+/// A race or a comparison, to which blocks or pairs are added until it is decided.
+struct Open {
+    budget_s: Option<f64>,
+    /// The first possible answer, and its time.
+    first: Option<(String, f64)>,
+}
+
+impl Open {
+    fn of(plan: &Plan) -> Option<Self> {
+        if let Some(race) = &plan.race {
+            let first = format!("the first candidates are dropped after {FIRST_LOOK} blocks");
+            let first = Some((first, FIRST_LOOK as f64 * plan.estimated_s));
+            return Some(Self { budget_s: race.budget_s, first });
+        }
+        let rule = plan.settle.as_ref()?;
+        // In a duet, the plan has each side on each half of the machine, and a pair runs two trials at once.
+        let pair_s = if rule.duet.is_some() { plan.estimated_s / 4.0 } else { plan.estimated_s };
+        let first = format!("decided after {FEWEST_PAIRS} pairs or more");
+        let first = (rule.rule != Rule::Sessions).then_some((first, FEWEST_PAIRS as f64 * pair_s));
+        Some(Self { budget_s: rule.budget_s, first })
     }
-    let time = duration(plan.estimated_s);
-    let shorter = shorter.map_or(String::new(), |shorter| format!("; shorter: {shorter}"));
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        return Err(Problem::new(
-            Exit::Usage,
-            format!("this takes about {time}, and standard input is not a terminal to ask on"),
-        )
-        .advice(format!("add --yes to start anyway{shorter}")));
+
+    /// Seconds of its budget that it has used.
+    fn used_s(&self, plan: &Plan, records: &[TrialRecord]) -> f64 {
+        let of_race = plan.race.as_ref().map(|race| Laps::of(plan, race, records, None).elapsed_s);
+        let of_pairs = || plan.settle.as_ref().map(|rule| Pairs::of(plan, rule, records).elapsed_s);
+        of_race.or_else(of_pairs).unwrap_or(0.0)
     }
-    let _ = write!(std::io::stderr(), "This takes about {time}{shorter}.\nStart? [y/N] ");
-    let line = interrupt::awaited(|| {
-        let mut line = String::new();
-        std::io::stdin().read_line(&mut line).map(|_| line)
-    });
-    Ok(line.is_ok_and(|line| matches!(line.trim().to_lowercase().as_str(), "y" | "yes")))
+
+    /// Without a budget, at least the time to the first possible answer, also of one that is resumed.
+    fn seconds(&self, used_s: f64) -> f64 {
+        let first_s = self.first.as_ref().map_or(0.0, |(_, seconds)| *seconds);
+        self.budget_s.map_or(first_s, |budget_s| (budget_s - used_s).max(0.0))
+    }
+
+    fn words(&self, used_s: f64) -> String {
+        let first = match &self.first {
+            Some((first, seconds)) if used_s == 0.0 => format!("; {first}, about {}", duration(*seconds)),
+            _ => String::new(),
+        };
+        let most = self.budget_s.map(|_| format!("; at most {}", duration(self.seconds(used_s))));
+        first + &most.unwrap_or_default()
+    }
 }

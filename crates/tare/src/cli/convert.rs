@@ -1,6 +1,6 @@
 //! Converts typed errors of the modules to [`Problem`]: the exit code of each, and what the user can do about it.
 
-use super::{Exit, Problem, trust};
+use super::{Exit, Problem, secret, trust};
 use crate::config::ConfigError;
 use crate::run::{Failure, RunError};
 use crate::state::StateError;
@@ -8,7 +8,7 @@ use crate::trial::TrialError;
 use std::io::ErrorKind;
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
-use tare_engine::EngineError;
+use tare_engine::{Code, EngineError, SqlError};
 use tare_files::FilesError;
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
@@ -148,8 +148,6 @@ const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT
     it where the server's own client looks";
 const NO_SERVER: &str = "start the server, or name its address: --socket PATH, or --host HOST and --port PORT (in a \
                          study under [engine])";
-const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password, ~/.my.cnf or ~/.pgpass; another \
-                     account: --user USER (in a study: engine.user)";
 const NO_DATABASE: &str =
     "create it with the server's own client, or name another one: --database NAME (in a study: engine.database)";
 const DENIED: &str = "grant the account the rights to it, or name another database or account: --database NAME, --user \
@@ -157,6 +155,17 @@ const DENIED: &str = "grant the account the rights to it, or name another databa
 const TOO_MANY: &str = "raise the server's limit of connections, or lower --threads (in a study: workload.threads)";
 const EMBEDDED: &str = "tare load needs a running server, and SQLite has none: tare run --engine sqlite starts \
                         one of its own";
+
+/// What to do if a server refuses the account: only PostgreSQL's errors have an SQLSTATE instead of a number.
+fn login(refused: &EngineError) -> String {
+    let is_postgresql =
+        matches!(refused, EngineError::Connect { source: SqlError { code: Some(Code::State(_)), .. }, .. });
+    let file = secret::file_of(if is_postgresql { "postgresql" } else { "mariadb" });
+    format!(
+        "give the account's password: TARE_PASSWORD, --ask-password or {file}; another account: --user USER (in a \
+         study: engine.user)"
+    )
+}
 
 impl From<EngineError> for Problem {
     fn from(e: EngineError) -> Self {
@@ -174,7 +183,7 @@ impl From<EngineError> for Problem {
                 (Exit::Usage, Some(format!("{NO_ADDRESS}: {own}")))
             }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
-            e if e.is_login_refused() => (Exit::Machine, Some(LOGIN.to_owned())),
+            e if e.is_login_refused() => (Exit::Machine, Some(login(e))),
             e if e.is_database_denied() => (Exit::Machine, Some(DENIED.to_owned())),
             e if e.has_too_many_connections() => (Exit::Machine, Some(TOO_MANY.to_owned())),
             e if e.is_no_database() => (Exit::Machine, Some(NO_DATABASE.to_owned())),
@@ -260,5 +269,24 @@ impl From<TrialError> for Problem {
             }
             other => Self::new(Exit::Machine, other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_engine::{SqlErrorKind, SqlState};
+
+    #[test]
+    fn a_refused_account_is_sent_to_the_password_file_of_its_engine() {
+        let advice = |code| {
+            let source = SqlError { kind: SqlErrorKind::Other, code: Some(code), message: String::new() };
+            let error = EngineError::Connect { address: "s".to_owned(), source };
+            Problem::from(error).advice.unwrap_or_default()
+        };
+        let postgresql = advice(Code::State(SqlState::new(b"28P01").unwrap()));
+        assert!(postgresql.contains("~/.pgpass") && !postgresql.contains("my.cnf"), "{postgresql}");
+        let mariadb = advice(Code::Number(1045));
+        assert!(mariadb.contains("~/.my.cnf") && !mariadb.contains("pgpass"), "{mariadb}");
     }
 }

@@ -38,6 +38,9 @@ pub struct DoctorArgs {
     /// With --study: samples to measure [default: as many as fit into a minute, 20 to 120]
     #[arg(long, value_name = "N", requires = "study", value_parser = clap::value_parser!(u32).range(8..=100_000))]
     samples: Option<u32>,
+    /// With --study: wait while another run uses this machine, instead of ending
+    #[arg(long, requires = "study")]
+    wait: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -59,7 +62,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     let samples = args.samples.map(|samples| samples as usize);
     let weight = match &args.study {
         None => None,
-        Some(study) => match doctor_weight::measure(study, args.engine.as_deref(), samples)? {
+        Some(study) => match doctor_weight::measure(study, args.engine.as_deref(), samples, args.wait)? {
             Some(found) => Some(found),
             None => return Ok(Exit::Interrupted),
         },

@@ -2,7 +2,7 @@
 
 use super::output::note;
 use super::rounds::RoundListener;
-use super::run::{RunOptions, begun_in, execute, room_for_data, unless_interrupted};
+use super::run::{RunOptions, begun_in, execute, host, room_for_data, unless_interrupted};
 use super::study_file::{StudyText, planned};
 use super::{Exit, Problem, interrupt, results_problem, trust};
 use serde::Serialize;
@@ -35,12 +35,17 @@ pub struct StudyWeight {
 }
 
 /// Measures the base of a study, without its factors, in one server lifetime; `None` when interrupted.
-pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Result<Option<StudyWeight>, Problem> {
+pub fn measure(
+    name: &str,
+    engine: Option<&str>,
+    samples: Option<usize>,
+    wait: bool,
+) -> Result<Option<StudyWeight>, Problem> {
     let file = StudyText::read(name, trust::whose(false), false)?;
     let machine = Machine::this()?;
     interrupt::stop()?;
     let study = file.parse(&Overrides { engine: engine.map(str::to_owned), ..Overrides::default() })?;
-    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(None) };
+    let Some(_host) = unless_interrupted(host(wait))? else { return Ok(None) };
     let Some(found) = of_samples(&study, &machine, samples, &RunOptions::of(true, false))? else { return Ok(None) };
     let text = found.as_ref().map(words::advice);
     let line =

@@ -80,6 +80,9 @@ pub struct FindArgs {
     /// Wait while another run uses this machine, instead of ending
     #[arg(long)]
     wait: bool,
+    /// Start a race that may take more than an hour without asking
+    #[arg(long)]
+    yes: bool,
     /// Print one JSON document on standard output; the line after each block still goes to standard error
     #[arg(long)]
     json: bool,
@@ -95,7 +98,7 @@ Examples:
 
 impl FindArgs {
     fn options(&self) -> RunOptions {
-        RunOptions { wait: self.wait, ..RunOptions::of(self.json, self.trust) }
+        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
     }
 }
 
@@ -103,12 +106,16 @@ impl FindArgs {
 pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
-    let Some(mut run) = rounds::gone_on(path, &args.options())? else { return Ok(Exit::Interrupted) };
-    if run.plan.race.is_none() {
-        return Err(Problem::new(Exit::Usage, "this is not a race")
+    let begun = rounds::gone_on(path, &args.options(), |plan| match &mut plan.race {
+        Some(race) => {
+            race.budget_s = args.within.or(race.budget_s);
+            Ok(())
+        }
+        None => Err(Problem::new(Exit::Usage, "this is not a race")
             .at(path.display().to_string())
-            .advice(format!("resume with: tare run --resume {}", quoted_path(path))));
-    }
+            .advice(format!("resume with: tare run --resume {}", quoted_path(path)))),
+    })?;
+    let Some(mut run) = begun else { return Ok(Exit::Interrupted) };
     run.plan = race::resumed(run.plan, &read_trials(run.directory.folder())?, args.within);
     write_plan(run.directory.folder(), &run.plan)?;
     on_the_track(&run, args)

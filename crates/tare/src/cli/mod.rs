@@ -20,6 +20,7 @@ mod doctor;
 mod doctor_weight;
 mod engines;
 mod export;
+mod filling;
 mod find;
 mod find_what;
 mod github;

@@ -1,14 +1,17 @@
 //! Shared by `tare ab` and `tare find`: a run that is extended round by round, with a line after each round.
 
+use super::beforehand::Outlook;
+use super::filling::FillLines;
 use super::output::note;
-use super::run::{RunOptions, begun_before, begun_in, default_out, has_place, host, unless_interrupted};
+use super::run::{RunOptions, begun_before, begun_in, default_out, has_place, host, read_begun, unless_interrupted};
 use super::run_listener::{disturbed, repeats_in_vain};
 use super::{Problem, plan_view, trust};
 use crate::run::Listener;
 use crate::state::Host;
 use std::path::Path;
+use tare_drive::workload::Progress;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
-use tare_results::store::Directory;
+use tare_results::store::{Directory, read_trials};
 use tare_study::language::spec::Study;
 use tare_topology::Machine;
 
@@ -20,23 +23,40 @@ pub struct Locked {
     _host: Host,
 }
 
-/// The directory of an earlier run; `None` when interrupted.
-pub fn gone_on(path: &Path, options: &RunOptions) -> Result<Option<Locked>, Problem> {
+/// The directory of an earlier run whose plan `check` accepts, and maybe gives more time; `None` when interrupted, or
+/// if the user declines. Errors in it are reported before waiting for the machine.
+pub fn gone_on(
+    path: &Path,
+    options: &RunOptions,
+    check: impl FnOnce(&mut Plan) -> Result<(), Problem>,
+) -> Result<Option<Locked>, Problem> {
     let begun = Directory::begun(path, trust::whose(options.trusted))?;
+    let (study, mut plan) = read_begun(&begun)?;
+    check(&mut plan)?;
+    let outlook = Outlook::rest(&study, &plan, &read_trials(&begun)?);
+    outlook.announce(options.json);
+    if !outlook.is_wanted(options.yes, || None)? {
+        return Ok(None);
+    }
     let Some(host) = unless_interrupted(host(options.wait))? else { return Ok(None) };
     let directory = Directory::lock(begun)?;
     let (study, plan) = begun_before(&directory)?;
     Ok(Some(Locked { study, plan, directory, _host: host }))
 }
 
-/// A new directory with study and plan in it; `None` when interrupted.
+/// A new directory with study and plan in it; `None` when interrupted, or if the user declines.
 pub fn begun(
     (study, plan): (Study, Plan),
     machine: &Machine,
     out: Option<&Path>,
     options: &RunOptions,
 ) -> Result<Option<Locked>, Problem> {
+    let outlook = Outlook::whole(&study, &plan);
+    outlook.announce(options.json);
     has_place(&plan, out, options.trusted)?;
+    if !outlook.is_wanted(options.yes, || None)? {
+        return Ok(None);
+    }
     if !options.json {
         plan_view::print_notes(&plan);
     }
@@ -54,15 +74,24 @@ pub struct RoundListener {
     line: Line,
     /// Whether the end of repeats was already reported: after that, no disturbed trial is.
     repeats_ended: bool,
+    fill_lines: FillLines,
 }
 
 impl RoundListener {
     pub fn new(line: Line) -> Self {
-        Self { line, repeats_ended: false }
+        Self { line, repeats_ended: false, fill_lines: FillLines::default() }
     }
 }
 
 impl Listener for RoundListener {
+    fn hear(&mut self, progress: Progress) {
+        if let Progress::Filling(filled) = progress
+            && let Some(line) = self.fill_lines.line(&filled)
+        {
+            note(&line);
+        }
+    }
+
     fn end(&mut self, record: &TrialRecord) {
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
@@ -85,6 +114,7 @@ impl Listener for RoundListener {
     }
 
     fn preparing(&mut self, condition: &str) {
+        self.fill_lines.begin();
         note(&format!("preparing data of {condition}"));
     }
 }

@@ -1,10 +1,11 @@
 //! `tare run`: runs a study from start to report.
 
+use super::beforehand::Outlook;
 use super::output::{duration, note, quoted_path};
 use super::plan_view::View;
 use super::run_listener::TerminalListener;
 use super::study_file::{StudyChanges, StudyText};
-use super::{Exit, Problem, beforehand, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
+use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
 use crate::run::{Children, Listener, Run, RunEnd, RunError};
 use crate::state::{self, Host, StateError};
 use clap::Args;
@@ -16,7 +17,7 @@ use tare_report::write_report_in;
 use tare_results::probe::ProbeUse;
 use tare_results::schema::Plan;
 use tare_results::shards::Sharded;
-use tare_results::store::{Directory, read_plan, read_study_text};
+use tare_results::store::{Directory, read_plan, read_study_text, read_trials};
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
 use tare_study::language::write;
@@ -49,7 +50,7 @@ pub struct RunArgs {
     /// Resume an interrupted run with the same study, order and seed, without the finished trials
     #[arg(long, value_name = "DIR", conflicts_with_all = ["study", "StudyChanges", "dry_run"])]
     resume: Option<PathBuf>,
-    /// Start a run of more than an hour without asking
+    /// Start or resume a run of more than an hour without asking
     #[arg(long)]
     yes: bool,
     /// Wait while another run uses this machine, instead of ending
@@ -127,14 +128,10 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
         return left.map(|()| Exit::Done);
     }
     plan_view::something_left(&study, &plan)?;
-    if !args.json {
-        beforehand::announce(&study, &plan);
-    }
+    let outlook = Outlook::whole(&study, &plan);
+    outlook.announce(args.json);
     has_place(&plan, args.out.as_deref(), args.trust)?;
-    let shorter =
-        if beforehand::is_long(&plan) { rehearsal(args, file.as_ref(), &machine, &plan, trusted) } else { None };
-    if !beforehand::is_wanted(&plan, args.yes, shorter)? {
-        note("nothing was started");
+    if !outlook.is_wanted(args.yes, || rehearsal(args, file.as_ref(), &machine, &plan, trusted))? {
         return Ok(Exit::Interrupted);
     }
     begin((study, plan), &machine, args.out.as_deref(), &args.options()?, Some(choose))
@@ -162,13 +159,15 @@ pub struct RunOptions {
     pub json: bool,
     /// Whether to wait while another run has the machine.
     pub wait: bool,
+    /// Whether to begin a run of more than an hour without asking.
+    pub yes: bool,
     pub trusted: bool,
 }
 
 impl RunOptions {
-    /// Without a password and without waiting.
+    /// Without a password, without waiting, and asking before a long run.
     pub fn of(json: bool, trusted: bool) -> Self {
-        Self { password: None, json, wait: false, trusted }
+        Self { password: None, json, wait: false, yes: false, trusted }
     }
 }
 
@@ -179,7 +178,7 @@ impl RunArgs {
 
     fn options(&self) -> Result<RunOptions, Problem> {
         let password = secret::password(self.ask_password)?;
-        Ok(RunOptions { password, json: self.json, wait: self.wait, trusted: self.trust })
+        Ok(RunOptions { password, json: self.json, wait: self.wait, yes: self.yes, trusted: self.trust })
     }
 }
 
@@ -284,7 +283,12 @@ pub fn host(wait: bool) -> Result<Host, Problem> {
 
 fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
     // Reports errors in the results before waiting for the machine; the plan that is used is read again under its lock.
-    read_begun(&begun)?;
+    let (study, plan) = read_begun(&begun)?;
+    let outlook = Outlook::rest(&study, &plan, &read_trials(&begun)?);
+    outlook.announce(args.json);
+    if !outlook.is_wanted(args.yes, || None)? {
+        return Ok(Exit::Interrupted);
+    }
     let Some(_host) = unless_interrupted(host(args.wait))? else { return Ok(Exit::Interrupted) };
     let directory = Directory::lock(begun)?;
     let (study, plan) = begun_before(&directory)?;
@@ -297,7 +301,8 @@ pub fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
     read_begun(directory.folder())
 }
 
-fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
+/// Study and plan in a folder that may not be locked.
+pub fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
     let path = folder.path();
     let study = parse_written(&read_study_text(folder)?, path)?;
     let plan = read_plan(folder)?;

@@ -1,5 +1,6 @@
 //! Progress of a run on the terminal: trial, condition, time left, last value; plain lines without a terminal.
 
+use super::filling::{self, FillLines};
 use super::output;
 use super::time_left::{TimeLeft, ToGo};
 use crate::run::{IN_VAIN, Listener};
@@ -34,6 +35,7 @@ pub struct TerminalListener {
     last: String,
     /// Attempts that were disturbed; the progress bar shows their number.
     disturbed: usize,
+    fill_lines: FillLines,
 }
 
 impl TerminalListener {
@@ -60,6 +62,7 @@ impl TerminalListener {
             first_to_go: total,
             last: String::new(),
             disturbed: 0,
+            fill_lines: FillLines::default(),
         }
     }
 
@@ -111,6 +114,12 @@ impl Listener for TerminalListener {
 
     fn hear(&mut self, progress: Progress) {
         match progress {
+            Progress::Filling(filled) if self.bar.is_some() => self.show(&filling::step(&filled)),
+            Progress::Filling(filled) => {
+                if let Some(line) = self.fill_lines.line(&filled) {
+                    self.line(&line);
+                }
+            }
             Progress::Starting => self.show("starting"),
             Progress::WarmUp { seconds } => self.show(&format!("warm-up {seconds} s")),
             Progress::Sample { sample, seconds } => self.show(&format!("sample {sample} of {seconds} s")),
@@ -181,6 +190,7 @@ impl Listener for TerminalListener {
 
     fn preparing(&mut self, condition: &str) {
         self.condition = condition.to_owned();
+        self.fill_lines.begin();
         self.show("preparing data");
     }
 }

@@ -34,6 +34,9 @@ pub struct WhyArgs {
     /// With --prove: use results that other users own or may write to: programs named in them run as you
     #[arg(long, requires = "prove")]
     trust: bool,
+    /// With --prove: wait while another run uses this machine, instead of ending
+    #[arg(long, requires = "prove")]
+    wait: bool,
     /// Write the wall-clock time of both by call chain: one line `chain A B` each, nanoseconds per transaction, as
     /// difffolded.pl writes it for flame graphs (needs capture.waits)
     #[arg(long, value_name = "FILE", requires = "b", conflicts_with = "prove")]
@@ -62,6 +65,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
                     within_s: args.within,
                     out: args.out.as_deref(),
                     trusted: args.trust,
+                    wait: args.wait,
                     json: args.json,
                 };
                 return if args.dry_run { requested.print_plan() } else { requested.prove() };

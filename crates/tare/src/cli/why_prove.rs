@@ -2,7 +2,7 @@
 
 use super::ab_plan::{fresh_seed, pair_line};
 use super::rounds::RoundListener;
-use super::run::{RunOptions, begun_in, default_out, execute, room_for_data, unless_interrupted};
+use super::run::{RunOptions, begun_in, default_out, execute, host, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_sides, interrupt, output, study_file, trust};
 use crate::config;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,7 @@ pub(super) struct ProofRequest<'a> {
     pub within_s: f64,
     pub out: Option<&'a Path>,
     pub trusted: bool,
+    pub wait: bool,
     pub json: bool,
 }
 
@@ -63,7 +64,7 @@ impl ProofRequest<'_> {
         for line in terminal::experiments(&trials, self.within_s, style()).lines() {
             output::note(line);
         }
-        let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
+        let Some(_host) = unless_interrupted(host(self.wait))? else { return Ok(Exit::Interrupted) };
         let out = self.out.map_or_else(|| default_out("why", &tare_results::now()), Path::to_path_buf);
         let mut proofs = Vec::new();
         for (number, one) in ready.into_iter().enumerate() {

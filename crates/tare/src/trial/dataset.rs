@@ -4,9 +4,9 @@ use super::{Trial, TrialError};
 use crate::state;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use tare_drive::workload::FillJob;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tare_drive::workload::{FillJob, Filled, Progress};
 use tare_engine::{DataDirectory, PrepareRequest, Server, WorkingCopy};
 use tare_results::schema::DataRecord;
 
@@ -28,13 +28,39 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
         state_directory: Some(state::directory()?),
         timeout: Duration::from_secs_f64(settings.engine.start_timeout_s.max(60.0)),
     };
-    let go_on = |_| match trial.interrupted.load(Ordering::Relaxed) {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
-    };
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-    let job = FillJob { seed, parallel, go_on: &go_on };
-    Ok(settings.engine.kind.prepare_data(&request, &mut |server: &dyn Server| load.fill(&job, server))?)
+    let fill = &mut |server: &dyn Server| {
+        let filling = Filling::begun(trial, load.rows());
+        load.fill(&FillJob { seed, parallel, go_on: &|rows| filling.added(rows) }, server)
+    };
+    Ok(settings.engine.kind.prepare_data(&request, fill)?)
+}
+
+/// Counts the rows of tables that are being filled, and reports them once a second.
+struct Filling<'a> {
+    trial: &'a Trial<'a>,
+    of: Option<u64>,
+    began: Instant,
+    rows: AtomicU64,
+    reports: AtomicU64,
+}
+
+impl<'a> Filling<'a> {
+    fn begun(trial: &'a Trial<'a>, of: Option<u64>) -> Self {
+        Self { trial, of, began: Instant::now(), rows: AtomicU64::new(0), reports: AtomicU64::new(0) }
+    }
+
+    fn added(&self, rows: u64) -> ControlFlow<()> {
+        let rows = self.rows.fetch_add(rows, Ordering::Relaxed) + rows;
+        let seconds = self.began.elapsed().as_secs();
+        if self.reports.fetch_max(seconds + 1, Ordering::Relaxed) <= seconds {
+            (self.trial.report)(Progress::Filling(Filled { rows, of: self.of, seconds }));
+        }
+        match self.trial.interrupted.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
 }
 
 /// The data of one trial, reserved until this is dropped.

@@ -69,6 +69,10 @@ impl Load for OltpSettings {
         self.tables.tables as u64 * (TABLE_BYTES + self.tables.rows * ROW_BYTES)
     }
 
+    fn rows(&self) -> Option<u64> {
+        Some(self.tables.all_rows())
+    }
+
     fn is_to_be_resident(&self) -> bool {
         self.warm.preload
     }

@@ -6,8 +6,8 @@ use super::super::ab_together::TurnsArgs;
 use super::super::measured::MeasuredArgs;
 use super::super::output::time;
 use super::super::output::{note, quoted_path};
-use super::super::run::{RunOptions, default_out, unless_interrupted};
-use super::super::{Exit, Problem, host, interrupt, trust};
+use super::super::run::{RunOptions, default_out, host, unless_interrupted};
+use super::super::{Exit, Problem, interrupt, trust};
 use super::builds::Builds;
 use super::measure::Bench;
 use super::request::{BEGIN, BisectRequest, BuildBy, MOST, PLACE, no_bisection};
@@ -82,6 +82,9 @@ pub struct BisectArgs {
     /// Use a study, a folder or a repository that other users own or may write to: programs named there run as you
     #[arg(long)]
     trust: bool,
+    /// Wait while another run uses this machine, instead of ending
+    #[arg(long)]
+    wait: bool,
     /// Print one JSON document on standard output; the line after each step still goes to standard error
     #[arg(long)]
     json: bool,
@@ -205,7 +208,7 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
 }
 
 fn search(request: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
-    let Some(_host) = unless_interrupted(host::take())? else { return Ok(Exit::Interrupted) };
+    let Some(_host) = unless_interrupted(host(args.wait))? else { return Ok(Exit::Interrupted) };
     let machine = Machine::this()?;
     let options = RunOptions::of(args.json, args.trust);
     let path = folder.path();

@@ -1,11 +1,11 @@
 //! Filling and dropping tables of a running server: progress on the terminal, and the final JSON document.
 
-use crate::cli::{Exit, Problem, interrupt, output};
+use crate::cli::{Exit, Problem, filling, interrupt, output};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use tare_text::{object, percent};
+use tare_text::object;
 
 /// Seconds between two progress lines.
 const EVERY_S: u64 = 2;
@@ -62,27 +62,7 @@ impl Rows {
         let sum = self.added.fetch_add(rows, Ordering::Relaxed) + rows;
         let times = self.began.elapsed().as_secs() / EVERY_S;
         if self.reported.fetch_max(times, Ordering::Relaxed) < times {
-            output::note(&line(sum, self.all, times * EVERY_S));
+            output::note(&format!("{} after {} s", filling::rows(sum, self.all), times * EVERY_S));
         }
-    }
-}
-
-fn line(rows: u64, all: Option<u64>, after_s: u64) -> String {
-    match all.filter(|all| *all >= rows && *all > 0) {
-        Some(all) => format!("{rows} of {all} rows ({}) after {after_s} s", percent(rows as f64 / all as f64)),
-        None => format!("{rows} rows after {after_s} s"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_percentage_is_printed_only_if_the_total_is_known() {
-        assert_eq!(line(500, None, 4), "500 rows after 4 s");
-        assert_eq!(line(500, Some(400), 4), "500 rows after 4 s");
-        let known = line(500, Some(1000), 2);
-        assert!(known.starts_with("500 of 1000 rows (50") && known.ends_with("after 2 s"), "{known}");
     }
 }

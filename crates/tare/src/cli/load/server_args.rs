@@ -104,7 +104,10 @@ impl ServerArgs {
                 Exit::Usage,
                 "a password on the command line can be read by every user of this machine",
             )
-            .advice("put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass, or use --ask-password; and change it"));
+            .advice(format!(
+                "put it into TARE_PASSWORD or {}, or use --ask-password; and change it",
+                secret::file_of(self.engine()?.name())
+            )));
         }
         if self.login_path.is_some() {
             return Err(Problem::new(Exit::Usage, "login paths (~/.mylogin.cnf of mysql_config_editor) are not read")

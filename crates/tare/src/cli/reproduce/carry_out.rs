@@ -2,10 +2,13 @@
 
 use super::predict::{On, plan, testable};
 use super::view;
-use crate::cli::output::{note, quoted_path};
-use crate::cli::run::{RunOptions, begun_before, begun_in, execute, room_for_data, unless_interrupted};
+use crate::cli::beforehand::Outlook;
+use crate::cli::output::{duration, note, quoted_path};
+use crate::cli::run::{
+    RunOptions, begun_before, begun_in, execute, host, read_begun, room_for_data, unless_interrupted,
+};
 use crate::cli::run_listener::TerminalListener;
-use crate::cli::{Exit, Problem, host, results_problem, trust};
+use crate::cli::{Exit, Problem, plan_view, results_problem, trust};
 use std::path::Path;
 use std::time::Instant;
 use tare_files::Folder;
@@ -13,8 +16,8 @@ use tare_findings::reproduce::{Claimed, Open, Reproduced, Why, of_results};
 use tare_report::html::claims;
 use tare_report::write_report_in;
 use tare_results::claim::{Claim, Predicted, Predictions};
-use tare_results::schema::Plan;
-use tare_results::store::Directory;
+use tare_results::schema::{Needs, Plan};
+use tare_results::store::{Directory, read_trials};
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
@@ -26,13 +29,14 @@ const PICTURE: &str = "claims.html";
 ///
 /// # Errors
 /// When nothing could be started. An experiment that fails is a verdict, and the others go on.
-pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> Result<Exit, Problem> {
+pub fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Result<Exit, Problem> {
+    let (trusted, json) = (options.trusted, options.json);
     let runs = predictions.experiments.iter().filter(|own| own.blocks > 0).count();
     let machine = Machine::this()?;
     let on = On { machine: &machine, place: Where::Here, servers: &predictions.servers };
     let _host = match runs {
         0 => None,
-        _ => match unless_interrupted(host::take())? {
+        _ => match unless_interrupted(host(options.wait))? {
             Some(host) => Some(host),
             None => return Ok(Exit::Interrupted),
         },
@@ -58,7 +62,7 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
                 predicted.experiment.name,
                 tare_text::count(claims, "claim"),
                 tare_text::count(predicted.blocks, "block"),
-                crate::cli::output::duration(predicted.expected_s)
+                duration(predicted.expected_s)
             ));
             interrupted = match experiment(predicted, &out.join(&predicted.experiment.name), on, trusted) {
                 Ok(finished) => !finished,
@@ -94,6 +98,51 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
     }
     let tested = all.iter().any(|own| !matches!(own.verdict, Some(Reproduced::CannotBeTested(_))));
     Ok(if tested { Exit::Done } else { Exit::Machine })
+}
+
+/// Announces what is left of the experiments, and asks whether to begin if that is long; returns whether to go on.
+pub fn is_wanted(predictions: &Predictions, out: &Path, options: &RunOptions) -> Result<bool, Problem> {
+    let machine = Machine::this()?;
+    let on = On { machine: &machine, place: Where::Here, servers: &predictions.servers };
+    let (mut experiments, mut claims, mut seconds) = (0, 0, 0.0);
+    let mut needs: Option<Needs> = None;
+    for predicted in predictions.experiments.iter().filter(|own| own.blocks > 0) {
+        // An experiment that cannot be read or planned reports that when it is its turn.
+        let (plan, left_s) = left_of(predicted, &out.join(&predicted.experiment.name), on, options.trusted)
+            .unwrap_or_else(|_| (Plan::default(), predicted.expected_s));
+        if left_s > 0.0 {
+            experiments += 1;
+            claims += predicted.experiment.claims.len() - predicted.cannot.len();
+            seconds += left_s;
+            needs = plan.needs.into_iter().chain(needs).max_by_key(|needs| (needs.disk_bytes, needs.memory_bytes));
+        }
+    }
+    if experiments == 0 {
+        return Ok(true);
+    }
+    let largest = plan_view::needs(&Plan { needs, ..Plan::default() });
+    let needs = largest.map_or(String::new(), |needs| format!("; the largest needs {needs}"));
+    let line = format!(
+        "reproduce: {} in {}; about {}{needs}",
+        tare_text::count(claims, "claim"),
+        tare_text::count(experiments, "experiment"),
+        duration(seconds)
+    );
+    let outlook = Outlook { line, seconds };
+    outlook.announce(options.json);
+    outlook.is_wanted(options.yes, || predictions.within_s.is_none().then(|| "--within 30min".to_owned()))
+}
+
+/// The plan of an experiment, and the seconds that are left of it.
+fn left_of(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Result<(Plan, f64), Problem> {
+    if !path.join("plan.json").exists() {
+        let testable = testable(&predicted.experiment, &predicted.cannot);
+        return Ok((plan(&testable, predicted.blocks, on)?.1, predicted.expected_s));
+    }
+    let folder = Directory::begun(path, trust::whose(trusted))?;
+    let (study, plan) = read_begun(&folder)?;
+    let left_s = Outlook::rest(&study, &plan, &read_trials(&folder)?).seconds;
+    Ok((plan, left_s))
 }
 
 /// Writes a page that compares published and measured figures, alongside the results.

@@ -2,7 +2,7 @@
 
 use super::{carry_out, predict, view};
 use crate::cli::output::{self, quoted_path, time};
-use crate::cli::run::{default_out, unless_interrupted};
+use crate::cli::run::{RunOptions, default_out, unless_interrupted};
 use crate::cli::{Exit, Problem, interrupt, read_topology, trust};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,12 @@ pub struct ReproduceArgs {
     /// Resume with results that other users own or may write to: programs named in them run as you
     #[arg(long)]
     trust: bool,
+    /// Start or resume experiments of more than an hour together without asking
+    #[arg(long)]
+    yes: bool,
+    /// Wait while another run uses this machine, instead of ending
+    #[arg(long)]
+    wait: bool,
     /// Print one JSON document on standard output
     #[arg(long)]
     json: bool,
@@ -62,6 +68,12 @@ Examples:
   tare reproduce --within 30min       what this machine can decide in that time
   tare reproduce C                    all claims of \"NUMA Smart Global Counter\"
   tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
+
+impl ReproduceArgs {
+    fn options(&self) -> RunOptions {
+        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
+    }
+}
 
 pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
@@ -95,7 +107,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     }
     // If nothing can be run, there are no results to keep.
     if predictions.experiments.iter().all(|own| own.blocks == 0) {
-        return carry_out::run(&predictions, Path::new(""), args.trust, args.json);
+        return carry_out::run(&predictions, Path::new(""), &args.options());
     }
     let out = args.out.clone().unwrap_or_else(|| default_out("reproduce", &predictions.written));
     let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
@@ -104,8 +116,11 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
             format!("choose another --out, or resume the run there: tare reproduce --resume {}", quoted_path(&out)),
         ));
     }
+    if !carry_out::is_wanted(&predictions, &out, &args.options())? {
+        return Ok(Exit::Interrupted);
+    }
     folder.write(PREDICTIONS, output::pretty(&predictions)?.as_bytes())?;
-    carry_out::run(&predictions, &out, args.trust, args.json)
+    carry_out::run(&predictions, &out, &args.options())
 }
 
 fn resume(path: &Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
@@ -119,7 +134,10 @@ fn resume(path: &Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
     let predictions = predict::read(&bytes)?;
     believed(&predictions.servers, args.trust)?;
     interrupt::stop()?;
-    carry_out::run(&predictions, path, args.trust, args.json)
+    if !carry_out::is_wanted(&predictions, path, &args.options())? {
+        return Ok(Exit::Interrupted);
+    }
+    carry_out::run(&predictions, path, &args.options())
 }
 
 /// Programs in this directory run as this user; by default it is below the working directory.

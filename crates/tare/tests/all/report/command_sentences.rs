@@ -16,7 +16,7 @@ use tare_results::laps::Question;
 use tare_results::levels_of;
 use tare_results::metric::Better;
 use tare_results::pairs::{Rule, Stop};
-use tare_results::schema::{Race, Session, Settle};
+use tare_results::schema::{Duet, Race, Session, Settle};
 use tare_stats::change_points::Drift;
 use tare_stats::{Estimate, Interval};
 
@@ -51,6 +51,9 @@ fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
 
 fn comparisons() -> Vec<(&'static str, Ab)> {
     let slower = || compared(AbVerdict::Slower, 1.031, 1.022, 1.04);
+    let equivalent = || compared(AbVerdict::Equivalent, 1.001, 0.992, 1.01);
+    let halves = Some(Duet { a: "side=a half=1".to_owned(), b: "side=b half=1".to_owned() });
+    let duet = Settle { duet: halves, ..equivalent().rule };
     let undecided = || compared(AbVerdict::Undecided, 1.011, 0.985, 1.038);
     let moved = Control {
         name: "probe_chain_ns".to_owned(),
@@ -66,7 +69,9 @@ fn comparisons() -> Vec<(&'static str, Ab)> {
     vec![
         ("slower", slower()),
         ("faster", compared(AbVerdict::Faster, 0.9, 0.8, 0.95)),
-        ("equivalent", compared(AbVerdict::Equivalent, 1.001, 0.992, 1.01)),
+        ("equivalent", equivalent()),
+        ("equivalent, disturbed", Ab { disturbed: 5, elapsed_s: 4800.0, ..equivalent() }),
+        ("equivalent at once, disturbed", Ab { disturbed: 5, elapsed_s: 4800.0, rule: duet, ..equivalent() }),
         ("undecided", undecided()),
         ("undecided, nothing settles it", Ab { to_go: ToGo::TooMany, ..undecided() }),
         ("too few pairs", Ab { pairs: 3, to_go: ToGo::TooFew { first_look: 4 }, ..open.clone() }),
@@ -214,6 +219,29 @@ fn races() -> Vec<(String, Find)> {
         Find { candidates, ..open.clone() }
     };
     let best_of_others = Find { behind: Some(1.004), ..alone(&[1, 2]) };
+    // Names of three words, and the longest numbers.
+    let long_names = |decided, open: Find| {
+        let mut candidates = open.candidates.clone();
+        for (place, candidate) in candidates.iter_mut().enumerate() {
+            candidate.name = format!("client=node:0.core:{place} server=node:1.core:2 memory=interleave:all");
+        }
+        if decided {
+            candidates[2].fate = Fate::Lost;
+        }
+        Find { candidates, decided, disturbed: 112, elapsed_s: 4800.0, to_go_s: open.to_go_s.map(|_| 4800.0), ..open }
+    };
+    races.push(("named, long names".to_owned(), long_names(true, race(true, values))));
+    races.push(("undecided, long names".to_owned(), long_names(false, race(false, values))));
+    let mut one_of_others = Find { behind: Some(1.004), ..alone(&[1]) };
+    one_of_others.candidates[2].fate = Fate::Worse;
+    for (what, found) in [
+        ("by its spread", open.clone()),
+        ("disturbed alone", alone(&[1])),
+        ("all disturbed alone", best_of_others.clone()),
+        ("one disturbed alone", one_of_others),
+    ] {
+        races.push((format!("undecided {what}, long names"), long_names(false, found)));
+    }
     for (what, found) in
         [("by its spread", open.clone()), ("disturbed alone", alone(&[1])), ("all disturbed alone", best_of_others)]
     {

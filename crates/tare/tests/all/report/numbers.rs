@@ -24,7 +24,9 @@ fn the_answer_claims_nothing_that_the_trials_do_not_show() {
     assert!(luck.contains("cannot distinguish a difference of throughput from luck"), "{luck}");
     let same =
         summary_of_csv("a,0,0,tps,10\na,1,0,tps,12\na,2,0,tps,11\nb,0,0,tps,10.5\nb,1,0,tps,12.5\nb,2,0,tps,11\n");
-    assert_eq!(same.reading, "No difference of throughput is shown between the 2 conditions (11.0 to 11.3 /s).");
+    let reading = "No difference of throughput is shown between the 2 conditions (11.0 to 11.3 /s: +3.0%, 95% interval \
+                   -16% to +27%).";
+    assert_eq!(same.reading, reading);
     assert!(same.answer.details[0].contains("3 trials per condition are few"), "{:?}", same.answer);
     let numbers = summary_of_csv(
         "p=1,0,0,tps,10\np=1,1,0,tps,10\np=1,2,0,tps,10.1\np=2,0,0,tps,20\np=2,1,0,tps,20.1\np=2,2,0,tps,20\n",
@@ -61,7 +63,7 @@ fn figures_of_the_first_sentence_divide_to_its_ratio_or_are_left_out() {
         summarize(&open(&path).unwrap()).answer
     };
     let (all, some) = (answer(0), answer(3));
-    assert_eq!(all.text, "placement moved throughput 4.8x: 3.66 k/s at same-pu, 763 /s at float.");
+    assert_eq!(all.text, "placement moved throughput 4.8x: 3.66 k/s at same-pu, 0.76 k/s at float.");
     assert!(!all.details.iter().any(|line| line.contains("means")), "{all:?}");
     assert_eq!(some.text, "placement moved throughput 4.8x: same-pu is the best, float the worst.");
     let why = "The means in the table differ 4.2x; the ratio is that of geometric means within blocks, which drift and \

@@ -33,6 +33,24 @@ fn two_modes_on_a_terminal() {
     insta::assert_snapshot!(shown(&fake::bimodal()));
 }
 
+/// A trial above 1000 /s does not give the table of means below it another unit than the sentence has.
+#[test]
+fn the_first_sentence_and_the_table_have_the_same_unit() {
+    let rows = |condition: &str, values: [f64; 4]| {
+        let row = |(trial, value): (usize, &f64)| format!("p={condition},{trial},0,tps,{value}\n");
+        values.iter().enumerate().map(row).collect::<String>()
+    };
+    for (best, sentence, table) in [
+        ([985.0, 990.0, 999.0, 1010.0], "996 /s at a, 400 /s at b.", "tps, /s ("),
+        ([999.6, 999.6, 999.6, 999.6], "1.00 k/s at a, 0.40 k/s at b.", "tps, k/s ("),
+        ([1985.0, 1990.0, 1999.0, 2010.0], "2.00 k/s at a, 0.40 k/s at b.", "tps, k/s ("),
+    ] {
+        let results = fake::csv(&(rows("a", best) + &rows("b", [399.0, 400.0, 401.0, 400.0])));
+        let text = terminal::show(&results, &summarize(&results), PLAIN);
+        assert!(text.lines().next().unwrap().ends_with(sentence) && text.contains(table), "{text}");
+    }
+}
+
 #[test]
 fn long_names_of_levels_are_broken_so_that_no_row_is_wider_than_the_terminal() {
     let mut study = fake::bimodal();

@@ -1,7 +1,10 @@
 //! Output before anything runs: how much, how long, what is not possible here; and refusals at that point.
 
-use crate::support::World;
+use crate::support::{World, kill_at_once, send, text, wait_until};
+use rustix::process::Signal;
 use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 #[test]
 fn a_run_of_hours_needs_confirmation_and_suggests_a_shorter_one() {
@@ -12,6 +15,82 @@ fn a_run_of_hours_needs_confirmation_and_suggests_a_shorter_one() {
     assert!(first.contains(" h ") && first.contains(" if disturbed; needs about "), "{err}");
     assert!(err.contains("add --yes") && err.contains("with --quick"), "{err}");
     assert!(!world.path("results").exists(), "nothing was started");
+}
+
+#[test]
+fn comparisons_races_and_claims_begin_with_their_time_and_ask_above_an_hour() {
+    let world = World::new();
+    let sides = ["ab", "--a", "command=true", "--b", "command=false"];
+    let ab = "2 conditions, pairs of 2 trials of";
+    let certify = ["ab", "--certify", "--a", "command=true"];
+    let race = ["find", "command=true", "command=false"];
+    let cases: [(&[&str], &[&str], &[&str]); 3] = [
+        (&sides, &["--budget", "2h"], &[ab, "; decided after 6 pairs or more, about ", "; at most 2 h"]),
+        (&certify, &["--budget", "2h"], &["ab-certify: comparisons of A with itself", "; at most 2 h"]),
+        (&race, &["--within", "2h"], &["blocks of 2 trials", "; the first candidates are dropped", "; at most 2 h"]),
+    ];
+    for (command, time, expected) in cases {
+        let (_, err) = world.exits(2, &[command, time, &["--out", "results"]].concat());
+        let first = err.lines().next().unwrap();
+        assert!(expected.iter().all(|part| first.contains(part)), "{command:?}: {err}");
+        assert!(err.contains("add --yes"), "{command:?}: {err}");
+        assert!(!world.path("results").exists());
+    }
+    // A comparison of minutes is not asked for.
+    let output = world.output(&["ab", "--a", "command=true", "--b", "command=true", "--budget", "5s"]);
+    let err = text(&output.stderr);
+    assert!(err.lines().next().unwrap().ends_with("; at most 5 s") && output.status.code() != Some(2), "{err}");
+    let (_, err) = world.exits(0, &["reproduce", "a-page-a-counter", "--out", "page"]);
+    assert!(err.starts_with("reproduce: 1 claim in 1 experiment; about 1 s"), "{err}");
+}
+
+#[test]
+fn a_resumed_run_begins_with_what_is_left_and_asks_above_an_hour() {
+    let world = World::new();
+    let words = ["run", "--command", "true", "--runs", "3", "--set", "sampling.pause_s=4000", "--out", "results"];
+    let mut run = world.begin(&[&words[..], &["--yes"]].concat());
+    wait_until("the plan", 60, || {
+        world.path("results/study.toml").exists() && world.path("results/plan.json").exists()
+    });
+    kill_at_once(world.processes());
+    run.wait().unwrap();
+    let (_, err) = world.exits(2, &["run", "--resume", "results"]);
+    let first = err.lines().next().unwrap();
+    assert!(first.contains(": 3 of 3 trials left; about 3 h 2"), "{err}");
+    assert!(err.contains("add --yes"), "{err}");
+}
+
+#[test]
+fn every_command_that_measures_can_wait_for_the_machine() {
+    let world = World::new();
+    world.exits(0, &["run", "--command", "true", "--runs", "1", "--out", "plain"]);
+    let lock = File::create(world.path("lock/tare-host.lock")).unwrap();
+    lock.lock().unwrap();
+    for resumed in ["ab", "find"] {
+        let (_, err) = world.exits(2, &[resumed, "--resume", "plain"]);
+        assert!(err.contains("resume with: tare run --resume plain"), "before waiting for the machine: {err}");
+    }
+    let bisect = ["bisect", "--builds", "/bin/true,/bin/false", "--command", "{binary}", "--out", "line"];
+    let commands: [&[&str]; 4] = [
+        &bisect,
+        &["reproduce", "a-page-a-counter", "--out", "page"],
+        &["ab", "--certify", "--a", "command=true", "--out", "itself"],
+        &["doctor", "--study", "first-look"],
+    ];
+    for command in commands {
+        let mut waiting = world.tare(&[command, &["--wait"]].concat()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(waiting.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let printed: Vec<String> = lines
+            .inspect(|line| {
+                if line.contains("waiting until it ends") {
+                    send(waiting.id(), Signal::INT);
+                }
+            })
+            .collect();
+        let code = waiting.wait().unwrap().code();
+        assert!(printed.iter().any(|line| line.contains("waiting until it ends")), "{command:?}: {printed:?}");
+        assert_eq!(code, Some(130), "{command:?}: {printed:?}");
+    }
 }
 
 #[test]

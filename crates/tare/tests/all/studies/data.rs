@@ -96,6 +96,22 @@ fn a_trial_of_a_killed_run_leaves_no_data_that_a_later_trial_uses() {
     world.assert_clean();
 }
 
+#[test]
+fn filling_tables_is_reported_while_it_lasts_and_cached_tables_are_not() {
+    let world = World::new();
+    let study = study(&world, "sqlite", "read_only", 20_000, 1);
+    let (_, err) = world.exits(0, &["run", &study, "--out", "first"]);
+    assert_eq!(err.matches("filling tables: 20000 rows\n").count(), 1, "{err}");
+    let (_, err) = world.exits(0, &["run", &study, "--out", "second"]);
+    assert!(!err.contains("filling tables"), "{err}");
+    // The comparisons report it too.
+    let sides = ["--a", "threads=1", "--b", "threads=1", "--set", "workload.rows=30000", "--budget", "1s"];
+    let ab = ["ab", "--study", &study, "--out", "third"];
+    let output = world.output(&[&ab[..], &sides[..]].concat());
+    let err = crate::support::text(&output.stderr);
+    assert_eq!(err.matches("filling tables: 30000 rows\n").count(), 1, "{err}");
+}
+
 /// XFS in a file: its blocks can be shared on any machine.
 #[test]
 fn where_files_can_share_blocks_nothing_is_copied() {
