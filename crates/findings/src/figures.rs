@@ -239,7 +239,8 @@ pub fn times(ratio: f64) -> String {
 /// Whether two figures, as [`figure`] prints them, divide to a ratio as [`times`] prints it, written with its digits.
 pub fn divide_as_printed(figures: [f64; 2], unit: &str, ratio: f64) -> bool {
     let [high, low] = figures.map(|value| Scale::new(unit, value, 3).printed(value));
-    times_with(high / low, ratio_decimals(ratio)) == times(ratio)
+    // A quotient in the middle, such as 1.505, may be rounded either way.
+    [1.0 - 1e-9, 1.0 + 1e-9].iter().any(|side| times_with(side * high / low, ratio_decimals(ratio)) == times(ratio))
 }
 
 fn ratio_decimals(ratio: f64) -> usize {
@@ -389,6 +390,7 @@ mod tests {
         // With the two decimals of 1.95x; by itself it is written 2.0x.
         assert_eq!([times(1.949), times(3980.0 / 2040.0)], ["1.95x", "2.0x"]);
         assert!(divide_as_printed([3980.0, 2040.0], "1/s", 1.949));
+        assert!([1.504, 1.506].iter().all(|ratio| divide_as_printed([30.1, 20.0], "1/s", *ratio)));
         assert!(divide_as_printed([65_400.0, 13_000.0], "1/s", 5.04) && divide_as_printed([1e300, 1.0], "1/s", 1e300));
     }
 
