@@ -265,23 +265,27 @@ impl SutWatch {
             None => self.idle()?,
         }
         let (partner, began_s) = (self.partner.is_some().then(Instant::now), thread_cpu_s());
-        let mut open = Open {
+        let memory = self.settings.memory.then(MemoryWatch::start);
+        let watch = ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?;
+        let used = UsageMark::take(&self.sut);
+        // Last what is read at once: the load may be running.
+        let interference = Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus());
+        let network = (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start);
+        let spun = self.spun();
+        self.count_cache();
+        self.open = Some(Open {
             load,
             partner,
             started_at: tare_results::now(),
-            memory: self.settings.memory.then(MemoryWatch::start),
-            watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?,
-            used: UsageMark::take(&self.sut),
-            interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
-            network: (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start),
-            spun: self.spun(),
-            recording_s: 0.0,
+            memory,
+            network,
+            watch,
+            used,
+            interference,
+            spun,
+            recording_s: thread_cpu_s() - began_s,
             began: Instant::now(),
-        };
-        self.count_cache();
-        open.recording_s = thread_cpu_s() - began_s;
-        open.began = Instant::now();
-        self.open = Some(open);
+        });
         Ok(())
     }
 
