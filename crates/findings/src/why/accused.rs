@@ -1,7 +1,7 @@
 //! A suspect with its time and its counts, before all suspects are tested together.
 
 use super::suspect::Suspect;
-use super::trials::Trials;
+use super::trials::{Counts, Trials};
 use crate::time::{Part, TrialTime};
 use tare_stats::ratio::Shift;
 
@@ -20,7 +20,7 @@ impl Accused {
     }
 
     /// Adds the counts in A and in B, and the test of their difference.
-    pub fn counted(self, (counts, found): ([f64; 2], Shift)) -> Self {
+    pub fn counted(self, (counts, found): Counts) -> Self {
         Self { counts: Some(counts), counts_p: Some(found.p_value), ..self }
     }
 }

@@ -3,12 +3,10 @@
 use super::accused::{Accused, sum};
 use super::suspect::Suspect;
 use super::trials::{FALSE_DISCOVERIES, Trials};
-use crate::collect::trial_mean;
 use crate::time::{Counted, Event, EventSide, Part, TrialTime, events_of_trial};
 use tare_results::covariate::{HUGE_POOL, HUGE_TRANSPARENT, NUMA_HINT_FAULTS, SERVER_MEMORY};
 use tare_results::metric::TPS;
-use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
-use tare_stats::ratio::Shift;
+use tare_results::server_cost::Quantity;
 
 /// Minimum difference in the share of the server's work on another node than its memory.
 const REMOTE: f64 = 0.1;
@@ -28,7 +26,7 @@ const FAULT_US: f64 = 10.0;
 
 /// The server's user time, if more of its work ran on another node than its memory.
 pub(super) fn remote(trials: &Trials<'_, '_>) -> Option<Accused> {
-    let counted = counts(trials, &|time| time.away_from_memory)?;
+    let counted = trials.counts(&|time| time.away_from_memory)?;
     let accused = Accused::plain(trials, Suspect::RemoteMemory, &[Part::ServerUser]);
     let more = counted.1.value.abs() >= REMOTE && counted.1.value * accused.time.value > 0.0;
     more.then(|| accused.counted(counted))
@@ -36,7 +34,7 @@ pub(super) fn remote(trials: &Trials<'_, '_>) -> Option<Accused> {
 
 /// The server's user time, if the share of its memory in huge pages differs.
 pub(super) fn huge_pages(trials: &Trials<'_, '_>) -> Option<Accused> {
-    let counted = counts(trials, &huge_share)?;
+    let counted = trials.counts(&huge_share)?;
     let time = sum(trials, &[Part::ServerUser]);
     // Relative to the side that takes longer.
     let fewer = counted.1.value * time.value < 0.0;
@@ -47,7 +45,7 @@ pub(super) fn huge_pages(trials: &Trials<'_, '_>) -> Option<Accused> {
 
 /// The server's user time, if it has more TLB misses for the same work.
 pub(super) fn tlb_misses(trials: &Trials<'_, '_>) -> Option<Accused> {
-    let counted = counts(trials, &missed)?;
+    let counted = trials.counts(&missed)?;
     let accused = Accused::plain(trials, Suspect::TlbMisses, &[Part::ServerUser]);
     let more = counted.1.value.abs() >= TLB_MISSES && counted.1.value * accused.time.value > 0.0;
     more.then(|| accused.counted(counted))
@@ -55,7 +53,7 @@ pub(super) fn tlb_misses(trials: &Trials<'_, '_>) -> Option<Accused> {
 
 /// Kernel time, if it can be explained by the page faults of automatic NUMA balancing.
 pub(super) fn balancing(trials: &Trials<'_, '_>, in_kernel: &[Part]) -> Option<Accused> {
-    let counted = counts(trials, &hint_faults)?;
+    let counted = trials.counts(&hint_faults)?;
     let accused = Accused::plain(trials, Suspect::NumaBalancing, in_kernel);
     let each_us = accused.time.value / counted.1.value;
     let more = counted.1.value.abs() >= HINT_FAULTS && each_us > 0.0 && each_us <= HINT_FAULT_US;
@@ -64,20 +62,11 @@ pub(super) fn balancing(trials: &Trials<'_, '_>, in_kernel: &[Part]) -> Option<A
 
 /// The server's kernel time, if it can be explained by page faults: memory that is released and allocated again.
 pub(super) fn page_faults(trials: &Trials<'_, '_>) -> Option<Accused> {
-    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == Quantity::MinorFaults)?;
-    let name = cost.metric(Operation::Transaction).name();
-    let counted = counts(trials, &|time| trial_mean(time.trial, name))?;
+    let counted = trials.cost(Quantity::MinorFaults)?;
     let accused = Accused::plain(trials, Suspect::PageFaults, &[Part::ServerSystem]);
     let each_us = accused.time.value / counted.1.value;
     let more = counted.1.value.abs() >= FAULTS && counted.1.p_value <= FALSE_DISCOVERIES;
     (more && each_us > 0.0 && each_us <= FAULT_US).then(|| accused.counted(counted))
-}
-
-/// Counts of every trial of both sides: the means, and the difference.
-fn counts(trials: &Trials<'_, '_>, of: &dyn Fn(&TrialTime<'_>) -> Option<f64>) -> Option<([f64; 2], Shift)> {
-    let all = |times: &[TrialTime<'_>]| -> Option<Vec<f64>> { times.iter().map(of).collect() };
-    let (a, b) = all(trials.a).zip(all(trials.b))?;
-    Some(trials.means_of(&a, &b))
 }
 
 /// Share of the server's memory in huge pages, transparent or from the pool, in the samples that recorded it: with one

@@ -17,6 +17,7 @@ mod prove;
 mod sleeps;
 mod suspect;
 mod trials;
+mod unnamed;
 
 pub use chains::chains;
 pub use changes::{ChainTime, Changes, NamedChange};

@@ -1,12 +1,17 @@
 //! The trials of both sides and their pairing.
 
+use crate::collect::trial_mean;
 use crate::confidence::CONFIDENCE;
 use crate::time::TrialTime;
 use tare_results::Results;
+use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_stats::ratio::{Design, Shift, by_block, shift};
 
 /// False discovery rate of parts, functions and events.
 pub(super) const FALSE_DISCOVERIES: f64 = 0.05;
+
+/// The means of a count in A and in B, and their difference.
+pub(super) type Counts = ([f64; 2], Shift);
 
 pub(crate) struct Trials<'t, 'r> {
     pub(super) a: &'t [TrialTime<'r>],
@@ -49,8 +54,22 @@ impl Trials<'_, '_> {
         Some([all(self.a, results[0])?, all(self.b, results[1])?])
     }
 
+    /// Counts of every trial of both sides; none if a trial lacks it.
+    pub(super) fn counts(&self, of: &dyn Fn(&TrialTime<'_>) -> Option<f64>) -> Option<Counts> {
+        let all = |times: &[TrialTime<'_>]| -> Option<Vec<f64>> { times.iter().map(of).collect() };
+        let (a, b) = all(self.a).zip(all(self.b))?;
+        Some(self.means_of(&a, &b))
+    }
+
+    /// One of the server's costs per transaction.
+    pub(super) fn cost(&self, quantity: Quantity) -> Option<Counts> {
+        let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
+        let name = cost.metric(Operation::Transaction).name();
+        self.counts(&|time| trial_mean(time.trial, name))
+    }
+
     /// As [`Trials::shift_of`], with the means of A and of B.
-    pub(super) fn means_of(&self, a: &[f64], b: &[f64]) -> ([f64; 2], Shift) {
+    pub(super) fn means_of(&self, a: &[f64], b: &[f64]) -> Counts {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         ([mean(a), mean(b)], self.shift_of(a, b))
     }

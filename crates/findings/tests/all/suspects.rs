@@ -85,24 +85,35 @@ fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
     assert!(causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)), "{causes:#?}");
 }
 
-/// B reads a page in every second transaction: 30 us asleep, 20 us in the kernel, and a context switch for each.
+/// B reads a page in every second transaction: 30 us asleep, 20 us in the kernel, and a context switch for each. If the
+/// device counts the reads, sleeps that were not observed in the read are its own too.
 #[test]
 fn kernel_time_and_switches_of_reads_are_no_wake_ups() {
-    let both = of_two_sides(6, |block, side, name| {
-        let read = side as f64;
-        let us = 400.0 + ((2 * block + side) * 7 % 5) as f64 + 50.0 * read;
-        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
-        let mut server = thread(ThreadClass::Connection, 120.0 / us, (20.0 + 20.0 * read) / us, 0.0);
-        server.voluntary_switches = ((1.0 + 0.5 * read) * 1e6 / us) as u64;
-        record.samples[0].threads = vec![thread(ThreadClass::Client, 100.0 / us, 20.0 / us, 0.0), server];
-        let mut seen = captures(0.0, &[]);
-        seen.waits = Some(waits(&[(TimeUse::Read, 30.0 * read / us)]));
-        (record, seen)
-    });
-    let causes = found(&both);
-    assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::Storage, true), "{causes:#?}");
-    assert!((causes[0].us - 50.0).abs() < 5.0, "{causes:#?}");
-    assert!(causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)), "{causes:#?}");
+    for (device_counts, asleep_in_read_us) in [(false, 30.0), (true, 12.0)] {
+        let both = of_two_sides(6, |block, side, name| {
+            let read = side as f64;
+            let us = 400.0 + ((2 * block + side) * 7 % 5) as f64 + 50.0 * read;
+            let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+            let mut server = thread(ThreadClass::Connection, 120.0 / us, (20.0 + 20.0 * read) / us, 0.0);
+            server.voluntary_switches = ((1.0 + 0.5 * read) * 1e6 / us) as u64;
+            let sample = &mut record.samples[0];
+            sample.threads = vec![thread(ThreadClass::Client, 100.0 / us, 20.0 / us, 0.0), server];
+            if device_counts {
+                let reads = 0.5 * read + 0.001 * (block % 3) as f64;
+                sample.metrics.insert("storage_reads_per_transaction".to_owned(), reads);
+            }
+            let mut seen = captures(0.0, &[]);
+            seen.waits = Some(waits(&[(TimeUse::Read, asleep_in_read_us * read / us)]));
+            (record, seen)
+        });
+        let causes = found(&both);
+        let first = &causes[0];
+        assert_eq!((&first.suspect, first.shown), (&Suspect::Storage, true), "{causes:#?}");
+        assert!((first.us - 50.0).abs() < 5.0 && first.counts.is_some() == device_counts, "{causes:#?}");
+        let others = [Suspect::WakeUps, Suspect::KernelTime, Suspect::Network, Suspect::Unnamed];
+        assert!(causes.iter().all(|cause| !others.contains(&cause.suspect) || !cause.shown), "{causes:#?}");
+        assert!(causes.iter().all(|cause| cause.suspect != Suspect::WakeUps), "{causes:#?}");
+    }
 }
 
 /// The file of B's log is slow: its flushes take 300 us longer, and more commits share each.

@@ -46,6 +46,7 @@ pub fn evidence(cause: &Cause) -> String {
         Suspect::NumaBalancing => format!(", its page faults per transaction {a:.3} -> {b:.3}"),
         Suspect::PageFaults => format!(", page faults per transaction {a:.3} -> {b:.3}"),
         Suspect::WakeUps => format!(", switches per transaction {a:.3} -> {b:.3}"),
+        Suspect::Storage => format!(", reads from storage per transaction {a:.3} -> {b:.3}"),
         _ => format!(", log writes per transaction {a:.3} -> {b:.3}"),
     });
     let verdict = if cause.shown { "shown" } else { "not shown" };

@@ -1,0 +1,121 @@
+//! Suspects for kernel time and for waits without a name. Counts distinguish them: a context switch belongs to a write of
+//! the log, to a read of a file, or else to threads that wake each other.
+
+use super::accused::{Accused, sum};
+use super::memory;
+use super::suspect::Suspect;
+use super::trials::{Counts, FALSE_DISCOVERIES, Trials};
+use crate::time::{Part, TrialTime};
+use std::ops::RangeInclusive;
+use tare_results::Results;
+use tare_results::server_cost::Quantity;
+use tare_stats::ratio::Shift;
+
+/// Counters of synchronous log writes.
+const SYNCS: [&str; 3] = ["Innodb_os_log_fsyncs", "wal.wal_sync", "Innodb_data_fsyncs"];
+/// Minimum difference in context switches per transaction that counts as a change in how threads wait for each other.
+const SWITCHES: f64 = 0.1;
+/// Minimum difference in synchronous log writes, or in reads from storage, per transaction.
+const REQUESTS: f64 = 0.01;
+/// Maximum time asleep per additional switch, microseconds: more is another wait.
+const WAKE_UP_US: f64 = 100.0;
+/// Maximum kernel time per additional switch, microseconds: more is other work. A virtual CPU that is idle wakes up
+/// through its hypervisor: 280 was measured on a shared host.
+const KERNEL_OF_A_SWITCH_US: f64 = 500.0;
+/// Context switches per synchronous log write: none if it shares the write of another thread, at most those into the
+/// wait and those of the thread that ends it.
+const OF_A_SYNC: RangeInclusive<f64> = 0.0..=3.0;
+/// Context switches per read: about one, in which its thread waits. A read ahead of its use needs none, which says that
+/// no thread waited for it.
+const OF_A_READ: RangeInclusive<f64> = 0.5..=3.0;
+/// Kernel time of either side.
+const KERNEL: [Part; 2] = [Part::ClientSystem, Part::ServerSystem];
+const WITHOUT_NAME: [Part; 3] = [Part::Asleep, Part::Way, Part::NotExplained];
+
+/// Assigns kernel time and unnamed time to suspects: to the log if log writes differ, else to storage, wake-ups or page
+/// faults, else to no specific cause.
+pub(super) fn suspects(trials: &Trials<'_, '_>, results: [&Results; 2], has_flush: bool, has_io: bool) -> Vec<Accused> {
+    let switches = trials.shift(&|time: &TrialTime<'_>| time.switches);
+    // Such a switch wakes no client, and its kernel work is that of the request.
+    let are_of = |requests: &Counts, each: &RangeInclusive<f64>| each.contains(&(switches.value / requests.1.value));
+    let syncs = syncs(trials, results, has_flush);
+    let of_the_log = syncs.as_ref().is_some_and(|syncs| are_of(syncs, &OF_A_SYNC));
+    let assign_waits = syncs.is_none();
+    let mut accused = Vec::new();
+    if let Some(syncs) = syncs {
+        let parts = [Part::Flush, Part::Asleep, Part::NotExplained, Part::Way, Part::ServerSystem];
+        let of = &parts[..if of_the_log { 5 } else { 4 }];
+        accused.push(Accused::plain(trials, Suspect::Commit, of).counted(syncs));
+    } else if has_flush {
+        accused.push(Accused::plain(trials, Suspect::Commit, &[Part::Flush]));
+    }
+    if of_the_log {
+        return accused;
+    }
+    let waited = [Part::Io, Part::Asleep, Part::NotExplained, Part::Way, Part::ServerSystem];
+    if let Some(reads) = reads(trials, &waited).filter(|reads| assign_waits && are_of(reads, &OF_A_READ)) {
+        accused.push(Accused::plain(trials, Suspect::Storage, &waited).counted(reads));
+        return accused;
+    }
+    accused.extend(without_requests(trials, &switches, has_io, assign_waits));
+    accused
+}
+
+/// The suspects if the switches are neither of log writes nor of counted reads. Waits without a name are assigned only
+/// if they are not the log's.
+fn without_requests(trials: &Trials<'_, '_>, switches: &Shift, has_io: bool, assign_waits: bool) -> Vec<Accused> {
+    let [unnamed, in_kernel, io] = [&WITHOUT_NAME[..], &KERNEL, &[Part::Io]].map(|of| sum(trials, of));
+    let of_one_switch = |us: f64| us / switches.value;
+    let in_kernel_us = of_one_switch(in_kernel.value);
+    let switched = switches.value.abs() >= SWITCHES && in_kernel_us > 0.0 && in_kernel_us <= KERNEL_OF_A_SWITCH_US;
+    // Files whose device counts no reads, as on another host.
+    let of_files = switched && io.value * switches.value > 0.0 && io.value.abs() > unnamed.value.abs();
+    let mut accused = Vec::new();
+    if has_io {
+        let parts = [Part::Io, Part::ServerSystem];
+        accused.push(Accused::plain(trials, Suspect::Storage, &parts[..if of_files { 2 } else { 1 }]));
+    }
+    let wake_up = switched && !of_files;
+    let on_the_way = assign_waits && wake_up && of_one_switch(unnamed.value) <= WAKE_UP_US;
+    if wake_up {
+        let both = [Part::ClientSystem, Part::ServerSystem, Part::Asleep, Part::Way, Part::NotExplained];
+        let of = if on_the_way { &both[..] } else { &KERNEL };
+        let counts = trials.counts(&|time| Some(time.switches));
+        accused.extend(counts.map(|counts| Accused::plain(trials, Suspect::WakeUps, of).counted(counts)));
+    }
+    let faults = memory::balancing(trials, &KERNEL).or_else(|| memory::page_faults(trials).filter(|_| !switched));
+    if !switched && faults.is_none() {
+        accused.push(Accused::plain(trials, Suspect::KernelTime, &KERNEL));
+    }
+    accused.extend(faults);
+    if assign_waits && !on_the_way {
+        accused.push(Accused::plain(trials, Suspect::Network, &[Part::Way]));
+        accused.push(Accused::plain(trials, Suspect::Unnamed, &[Part::Asleep, Part::NotExplained]));
+    }
+    accused
+}
+
+/// Reads from storage per transaction, if they differ in the direction of the time in these parts.
+fn reads(trials: &Trials<'_, '_>, waited: &[Part]) -> Option<Counts> {
+    let reads = trials.cost(Quantity::StorageReads)?;
+    let longer = reads.1.value * sum(trials, waited).value > 0.0;
+    (longer && reads.1.value.abs() >= REQUESTS && reads.1.p_value <= FALSE_DISCOVERIES).then_some(reads)
+}
+
+/// Synchronous log writes per transaction, if both sides count them and they differ in the direction of the waits: fewer
+/// cannot lengthen waits. If flushes are captured, each may take longer without more of them.
+fn syncs(trials: &Trials<'_, '_>, results: [&Results; 2], has_flush: bool) -> Option<Counts> {
+    let [a, b] = trials.each(results, syncs_of)?;
+    let syncs = trials.means_of(&a, &b);
+    let waited = sum(trials, &[Part::Flush, Part::Asleep, Part::NotExplained, Part::Way]);
+    let longer = syncs.1.value * waited.value > 0.0 && syncs.1.value.abs() >= REQUESTS;
+    (longer && (!has_flush || syncs.1.p_value <= FALSE_DISCOVERIES)).then_some(syncs)
+}
+
+fn syncs_of(time: &TrialTime<'_>, results: &Results) -> Option<f64> {
+    let sample = time.trial.capture_sample.as_ref()?;
+    let status = results.captures.get(&(time.trial.trial, time.trial.attempt))?.status.as_ref()?;
+    let count = SYNCS.iter().find_map(|name| status.differences.get(*name)).copied().unwrap_or(0.0);
+    let transactions = sample.tps * sample.elapsed_s;
+    (transactions > 0.0).then(|| count / transactions)
+}
