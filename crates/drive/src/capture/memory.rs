@@ -21,15 +21,10 @@ impl MemoryWatch {
         Self { before: observe::numastat(Path::new(NODES)) }
     }
 
-    /// Bytes of the server by node, and pages of the whole machine by node. The latter are left out on a single node,
-    /// where no allocation can miss its node.
-    pub fn finish(self, server: &BTreeMap<u32, NodePages>) -> BTreeMap<String, f64> {
-        let mut covariates: BTreeMap<String, f64> = covariates(server).collect();
+    /// Pages of the whole machine by node; none on a single node, where no allocation can miss its node.
+    pub fn finish(self) -> Vec<(String, f64)> {
         let after = observe::numastat(Path::new(NODES));
-        if after.len() > 1 {
-            covariates.extend(allocated(&self.before, &after));
-        }
-        covariates
+        if after.len() > 1 { allocated(&self.before, &after) } else { Vec::new() }
     }
 }
 
@@ -116,8 +111,8 @@ mod tests {
     #[test]
     fn this_process_has_memory_on_some_node() {
         let own = observe::pages_by_node(std::process::id().cast_signed()).unwrap();
-        let covariates = MemoryWatch::start().finish(&own);
-        assert!(covariates.iter().any(|(name, bytes)| name.starts_with("server_memory_bytes_node") && *bytes > 1e5));
+        let found = |(name, bytes): (String, f64)| name.starts_with("server_memory_bytes_node") && bytes > 1e5;
+        assert!(covariates(&own).any(found));
     }
 
     fn pages(bytes: &[(u32, u64, u64)]) -> BTreeMap<u32, NodePages> {

@@ -3,7 +3,7 @@
 //! The kernel walks all pages of the server for each reading (10 ms for 500 MB), so nothing is read in vain.
 
 use super::{SutError, SutWatch};
-use crate::capture::memory::{self, MemoryWatch};
+use crate::capture::memory;
 use std::collections::BTreeMap;
 use tare_topology::bind::shared_memory_pages;
 use tare_topology::observe::{self, NodePages};
@@ -22,20 +22,15 @@ impl SutWatch {
     ///
     /// # Errors
     /// [`SutError::Misplaced`] when pages are outside their nodes.
-    pub(super) fn add_memory(
-        &mut self,
-        pid: i32,
-        watch: Option<MemoryWatch>,
-        covariates: &mut BTreeMap<String, f64>,
-    ) -> Result<(), SutError> {
+    pub(super) fn add_memory(&mut self, pid: i32, covariates: &mut BTreeMap<String, f64>) -> Result<(), SutError> {
         let first = !std::mem::replace(&mut self.memory_was_read, true);
-        let due = is_due(&self.settings.placement, watch.is_some(), memory::nodes(), first);
+        let due = is_due(&self.settings.placement, self.settings.memory, memory::nodes(), first);
         let pages = if due { self.pages(pid, covariates)? } else { BTreeMap::new() };
         if let Some(misplaced) = memory::misplaced("the server's memory", &self.settings.placement.memory, &pages) {
             return Err(SutError::Misplaced(misplaced));
         }
-        if let Some(watch) = watch {
-            covariates.extend(watch.finish(&pages));
+        if self.settings.memory {
+            covariates.extend(memory::covariates(&pages));
             let huge = due.then(|| observe::huge_memory(pid).ok()).flatten();
             covariates.extend(huge.into_iter().flat_map(memory::huge_covariates));
         }

@@ -265,10 +265,10 @@ impl SutWatch {
             None => self.idle()?,
         }
         let (partner, began_s) = (self.partner.is_some().then(Instant::now), thread_cpu_s());
-        let memory = self.settings.memory.then(MemoryWatch::start);
         let watch = ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?;
         let used = UsageMark::take(&self.sut);
         // Last what is read at once: the load may be running.
+        let memory = self.settings.memory.then(MemoryWatch::start);
         let interference = Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus());
         let network = (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start);
         let spun = self.spun();
@@ -316,6 +316,7 @@ impl SutWatch {
         // First what is read at once: the load may go on.
         let cache = self.cache.as_ref().map(CacheWatch::finish);
         let network = open.network.map(NetworkWatch::finish);
+        let allocated = open.memory.map(MemoryWatch::finish);
         let OthersSeen { mut covariates, users } = open.interference.finish();
         let used = open.used.and_then(|before| Some((before, UsageMark::take(&self.sut)?)));
         let (mut threads, looked_s) = open.watch.finish(&window);
@@ -333,14 +334,15 @@ impl SutWatch {
         }
         self.no_parallel_workers(&threads)?;
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
-        covariates.extend(network.into_iter().flatten().chain(cache.into_iter().flatten()));
+        covariates.extend(network.into_iter().flatten());
+        covariates.extend([cache, allocated].into_iter().flatten().flatten());
         if !self.watched.is_empty() {
             covariates.extend(usage::switches(&threads));
         }
         covariates
             .extend(usage::covariates(&threads, open.spun.zip(spun).map(|(before, now)| now.saturating_sub(before))));
         if let Some(pid) = self.sut.root {
-            self.add_memory(pid, open.memory, &mut covariates)?;
+            self.add_memory(pid, &mut covariates)?;
         }
         if let Some(data) = &self.sut.data {
             covariates.insert(covariate::DATA_BYTES.name_at(0), tare_files::disk_bytes(data) as f64);
