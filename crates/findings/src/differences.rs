@@ -1,6 +1,7 @@
 //! Differences between how two sets of results were made.
 
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use tare_results::Results;
@@ -10,14 +11,14 @@ use tare_results::schema::{Environment, Levels};
 const LOAD: &str = "/proc/loadavg";
 
 /// How sockets are divided into NUMA nodes: SNC, NPS, L3 as NUMA.
-pub(super) const NODE_LAYOUT: What = What::Machine("NUMA nodes");
+pub(super) const NODE_LAYOUT: What = What::Machine(Cow::Borrowed("NUMA nodes"));
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     Factor(String),
     ServerVersion,
     /// A property of the machine: `CPU`, `kernel` ...
-    Machine(&'static str),
+    Machine(Cow<'static, str>),
     Tare,
     Setting(String),
     /// A key of the study: `sampling.trials` ...
@@ -114,14 +115,15 @@ pub(super) fn facts(results: &Results) -> Vec<(What, String)> {
 }
 
 fn of_environment(environment: &Environment) -> Vec<(What, String)> {
+    let machine = |what| What::Machine(Cow::Borrowed(what));
     let mut facts = vec![
-        (What::Machine("CPU"), environment.cpu_model.clone()),
-        (What::Machine("hypervisor"), environment.hypervisor.clone().unwrap_or_default()),
-        (What::Machine("operating system"), environment.os.clone()),
-        (What::Machine("kernel"), environment.kernel.clone()),
+        (machine("CPU"), environment.cpu_model.clone()),
+        (machine("hypervisor"), environment.hypervisor.clone().unwrap_or_default()),
+        (machine("operating system"), environment.os.clone()),
+        (machine("kernel"), environment.kernel.clone()),
         (What::Tare, environment.tare_version.clone()),
-        (What::Machine("PUs"), environment.machine.pu_count().to_string()),
-        (What::Machine("nodes"), environment.machine.node_count().to_string()),
+        (machine("PUs"), environment.machine.pu_count().to_string()),
+        (machine("nodes"), environment.machine.node_count().to_string()),
         (NODE_LAYOUT, environment.machine.node_layout().to_string()),
     ];
     facts.extend(environment.settings.iter().map(|(name, value)| (What::Setting(name.clone()), value.clone())));

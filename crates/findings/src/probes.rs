@@ -198,7 +198,7 @@ mod tests {
             factor("something_new"),
             study("workload.threads"),
             study("placement.server"),
-            What::Machine("kernel"),
+            What::Machine("kernel".into()),
             What::Setting("/sys/devices/system/cpu/cpufreq/boost".to_owned()),
         ] {
             let found = refusal(&[difference(What::ServerVersion), difference(mover.clone())], Probe::Spin);

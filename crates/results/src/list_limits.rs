@@ -181,6 +181,7 @@ impl Limited for Plan {
             samples: _,
             rehearsal: _,
             estimated_s: _,
+            data_s: _,
             needs: _,
             decision: _,
             settle,

@@ -81,8 +81,11 @@ pub struct Plan {
     /// Whether it is a rehearsal (`--quick`), which measures too briefly for reliable results.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rehearsal: bool,
-    /// Expected wall time of the whole schedule, seconds.
+    /// Expected wall time of the whole schedule, seconds; of a race or a comparison, with its first round.
     pub estimated_s: f64,
+    /// The part of it for making the data, which are made once; 0 in older plans.
+    #[serde(default)]
+    pub data_s: f64,
     /// Estimated requirements other than time; none in older plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Needs>,
@@ -115,6 +118,16 @@ impl Plan {
         let mut blocks: BTreeMap<usize, Vec<&PlannedTrial>> = BTreeMap::new();
         self.trials.iter().for_each(|trial| blocks.entry(trial.block).or_default().push(trial));
         blocks
+    }
+
+    /// Expected time of the trials, seconds, without making their data.
+    pub fn trials_s(&self) -> f64 {
+        (self.estimated_s - self.data_s).max(0.0)
+    }
+
+    /// Expected time of this many blocks or pairs of a plan that has one, seconds, with the data made once.
+    pub fn rounds_s(&self, rounds: usize) -> f64 {
+        self.data_s + rounds as f64 * self.trials_s()
     }
 
     /// Whether the two trials of a block run at the same time.

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, LogNormal, Normal, StudentT};
 use tare_stats::counts::Count;
 use tare_stats::descriptive::{mean, median, variance};
-use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide, decide_sessions, is_one_sided};
+use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide, decide_sessions, is_one_sided, orders};
 
 /// Standard deviation of a trial such that a pair has 1%.
 const TRIAL_SD: f64 = 0.01 * std::f64::consts::FRAC_1_SQRT_2;
@@ -25,6 +25,8 @@ const NO_EFFECT: f64 = 1e-9;
 const FIRST_SEED: u64 = 1_000_000;
 /// Trials per side of the fixed plans.
 const NINE: usize = 9;
+/// Pairs with the anytime rule, and of five sessions.
+const MOST_PAIRS: usize = 60;
 /// Permutations of the randomisation test.
 const SHUFFLES: usize = 200;
 
@@ -80,13 +82,16 @@ struct Machine {
     drift: Drift,
     rng: StdRng,
     level: f64,
+    /// Whether B is first in each pair of `tare ab`, and the number of pairs made.
+    orders: Vec<bool>,
+    made: usize,
 }
 
 impl Machine {
     fn new(shape: Shape, drift: Drift, seed: usize) -> Self {
         let mut rng = StdRng::seed_from_u64(FIRST_SEED + seed as u64);
         let level = drift.times * normal(&mut rng);
-        Self { shape, drift, rng, level }
+        Self { shape, drift, rng, level, orders: orders(MOST_PAIRS, seed as u64), made: 0 }
     }
 
     fn trial(&mut self) -> f64 {
@@ -111,8 +116,13 @@ impl Machine {
         (self.level + own) * TRIAL_SD
     }
 
+    fn is_b_first(&mut self) -> bool {
+        self.made += 1;
+        self.orders[self.made - 1]
+    }
+
     fn pair(&mut self, effect: f64) -> Pair {
-        let b_first = self.rng.random_bool(0.5);
+        let b_first = self.is_b_first();
         let (first, second) = (self.trial(), self.trial());
         let difference = if b_first { first - second } else { second - first };
         Pair { log_ratio: effect + difference, b_first }
@@ -177,7 +187,7 @@ const OTHERS: [Way; 5] = [
 /// `tare ab`: at most 18 pairs by looks, 60 with the anytime rule.
 fn sequential(mut next: impl FnMut() -> Pair, rule: Rule, equal: f64) -> (usize, bool) {
     let mut pairs = Vec::new();
-    let most = rule.most_pairs().unwrap_or(60);
+    let most = rule.most_pairs().unwrap_or(MOST_PAIRS);
     for n in 1..=most {
         pairs.push(next());
         let Some(fit) = Fit::of(&pairs).ok().flatten().filter(|_| rule.looks_at(n, false)) else { continue };
@@ -348,7 +358,7 @@ impl Disturbed {
     /// A disturbed trial is repeated once after its pair.
     fn pair(&mut self, effect: f64) -> Pair {
         let Self { machine, bursts, .. } = self;
-        let b_first = machine.rng.random_bool(0.5);
+        let b_first = machine.is_b_first();
         let hit = bursts.is_at_one(&mut machine.rng);
         let attempt = |machine: &mut Machine, bursts: &mut Bursts, side: usize| {
             let (taken, disturbed) = bursts.attempt(hit && side == 1, &mut machine.rng);

@@ -16,6 +16,7 @@ pub use model::{
     Side,
 };
 pub(crate) use pairs::{Matched, Origin, matched, run_of};
+pub(crate) use run::ran_already;
 pub use run::{compare, compare_many};
 pub use sessions::compare_sessions;
 pub use tare_stats::ratio::Verdict;

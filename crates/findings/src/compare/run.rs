@@ -92,7 +92,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
 }
 
 /// Whether the study used servers that ran already.
-pub(super) fn ran_already(results: &Results) -> bool {
+pub(crate) fn ran_already(results: &Results) -> bool {
     results.trials.iter().any(TrialRecord::ran_already)
 }
 

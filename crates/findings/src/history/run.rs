@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tare_results::Results;
 
 /// One run, reduced to the data that a history needs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// Its display name: the directory or the file.
     pub name: String,
@@ -16,16 +16,16 @@ pub struct Run {
     /// known.
     pub commit: Option<String>,
     /// By condition and metric.
-    values: HashMap<String, HashMap<String, Value>>,
+    pub(super) values: HashMap<String, HashMap<String, Value>>,
     pub(super) facts: Vec<(What, String)>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Value {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Value {
     /// In the order of the results, from 0.
-    place: usize,
+    pub(super) place: usize,
     /// Mean over its undisturbed trials, or over all if every one was disturbed.
-    mean: f64,
+    pub(super) mean: f64,
 }
 
 impl Run {

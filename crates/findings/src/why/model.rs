@@ -56,6 +56,8 @@ pub struct Why {
     pub paired: bool,
     /// Whether both are from one run; else every difference includes changes between the two runs.
     pub one_run: bool,
+    /// Whether one of them used a server that was already running.
+    pub running: bool,
     /// Differences of machine and server between two runs; empty for one run.
     pub made_apart: Vec<Difference>,
     pub difference: TimeChange,

@@ -287,7 +287,7 @@ fn of_two_runs_it_is_known_in_what_their_machines_differ() {
     other.environment = Some(Environment { cpu_model: "Xeon".to_owned(), ..environment("node:1 core:2 pu:1") });
     let side = |results| Side { results, condition: Some("side=a") };
     let apart = why(side(&one), side(&other)).unwrap().made_apart;
-    assert_eq!(apart.iter().map(|one| &one.what).collect::<Vec<_>>(), [&What::Machine("CPU")]);
+    assert_eq!(apart.iter().map(|one| &one.what).collect::<Vec<_>>(), [&What::Machine("CPU".into())]);
     assert!(differ(&one).made_apart.is_empty());
 }
 

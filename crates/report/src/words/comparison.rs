@@ -106,12 +106,21 @@ pub fn adjusted_by(metric: &MetricComparison) -> String {
     metric.adjusted.as_ref().map_or_else(String::new, |adjusted| format!(", adjusted by {}", adjusted.by))
 }
 
-/// The factor that puts both sides into one study: servers that were already running are distinguished by where they
-/// listen.
+/// The factor that puts both sides into one study.
 pub fn sides_of(notes: &[Note]) -> &'static str {
     let ran_already =
         |note: &Note| matches!(note, Note::Sessions { running: true, .. } | Note::OfSessions { running: true, .. });
-    if notes.iter().any(ran_already) { "factors.socket" } else { "factors.binary" }
+    factor_of(notes.iter().any(ran_already))
+}
+
+/// Servers that were already running are distinguished by where they listen.
+fn factor_of(running: bool) -> &'static str {
+    if running { "factors.socket" } else { "factors.binary" }
+}
+
+/// What to do about sides of different sessions.
+pub(super) fn in_one_session(running: bool) -> String {
+    format!("measure both in one session, block by block: tare run STUDY --set {}=A,B", factor_of(running))
 }
 
 pub fn notes(notes: &[Note]) -> Vec<String> {
@@ -141,14 +150,14 @@ pub fn note(found: &Note) -> String {
             count(lost.trials, "trial")
         ),
         Note::FailsMore(losses) => fails_more_by_test(losses),
-        Note::Sessions { first, others, .. } => format!(
+        Note::Sessions { first, others, running } => format!(
             "{} not measured in one session with {first}: differences between sessions are part of the ratios, and no \
-             interval covers them; measure both in one session, block by block: tare run STUDY --set {}=A,B",
+             interval covers them; {}",
             match others.as_slice() {
                 [one] => format!("{one} was"),
                 several => format!("{} were", list(several)),
             },
-            sides_of(std::slice::from_ref(found))
+            in_one_session(*running)
         ),
         Note::OfSessions { of, .. } => of_sessions(of),
         Note::NodeLayouts { side, first, layouts: [one, other] } => format!(

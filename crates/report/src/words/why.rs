@@ -1,6 +1,7 @@
 //! Sentences on where the time of a transaction goes, and on the parts of a difference.
 
 use super::analysis::TWO_TRIALS;
+use super::comparison::in_one_session;
 use super::wakes;
 use std::collections::BTreeMap;
 use tare_findings::differences::Difference;
@@ -169,8 +170,10 @@ pub fn cautions(found: &Why) -> Vec<String> {
     cautions.extend(found.unnamed.as_ref().map(|unnamed| super::waits::unnamed_of(unnamed, "the profile")));
     if !found.one_run {
         cautions.push(format!(
-            "A and B were not measured in one run: differences between sessions affect every part{}",
-            apart(&found.made_apart)
+            "A and B were not measured in one run: differences between sessions affect every part{}; {}, or in pairs: \
+             tare ab --a SIDE --b SIDE",
+            apart(&found.made_apart),
+            in_one_session(found.running)
         ));
     }
     cautions

@@ -1,7 +1,7 @@
 //! Whether B differs from A: a sequential paired comparison that stops when the question is decided, with a stated type
 //! I error.
 //!
-//! A pair is two successive trials, one of each side, in random order. Its value is d = ln(B / A). The stopping rule is
+//! A pair is two successive trials, one of each side, in random order ([`orders`]). Its value is d = ln(B / A). The stopping rule is
 //! one of three and is fixed before the first pair ([`Rule`]):
 //!
 //! - [`Rule::Looks`]: a paired t test at 4, 6, 9, 13 and 18 pairs, each at a nominal p of 0.0136, which together have a
@@ -18,7 +18,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `fit` | the model, its estimates and the interval of the order effect |
-//! | `draw` | the randomisation test of the order within pairs |
+//! | `draw` | the order within pairs, and its randomisation test |
 //! | `rule` | the half-width of the interval of delta under each rule |
 //! | `verdict` | the decision from the pairs so far |
 //! | `comparisons` | the error rate of a rule, from pairs of one side against itself |
@@ -37,6 +37,7 @@ mod verdict;
 
 pub use comparisons::{Comparison, comparisons};
 pub use disturbed::is_one_sided;
+pub use draw::orders;
 pub use fit::{Fit, Pair};
 pub use outlook::{Outlook, outlook, resolution};
 pub use rule::{FEWEST_PAIRS, LOOKS, NOMINAL_P, Question, Rule, evidence};

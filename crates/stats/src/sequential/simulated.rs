@@ -1,7 +1,7 @@
 //! Error rates and stopping times of the rules, by simulation, compared with published and measured figures.
 
 use super::verdict::verdict;
-use super::{Fit, LOOKS, Pair, Question, Rule, Verdict, decide, decide_sessions, evidence};
+use super::{Fit, LOOKS, Pair, Question, Rule, Verdict, decide, decide_sessions, evidence, orders};
 use crate::descriptive::median;
 use crate::quantiles::t_two_sided;
 use rand::rngs::StdRng;
@@ -65,19 +65,20 @@ fn modes(upper: f64, times: f64, rng: &mut StdRng) -> f64 {
     mode + Normal::new(0.0, 0.01).unwrap().sample(rng)
 }
 
-/// A pair in random order, with an effect of B and an order effect.
-fn pair(shape: Shape, effect: f64, place: f64, rng: &mut StdRng) -> Pair {
-    let b_first = rng.random_bool(0.5);
+/// A pair with an effect of B and an order effect.
+fn pair(shape: Shape, effect: f64, place: f64, b_first: bool, rng: &mut StdRng) -> Pair {
     let moved = if b_first { -place } else { place };
     Pair { log_ratio: effect + moved + trial(shape, rng) - trial(shape, rng), b_first }
 }
 
-/// The number of pairs at which a comparison of at most 60 pairs stops, and its verdict.
-fn run(rule: Rule, effect: f64, mut pair: impl FnMut() -> Pair) -> (usize, Verdict) {
+/// The number of pairs at which a comparison of at most 60 pairs stops, and its verdict. `pair` makes a pair, B first or
+/// second, as drawn from the seed.
+fn run(rule: Rule, effect: f64, seed: u32, mut pair: impl FnMut(bool) -> Pair) -> (usize, Verdict) {
     let mut pairs = Vec::new();
     let most = rule.most_pairs().unwrap_or(60);
+    let orders = orders(most, u64::from(seed));
     for n in 1..=most {
-        pairs.push(pair());
+        pairs.push(pair(orders[n - 1]));
         let Some(fit) = Fit::of(&pairs).unwrap().filter(|_| rule.looks_at(n, false)) else { continue };
         let mut found = verdict(fit.mean, rule.half_width(&fit, 0.05), effect.ln_1p());
         if found == Verdict::Changed {
@@ -94,8 +95,12 @@ fn run(rule: Rule, effect: f64, mut pair: impl FnMut() -> Pair) -> (usize, Verdi
 /// run.
 fn alarms(shape: Shape, place: f64, rule: Rule, runs: u32) -> f64 {
     let mut rng = StdRng::seed_from_u64(27);
-    let alarms = (0..runs).filter(|_| run(rule, 1e-9, || pair(shape, 0.0, place, &mut rng)).1 == Verdict::Changed);
-    alarms.count() as f64 / f64::from(runs)
+    share_changed(runs, |seed| run(rule, 1e-9, seed, |b_first| pair(shape, 0.0, place, b_first, &mut rng)))
+}
+
+/// Share of comparisons that report a change.
+fn share_changed(runs: u32, mut compare: impl FnMut(u32) -> (usize, Verdict)) -> f64 {
+    (0..runs).filter(|seed| compare(*seed).1 == Verdict::Changed).count() as f64 / f64::from(runs)
 }
 
 #[test]
@@ -118,8 +123,8 @@ fn a_rule_chosen_by_the_time_of_the_first_pairs_keeps_the_rate_of_both() {
     for shape in SHAPES {
         let mut rng = StdRng::seed_from_u64(33);
         let mut drawn = || {
-            let (a, b, b_first) = (trial(shape, &mut rng), trial(shape, &mut rng), rng.random_bool(0.5));
-            (a.exp() + b.exp(), Pair { log_ratio: b - a, b_first })
+            let (a, b) = (trial(shape, &mut rng), trial(shape, &mut rng));
+            (a.exp() + b.exp(), b - a)
         };
         // About half of the comparisons have time for 24 pairs.
         let mut of_three: Vec<f64> = (0..999).map(|_| (0..3).map(|_| drawn().0).sum()).collect();
@@ -127,17 +132,47 @@ fn a_rule_chosen_by_the_time_of_the_first_pairs_keeps_the_rate_of_both() {
         let budget_s = 24.0 * of_three[499] / 3.0;
         let runs = 2000;
         let (mut alarms, mut looks) = (0, 0);
-        for _ in 0..runs {
-            let first: Vec<(f64, Pair)> = (0..3).map(|_| drawn()).collect();
+        for seed in 0..runs {
+            let first: Vec<(f64, f64)> = (0..3).map(|_| drawn()).collect();
             let rule = Rule::within(Some(budget_s * 3.0 / first.iter().map(|(took_s, _)| took_s).sum::<f64>()));
             let mut made = first.into_iter();
-            let next = || made.next().unwrap_or_else(&mut drawn).1;
-            alarms += usize::from(run(rule, 1e-9, next).1 == Verdict::Changed);
+            let next = |b_first| Pair { log_ratio: made.next().unwrap_or_else(&mut drawn).1, b_first };
+            alarms += usize::from(run(rule, 1e-9, seed, next).1 == Verdict::Changed);
             looks += usize::from(rule == Rule::Looks);
         }
         println!("{shape:?}: {alarms} of {runs}, {looks} by looks");
         assert!((600..1500).contains(&looks), "{shape:?}: {looks}");
         assert!(alarms <= 120, "{shape:?}: {alarms} of {runs}");
+    }
+}
+
+/// Trials in the order in which they run: noise, an autoregression of 0.9 of `drift` times its spread, and a period of
+/// four trials that is as high; running second adds five standard deviations of a pair.
+fn on_a_drifting_machine(drift: f64, period: f64, seed: u32) -> impl FnMut(bool) -> Pair {
+    let mut rng = StdRng::seed_from_u64(3400 + u64::from(seed));
+    let normal = Normal::new(0.0, TRIAL_SD).unwrap();
+    let (mut level, mut number) = (drift * normal.sample(&mut rng), rng.random_range(0..4_u32));
+    let mut trial = move || {
+        level = 0.9 * level + drift * (1.0_f64 - 0.81).sqrt() * normal.sample(&mut rng);
+        number += 1;
+        let high = if number % 4 < 2 { period * TRIAL_SD } else { 0.0 };
+        level + high + normal.sample(&mut rng)
+    };
+    move |b_first| {
+        let (first, second) = (trial(), trial() + 5.0);
+        Pair { log_ratio: if b_first { first - second } else { second - first }, b_first }
+    }
+}
+
+#[test]
+fn false_alarms_stay_at_their_rate_under_drift_and_a_period() {
+    for (drift, period) in [(0.0, 3.0), (3.0, 0.0), (3.0, 3.0)] {
+        for (rule, runs, most) in [(Rule::Looks, 4000, 0.057), (Rule::Anytime, 1000, 0.064)] {
+            let found = share_changed(runs, |seed| run(rule, 1e-9, seed, on_a_drifting_machine(drift, period, seed)));
+            println!("drift {drift}, period {period}, {rule:?}: {found}");
+            // 5% plus twice the standard error.
+            assert!(found <= most, "drift {drift}, period {period}, {rule:?}: {found}");
+        }
     }
 }
 
@@ -155,7 +190,7 @@ fn five_looks_without_a_place_have_the_published_power() {
     let runs = 4000;
     let (mut seen, mut used) = (0, 0);
     for _ in 0..runs {
-        let values: Vec<f64> = (0..18).map(|_| pair(Shape::Normal, 1.0, 0.0, &mut rng).log_ratio).collect();
+        let values: Vec<f64> = (0..18).map(|_| pair(Shape::Normal, 1.0, 0.0, false, &mut rng).log_ratio).collect();
         let stop = LOOKS.into_iter().find(|n| {
             let fit = Fit::without_place(&values[..*n]).unwrap().unwrap();
             fit.mean.abs() > t_two_sided(1.0 - 0.0136, fit.df) * fit.standard_error()
@@ -173,7 +208,7 @@ fn five_looks_with_a_place_have_the_stated_power() {
     let mut rng = StdRng::seed_from_u64(32);
     let runs = 3000;
     let ends: Vec<(usize, Verdict)> =
-        (0..runs).map(|_| run(Rule::Looks, 1e-9, || pair(Shape::Normal, 1.0, 0.5, &mut rng))).collect();
+        (0..runs).map(|seed| run(Rule::Looks, 1e-9, seed, |b| pair(Shape::Normal, 1.0, 0.5, b, &mut rng))).collect();
     let power = ends.iter().filter(|(_, end)| *end == Verdict::Changed).count() as f64 / f64::from(runs);
     let mean = ends.iter().map(|(n, _)| *n as f64).sum::<f64>() / f64::from(runs);
     assert!((power - 0.905).abs() < 0.02 && (mean - 12.5).abs() < 0.4, "{power} {mean}");
@@ -187,7 +222,7 @@ fn the_process_without_a_place_has_the_measured_figures() {
     let mut stop = |effect: f64| {
         let mut values = Vec::new();
         (1..=60).find(|_| {
-            values.push(pair(Shape::Normal, effect, 0.0, &mut rng).log_ratio);
+            values.push(pair(Shape::Normal, effect, 0.0, false, &mut rng).log_ratio);
             Fit::without_place(&values).unwrap().is_some_and(|fit| evidence(&fit) >= 20.0)
         })
     };
@@ -206,11 +241,11 @@ fn medians_of_the_process_are_those_measured_and_a_pair_for_the_place() {
     for (sd, expected, equal) in [(0.01, 7.0, 7.0), (0.02, 12.0, 17.0)] {
         let mut rng = StdRng::seed_from_u64(30);
         let mut stops = |effect: f64, wanted: Verdict| {
-            let mut scaled = || {
-                let drawn = pair(Shape::Normal, 0.0, 0.0, &mut rng);
+            let mut scaled = |b_first| {
+                let drawn = pair(Shape::Normal, 0.0, 0.0, b_first, &mut rng);
                 Pair { log_ratio: effect + sd * drawn.log_ratio, ..drawn }
             };
-            let all: Vec<(usize, Verdict)> = (0..400).map(|_| run(Rule::Anytime, 0.02, &mut scaled)).collect();
+            let all: Vec<(usize, Verdict)> = (0..400).map(|seed| run(Rule::Anytime, 0.02, seed, &mut scaled)).collect();
             let right = all.iter().filter(|(_, verdict)| *verdict == wanted).count();
             assert!(right >= 380, "sd {sd}, effect {effect}: {right} of 400");
             median(&all.iter().map(|(n, _)| *n as f64).collect::<Vec<f64>>()).unwrap()
@@ -228,7 +263,8 @@ fn session_alarms(own: f64, runs: u32) -> f64 {
     let mut rng = StdRng::seed_from_u64(2705);
     let session = |rng: &mut StdRng| -> Vec<Pair> {
         let effect = Normal::new(0.0, own).unwrap().sample(rng);
-        (0..6).map(|_| pair(Shape::Normal, effect, 0.5, rng)).collect()
+        let orders = orders(6, rng.random());
+        orders.into_iter().map(|b_first| pair(Shape::Normal, effect, 0.5, b_first, rng)).collect()
     };
     let alarms = (0..runs).filter(|_| {
         let sessions: Vec<Vec<Pair>> = (0..5).map(|_| session(&mut rng)).collect();

@@ -103,8 +103,8 @@ fn trial_of(settings: &Settings, sampling: &Sampling, counts: TrialSize) -> f64 
     sampling.pause_s + servers_s(settings) + load.expected_s(&counts) + settle_s + profile_s
 }
 
-/// Time of a plan if every attempt but the last is disturbed, seconds. Rungs of one lifetime are not repeated.
-pub fn most_s(study: &Study, plan: &Plan) -> f64 {
+/// Further time of a plan if every attempt but the last is disturbed, seconds. Rungs of one lifetime are not repeated.
+pub fn again_s(study: &Study, plan: &Plan) -> f64 {
     let again = f64::from(study.sampling.attempts.saturating_sub(1));
     let mut each_s: BTreeMap<&str, f64> = BTreeMap::new();
     let wanted = plan.conditions.iter().take_while(|_| is_wanted());
@@ -113,7 +113,7 @@ pub fn most_s(study: &Study, plan: &Plan) -> f64 {
         each_s.insert(&condition.name, trial_s(&settings, &study.sampling));
     }
     let alone = plan.trials.iter().filter(|trial| trial.lifetime.is_none());
-    plan.estimated_s + again * alone.filter_map(|trial| each_s.get(trial.condition.as_str())).sum::<f64>()
+    again * alone.filter_map(|trial| each_s.get(trial.condition.as_str())).sum::<f64>()
 }
 
 /// Time for starting and stopping all servers of a trial, seconds.

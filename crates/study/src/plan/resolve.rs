@@ -74,7 +74,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     if study.sampling.target_half_width.is_some() {
         estimated_s = estimated_s.max(study.sampling.budget_s);
     }
-    estimated_s += estimate::data_s(done, study);
+    let data_s = estimate::data_s(done, study);
     Ok(Plan {
         schema: SCHEMA,
         study: study.name.clone(),
@@ -85,7 +85,8 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         trials,
         samples: study.sampling.samples,
         rehearsal: study.rehearsal,
-        estimated_s,
+        estimated_s: estimated_s + data_s,
+        data_s,
         needs: Some(needs),
         left_out: study.left_out.iter().cloned().chain(files.left_out).collect(),
         notes,

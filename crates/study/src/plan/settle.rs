@@ -86,9 +86,9 @@ pub fn drawn(turns: Turns, first_trial: usize, rounds: usize) -> Vec<usize> {
 }
 
 fn with_pairs(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
-    let order = tare_stats::order::randomized_blocks(2, pairs, rule.seed);
-    for (block, order) in order.into_iter().enumerate().skip(plan.trials.len() / 2) {
-        for condition in rule.pair(order.first() == Some(&1)) {
+    let orders = tare_stats::sequential::orders(pairs, rule.seed);
+    for (block, b_first) in orders.into_iter().enumerate().skip(plan.trials.len() / 2) {
+        for condition in rule.pair(b_first) {
             let trial = plan.trials.len();
             plan.trials.push(PlannedTrial { trial, block, condition: condition.to_owned(), lifetime: None });
         }

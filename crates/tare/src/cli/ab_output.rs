@@ -1,6 +1,7 @@
 //! The output of `tare ab`: text or one JSON document, and a picture in the results directory.
 
 use super::{Problem, output};
+use serde::Serialize;
 use tare_findings::ab::{Ab, course};
 use tare_findings::certificate::{Certified, Ratio};
 use tare_report::charts::pairs::picture;
@@ -37,23 +38,28 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
             pairs_to_go_at_most: ab.to_go.at_most(),
             slot: ab.slot.map(Ratio::of),
             controls: &ab.controls,
-            certificate: certified.map(|certified| object! {
-                made_at: &certified.newest.made_at,
-                engine: &certified.newest.engine,
-                load: &certified.newest.load,
-                same_load: certified.same_load,
-                false_alarms: certified.alarms.false_alarms,
-                comparisons: certified.alarms.comparisons,
-                at_most: certified.alarms.at_most(),
-                decides: &certified.newest.decides,
-                by_itself: certified.newest.by_itself(),
-            }),
+            certificate: certified.map(certificate_json),
         };
         return output::document("tare-ab", &document);
     }
     let mut rows = ab_rows::rows(ab);
     rows.push(("A/A here", certificate::alongside(certified)));
     output::lines(&format!("{}\n\n{}", words::sentence(ab), lines(&rows)))
+}
+
+/// The machine's certificate in the document of a verdict.
+pub fn certificate_json(certified: &Certified) -> impl Serialize {
+    object! {
+        made_at: &certified.newest.made_at,
+        engine: &certified.newest.engine,
+        load: &certified.newest.load,
+        same_load: certified.same_load,
+        false_alarms: certified.alarms.false_alarms,
+        comparisons: certified.alarms.comparisons,
+        at_most: certified.alarms.at_most(),
+        decides: &certified.newest.decides,
+        by_itself: certified.newest.by_itself(),
+    }
 }
 
 pub fn lines(rows: &[(&str, String)]) -> String {

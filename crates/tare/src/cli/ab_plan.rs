@@ -63,7 +63,8 @@ pub fn settle_of(
     // The plan has one trial per condition: in a duet four, each side on each half, of which a pair runs two at once.
     let duet = ab_together::of_plan(&plan);
     let take_turns = duet.is_none() && ab_together::settle_turns(decide.interleave, &mut study, &mut plan, on)?;
-    let pair_s = if duet.is_some() { plan.estimated_s / 4.0 } else { plan.estimated_s };
+    let pair_s = if duet.is_some() { plan.trials_s() / 4.0 } else { plan.trials_s() };
+    plan.estimated_s = plan.data_s + pair_s;
     let fits = decide.budget_s.map(|budget_s| budget_s / pair_s.max(f64::MIN_POSITIVE));
     let sessions = decide.sessions.unwrap_or(1);
     let boot_id = plan.machine.as_ref().and_then(|machine| machine.boot_id.clone());

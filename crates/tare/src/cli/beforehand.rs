@@ -106,14 +106,11 @@ impl Open {
     fn of(plan: &Plan) -> Option<Self> {
         if let Some(race) = &plan.race {
             let first = format!("the first candidates are dropped after {FIRST_LOOK} blocks");
-            let first = Some((first, FIRST_LOOK as f64 * plan.estimated_s));
-            return Some(Self { budget_s: race.budget_s, first });
+            return Some(Self { budget_s: race.budget_s, first: Some((first, plan.rounds_s(FIRST_LOOK))) });
         }
         let rule = plan.settle.as_ref()?;
-        // In a duet, the plan has each side on each half of the machine, and a pair runs two trials at once.
-        let pair_s = if rule.duet.is_some() { plan.estimated_s / 4.0 } else { plan.estimated_s };
         let first = format!("decided after {FEWEST_PAIRS} pairs or more");
-        let first = (rule.rule != Rule::Sessions).then_some((first, FEWEST_PAIRS as f64 * pair_s));
+        let first = (rule.rule != Rule::Sessions).then_some((first, plan.rounds_s(FEWEST_PAIRS)));
         Some(Self { budget_s: rule.budget_s, first })
     }
 

@@ -169,7 +169,7 @@ fn raced(args: &FindArgs, study: &Study, mut plan: Plan) -> Result<Plan, Problem
         return Err(if reasons.is_empty() { problem } else { problem.at(reasons.join("\n")) });
     }
     let planned = plan.trials.len().max(1) as f64;
-    plan.estimated_s *= candidates.len() as f64 / planned;
+    plan.estimated_s = plan.data_s + plan.trials_s() * candidates.len() as f64 / planned;
     let question = Question { minimum_effect: args.minimum_effect, alpha: 1.0 - args.confidence };
     let rule = Race {
         metric: args.on.metric.clone(),
@@ -182,8 +182,9 @@ fn raced(args: &FindArgs, study: &Study, mut plan: Plan) -> Result<Plan, Problem
 /// The time until the first candidates can be dropped.
 fn first_blocks(plan: &Plan) -> String {
     let Some(rule) = &plan.race else { return String::new() };
-    let (first, seconds) = (FIRST_LOOK, FIRST_LOOK as f64 * plan.estimated_s);
-    let short = rule.budget_s.is_some_and(|budget_s| budget_s < seconds);
+    let (first, seconds) = (FIRST_LOOK, plan.rounds_s(FIRST_LOOK));
+    // The budget is for trials alone.
+    let short = rule.budget_s.is_some_and(|budget_s| budget_s < seconds - plan.data_s);
     let within = if short { ", which is more than --within: name fewer candidates, or give it more time" } else { "" };
     format!(
         "\n{} candidates; the first are dropped after {first} blocks, {} trials, about {}{within}\n",

@@ -1,13 +1,13 @@
 //! `tare history`: finds where a metric changed over many results.
 
 use super::compare::{exit_of, nearest, percentage};
+use super::history_kept::{self, Kept};
 use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use tare_files::Audience;
-use tare_findings::history::{self, HistoryError, Options, Run};
+use tare_findings::history::{self, HistoryError, NotAdded, Options, Run};
 use tare_report::export::format::Format;
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json};
@@ -21,10 +21,11 @@ const LARGEST_LIST: u64 = 1 << 20;
 ///
 /// Each results directory or CSV file is one run; a folder stands for all runs in it. Runs are ordered by their first
 /// trials; if a run has no recorded time, all are in the order of the command line, those of a folder by name. At least
-/// 6 runs are needed.
+/// 6 runs are needed. A file of --keep stands for the runs in it.
 #[derive(Debug, Args)]
 pub struct History {
-    /// Results directories, CSV files with the columns condition,trial,sample,metric,value, or folders of them
+    /// Results directories, CSV files with the columns condition,trial,sample,metric,value, folders of them, or files
+    /// that --keep has written
     #[arg(required = true, value_name = "DIR|FILE")]
     results: Vec<PathBuf>,
     /// A metric to look at (may be repeated) [default: throughput and query times]
@@ -43,6 +44,10 @@ pub struct History {
     /// in the run's name]
     #[arg(long, value_name = "FILE")]
     commits: Option<PathBuf>,
+    /// Add the runs to those of this file (.jsonl), which is made if missing, and examine all of them: it takes the
+    /// place of their results in later calls
+    #[arg(long, value_name = "FILE", value_parser = history_kept::argument)]
+    keep: Option<PathBuf>,
     /// Also write the lines as a page (.html) or a picture (.svg, .png)
     #[arg(long, value_name = "FILE", value_parser = page_or_picture)]
     out: Option<PathBuf>,
@@ -53,17 +58,7 @@ pub struct History {
 
 /// Prints the changes of every line; as a gate it chooses the exit code.
 pub fn run(args: History) -> Result<Exit, Problem> {
-    let paths = expanded(&args.results)?;
-    let (mut runs, mut audience) = (Vec::new(), Audience::Anyone);
-    for path in &paths {
-        let results = super::results_problem::open(path)?;
-        audience = audience.max(results.audience);
-        // Keeps only what a history needs: there may be hundreds of runs.
-        runs.push(Run::of(name(path), &results));
-    }
-    if let Some(path) = &args.commits {
-        name_commits(&mut runs, path)?;
-    }
+    let Kept { mut runs, audience } = gathered(&args)?;
     let by_time = history::in_order(&mut runs);
     let options = Options {
         minimum_effect: args.minimum_effect,
@@ -88,6 +83,54 @@ pub fn run(args: History) -> Result<Exit, Problem> {
         }
     }
     Ok(exit_of(found.gate.map(|gate| gate.outcome())))
+}
+
+/// All runs, in the order of the command line after those of `--keep`, which then has them too.
+fn gathered(args: &History) -> Result<Kept, Problem> {
+    let paths = expanded(&args.results)?;
+    let kept = args.keep.as_deref().map(history_kept::read).transpose()?.flatten().unwrap_or_default();
+    let mut all = Kept { runs: kept.runs.clone(), audience: kept.audience };
+    // Files of runs may have the runs of other arguments.
+    let merges = args.keep.is_some() || paths.iter().any(|path| history_kept::is_kept(path));
+    for path in &paths {
+        let read = read(path)?;
+        all.audience = all.audience.max(read.audience);
+        for run in read.runs {
+            match merges {
+                true => history::add(&mut all.runs, run).map_err(|error| not_added(&error, path))?,
+                false => all.runs.push(run),
+            }
+        }
+        few(all.runs.len())?;
+    }
+    if let Some(path) = &args.commits {
+        name_commits(&mut all.runs, path)?;
+    }
+    if let Some(path) = &args.keep
+        && (all.runs != kept.runs || all.audience > kept.audience)
+    {
+        history_kept::write(path, &all)?;
+        history_kept::note(path, kept.runs.len(), all.runs.len());
+    }
+    Ok(all)
+}
+
+/// Keeps only what a history needs: there may be hundreds of runs.
+fn read(path: &Path) -> Result<Kept, Problem> {
+    if history_kept::is_kept(path)
+        && let Some(kept) = history_kept::read(path)?
+    {
+        return Ok(kept);
+    }
+    let results = super::results_problem::open(path)?;
+    Ok(Kept { runs: vec![Run::of(name(path), &results)], audience: results.audience })
+}
+
+fn not_added(error: &NotAdded, path: &Path) -> Problem {
+    Problem::new(Exit::Usage, error.to_string())
+        .at(path.display().to_string())
+        .expected("a name of its own for the file of each run")
+        .advice("rename the file, for example by its date; or delete the line of the earlier run")
 }
 
 fn page_or_picture(text: &str) -> Result<PathBuf, String> {
@@ -157,12 +200,12 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
     Ok(all)
 }
 
-fn few(runs: usize) -> Result<(), Problem> {
+pub(super) fn few(runs: usize) -> Result<(), Problem> {
     match runs > MOST_RUNS {
         false => Ok(()),
         true => Err(Problem::new(Exit::Usage, "these are too many runs")
             .expected(format!("at most {MOST_RUNS}"))
-            .advice("name the newest ones")),
+            .advice("name the newest ones; of a file of --keep: tail -n 1000")),
     }
 }
 

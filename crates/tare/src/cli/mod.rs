@@ -25,6 +25,7 @@ mod find;
 mod find_what;
 mod github;
 mod history;
+mod history_kept;
 mod host;
 mod interrupt;
 mod load;

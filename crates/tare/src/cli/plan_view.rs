@@ -117,8 +117,9 @@ fn machine(plan: &Plan) -> &'static str {
 fn time(study: &Study, plan: &Plan, each: &str) -> String {
     // A trial that would exceed the time limit is not started.
     let given_s = plan.within.as_ref().map_or(f64::INFINITY, |within| within.asked_s);
-    let most_s = estimate::most_s(study, plan).min(given_s).max(plan.estimated_s);
-    let (likely, most) = (duration(plan.estimated_s), duration(most_s));
+    let likely_s = if each.is_empty() { plan.estimated_s } else { plan.trials_s() };
+    let most_s = (likely_s + estimate::again_s(study, plan)).min(given_s).max(likely_s);
+    let (likely, most) = (duration(likely_s), duration(most_s));
     if likely == most { likely + each } else { format!("{likely}{each}, up to {most} if disturbed") }
 }
 

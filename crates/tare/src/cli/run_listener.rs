@@ -54,7 +54,7 @@ impl TerminalListener {
         Self {
             bar,
             total,
-            pace: TimeLeft::new(plan.estimated_s / plan.trials_in_all().max(1) as f64, attempts),
+            pace: TimeLeft::new(plan.trials_s() / plan.trials_in_all().max(1) as f64, attempts),
             first: None,
             began: Instant::now(),
             condition: String::new(),

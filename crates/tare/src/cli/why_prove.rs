@@ -114,7 +114,7 @@ impl ProofRequest<'_> {
             if plan.conditions.len() < 2 || plan.conditions.iter().any(|condition| !condition.realizable) {
                 continue;
             }
-            least_s = f64::max(least_s, FEWEST_PAIRS as f64 * plan.estimated_s);
+            least_s = f64::max(least_s, plan.rounds_s(FEWEST_PAIRS));
             if least_s * (ready.len() + 1) as f64 > self.within_s && !ready.is_empty() {
                 break;
             }

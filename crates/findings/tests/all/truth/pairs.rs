@@ -8,7 +8,7 @@ use tare_findings::why::{Expected, Proof, ProofVerdict, Suspect, Trial};
 use tare_results::pairs::{Rule, Stop};
 use tare_results::schema::{PlannedTrial, Session, Settle};
 use tare_stats::bisection::{BATCH, Planned, effort};
-use tare_stats::sequential::Question;
+use tare_stats::sequential::{Question, orders};
 
 /// Spread of a trial, as a fraction.
 const COV: f64 = 0.01;
@@ -73,6 +73,7 @@ fn compared(draws: &mut Draws, times: Times, ratio: f64, place: f64, rule: &Sett
     plan.settle = Some(rule.clone());
     let mut records = Vec::new();
     let mut session = 0.0;
+    let orders = orders(MOST, (draws.uniform() * 1e15) as u64);
     let mut begins = match rule.rule {
         Rule::Looks | Rule::Anytime => false,
         Rule::Sessions => true,
@@ -83,7 +84,7 @@ fn compared(draws: &mut Draws, times: Times, ratio: f64, place: f64, rule: &Sett
             session = BETWEEN * draws.normal();
             plan.settle.as_mut().unwrap().begun.push(Session { first_block: block, boot_id: None });
         }
-        let order = if draws.coin() { ["b", "a"] } else { ["a", "b"] };
+        let order = if orders[block] { ["b", "a"] } else { ["a", "b"] };
         for (second, condition) in order.into_iter().enumerate() {
             let own = if condition == "b" { ratio * session.exp() } else { 1.0 };
             let tps = own / (times.draw(draws) * (1.0 + place * second as f64));

@@ -153,12 +153,15 @@ impl Bench<'_> {
             }
             return Ok(Some((study, plan, directory)));
         }
-        let study = self.request.study_of(programs[0], programs[1], self.options.trusted)?;
+        let mut study = self.request.study_of(programs[0], programs[1], self.options.trusted)?;
+        // Later pairs run in the same way as the first ones.
+        let request = self.all()?.first().map(|before| before.plan.turns.is_some());
+        if two.step {
+            self.record_for_why(&mut study, request == Some(true));
+        }
         let planned = unless_interrupted(study_file::planned(study, self.machine, Where::Here, true))?;
         let Some((mut study, mut plan)) = planned else { return Ok(None) };
         let rule = self.rule(&plan, two, until)?;
-        // Later pairs run in the same way as the first ones.
-        let request = self.all()?.first().map(|before| before.plan.turns.is_some());
         let on = (self.machine, Where::Here);
         let take_turns = ab_together::settle_turns(request.or(self.request.interleave), &mut study, &mut plan, on)?;
         plan.turns = take_turns.then_some(Turns { seed: rule.seed });
@@ -177,6 +180,17 @@ impl Bench<'_> {
         let _ = self.folder.make_sub(PAIRS)?.remove_all(&two.name());
         let directory = begun_in(&path, &study, &plan, self.machine, self.options.trusted)?;
         Ok(Some((study, plan, directory)))
+    }
+
+    /// Captures what `tare why` compares of the commit and of the one before it, unless the user chose captures. In turns
+    /// perf would record both servers.
+    fn record_for_why(&self, study: &mut Study, by_turns: bool) {
+        let are_set = self.request.sets.iter().any(|set| set.starts_with("capture."));
+        let base = &mut study.base;
+        if !are_set && !base.capture.need_a_sample() && base.workload.load.load().no_captures().is_none() {
+            base.capture.waits = true;
+            base.capture.profile = !by_turns;
+        }
     }
 
     fn rule(&self, plan: &Plan, two: Two, until: Until) -> Result<Settle, Problem> {

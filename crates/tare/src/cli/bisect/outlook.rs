@@ -13,8 +13,9 @@ pub fn print(request: &BisectRequest, json: bool, trusted: bool) -> Result<(), P
     let last = request.last();
     let expected = bisect::expected(last, request.minimum_effect, request.confidence);
     let Expected { pairs, builds } = expected.map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
-    let (pair_s, notes) = pair(request, trusted)?;
-    let estimated_s = pair_s.map(|pair_s| pair_s * pairs.median as f64);
+    let (pair, notes) = pair(request, trusted)?;
+    let estimated_s = pair.map(|pair| pair.data_s + pair.pair_s * pairs.median as f64);
+    let pair_s = pair.map(|pair| pair.pair_s);
     let effect = percent(request.minimum_effect);
     let (good, bad) = (&request.line[0].id, &request.line[last].id);
     let time = match (estimated_s, request.build.is_some()) {
@@ -42,9 +43,17 @@ pub fn print(request: &BisectRequest, json: bool, trusted: bool) -> Result<(), P
     output::document("tare-bisect-dry-run", &document)
 }
 
-/// The estimated seconds per pair and the notes of the plan. The seconds are `None` if only a trial can tell, or if
-/// this machine has no private server of this kind.
-fn pair(request: &BisectRequest, trusted: bool) -> Result<(Option<f64>, String), Problem> {
+/// Estimated seconds.
+#[derive(Clone, Copy)]
+struct Pair {
+    pair_s: f64,
+    /// For making the data, once.
+    data_s: f64,
+}
+
+/// The estimate for pairs and the notes of the plan. There is no estimate if only a trial can tell, or if this machine
+/// has no private server of this kind.
+fn pair(request: &BisectRequest, trusted: bool) -> Result<(Option<Pair>, String), Problem> {
     if request.command.is_some() {
         return Ok((None, String::new()));
     }
@@ -58,5 +67,6 @@ fn pair(request: &BisectRequest, trusted: bool) -> Result<(Option<f64>, String),
     let realizable = planned.ok().filter(|(_, plan)| plan.conditions.iter().any(|condition| condition.realizable));
     let Some((mut study, mut plan)) = realizable else { return Ok((None, String::new())) };
     ab_together::settle_turns(request.interleave, &mut study, &mut plan, (&machine, Where::Here))?;
-    Ok((Some(2.0 * plan.estimated_s), format!("\n{}", plan_view::notes(&plan))))
+    let pair = Pair { pair_s: 2.0 * plan.trials_s(), data_s: plan.data_s };
+    Ok((Some(pair), format!("\n{}", plan_view::notes(&plan))))
 }

@@ -1,5 +1,6 @@
 //! The output of a bisection at its end.
 
+use super::super::ab_output::certificate_json;
 use super::super::output;
 use super::super::{Exit, Problem};
 use super::search::step_of;
@@ -67,6 +68,7 @@ pub fn print(found: &Bisection, certified: Option<&Certified>, folder: &Path, js
         interleaved: found.ends.as_ref().is_some_and(|ends| ends.by_turns),
         why,
         inside: inside(found),
+        certificate: certified.map(certificate_json),
     };
     output::document("tare-bisect", &document)
 }

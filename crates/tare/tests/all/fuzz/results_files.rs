@@ -183,6 +183,13 @@ fn every_file_of_a_results_directory_may_be_fuzzed_without_a_panic() {
         });
         std::fs::write(&path, good).unwrap();
     }
+    let kept = Run::of("run".to_owned(), &tare_results::open(&place).unwrap()).to_line().unwrap().into_bytes();
+    fuzz("a kept run", std::slice::from_ref(&kept), inputs() / 3, |input| {
+        let Ok(run) = Run::from_line(input) else { return };
+        assert_eq!(Run::from_line(run.to_line().unwrap().as_bytes()).unwrap(), run);
+        let found = history::history(&vec![run; 6], true, &history::Options::default());
+        let _ = found.map(|found| tare_report::html::history_page(&found, None));
+    });
 }
 
 /// Sums, differences and ratios of such numbers, in turn, are infinite, no numbers or too large.
@@ -211,6 +218,7 @@ fn exported(path: &Path) {
     use Table::{Conditions, Covariates, Relative, Samples, Threads, Trials, Values};
     let Ok(results) = tare_results::open(path) else { return };
     let runs: Vec<Run> = (0..6).map(|run| Run::of(run.to_string(), &results)).collect();
+    assert_eq!(Run::from_line(runs[0].to_line().unwrap().as_bytes()).unwrap(), runs[0]);
     let found = history::history(&runs, false, &history::Options { fail_if_slower: Some(0.1), ..Default::default() });
     let _ = found.map(|found| tare_report::html::history_page(&found, Some(0.1)));
     let Ok(source) = Source::new(&results, Vec::new()) else { return };

@@ -5,7 +5,8 @@ use crate::report::commands::{path, tare};
 use crate::report::fake::{self, Fake, Study};
 use crate::support::one_line;
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 /// A CSV file per run with three trials, at these levels, with noise of 0.5% between runs.
 fn runs_of(folder: &Path, levels: &[f64]) {
@@ -114,17 +115,21 @@ fn a_slow_drift_without_a_step_is_reported() {
     assert!(out.contains("tps drifts, slower from the first run to the last"), "{out}");
 }
 
-/// Results directories like those of `tare run`, with names whose order differs from their times.
-#[test]
-fn a_kernel_change_at_the_step_is_reported() {
-    let dir = tempfile::tempdir().unwrap();
+/// The results directory of a run, numbered in the order of their times.
+fn night(folder: &Path, run: usize) -> PathBuf {
+    folder.join(format!("night-{:02}", (run * 7) % 16))
+}
+
+/// Results directories like those of `tare run`, with names whose order differs from their times. The kernel changes
+/// with the level.
+fn nights(dir: &Path) {
     let mut noise = Draws::new(5);
     for run in 0..16 {
         let level = if run < 9 { 5000.0 } else { 4700.0 } * (1.0 + 0.005 * noise.normal());
         let condition = Fake { name: "placement=same-pu", tps: vec![level], between: 0.002, cpus: vec![[0, 4, 2, 6]] };
         let study =
             Study { name: "nightly", conditions: vec![condition], trials: 3, samples: 1, bad: vec![], missing: 0 };
-        let folder = dir.path().join(format!("night-{:02}", (run * 7) % 16));
+        let folder = night(dir, run);
         fs::create_dir(&folder).unwrap();
         fake::write(&study, &folder);
         let edit = |file: &str, from: &str, to: &str| {
@@ -143,6 +148,12 @@ fn a_kernel_change_at_the_step_is_reported() {
             &format!("\"/proc/sys/kernel/randomize_va_space\": \"{}\"", run % 3),
         );
     }
+}
+
+#[test]
+fn a_kernel_change_at_the_step_is_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    nights(dir.path());
     let found = json(&["history", path(dir.path()), "--json"]);
     assert_eq!(found["by_time"], true);
     // Other steps may be found by chance; the known one must be found.
@@ -205,4 +216,65 @@ fn too_many_history_runs_are_refused_with_the_limit() {
     (0..2_001).for_each(|run| fs::write(dir.path().join(format!("{run}.csv")), "").unwrap());
     let (code, _, err) = tare(&["history", path(dir.path())]);
     assert!(code == 2 && err.contains("too many runs") && err.contains("at most 2000"), "{code} {err}");
+}
+
+#[test]
+fn runs_kept_in_a_file_have_the_history_of_their_results() {
+    let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    nights(dir.path());
+    let file = elsewhere.path().join("runs.jsonl");
+    let keep = |results: &Path| tare(&["history", path(results), "--keep", path(&file), "--json"]);
+    for run in 0..15 {
+        let (code, out, err) = keep(&night(dir.path(), run));
+        assert!(code == 0 && err.contains(&format!("1 run added, {} in all", run + 1)), "{out}{err}");
+    }
+    // The rest, and runs that the file has.
+    let (_, last, err) = keep(dir.path());
+    assert!(err.contains("1 run added, 16 in all"), "{err}");
+    let (_, of_results, _) = tare(&["history", path(dir.path()), "--json"]);
+    let (_, of_file, _) = tare(&["history", path(&file), "--json"]);
+    assert!(of_results.contains("6.18.1-amd64"), "{of_results}");
+    assert_eq!([&last, &of_file], [&of_results; 2]);
+    let written = fs::metadata(&file).unwrap().ino();
+    let (_, both, err) = tare(&["history", path(&file), path(dir.path()), "--keep", path(&file), "--json"]);
+    assert_eq!((&both, fs::metadata(&file).unwrap().ino()), (&of_results, written), "{err}");
+
+    // A run with another trial has the place of the earlier one, and its commit.
+    let commits = elsewhere.path().join("commits");
+    fs::write(&commits, "night-00 abc1234\n").unwrap();
+    assert_eq!(tare(&["history", path(&file), "--keep", path(&file), "--commits", path(&commits)]).0, 0);
+    let records = night(dir.path(), 0).join("trials.jsonl");
+    let fewer: String = fs::read_to_string(&records).unwrap().lines().take(2).map(|line| format!("{line}\n")).collect();
+    fs::write(&records, fewer).unwrap();
+    fs::set_permissions(night(dir.path(), 0), fs::Permissions::from_mode(0o700)).unwrap();
+    let (_, _, err) = keep(&night(dir.path(), 0));
+    assert!(err.contains("0 runs added, 16 in all"), "{err}");
+    let first = fs::read_to_string(&file).unwrap().lines().next().unwrap().to_owned();
+    assert!(first.contains("\"run\":\"night-00\"") && first.contains("\"commit\":\"abc1234\""), "{first}");
+    assert_eq!(fs::metadata(&file).unwrap().mode() & 0o077, 0, "private as its source");
+}
+
+#[test]
+fn a_file_of_runs_that_is_damaged_is_refused_with_the_line_and_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    runs_of(dir.path(), &[1000.0; 3]);
+    let (file, csv) = (dir.path().join("runs.jsonl"), dir.path().join("run-000.csv"));
+    assert_eq!(tare(&["history", path(dir.path()), "--keep", path(&file)]).0, 0);
+    let good = fs::read_to_string(&file).unwrap();
+    let refused = |text: &str, expected: &[&str]| {
+        fs::write(&file, text).unwrap();
+        let (code, out, err) = tare(&["history", path(&csv), "--keep", path(&file)]);
+        assert_eq!(code, 2, "{out}{err}");
+        assert!(expected.iter().all(|part| one_line(&err).contains(part)), "{err}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    };
+    refused(&format!("{good}{{\"run\":"), &["runs.jsonl:4", "not a run of a history"]);
+    refused(&good.replace("\"version\":1", "\"version\":2"), &["runs.jsonl:1", "version 2"]);
+    refused(&good.replace("tare-history-run", "tare-show"), &["runs.jsonl:1", "`tare-show`"]);
+    let mean = good.split("\"mean\":").nth(1).unwrap().split('}').next().unwrap();
+    refused(&good.replace(mean, "1e999"), &["runs.jsonl:1", "`1e999` is not a finite number"]);
+    refused(&good.replace(mean, &format!("{mean}7")), &["other values of a run with the name run-000"]);
+    assert_eq!(tare(&["history", path(&csv), "--keep", "runs.csv"]).0, 2);
+    let (code, _, err) = tare(&["history", path(&dir.path().join("none.jsonl"))]);
+    assert!(code == 2 && err.contains("these results do not exist"), "{err}");
 }

@@ -68,6 +68,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         lost: [0; 2],
         paired: true,
         one_run: true,
+        running: false,
         made_apart: Vec::new(),
         difference: changed(us, any_shown),
         undisturbed: undisturbed.then(|| changed(own_us, any_shown)),
@@ -129,17 +130,23 @@ fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_a
         .into();
     (found.lost, found.sides[0].disturbed, found.one_run) = ([0, 2], 3, false);
     let apart = "A and B were not measured in one run: differences between sessions affect every part";
+    let one_session = "; measure both in one session, block by block: tare run STUDY --set factors.binary=A,B, or in \
+                       pairs: tare ab --a SIDE --b SIDE";
+    let apart_alone = format!("{apart}{one_session}");
     let sentences = [
         "no result: 2 of 10 trials of B; tare show has the reasons",
         "trials that count although disturbed, as no attempt was clean: 3 of 8 of A",
         "not captured: wakes: perf is not installed",
-        apart,
+        &apart_alone,
     ];
     assert_eq!(why::cautions(&found), sentences);
     let differ = |what, a: &str, b: &str| Difference { what, a: a.to_owned(), b: b.to_owned() };
-    found.made_apart = vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU"), "EPYC", "Xeon")];
+    found.made_apart =
+        vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU".into()), "EPYC", "Xeon")];
     let here = "here server version (none and 11.4.5) and CPU (EPYC and Xeon)";
-    assert_eq!(why::cautions(&found).last(), Some(&format!("{apart}, {here}")));
+    assert_eq!(why::cautions(&found).last(), Some(&format!("{apart}, {here}{one_session}")));
+    found.running = true;
+    assert!(why::cautions(&found).last().unwrap().contains("--set factors.socket=A,B"));
     for (trials, are_few) in [([2, 2], true), ([3, 2], true), ([1, 2], false), ([3, 3], false), ([2, 8], false)] {
         (found.sides[0].trials, found.sides[1].trials) = (trials[0], trials[1]);
         let cautions = why::cautions(&found);

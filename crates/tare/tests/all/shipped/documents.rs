@@ -86,6 +86,8 @@ fn every_json_document_conforms_to_the_schema_that_it_names() {
             assert!(err.contains(document["error"].as_str().unwrap()), "{err}");
         }
     }
+    world.exits(0, &["history", &values, "--keep", "runs.jsonl"]);
+    held(&json(&std::fs::read_to_string(world.path("runs.jsonl")).unwrap()), "tare-history-run");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Output before anything runs: how much, how long, what is not possible here; and refusals at that point.
 
-use crate::support::{World, kill_at_once, send, text, wait_until};
+use crate::support::{World, json, kill_at_once, send, text, wait_until};
 use rustix::process::Signal;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -135,4 +135,31 @@ fn an_unknown_key_is_refused_with_the_nearest_keys_only() {
     let (_, err) = world.exits(2, &["run", "--dry-run", "--set", "sampling.trails=3"]);
     assert!(err.contains("such as trials") && err.contains("tare studies --keys"), "{err}");
     assert!(!err.contains("foreign_cpu_limit"), "{err}");
+}
+
+#[test]
+fn the_time_for_making_the_data_is_counted_once_however_many_blocks_and_pairs_follow() {
+    let world = World::new();
+    let of = |command: &[&str], rows: &str| {
+        let short =
+            ["--set", "sampling.sample_s=0.1", "--set", "sampling.warmup_s=0", "--dry-run", "--topology", "pu:4"];
+        let words = [command, &["--set", rows], &short].concat();
+        let (out, _) = world.exits(0, &words);
+        let whole = json(&world.exits(0, &[&words[..], &["--json"]].concat()).0)["estimated_s"].as_f64().unwrap();
+        (out, whole)
+    };
+    let (few, many) = ("workload.rows=10", "workload.rows=4000000");
+    let seconds = |text: &str| text.split(" s").next().unwrap().parse::<f64>().unwrap();
+    let find = ["find", "threads=1,2"];
+    let first = |rows: &str| {
+        let (out, whole) = of(&find, rows);
+        (seconds(out.split(" trials, about ").nth(1).unwrap()), whole)
+    };
+    let ((of_few, few_s), (of_many, many_s)) = (first(few), first(many));
+    assert!(many_s - few_s > 20.0 && (of_many - of_few - (many_s - few_s)).abs() < 2.0, "{of_few} {of_many} {many_s}");
+    let pair = |rows: &str| {
+        let (out, _) = of(&["ab", "--a", "aslr=on", "--b", "aslr=off"], rows);
+        seconds(out.split("; about ").nth(1).unwrap())
+    };
+    assert!(pair(many) - pair(few) < 2.0, "a pair: {} and {}", pair(few), pair(many));
 }

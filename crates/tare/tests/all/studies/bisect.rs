@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
@@ -190,6 +190,17 @@ fn server_builds_are_bisected_with_alternating_samples() {
     let sides: Vec<&str> = found["why"].as_str().unwrap().split('\'').skip(1).step_by(2).collect();
     let (out, _) = world.exits(0, &[&["why"], &sides[..]].concat());
     assert!(out.contains("not explained"), "{out}");
+    // What holds the lock is known by its callers, which only the confirming step records.
+    let (step, others): (Vec<_>, Vec<_>) = std::fs::read_dir(world.path("found/pairs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .partition(|folder| folder.to_str().unwrap().ends_with("-step"));
+    let waits = |folders: &[PathBuf]| -> Vec<bool> {
+        let records = folders.iter().flat_map(|folder| trials(folder));
+        records.map(|record| record["captures"]["waits"].is_string()).collect()
+    };
+    assert!(waits(&step).iter().all(|recorded| *recorded) && !waits(&step).is_empty(), "{step:?}");
+    assert!(!waits(&others).contains(&true) && found["certificate"].is_null(), "{others:?}");
     // The ends, the search between them, and the confirming step.
     let pairs: Vec<_> =
         std::fs::read_dir(world.path("found/pairs")).unwrap().map(|entry| entry.unwrap().path()).collect();

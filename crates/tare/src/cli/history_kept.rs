@@ -1,0 +1,84 @@
+//! The runs of a history in one file, in place of their results.
+
+use super::{Exit, Problem, output};
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use tare_files::Audience;
+use tare_findings::history::{KeptError, Run};
+use tare_results::ReadError;
+
+/// The ending of the file's name.
+const ENDING: &str = "jsonl";
+/// Largest file that is read or written, bytes: 2,000 runs have 30 MB.
+const LARGEST: u64 = 256 << 20;
+
+/// Runs, and who may read them.
+#[derive(Default)]
+pub struct Kept {
+    pub runs: Vec<Run>,
+    pub audience: Audience,
+}
+
+pub fn is_kept(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == ENDING)
+}
+
+pub fn argument(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if is_kept(&path) { Ok(path) } else { Err(format!("expected a name that ends with .{ENDING}")) }
+}
+
+/// The runs of a file; `None` if there is none.
+pub fn read(path: &Path) -> Result<Option<Kept>, Problem> {
+    let refused = |error| Problem::from(ReadError::from(error));
+    let Some(file) = tare_files::open_named(path).map_err(refused)? else { return Ok(None) };
+    let audience = Audience::of(&file, path).map_err(refused)?;
+    let text = tare_files::read_all(file, path, LARGEST).map_err(refused)?;
+    let mut runs = Vec::new();
+    for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        super::history::few(runs.len() + 1)?;
+        let at = || format!("{}:{}", path.display(), number + 1);
+        runs.push(Run::from_line(line).map_err(|error| malformed(&error).at(at()))?);
+    }
+    Ok(Some(Kept { runs, audience }))
+}
+
+/// Replaces the file.
+pub fn write(path: &Path, kept: &Kept) -> Result<(), Problem> {
+    let failed = |error: &dyn Display| {
+        Problem::new(Exit::Machine, format!("cannot keep the history: {error}"))
+            .at(path.display().to_string())
+            .advice("name a file in a directory that exists and has room")
+    };
+    let mut text = String::new();
+    for run in &kept.runs {
+        text.push_str(&run.to_line().map_err(|error| failed(&error))?);
+        text.push('\n');
+    }
+    if text.len() as u64 > LARGEST {
+        return Err(Problem::new(Exit::Usage, format!("the runs of this history have {} bytes", text.len()))
+            .at(path.display().to_string())
+            .expected(format!("at most {LARGEST}"))
+            .advice("delete the lines of the oldest runs"));
+    }
+    let written = tare_files::write_named(kept.audience, path, |file| file.write_all(text.as_bytes()));
+    written.map_err(|error| failed(&error))
+}
+
+fn malformed(error: &KeptError) -> Problem {
+    let problem =
+        Problem::new(Exit::Usage, error.to_string()).expected("a line that `tare history --keep FILE` has written");
+    match error {
+        KeptError::OtherVersion(_) => problem.advice("read it with the version of tare that wrote it"),
+        _ => problem.advice("delete the line; --keep adds its run again from its results"),
+    }
+}
+
+/// Says what was added, on standard error.
+pub fn note(path: &Path, before: usize, runs: usize) {
+    let added = tare_text::count(runs - before, "run");
+    output::note(&format!("{}: {added} added, {runs} in all", path.display()));
+}
