@@ -1,8 +1,8 @@
 //! Whether B differs from A: a sequential paired comparison that stops when the question is decided, with a stated type
 //! I error.
 //!
-//! A pair is two successive trials, one of each side, in random order ([`orders`]). Its value is d = ln(B / A). The stopping rule is
-//! one of three and is fixed before the first pair ([`Rule`]):
+//! A pair is two successive trials, one of each side, in random order ([`orders`]). Its value is d = ln(B / A). The
+//! stopping rule is one of three and is fixed before the first pair ([`Rule`]):
 //!
 //! - [`Rule::Looks`]: a paired t test at 4, 6, 9, 13 and 18 pairs, each at a nominal p of 0.0136, which together have a
 //!   type I error of at most 5% (repeated significance tests at a constant nominal level after Pocock, Biometrika 64,

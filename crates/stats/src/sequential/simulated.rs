@@ -71,8 +71,8 @@ fn pair(shape: Shape, effect: f64, place: f64, b_first: bool, rng: &mut StdRng) 
     Pair { log_ratio: effect + moved + trial(shape, rng) - trial(shape, rng), b_first }
 }
 
-/// The number of pairs at which a comparison of at most 60 pairs stops, and its verdict. `pair` makes a pair, B first or
-/// second, as drawn from the seed.
+/// The number of pairs at which a comparison of at most 60 pairs stops, and its verdict. `pair` makes a pair, with B
+/// first or second as drawn from the seed.
 fn run(rule: Rule, effect: f64, seed: u32, mut pair: impl FnMut(bool) -> Pair) -> (usize, Verdict) {
     let mut pairs = Vec::new();
     let most = rule.most_pairs().unwrap_or(60);

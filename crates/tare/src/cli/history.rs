@@ -1,7 +1,7 @@
 //! `tare history`: finds where a metric changed over many results.
 
 use super::compare::{exit_of, nearest, percentage};
-use super::history_kept::{self, Kept};
+use super::history_kept::{self, Kept, few};
 use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
@@ -12,8 +12,6 @@ use tare_report::export::format::Format;
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json};
 
-/// The most runs of one history: the search for changes compares all of them.
-const MOST_RUNS: usize = 2_000;
 /// Largest list of commits that is read, bytes.
 const LARGEST_LIST: u64 = 1 << 20;
 
@@ -198,15 +196,6 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
         all.extend(inside);
     }
     Ok(all)
-}
-
-pub(super) fn few(runs: usize) -> Result<(), Problem> {
-    match runs > MOST_RUNS {
-        false => Ok(()),
-        true => Err(Problem::new(Exit::Usage, "these are too many runs")
-            .expected(format!("at most {MOST_RUNS}"))
-            .advice("name the newest ones; of a file of --keep: tail -n 1000")),
-    }
 }
 
 fn is_results(path: &Path) -> bool {

@@ -9,6 +9,8 @@ use tare_results::ReadError;
 
 /// The ending of the file's name.
 const ENDING: &str = "jsonl";
+/// The most runs of one history: the search for changes compares all of them.
+const MOST_RUNS: usize = 2_000;
 /// Largest file that is read or written, bytes: 2,000 runs have 30 MB.
 const LARGEST: u64 = 256 << 20;
 
@@ -39,14 +41,14 @@ pub fn read(path: &Path) -> Result<Option<Kept>, Problem> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        super::history::few(runs.len() + 1)?;
+        few(runs.len() + 1)?;
         let at = || format!("{}:{}", path.display(), number + 1);
         runs.push(Run::from_line(line).map_err(|error| malformed(&error).at(at()))?);
     }
     Ok(Some(Kept { runs, audience }))
 }
 
-/// Replaces the file.
+/// Writes the file completely or not at all, readable by no one who may not read its sources.
 pub fn write(path: &Path, kept: &Kept) -> Result<(), Problem> {
     let failed = |error: &dyn Display| {
         Problem::new(Exit::Machine, format!("cannot keep the history: {error}"))
@@ -81,4 +83,13 @@ fn malformed(error: &KeptError) -> Problem {
 pub fn note(path: &Path, before: usize, runs: usize) {
     let added = tare_text::count(runs - before, "run");
     output::note(&format!("{}: {added} added, {runs} in all", path.display()));
+}
+
+pub fn few(runs: usize) -> Result<(), Problem> {
+    match runs > MOST_RUNS {
+        false => Ok(()),
+        true => Err(Problem::new(Exit::Usage, "these are too many runs")
+            .expected(format!("at most {MOST_RUNS}"))
+            .advice("name the newest ones; of a file of --keep: tail -n 1000")),
+    }
 }

@@ -182,8 +182,8 @@ impl Bench<'_> {
         Ok(Some((study, plan, directory)))
     }
 
-    /// Captures what `tare why` compares of the commit and of the one before it, unless the user chose captures. In turns
-    /// perf would record both servers.
+    /// Captures what `tare why` compares of the commit and of the one before it, unless the user chose captures. If
+    /// samples take turns, perf would record both servers.
     fn record_for_why(&self, study: &mut Study, by_turns: bool) {
         let are_set = self.request.sets.iter().any(|set| set.starts_with("capture."));
         let base = &mut study.base;
