@@ -12,8 +12,8 @@ mod verdicts;
 
 pub use model::{
     Adjusted, AgainstFirst, Beyond, Change, CompareError, Comparison, ConditionPair, DisturbedSide, Gate, Grouped,
-    InGroups, Losses, Lost, ManyComparison, MetricComparison, MostDisturbing, Note, Options, ProbeChange, Sessions,
-    Side,
+    InGroups, JoinedBy, Losses, Lost, ManyComparison, MetricComparison, MostDisturbing, Note, Options, ProbeChange,
+    Sessions, Side,
 };
 pub(crate) use pairs::{Matched, Origin, matched, run_of};
 pub use run::{compare, compare_many};
