@@ -33,9 +33,19 @@ fn client_programs<'a>(side: &ConditionTrials<'a>) -> BTreeSet<&'a BTreeSet<Stri
 /// trial. A copy of a CSV file is recognised only by this, because its trials have no start times.
 pub(super) fn same_values(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>) -> bool {
     let of = |name: &String| (a.values(name), b.values(name));
-    let shared: Vec<_> = a.metrics().iter().map(of).filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect();
+    // A file has a percentile once per trial, and a results directory once per sample.
+    let samples = |trials: &[Vec<f64>]| trials.iter().map(Vec::len).collect::<Vec<_>>();
+    let is_shared = |(a, b): &(Vec<Vec<f64>>, Vec<Vec<f64>>)| !a.is_empty() && samples(a) == samples(b);
+    let shared: Vec<_> = a.metrics().iter().map(of).filter(is_shared).collect();
     let varies = |values: &[Vec<f64>]| values.windows(2).any(|two| two[0] != two[1]);
     shared.iter().all(|(a, b)| a == b) && shared.iter().any(|(a, _)| varies(a))
+}
+
+/// Whether a pair of conditions used two server programs, or may have, because the program of a server is not known.
+pub(super) fn have_other_servers(pairs: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)]) -> bool {
+    let has_server = |side: &ConditionTrials<'_>| side.ok.iter().any(|trial| trial.server_version.is_some());
+    let differ = |a, b| programs(a).zip(programs(b)).is_none_or(|(a, b)| a != b);
+    pairs.iter().any(|(a, b)| (has_server(a) || has_server(b)) && differ(a, b))
 }
 
 /// The server programs if every pair of conditions is the same on both sides; else none.

@@ -12,11 +12,11 @@ mod verdicts;
 
 pub use model::{
     Adjusted, AgainstFirst, Beyond, Change, CompareError, Comparison, ConditionPair, DisturbedSide, Gate, Grouped,
-    InGroups, Losses, Lost, ManyComparison, MetricComparison, MostDisturbing, Note, Options, ProbeChange, Sessions,
-    Side,
+    InGroups, JoinedBy, Losses, Lost, ManyComparison, MetricComparison, MostDisturbing, Note, Options, ProbeChange,
+    Sessions, Side,
 };
 pub(crate) use pairs::{Matched, Origin, matched, run_of};
-pub(crate) use run::ran_already;
+pub(crate) use run::joined_by;
 pub use run::{compare, compare_many};
 pub use sessions::compare_sessions;
 pub use tare_stats::ratio::Verdict;

@@ -280,6 +280,18 @@ pub struct Comparison {
     pub notes: Vec<Note>,
 }
 
+/// The factor that puts sides of several runs into one study; of several sides the last of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JoinedBy {
+    /// None: the sides do not differ.
+    Nothing,
+    /// What differs, because it is not the server's program.
+    Difference,
+    Binary,
+    /// They use running servers, for which no program can be chosen.
+    Socket,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sessions {
     /// Sessions of A with a value of every judged metric.
@@ -334,14 +346,12 @@ pub enum Note {
     Sessions {
         first: String,
         others: Vec<String>,
-        /// Whether they use a running server, for which no program can be chosen.
-        running: bool,
+        joined_by: JoinedBy,
     },
     /// Several sessions per side; each is one observation.
     OfSessions {
         of: Sessions,
-        /// As in [`Note::Sessions`].
-        running: bool,
+        joined_by: JoinedBy,
     },
     /// Sides from machines whose sockets are divided into NUMA nodes differently (SNC, NPS, L3 as NUMA).
     NodeLayouts {

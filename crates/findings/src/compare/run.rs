@@ -2,7 +2,7 @@
 
 use super::groups::{self, Compared, MOST_SIDES};
 use super::model::{
-    AgainstFirst, CompareError, Comparison, DisturbedSide, Grouped, Losses, ManyComparison, MetricComparison,
+    AgainstFirst, CompareError, Comparison, DisturbedSide, Grouped, JoinedBy, Losses, ManyComparison, MetricComparison,
     MostDisturbing, Note, Options, Side,
 };
 use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
@@ -27,6 +27,7 @@ pub(super) struct Prepared {
     pub notes: Vec<Note>,
     pub differences: Vec<Difference>,
     identical: Option<Vec<String>>,
+    pub joined_by: JoinedBy,
     pub losses: Vec<Losses>,
     one_run: bool,
 }
@@ -72,28 +73,39 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
     }
     notes.extend(unprobed(&pairs, origin.probe(), &notes));
     notes.extend(cautions(&matched, &mut pairs, sides));
-    if !origin.together() {
-        let running = [a, b].iter().any(|side| ran_already(side.results));
-        notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()], running });
-    }
-    notes.extend(drifted(&pairs));
-    let layouts = between.iter().find(|difference| difference.what == differences::NODE_LAYOUT);
-    notes.extend(layouts.map(|difference| Note::NodeLayouts {
-        side: labels[1].to_owned(),
-        first: labels[0].to_owned(),
-        layouts: [difference.a.clone(), difference.b.clone()],
-    }));
     let mut differences = between;
     if let [(one, other)] = matched.as_slice() {
         differences.splice(0..0, differences::of_levels(one.levels, other.levels));
     }
     let identical = identical::programs_of(&matched, &differences);
-    Ok(Prepared { pairs, notes, differences, identical, losses, one_run: origin.together() })
+    let joined_by = joined_by([a.results, b.results], &matched, identical.is_some());
+    if !origin.together() {
+        notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()], joined_by });
+    }
+    notes.extend(drifted(&pairs));
+    let layouts = differences.iter().find(|difference| {
+        difference.what == differences::NODE_LAYOUT && !difference.a.is_empty() && !difference.b.is_empty()
+    });
+    notes.extend(layouts.map(|difference| Note::NodeLayouts {
+        side: labels[1].to_owned(),
+        first: labels[0].to_owned(),
+        layouts: [difference.a.clone(), difference.b.clone()],
+    }));
+    Ok(Prepared { pairs, notes, differences, identical, joined_by, losses, one_run: origin.together() })
 }
 
-/// Whether the study used servers that ran already.
-pub(crate) fn ran_already(results: &Results) -> bool {
-    results.trials.iter().any(TrialRecord::ran_already)
+/// The factor that puts two runs, of which these conditions are compared, into one study.
+pub(crate) fn joined_by(
+    runs: [&Results; 2],
+    compared: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)],
+    are_identical: bool,
+) -> JoinedBy {
+    match are_identical {
+        _ if runs.iter().any(|run| run.trials.iter().any(TrialRecord::ran_already)) => JoinedBy::Socket,
+        true => JoinedBy::Nothing,
+        false if identical::have_other_servers(compared) => JoinedBy::Binary,
+        false => JoinedBy::Difference,
+    }
 }
 
 /// The effect of drift within two runs on the intervals of judged metrics.
@@ -119,7 +131,7 @@ pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison
 }
 
 pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
-    let Prepared { pairs, mut notes, differences, identical, losses, one_run } = found;
+    let Prepared { pairs, mut notes, differences, identical, losses, one_run, .. } = found;
     let losses = losses::tested(losses);
     notes.splice(0..0, failing(&losses));
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
@@ -157,7 +169,7 @@ fn moved(metric: &MetricComparison, side: &str) -> Option<Note> {
 pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<ManyComparison, CompareError> {
     let mut notes = Vec::new();
     let (mut judged, mut others) = (Vec::new(), Vec::new());
-    let (mut losses, mut one_run, mut apart) = (Vec::new(), true, Vec::new());
+    let (mut losses, mut one_run, mut apart, mut joined_by) = (Vec::new(), true, Vec::new(), JoinedBy::Nothing);
     let runs = sides.iter().map(|(_, side)| run_of(*side)).collect::<Result<Vec<_>, _>>()?;
     let read: Vec<Read<'_>> =
         sides.iter().zip(&runs).map(|((label, side), run)| Read { side: *side, run, label }).collect();
@@ -170,6 +182,7 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
         notes.extend(same.into_iter().chain(own).filter(|note| !notes.contains(note)).collect::<Vec<_>>());
         if !found.one_run {
             apart.push((*name).to_owned());
+            joined_by = joined_by.max(found.joined_by);
         }
         one_run &= found.one_run;
         losses.extend(found.losses);
@@ -187,8 +200,7 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     let losses = losses::tested(losses);
     notes.splice(0..0, failing(&losses));
     if !apart.is_empty() {
-        let running = sides.iter().any(|(_, side)| ran_already(side.results));
-        notes.push(Note::Sessions { first: first.label.to_owned(), others: apart, running });
+        notes.push(Note::Sessions { first: first.label.to_owned(), others: apart, joined_by });
     }
     notes.extend(names.iter().zip(&judged).filter_map(|(name, pair)| moved(&pair.comparison, name)).next());
     notes.extend(undetected_drift(&judged, options.min_effect));

@@ -6,7 +6,7 @@ use super::model::{
     CompareError, Comparison, ConditionPair, Losses, Lost, MetricComparison, Note, Options, Sessions, Side,
 };
 use super::pairs::{Run, run_of};
-use super::run::{Read, concluded, prepared, ran_already};
+use super::run::{Read, concluded, prepared};
 use crate::collect::{ConditionTrials, is_same_trial};
 use crate::differences;
 use std::collections::{BTreeMap, HashMap};
@@ -44,8 +44,7 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     let judged = found.pairs.iter().map(|pair| &pair.comparison).filter(|metric| metric.judged);
     let [a, b] = judged.fold(named, |[a, b], metric| [a.min(metric.trials_a), b.min(metric.trials_b)]);
     let of = Sessions { a, b, paired, decides: a.min(b) >= FEWEST_SESSIONS };
-    let running = [first_a, first_b].iter().any(|side| ran_already(side.results));
-    found.notes.insert(0, Note::OfSessions { of, running });
+    found.notes.insert(0, Note::OfSessions { of, joined_by: found.joined_by });
     if !paired {
         found.differences = differences::between(first_a.results, first_b.results);
     }

@@ -79,7 +79,7 @@ fn between(
     Ok(Why {
         paired: trials.blocks.is_some(),
         one_run,
-        running: both.into_iter().any(compare::ran_already),
+        joined_by: compare::joined_by(both, &[(one, other)], false),
         made_apart: if one_run { Vec::new() } else { made_apart(of_one, of_other) },
         difference: TimeChange::of(&whole),
         undisturbed: undisturbed.as_ref().map(TimeChange::of),

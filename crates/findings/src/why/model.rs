@@ -4,7 +4,7 @@ use super::changes::Changes;
 use super::events::EventChange;
 use super::prove::Experiment;
 use super::suspect::Suspect;
-use crate::compare::CompareError;
+use crate::compare::{CompareError, JoinedBy};
 use crate::confidence::CONFIDENCE;
 use crate::differences::Difference;
 use crate::ends;
@@ -56,8 +56,9 @@ pub struct Why {
     pub paired: bool,
     /// Whether both are from one run; else every difference includes changes between the two runs.
     pub one_run: bool,
-    /// Whether one of them used a server that was already running.
-    pub running: bool,
+    /// The factor that puts both into one study.
+    #[serde(skip)]
+    pub joined_by: JoinedBy,
     /// Differences of machine and server between two runs; empty for one run.
     pub made_apart: Vec<Difference>,
     pub difference: TimeChange,

@@ -1,7 +1,7 @@
 //! Comparisons with lost trials, different signs, two sessions and probes.
 
 use crate::made_up::{results, trial};
-use tare_findings::compare::{CompareError, Gate, MetricComparison, Note, Options, Side, compare};
+use tare_findings::compare::{CompareError, Gate, JoinedBy, MetricComparison, Note, Options, Side, compare};
 use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_stats::ratio::Verdict;
@@ -228,6 +228,28 @@ fn two_runs_are_reported_as_two_sessions_and_one_run_is_not() {
     let sessions = |notes: &[Note]| notes.iter().filter(|note| matches!(note, Note::Sessions { .. })).count();
     let apart = compare(whole(&a), whole(&b), &Options::default()).unwrap();
     assert_eq!((sessions(&apart.notes), apart.one_run), (1, false));
+    // What would measure both in one session.
+    let joined_by = |server: Option<[&str; 2]>, studies: [&str; 2]| {
+        let side = |at: usize| {
+            let mut results = steady(6);
+            results.study_toml = Some(studies[at].to_owned());
+            for trial in &mut results.trials {
+                trial.server_version = server.map(|_| "1".to_owned());
+                trial.server_program = server.map(|programs| programs[at].to_owned());
+            }
+            results
+        };
+        let found = compare(whole(&side(0)), whole(&side(1)), &Options::default()).unwrap();
+        found.notes.into_iter().find_map(|note| match note {
+            Note::Sessions { joined_by, .. } => Some(joined_by),
+            _ => None,
+        })
+    };
+    let other_option = ["[engine.options]\nx = 1", "[engine.options]\nx = 2"];
+    assert_eq!(joined_by(Some(["p", "q"]), ["", ""]), Some(JoinedBy::Binary));
+    assert_eq!(joined_by(Some(["p", "p"]), ["", ""]), Some(JoinedBy::Nothing));
+    assert_eq!(joined_by(Some(["p", "p"]), other_option), Some(JoinedBy::Difference));
+    assert_eq!(joined_by(None, other_option), Some(JoinedBy::Difference), "a command has no server");
     let both = (0..12).map(|i| trial(i, i / 2, if i % 2 == 0 { "x" } else { "y" }, 1000.0 + i as f64, false)).collect();
     let both = results("best", both);
     let of = |condition| Side { results: &both, condition: Some(condition) };
@@ -293,8 +315,22 @@ fn a_file_keeps_blocks_and_marks_of_disturbed_trials() {
     assert!(!found.paired && !found.disturbed && found.ci.unwrap().width() > 0.3, "{found:?}");
     // A copy of a file has no start times by which it could be recognised; equal figures that do not vary are no copy.
     let steady = read("condition,trial,sample,metric,value", &|i, side| format!("{side},{i},0,tps,7\n")).unwrap();
-    for (one, is_copy) in [(&without, true), (&steady, false)] {
-        let notes = compare(whole(one), whole(&one.clone()), &Options::default()).unwrap().notes;
+    let mut more_samples = without.clone();
+    for record in more_samples.trials.iter_mut().filter(|record| !record.samples.is_empty()) {
+        // In the file, this percentile is that of all samples.
+        record.samples[0].metrics.insert("latency_ms_p99".to_owned(), 5.0 + record.trial as f64);
+        let sample = record.samples[0].clone();
+        record.samples.push(sample);
+        record.samples[1].metrics.retain(|name, _| name != "tps");
+    }
+    let mut one_percentile = without.clone();
+    for record in one_percentile.trials.iter_mut().filter(|record| !record.samples.is_empty()) {
+        record.samples[0].metrics.insert("latency_ms_p99".to_owned(), 6.0 + record.trial as f64);
+    }
+    let of_export = (&one_percentile, &more_samples, true);
+    for (one, other, is_copy) in [(&without, &without, true), (&steady, &steady, false), of_export] {
+        let notes = compare(whole(one), whole(&other.clone()), &Options::default()).unwrap().notes;
+        assert!(!notes.iter().any(|note| matches!(note, Note::NodeLayouts { .. })), "{notes:?}");
         assert_eq!(notes.iter().any(|note| matches!(note, Note::SameValues { .. })), is_copy, "{notes:?}");
     }
     let two = read("block,condition,trial,sample,metric,value", &|i, side| {

@@ -69,6 +69,10 @@ fn setting(system: &System, setting: Setting, wanted: &str, severity: Severity, 
                 .command(level.and_then(|l| l.command(system)))
                 .study(system, setting, wanted)
         }
+        // Without idle states, the level that could be read is a request that has no effect.
+        (Ok(_), Some(reason)) if setting == Setting::CStates => {
+            Finding::new(name, reason.to_string(), Severity::Note, cost)
+        }
         (Ok(found), Some(reason)) => Finding::new(name, format!("{found}; {reason}"), Severity::Note, cost),
         (_, Some(reason)) => {
             Finding::new(name, reason.to_string(), Severity::Note, "it can be neither set nor read here")
@@ -192,6 +196,17 @@ mod tests {
         assert_eq!(of("frequency").value, "0.80 to 3.60 GHz allowed");
         assert_eq!(of("clocksource").severity, Severity::Good);
         assert!(all.iter().all(|f| (f.severity == Severity::Good) == f.cost.is_empty()), "{all:#?}");
+    }
+
+    #[test]
+    fn a_machine_that_chooses_no_idle_states_has_no_level_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        fake::create(dir.path()).unwrap();
+        let put = |path: &str, text: &str| crate::fake::put(dir.path(), path, text).unwrap();
+        put("sys/devices/system/cpu/cpuidle/current_driver", "none\n");
+        let all = findings(&System::at(dir.path()));
+        let found = &all.iter().find(|finding| finding.name == "c_states").unwrap().value;
+        assert!(found.starts_with("this kernel chooses no idle states"), "{found}");
     }
 
     #[test]

@@ -163,12 +163,11 @@ impl Gated<'_> {
                 "gate inconclusive: disturbed trials decide whether anything is more than {limit} slower, and what \
                  disturbed them could explain it. Run again on a quieter machine{}. The limits are \
                  sampling.foreign_cpu_limit and sampling.steal_limit",
-                match self.one_run {
-                    true => String::new(),
-                    false => format!(
-                        ", or both in one study, block by block ({} = [\"A\", \"B\"]), so that what disturbs one \
-                         disturbs the other",
-                        words::sides_of(self.notes)
+                match words::sides_of(self.notes).filter(|_| !self.one_run) {
+                    None => String::new(),
+                    Some(factor) => format!(
+                        ", or both in one study, block by block ({factor} = [\"A\", \"B\"]), so that what disturbs one \
+                         disturbs the other"
                     ),
                 }
             ),

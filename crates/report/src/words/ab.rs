@@ -148,7 +148,7 @@ pub fn line(ab: &Ab) -> String {
     let head = format!("{session}pair {}{aside}", ab.pairs);
     let first_look = match ab.to_go {
         ToGo::TooFew { first_look } if ab.pairs > 0 && !ab.rule.certify => {
-            format!("; the first look is after {first_look} ({})", duration(first_look as f64 * ab.pair_s))
+            format!("; the first look is after {first_look} ({} in all)", duration(first_look as f64 * ab.pair_s))
         }
         _ => String::new(),
     };
@@ -278,7 +278,7 @@ pub(super) mod tests {
         let found = Ab { disturbed: 15, lost: 1, ..ab(AbVerdict::Undecided, (1.001, 0.97, 1.03)) };
         assert!(line(&found).starts_with("pair 18 (15 of 18 disturbed, 1 without a result): B/A 0.9990 "));
         let few = Ab { pairs: 3, ci: None, to_go: ToGo::TooFew { first_look: 4 }, ..undecided() };
-        assert_eq!(line(&few), "pair 3: B/A 0.9699 so far; the first look is after 4 (2 min)");
+        assert_eq!(line(&few), "pair 3: B/A 0.9699 so far; the first look is after 4 (2 min in all)");
         let moved = Control { name: "probe_chain_ns".into(), ratio: None, moved: true };
         for (stop, why) in [
             (Stop::OneSided, "no verdict, as one side was disturbed"),

@@ -124,7 +124,11 @@ fn to_go(ab: &Ab) -> String {
             format!("about {} ({}), perhaps more than {}", count(about, "pair"), time(about), most())
         }
         ToGo::TooFew { first_look } if ab.pairs > 0 => {
-            format!("not known before the first look, after {} ({})", count(first_look, "pair"), time(first_look))
+            format!(
+                "not known before the first look, after {} ({} in all)",
+                count(first_look, "pair"),
+                time(first_look)
+            )
         }
         ToGo::TooMany => {
             format!("more than {}: use longer samples, a quieter placement, or a larger minimum effect", most())
@@ -188,7 +192,7 @@ mod tests {
         assert_eq!(row(&found, "to go"), "about 25 pairs (13 min), at most 60 (30 min) at 95%");
         assert_eq!(row(&found, "sessions"), "1");
         (found.pairs, found.to_go) = (3, ToGo::TooFew { first_look: 4 });
-        assert_eq!(row(&found, "to go"), "not known before the first look, after 4 pairs (2 min)");
+        assert_eq!(row(&found, "to go"), "not known before the first look, after 4 pairs (2 min in all)");
         found.to_go = ToGo::TooMany;
         assert!(row(&found, "to go").contains("a larger minimum effect"));
         found.stop = Some(Stop::OneSided);

@@ -5,7 +5,7 @@ use super::find::shown_interval;
 use super::fitting::first_that_fits;
 use super::terms::{interval_of_change, phrase};
 use tare_findings::compare::rows::word;
-use tare_findings::compare::{Change, Comparison, Losses, Lost, MetricComparison, Note, Sessions, Verdict};
+use tare_findings::compare::{Change, Comparison, JoinedBy, Losses, Lost, MetricComparison, Note, Sessions, Verdict};
 use tare_findings::figures::{Scale, change, changes_of, count, list, percent};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
@@ -106,21 +106,29 @@ pub fn adjusted_by(metric: &MetricComparison) -> String {
     metric.adjusted.as_ref().map_or_else(String::new, |adjusted| format!(", adjusted by {}", adjusted.by))
 }
 
-/// The factor that puts both sides into one study.
-pub fn sides_of(notes: &[Note]) -> &'static str {
-    let ran_already =
-        |note: &Note| matches!(note, Note::Sessions { running: true, .. } | Note::OfSessions { running: true, .. });
-    factor_of(notes.iter().any(ran_already))
+/// The factor that puts the sides of several runs into one study; `None` if they do not differ.
+pub fn sides_of(notes: &[Note]) -> Option<&'static str> {
+    let joined_by = notes.iter().find_map(|note| match note {
+        Note::Sessions { joined_by, .. } | Note::OfSessions { joined_by, .. } => Some(*joined_by),
+        _ => None,
+    });
+    factor(joined_by?)
 }
 
 /// Servers that were already running are distinguished by where they listen.
-fn factor_of(running: bool) -> &'static str {
-    if running { "factors.socket" } else { "factors.binary" }
+fn factor(joined_by: JoinedBy) -> Option<&'static str> {
+    match joined_by {
+        JoinedBy::Nothing => None,
+        JoinedBy::Difference => Some("factors.KEY"),
+        JoinedBy::Binary => Some("factors.binary"),
+        JoinedBy::Socket => Some("factors.socket"),
+    }
 }
 
 /// What to do about sides of different sessions.
-pub(super) fn in_one_session(running: bool) -> String {
-    format!("measure both in one session, block by block: tare run STUDY --set {}=A,B", factor_of(running))
+pub(super) fn in_one_session(joined_by: JoinedBy) -> Option<String> {
+    let factor = factor(joined_by)?;
+    Some(format!("measure both in one session, block by block: tare run STUDY --set {factor}=A,B"))
 }
 
 pub fn notes(notes: &[Note]) -> Vec<String> {
@@ -150,14 +158,14 @@ pub fn note(found: &Note) -> String {
             count(lost.trials, "trial")
         ),
         Note::FailsMore(losses) => fails_more_by_test(losses),
-        Note::Sessions { first, others, running } => format!(
+        Note::Sessions { first, others, joined_by } => format!(
             "{} not measured in one session with {first}: differences between sessions are part of the ratios, and no \
-             interval covers them; {}",
+             interval covers them{}",
             match others.as_slice() {
                 [one] => format!("{one} was"),
                 several => format!("{} were", list(several)),
             },
-            in_one_session(*running)
+            in_one_session(*joined_by).map_or_else(String::new, |advice| format!("; {advice}"))
         ),
         Note::OfSessions { of, .. } => of_sessions(of),
         Note::NodeLayouts { side, first, layouts: [one, other] } => format!(

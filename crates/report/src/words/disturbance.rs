@@ -4,9 +4,9 @@ use tare_findings::collect::is_usable;
 use tare_findings::compare::DisturbedSide;
 use tare_findings::figures::{count, percent};
 use tare_findings::state::{self, State};
-use tare_results::Results;
 use tare_results::disturbed::{Disturbing, by_program};
 use tare_results::schema::TrialRecord;
+use tare_results::{Results, Source};
 use tare_text::was;
 
 /// Up to this many disturbed attempts are listed individually.
@@ -39,11 +39,9 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     let unnamed = disturbed.iter().filter(|trial| trial.disturbed_by.is_empty());
     let first = unnamed.clone().next().map(|trial| {
         let reason = trial.reason.as_deref().unwrap_or_default();
-        format!(
-            "{} without a program, as in trial {}: {reason}",
-            count(unnamed.count(), "disturbed attempt"),
-            trial.trial
-        )
+        // A CSV file has the reason alone, which may name programs.
+        let without = if results.source == Source::Csv { "" } else { " without a program" };
+        format!("{}{without}, as in trial {}: {reason}", count(unnamed.count(), "disturbed attempt"), trial.trial)
     });
     let named = programs.iter().take(PROGRAMS).map(line);
     Some(std::iter::once(head).chain(named).chain(others).chain(first).collect())

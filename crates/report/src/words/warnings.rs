@@ -33,6 +33,7 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
     warnings.extend(bad_trials(results, Bad::Failed));
     warnings.extend(disturbed);
     warnings.extend(client_limit::notes(results));
+    warnings.extend(counted_errors(results));
     warnings.extend(missing_words(results));
     let cannot = results.plan.as_ref().map_or(Vec::new(), not_realizable);
     warnings.extend(cannot.into_iter().map(|(which, why)| format!("{which} is left out: {why}")));
@@ -104,6 +105,38 @@ fn disturbed_trials(results: &Results) -> Option<String> {
         count(all, "trial"),
         first.trial,
         first.condition
+    ))
+}
+
+/// The largest share of transactions in a condition that ended in an error and were not run again: of the user's own
+/// statements.
+fn counted_errors(results: &Results) -> Option<String> {
+    // Of a condition: transactions done, and errors by class.
+    let mut conditions: BTreeMap<&str, (f64, BTreeMap<&str, f64>)> = BTreeMap::new();
+    for trial in results.trials.iter().filter(|trial| is_usable(trial)) {
+        let (done, errors) = conditions.entry(&trial.condition).or_default();
+        for sample in &trial.samples {
+            *done += sample.metrics.get("tps").map_or(0.0, |tps| tps * sample.elapsed_s);
+            for (name, count) in &sample.covariates {
+                let Some(class) = name.strip_prefix("statement_errors_").filter(|class| *class != "retry") else {
+                    continue;
+                };
+                *errors.entry(class).or_default() += count;
+            }
+        }
+    }
+    let share = |(done, errors): &(f64, BTreeMap<&str, f64>)| {
+        let failed: f64 = errors.values().sum();
+        (*done > 0.0 && failed > 0.0).then(|| failed / (done + failed))
+    };
+    let shares = conditions.iter().filter_map(|(name, counted)| Some((name, share(counted)?, &counted.1)));
+    let (condition, share, errors) = shares.max_by(|(_, a, _), (_, b, _)| a.total_cmp(b))?;
+    let classes: Vec<&str> = errors.keys().copied().take(LISTED).collect();
+    Some(format!(
+        "transactions ended in an error and were not run again, most in {condition}: {} ({}); throughput is without \
+         them, and the latency of the next transaction includes their time",
+        percent(share),
+        classes.join(", ")
     ))
 }
 

@@ -170,10 +170,10 @@ pub fn cautions(found: &Why) -> Vec<String> {
     cautions.extend(found.unnamed.as_ref().map(|unnamed| super::waits::unnamed_of(unnamed, "the profile")));
     if !found.one_run {
         cautions.push(format!(
-            "A and B were not measured in one run: differences between sessions affect every part{}; {}, or in pairs: \
-             tare ab --a SIDE --b SIDE",
+            "A and B were not measured in one run: differences between sessions affect every part{}{}",
             apart(&found.made_apart),
-            in_one_session(found.running)
+            in_one_session(found.joined_by)
+                .map_or_else(String::new, |advice| format!("; {advice}, or in pairs: tare ab --a SIDE --b SIDE"))
         ));
     }
     cautions

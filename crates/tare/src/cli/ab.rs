@@ -298,9 +298,11 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &Path) -> Problem {
             .expected(format!("one of: {}", measured.iter().copied().collect::<Vec<_>>().join(", ")))
             .advised(tare_text::nearest(name, measured.iter().copied()).map(|near| format!("did you mean `{near}`?"))),
         None => {
+            let are_all = records.iter().all(|record| record.outcome != Outcome::Ok);
+            let without = without_result(ab.lost, ab.lost_alone, are_all);
             // Otherwise both trials of a pair have one, but one of them got no time while the other ran.
-            let failed = ab.lost_alone != [0; 2] || records.iter().all(|record| record.outcome != Outcome::Ok);
-            let why = if failed { "all trials failed" } else { "the trials of a pair did not run at the same time" };
+            let (failed, why) =
+                (without.is_some(), without.unwrap_or("the trials of a pair did not run at the same time"));
             let turns = match ab.by_turns {
                 true => "; if the two servers disturb each other, run one trial after the other: --no-interleave",
                 false => "",
@@ -313,6 +315,16 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &Path) -> Problem {
                 .at(path.join("trials.jsonl").display().to_string())
                 .advice(advice)
         }
+    }
+}
+
+/// Which trials gave no result if no pair has one; `None` if both trials of each pair gave one.
+fn without_result(lost: usize, lost_alone: [usize; 2], are_all: bool) -> Option<&'static str> {
+    match lost_alone {
+        [0, 0] => are_all.then_some("all trials failed"),
+        [a, _] if a == lost => Some("every trial of A failed, and none of B"),
+        [_, b] if b == lost => Some("every trial of B failed, and none of A"),
+        _ => Some("in each pair a trial failed"),
     }
 }
 
@@ -331,6 +343,15 @@ pub fn effect(text: &str) -> Result<f64, String> {
 mod tests {
     use super::super::output::time;
     use super::*;
+
+    #[test]
+    fn the_side_whose_trials_failed_is_named() {
+        assert_eq!(without_result(5, [0, 5], false), Some("every trial of B failed, and none of A"));
+        assert_eq!(without_result(5, [5, 0], false), Some("every trial of A failed, and none of B"));
+        assert_eq!(without_result(5, [1, 3], false), Some("in each pair a trial failed"));
+        assert_eq!(without_result(5, [0, 0], true), Some("all trials failed"));
+        assert_eq!(without_result(5, [0, 0], false), None, "they did not run at the same time");
+    }
 
     #[test]
     fn times_and_effects_are_parsed_with_their_units() {

@@ -2,6 +2,7 @@
 
 use super::output::duration;
 use super::{Exit, Problem};
+use tare_drive::workload::AnyLoad;
 use tare_findings::factors::words_of;
 use tare_findings::figures::count;
 use tare_report::words;
@@ -120,7 +121,11 @@ fn time(study: &Study, plan: &Plan, each: &str) -> String {
     let likely_s = if each.is_empty() { plan.estimated_s } else { plan.trials_s() };
     let most_s = (likely_s + estimate::again_s(study, plan)).min(given_s).max(likely_s);
     let (likely, most) = (duration(likely_s), duration(most_s));
-    if likely == most { likely + each } else { format!("{likely}{each}, up to {most} if disturbed") }
+    let time = if likely == most { likely + each } else { format!("{likely}{each}, up to {most} if disturbed") };
+    match study.base.workload.load {
+        AnyLoad::Command(_) => time + ", if the program takes a second each time",
+        _ => time,
+    }
 }
 
 /// Memory and disk that a plan needs; `None` if it needs no memory worth mentioning.

@@ -179,8 +179,8 @@ pub fn measured(settings: &CommandSettings, program: String, mut ran: Ran) -> Re
     if all.metrics.is_empty() {
         all.metrics = of_kernel(ran.ended.wall_s, &usage);
     } else {
-        let client = [("client_cpu_s", usage.cpu_s()), ("client_memory_bytes", usage.peak_memory_bytes)];
-        all.covariates.extend(client.map(|(name, value)| (name.to_owned(), value)));
+        all.covariates.insert("client_cpu_s".to_owned(), usage.cpu_s());
+        all.covariates.extend(usage.peak_memory_bytes.map(|bytes| ("client_memory_bytes".to_owned(), bytes)));
     }
     Ok(Measured {
         operations: None,
@@ -205,14 +205,15 @@ fn usage(ran: &Ran) -> Usage {
 }
 
 fn of_kernel(wall_s: f64, usage: &Usage) -> Vec<(Named, f64)> {
-    vec![
+    let mut metrics = vec![
         (metric::WALL_S, wall_s),
         (metric::USER_S, usage.user_s),
         (metric::SYSTEM_S, usage.system_s),
-        (metric::PEAK_MEMORY_BYTES, usage.peak_memory_bytes),
         (metric::MINOR_FAULTS, usage.minor_faults),
         (metric::MAJOR_FAULTS, usage.major_faults),
         (metric::VOLUNTARY_SWITCHES, usage.voluntary_switches),
         (metric::INVOLUNTARY_SWITCHES, usage.involuntary_switches),
-    ]
+    ];
+    metrics.extend(usage.peak_memory_bytes.map(|bytes| (metric::PEAK_MEMORY_BYTES, bytes)));
+    metrics
 }

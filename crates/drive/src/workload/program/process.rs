@@ -290,8 +290,9 @@ pub fn to_its_end(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<E
 pub struct Usage {
     pub user_s: f64,
     pub system_s: f64,
-    /// Peak resident memory of the largest of them.
-    pub peak_memory_bytes: f64,
+    /// Peak resident memory of the largest of them; `None` if it is smaller than that of this process, which the kernel
+    /// counts too: a new process shares the memory of the one that starts it until it executes its program.
+    pub peak_memory_bytes: Option<f64>,
     pub minor_faults: f64,
     /// Page faults that read from a disk.
     pub major_faults: f64,
@@ -305,7 +306,8 @@ impl Usage {
     pub fn add(&mut self, other: &Self) {
         self.user_s += other.user_s;
         self.system_s += other.system_s;
-        self.peak_memory_bytes = self.peak_memory_bytes.max(other.peak_memory_bytes);
+        let peaks = [self.peak_memory_bytes, other.peak_memory_bytes];
+        self.peak_memory_bytes = peaks.into_iter().flatten().reduce(f64::max);
         self.minor_faults += other.minor_faults;
         self.major_faults += other.major_faults;
         self.voluntary_switches += other.voluntary_switches;
@@ -315,6 +317,15 @@ impl Usage {
     pub fn cpu_s(&self) -> f64 {
         self.user_s + self.system_s
     }
+}
+
+/// The kernel's count of resident memory is inexact by some pages per CPU.
+const INEXACT_BYTES: f64 = (1 << 20) as f64;
+
+/// Peak resident memory of this process; infinite if it is not known.
+fn own_peak_bytes() -> f64 {
+    let status = Process::myself().and_then(|own| own.status()).ok();
+    status.and_then(|own| own.vmhwm).map_or(f64::INFINITY, |kib| kib as f64 * 1024.0)
 }
 
 /// Waits for a child of this process to end, and removes it from the kernel's process table.
@@ -338,7 +349,7 @@ pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
         user_s: seconds(used.ru_utime),
         system_s: seconds(used.ru_stime),
         // KiB on Linux (getrusage(2)).
-        peak_memory_bytes: used.ru_maxrss as f64 * 1024.0,
+        peak_memory_bytes: Some(used.ru_maxrss as f64 * 1024.0).filter(|peak| *peak > own_peak_bytes() + INEXACT_BYTES),
         minor_faults: used.ru_minflt as f64,
         major_faults: used.ru_majflt as f64,
         voluntary_switches: used.ru_nvcsw as f64,
@@ -369,7 +380,10 @@ mod tests {
         let (status, usage) = reap(pid).unwrap();
         assert_eq!(status.code(), Some(3));
         assert!(usage.cpu_s() > 0.01 && usage.cpu_s() < 60.0, "{usage:?}");
-        assert!(usage.peak_memory_bytes > 500e3 && usage.minor_faults > 10.0, "{usage:?}");
+        assert!(usage.peak_memory_bytes.is_none() && usage.minor_faults > 10.0, "{usage:?}");
         assert!(reap(pid).is_err(), "it has been waited for");
+        let large = Command::new("dd").args(["if=/dev/zero", "of=/dev/null", "bs=256M", "count=1"]).spawn().unwrap();
+        let peak = reap(Pid::from_child(&large)).unwrap().1.peak_memory_bytes;
+        assert!(peak.is_some_and(|bytes| (268e6..300e6).contains(&bytes)), "{peak:?}");
     }
 }

@@ -22,12 +22,13 @@ pub fn print(measured_system: &MeasuredSystem, search: &SearchRecord, json: bool
 fn words(search: &SearchRecord) -> String {
     let limited = search.objective.split(' ').next().unwrap_or_default();
     let width = limited.len().max(10);
-    let mut text = format!("step           requested/s          done/s   {limited:>width$}   limit met\n");
+    // Narrow, so that remarks fit next to it on 80 columns.
+    let mut text = format!("step requested/s      done/s  {limited:>width$}  limit met\n");
     for (number, step) in search.steps.iter().enumerate() {
         let value = step.value.map_or("-".to_owned(), |value| in_ms(value, search.limit_ms()));
         let (met, remarks) = (if step.met { "yes" } else { "no" }, step_remarks(search, step));
         let (asked, done) = (step.asked_tps, step.done_tps);
-        text += &format!("{:<4}{asked:>22.1}{done:>16.1}   {value:>width$}   {met}{remarks}\n", number + 1);
+        text += &format!("{:<4}{asked:>12.1}{done:>12.1}  {value:>width$}  {met}{remarks}\n", number + 1);
     }
     let steps = count(search.steps.len(), "step");
     if let Some(found) = search.found_tps {
@@ -94,9 +95,9 @@ mod tests {
     fn a_step_that_missed_the_limit_is_printed_with_the_reason() {
         let missed = |limit| words_on(StepRecord { met: false, limit: Some(limit), repeated: true, ..step(500.0) });
         let queue = missed(Limit::Server);
-        assert!(queue.contains(" 4.000   no, a queue grew; measured again\n"), "{queue}");
+        assert!(queue.contains(" 4.000  no, a queue grew; measured again\n"), "{queue}");
         let client = missed(Limit::Client(ClientLimit::CpuUsedFraction(0.97)));
-        assert!(client.contains(" 4.000   no, the client's limit: ") && !client.contains("queue"), "{client}");
+        assert!(client.contains(" 4.000  no, the client's limit: ") && !client.contains("queue"), "{client}");
     }
 
     #[test]

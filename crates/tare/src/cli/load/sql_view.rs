@@ -28,7 +28,12 @@ pub fn words(viewed: &Viewed<'_>) -> String {
     // Without it, statements would seem to explain a latency that is mostly the COMMIT.
     if let Some(latency) = viewed.sample.latency_ms {
         let rest_ms = (latency.mean - all_ms / viewed.sample.transactions.max(1) as f64).max(0.0);
-        text += &format!("  {:<39}{rest_ms:>11.3}\n", "rest of a transaction: BEGIN, COMMIT");
+        // The time of a transaction includes failed attempts, whose failed statements are in no line above.
+        let rest = match viewed.sample.restarts {
+            0 => "rest of a transaction: BEGIN, COMMIT",
+            _ => "rest: BEGIN, COMMIT, failed statements",
+        };
+        text += &format!("  {rest:<39}{rest_ms:>11.3}\n");
     }
     text + &view::words(viewed)
 }

@@ -135,6 +135,34 @@ fn histogram(latencies: &Latencies) -> String {
     text
 }
 
+/// Errors by class, of a load that counts them and goes on with another transaction; the rest was run again.
+fn errors(covariates: &BTreeMap<String, f64>) -> impl Iterator<Item = (&str, f64)> {
+    let classes = covariates.iter().filter_map(|(name, count)| Some((name.strip_prefix("statement_errors_")?, *count)));
+    classes.filter(|(class, _)| *class != RETRY)
+}
+
+/// The class of errors after which the same transaction is run again.
+const RETRY: &str = "retry";
+
+fn failures(restarts: u64, covariates: &BTreeMap<String, f64>, elapsed_s: f64) -> String {
+    let failed: f64 = errors(covariates).map(|(_, count)| count).sum();
+    // Statements are counted a moment after the end of the sample, so that the difference of the two may not be 0.
+    let again = match covariates.get(&format!("statement_errors_{RETRY}")) {
+        None if failed > 0.0 => 0.0,
+        counted => counted.copied().unwrap_or(restarts as f64),
+    };
+    let mut text = format!("run again     {again:>12}   {:.2} per second\n", again / elapsed_s);
+    if failed > 0.0 {
+        let classes: Vec<String> = errors(covariates).map(|(class, count)| format!("{class} {count} times")).collect();
+        text += &format!(
+            "errors        {failed:>12}   {:.2} per second, not run again: {}\n",
+            failed / elapsed_s,
+            classes.join(", ")
+        );
+    }
+    text
+}
+
 pub fn words(viewed: &Viewed<'_>) -> String {
     let Viewed { measured_system, measured, sample, outage, report } = *viewed;
     let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), away);
@@ -150,7 +178,7 @@ pub fn words(viewed: &Viewed<'_>) -> String {
         reads + writes + others,
         sample.qps(),
     );
-    text += &format!("run again     {restarts:>12}   {:.2} per second\n", per_s(*restarts));
+    text += &failures(*restarts, &measured.covariates, *elapsed_s);
     text += &format!("reconnects    {reconnects:>12}   {:.2} per second\n", per_s(*reconnects));
     text += &format!("time          {elapsed_s:>12.3} s\n");
     if let Some(l) = sample.latency_ms {
@@ -196,6 +224,19 @@ pub fn words(viewed: &Viewed<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_after_which_another_transaction_is_drawn_is_not_run_again() {
+        let of = |counts: &[(&str, f64)]| {
+            let covariates = counts.iter().map(|(class, n)| (format!("statement_errors_{class}"), *n)).collect();
+            failures(1905, &covariates, 5.0)
+        };
+        assert_eq!(of(&[]), "run again             1905   381.00 per second\n");
+        let counted = of(&[("23505", 1900.0), ("40P01", 4.0)]);
+        let errors = "errors                1904   380.80 per second, not run again: 23505 1900 times, 40P01 4 times\n";
+        assert_eq!(counted, format!("run again                0   0.00 per second\n{errors}"));
+        assert!(of(&[("23505", 1900.0), ("retry", 5.0)]).starts_with("run again                5   1.00 per second\n"));
+    }
 
     #[test]
     fn a_histogram_has_the_buckets_of_sysbench() {

@@ -43,6 +43,9 @@ fn runs_on(engine: &dyn Engine, duplicate: &str) {
             assert!(sample["metrics"][metric].as_f64().unwrap() > 0.0, "{metric}: {sample}");
         }
     }
+    let (shown, _) = world.exits(0, &["show", "results"]);
+    let note = "transactions ended in an error and were not run again, most in base: ";
+    assert!(shown.contains(note) && shown.contains(&format!("% ({duplicate}); throughput")), "{shown}");
     // The run keeps the content of the file, so that it can resume after the file has changed.
     let kept = std::fs::read_to_string(world.path("results/study.toml")).unwrap();
     assert!(kept.contains("balance + :sum") && kept.contains("data_directory"), "{kept}");
