@@ -17,7 +17,7 @@ use super::verdict::{
     Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Range, Selected, ShownSource, SpreadFrom, Tested, Untested,
     Verdict, Without,
 };
-use super::{collect, effects, modes};
+use super::{collect, effects, far_apart, modes};
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
@@ -304,7 +304,7 @@ fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
         metric: name.to_owned(),
         modes: modes::StudyModes::of(&[condition], &collect::all_metrics(conditions), Some(name))
             .modes(condition, name),
-        range: modes::range_without_mean(&condition.means(name)),
+        range: far_apart::range(&condition.means(name)),
         estimate,
     })
 }

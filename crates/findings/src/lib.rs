@@ -27,6 +27,7 @@ pub mod dropped;
 mod effects;
 mod ends;
 pub mod factors;
+mod far_apart;
 pub mod figures;
 pub mod find;
 pub mod grid;

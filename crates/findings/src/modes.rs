@@ -1,7 +1,8 @@
 //! Detects modes and the covariates that separate them.
 
 use super::collect::ConditionTrials;
-use super::confidence::{CONFIDENCE, FURTHER, MODES};
+use super::confidence::{FURTHER, MODES};
+use super::far_apart;
 use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
 use super::threads::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,7 +13,6 @@ use tare_stats::covariates::{Association, Covariate, PERMUTATIONS, Values};
 use tare_stats::digits::{last_digit, with_noise};
 use tare_stats::modes::{Modes, association, detect, p_value, strata, together};
 use tare_stats::multiple::holm;
-use tare_stats::trials::mean_interval;
 use tare_stats::{descriptive, mode_power};
 use tare_topology::Machine;
 
@@ -25,30 +25,10 @@ const HISTOGRAM: f64 = 1e-3;
 /// Distance of the modes for which the power is computed, in standard deviations of a mode.
 const APART: f64 = 4.0;
 
-/// Trials lie far apart if the maximum is at least this multiple of the minimum, as 37 and 24 are.
-const FAR_APART: f64 = 1.5;
-/// Distance from the mean, in standard deviations, within which a trial is near it: six trials of a normal
-/// distribution have none so near in one of 20 cases.
-const NEAR: f64 = 0.5;
-/// If half of the interval of a mean exceeds this share of the mean, the range of the trials says more: 62 ± 61 for
-/// trials from 16 to 130.
-const UNKNOWN: f64 = 0.5;
-
-/// The minimum and maximum of trials that lie far apart, if none of them is near their mean or the mean is hardly
-/// known. If chance selects one of two values, a few trials show no modes, but their mean describes none of them.
-pub(super) fn range_without_mean(means: &[f64]) -> Option<(f64, f64)> {
-    let (least, most) = descriptive::min_max(means)?;
-    let (mean, sd) = (descriptive::mean(means)?, descriptive::std_dev(means)?);
-    let far = least > 0.0 && most >= FAR_APART * least;
-    let described = means.iter().any(|v| (v - mean).abs() <= NEAR * sd);
-    let known = mean_interval(means, CONFIDENCE)?.width() / 2.0 <= UNKNOWN * mean;
-    (far && !(described && known)).then_some((least, most))
-}
-
 /// Whether the mean describes the trials: they have no modes and do not lie far apart.
 pub(super) fn has_mean(condition: &ConditionTrials<'_>, name: &str) -> bool {
     let of_one = StudyModes::of(&[condition], &[name.to_owned()], Some(name));
-    of_one.get(condition, name).is_none() && range_without_mean(&condition.means(name)).is_none()
+    of_one.get(condition, name).is_none() && far_apart::range(&condition.means(name)).is_none()
 }
 
 /// The modes of all metrics of all conditions, tested together.
@@ -334,27 +314,5 @@ fn word(feature: &Feature) -> Option<String> {
     match feature {
         Feature::Word(word) => Some(word.clone()),
         Feature::Number(_) => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn trials_far_apart_are_a_range_where_none_is_near_their_mean_or_it_is_hardly_known() {
-        let luck = [68.1, 305.0, 304.2, 67.3, 66.9, 303.8];
-        assert_eq!(range_without_mean(&luck), Some((66.9, 305.0)));
-        assert_eq!(range_without_mean(&[24.0, 37.0]), Some((24.0, 37.0)));
-        assert_eq!(
-            range_without_mean(&[68.1, 305.0, 304.2, 67.3, 185.0]),
-            Some((67.3, 305.0)),
-            "186 with 147 about it"
-        );
-        assert_eq!(range_without_mean(&[80.0, 100.0, 125.0, 90.0, 110.0]), None, "one is near it");
-        assert_eq!(range_without_mean(&[100.0, 100.1, 103.0, 103.1]), None, "they are not far apart");
-        let far_out = [vec![10.0; 19], vec![40.0]].concat();
-        assert_eq!(range_without_mean(&far_out), None, "one lies far out");
-        assert_eq!((range_without_mean(&[5.0]), range_without_mean(&[0.0, 9.0])), (None, None));
     }
 }

@@ -7,8 +7,9 @@ use super::question::AnswerContext;
 use super::summary::{ConditionSummary, MetricSummary, Summary};
 use super::verdict::Answer;
 use super::{
-    basis, builds, captures, composite, counters, distance, distributions, dropped, effects, grid, hosts, lifetimes,
-    modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, settled, spread, time, warm_up,
+    basis, builds, captures, composite, counters, distance, distributions, dropped, effects, far_apart, grid, hosts,
+    lifetimes, modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, settled, spread, time,
+    warm_up,
 };
 use tare_results::Results;
 use tare_results::metric;
@@ -145,7 +146,7 @@ fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given
         components: spread::components(&samples),
         min: found.min,
         max: found.max,
-        far_from_mean: modes.is_empty() && modes::range_without_mean(&means).is_some(),
+        far_from_mean: modes.is_empty() && far_apart::range(&means).is_some(),
         modes,
         mode_cause,
         trials: found.trials,

@@ -266,6 +266,10 @@ pub trait Engine: Send + Sync {
     fn login_files(&self, _requested: &Login) -> Result<Login, EngineError> {
         Ok(Login::default())
     }
+    /// The file of a user from which clients of this engine read passwords.
+    fn password_file(&self) -> Option<&'static str> {
+        None
+    }
     /// The value of an engine option in the server of this session; `None` if the server knows no such option.
     fn read_setting(&self, _session: &mut dyn Session, _name: &str) -> Result<Option<String>, EngineError> {
         Ok(None)

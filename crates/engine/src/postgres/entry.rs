@@ -129,6 +129,10 @@ impl Engine for Postgresql {
     }
 
     /// The requested service or the one in `PGSERVICE`; then the password file, if no password is known yet.
+    fn password_file(&self) -> Option<&'static str> {
+        Some("~/.pgpass")
+    }
+
     fn login_files(&self, requested: &Login) -> Result<Login, EngineError> {
         let service =
             requested.service.clone().or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty());

@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, px};
 use super::end_names::{self, End};
-use super::frame::Frame;
+use super::frame::{Frame, LETTER};
 use super::marks;
 use maud::{Markup, html};
 
@@ -62,7 +62,8 @@ pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
             (values.vertical(frame.left, frame.right))
             text.axis x="2" y="11" text-anchor="start" { (values.label(strip.label)) }
             @for tick in times(first, last, clock, ((frame.right - frame.left) / TIME) as usize) {
-                text.tick x=(px(x(tick))) y=(px(TIMES)) text-anchor="middle" { (time_label(tick, clock)) }
+                @let label = time_label(tick, clock);
+                text.tick x=(px(within(x(tick), &label, frame))) y=(px(TIMES)) text-anchor="middle" { (label) }
                 line.grid x1=(px(x(tick))) x2=(px(x(tick))) y1=(px(TOP)) y2=(px(BOTTOM)) {}
             }
             text.axis x=(px((frame.left + frame.right) / 2.0)) y=(px(TIMES + 17.0)) text-anchor="middle" {
@@ -112,4 +113,26 @@ fn time_label(at: f64, clock: bool) -> String {
     let seconds = at as i64;
     let (h, m, s) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     if s == 0 { format!("{h:02}:{m:02}") } else { format!("{h:02}:{m:02}:{s:02}") }
+}
+
+/// The middle of a label at `x`, moved as far as it would exceed the chart: the last time may be at the end of the plot.
+fn within(x: f64, label: &str, frame: &Frame) -> f64 {
+    x.min(frame.width - LETTER * label.chars().count() as f64 / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_the_last_trial_is_within_the_chart() {
+        let at = |at: f64| Point { at, value: Some(1.0), mark: 0, disturbed: false, title: String::new() };
+        let points = [at(0.0), at(45.0)];
+        let strip = Strip { label: "throughput", unit: "1/s", points: &points, clock: true, names: &[] };
+        let page = draw(&strip, &Frame::SLIM).into_string();
+        let end = "text-anchor=\"middle\">00:00:45";
+        let before = &page[..page.find(end).expect("a tick at the end of the plot")];
+        let x = before.rsplit("x=\"").next().and_then(|rest| rest.split('"').next()).unwrap();
+        assert!(x.parse::<f64>().unwrap() + 4.0 * LETTER <= Frame::SLIM.width, "{x}");
+    }
 }

@@ -233,8 +233,10 @@ fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
             let certified = ab_certificates::of(study, &plan);
             ab_output::print(&ab, certified.as_ref(), options.json)?;
             let drawn = ab_output::draw(&ab, &plan, &records, directory);
-            let stored = ab_certificates::store(certified.as_ref(), directory);
-            note(&format!("results: {path}{drawn}{stored}"));
+            note(&format!("results: {path}{drawn}"));
+            if let Some(why) = ab_certificates::store(certified.as_ref(), directory) {
+                note(&why);
+            }
             match end? {
                 RunEnd { left, .. } if left > 0 => {
                     note(&format!("interrupted; resume with: tare ab --resume {word}"));

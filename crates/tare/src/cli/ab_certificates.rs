@@ -37,14 +37,12 @@ pub fn of(study: &Study, plan: &Plan) -> Option<Certified> {
     Certified::of(&read(&folder), plan.machine.as_ref()?, kind, plan.settle.as_ref()?.rule)
 }
 
-/// Stores it with a comparison, for `tare show` and the page of the results; returns a note if that fails, because it
-/// does not change the verdict.
-pub fn store(certified: Option<&Certified>, directory: &Directory) -> String {
-    let Some(bytes) = certified.and_then(|certified| serde_json::to_vec(certified).ok()) else { return String::new() };
-    match directory.folder().write(CERTIFIED, &bytes) {
-        Ok(()) => String::new(),
-        Err(error) => format!("\nno certificate in the results: {error}"),
-    }
+/// Stores it with a comparison, for `tare show` and the page of the results; returns why that failed, for a note,
+/// because it does not change the verdict.
+pub fn store(certified: Option<&Certified>, directory: &Directory) -> Option<String> {
+    let bytes = serde_json::to_vec(certified?).ok()?;
+    let error = directory.folder().write(CERTIFIED, &bytes).err()?;
+    Some(format!("no certificate in the results: {error}"))
 }
 
 /// The certificates that [`store`] put next to a comparison; none if it had none, or if they cannot be read.

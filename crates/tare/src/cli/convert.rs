@@ -1,6 +1,6 @@
 //! Converts typed errors of the modules to [`Problem`]: the exit code of each, and what the user can do about it.
 
-use super::{Exit, Problem, secret, trust};
+use super::{Exit, Problem, trust};
 use crate::config::ConfigError;
 use crate::run::{Failure, RunError};
 use crate::state::StateError;
@@ -8,7 +8,7 @@ use crate::trial::TrialError;
 use std::io::ErrorKind;
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
-use tare_engine::{Code, EngineError, SqlError};
+use tare_engine::{Code, Engine, EngineError, SqlError, engine_by_name};
 use tare_files::FilesError;
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
@@ -160,7 +160,8 @@ const EMBEDDED: &str = "tare load needs a running server, and SQLite has none: t
 fn login(refused: &EngineError) -> String {
     let is_postgresql =
         matches!(refused, EngineError::Connect { source: SqlError { code: Some(Code::State(_)), .. }, .. });
-    let file = secret::file_of(if is_postgresql { "postgresql" } else { "mariadb" });
+    let engine = engine_by_name(if is_postgresql { "postgresql" } else { "mariadb" });
+    let file = engine.ok().and_then(Engine::password_file).unwrap_or_default();
     format!(
         "give the account's password: TARE_PASSWORD, --ask-password or {file}; another account: --user USER (in a \
          study: engine.user)"

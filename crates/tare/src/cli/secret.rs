@@ -24,11 +24,6 @@ pub fn of_environment() -> Option<String> {
     OF_ENVIRONMENT.get().cloned().flatten()
 }
 
-/// The file of a user from which clients of this engine read passwords.
-pub fn file_of(engine: &str) -> &'static str {
-    if engine == "postgresql" { "~/.pgpass" } else { "~/.my.cnf" }
-}
-
 /// The password: from a prompt without echo if `ask` is set, else from the environment.
 pub fn password(ask: bool) -> Result<Option<String>, Problem> {
     if !ask {

@@ -18,6 +18,7 @@ mod claims;
 mod comparisons;
 mod disturbed;
 mod made;
+mod means;
 mod modes;
 mod pairs;
 mod sentences;

@@ -128,9 +128,8 @@ impl Bench<'_> {
                 problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
             },
         )?;
-        let stored = ab_certificates::store(ab_certificates::of(&study, &plan).as_ref(), &directory);
-        if !stored.is_empty() {
-            note(stored.trim_start());
+        if let Some(why) = ab_certificates::store(ab_certificates::of(&study, &plan).as_ref(), &directory) {
+            note(&why);
         }
         Ok(end.left == 0)
     }

@@ -100,14 +100,12 @@ impl ServerArgs {
     /// When an option was given that is refused: a password that every user could read, or a login path.
     pub fn password(&self) -> Result<Option<String>, Problem> {
         if self.password.is_some() {
+            let file = self.engine()?.password_file().map_or_else(String::new, |file| format!(" or {file}"));
             return Err(Problem::new(
                 Exit::Usage,
                 "a password on the command line can be read by every user of this machine",
             )
-            .advice(format!(
-                "put it into TARE_PASSWORD or {}, or use --ask-password; and change it",
-                secret::file_of(self.engine()?.name())
-            )));
+            .advice(format!("put it into TARE_PASSWORD{file}, or use --ask-password; and change it")));
         }
         if self.login_path.is_some() {
             return Err(Problem::new(Exit::Usage, "login paths (~/.mylogin.cnf of mysql_config_editor) are not read")

@@ -110,8 +110,9 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
         return carry_out::run(&predictions, Path::new(""), &args.options());
     }
     let out = args.out.clone().unwrap_or_else(|| default_out("reproduce", &predictions.written));
-    let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
-    if !folder.names()?.is_empty() {
+    let whose = trust::whose(args.trust);
+    let present = Folder::open(&out, whose)?.map(|folder| folder.names()).transpose()?;
+    if present.is_some_and(|names| !names.is_empty()) {
         return Err(Problem::new(Exit::Usage, "the folder is not empty").at(out.display().to_string()).advice(
             format!("choose another --out, or resume the run there: tare reproduce --resume {}", quoted_path(&out)),
         ));
@@ -119,6 +120,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if !carry_out::is_wanted(&predictions, &out, &args.options())? {
         return Ok(Exit::Interrupted);
     }
+    let folder = Folder::open_or_create(&out, whose)?;
     folder.write(PREDICTIONS, output::pretty(&predictions)?.as_bytes())?;
     carry_out::run(&predictions, &out, &args.options())
 }
