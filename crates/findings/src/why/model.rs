@@ -57,7 +57,6 @@ pub struct Why {
     /// Whether both are from one run; else every difference includes changes between the two runs.
     pub one_run: bool,
     /// The factor that puts both into one study.
-    #[serde(skip)]
     pub joined_by: JoinedBy,
     /// Differences of machine and server between two runs; empty for one run.
     pub made_apart: Vec<Difference>,

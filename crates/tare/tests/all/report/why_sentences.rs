@@ -1,6 +1,7 @@
 //! The sentences of `tare why`: what makes up a difference, what is missing, and the experiment that would decide.
 
 use std::collections::BTreeMap;
+use tare_findings::compare::JoinedBy;
 use tare_findings::differences::{Difference, What};
 use tare_findings::time::{ConditionTime, Part, PartTime};
 use tare_findings::why::{
@@ -68,7 +69,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         lost: [0; 2],
         paired: true,
         one_run: true,
-        running: false,
+        joined_by: JoinedBy::Binary,
         made_apart: Vec::new(),
         difference: changed(us, any_shown),
         undisturbed: undisturbed.then(|| changed(own_us, any_shown)),
@@ -145,7 +146,7 @@ fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_a
         vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU".into()), "EPYC", "Xeon")];
     let here = "here server version (none and 11.4.5) and CPU (EPYC and Xeon)";
     assert_eq!(why::cautions(&found).last(), Some(&format!("{apart}, {here}{one_session}")));
-    found.running = true;
+    found.joined_by = JoinedBy::Socket;
     assert!(why::cautions(&found).last().unwrap().contains("--set factors.socket=A,B"));
     for (trials, are_few) in [([2, 2], true), ([3, 2], true), ([1, 2], false), ([3, 3], false), ([2, 8], false)] {
         (found.sides[0].trials, found.sides[1].trials) = (trials[0], trials[1]);
