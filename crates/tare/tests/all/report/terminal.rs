@@ -338,7 +338,7 @@ fn advice_for_running_servers_is_to_compare_their_sockets_in_one_study() {
         let mut results = fake::results(&study);
         for trial in &mut results.trials {
             trial.started_at.push_str(day);
-            trial.server_version = Some("11.4".to_owned());
+            trial.server_program = Some(format!("build {day}"));
             trial.reason = Some("stress (77) took 76% of CPU 2".to_owned());
         }
         results
