@@ -1,5 +1,5 @@
 //! What is printed and asked before a run begins: what it will do, how long that takes, and whether the user wants it.
-//! `run`, `ab`, `find` and `reproduce` use it, new or resumed.
+//! `run`, `ab`, `find`, `reproduce`, `bisect` and `why --prove` use it, new or resumed.
 
 use super::output::{duration, note};
 use super::{Exit, Problem, interrupt, plan_view};
