@@ -12,12 +12,13 @@ use super::pooled_steps;
 use super::question::AnswerContext;
 use super::scaling;
 use super::selection;
-use super::spread_from::SpreadFrom;
+use super::spread_from::{ShownSource, SpreadFrom};
 use super::summary::{Scaling, SpreadSources, Step};
 use super::verdict::{
     Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Range, Selected, Tested, Untested, Verdict, Without,
 };
 use super::{collect, effects, far_apart, modes};
+use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
 use tare_stats::blocks::{Condition, shared_p_values};
@@ -232,9 +233,31 @@ fn spread(sources: Option<SpreadSources>, conditions: &[ConditionTrials<'_>], me
     match sources {
         Some(sources) => Verdict::SpreadFrom(SpreadFrom {
             by_chance: by_chance::of(conditions, metric),
-            ..SpreadFrom::of(&sources, conditions.iter().map(|c| c.levels))
+            ..spread_from(&sources, conditions.iter().map(|c| c.levels))
         }),
         None => Verdict::Untested(Untested::NoSpreadSources),
+    }
+}
+
+pub fn spread_from<'l>(
+    sources: &SpreadSources,
+    conditions: impl Iterator<Item = &'l tare_results::schema::Levels> + Clone,
+) -> SpreadFrom {
+    let levels =
+        |factor: &String| conditions.clone().filter_map(|levels| levels.get(factor)).collect::<BTreeSet<_>>().len();
+    let shown = sources.ranking.iter().filter(|source| source.shown && source.share > 0.0);
+    SpreadFrom {
+        sources: shown
+            .map(|source| ShownSource {
+                factor: source.factor.clone(),
+                levels: levels(&source.factor),
+                noisy_level: source.noisy_level.clone(),
+                quiet_level: source.quiet_level.clone(),
+                share: source.share,
+            })
+            .collect(),
+        unexplained: sources.unexplained,
+        by_chance: None,
     }
 }
 

@@ -1,9 +1,7 @@
 //! Which factors make the trials of a condition differ.
 
-use super::summary::SpreadSources;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use tare_results::schema::Levels;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadFrom {
@@ -36,26 +34,6 @@ pub struct ShownSource {
 }
 
 impl SpreadFrom {
-    /// The sources that are shown, without the differences by chance; `conditions` are the levels of each.
-    pub fn of<'l>(sources: &SpreadSources, conditions: impl Iterator<Item = &'l Levels> + Clone) -> Self {
-        let levels =
-            |factor: &String| conditions.clone().filter_map(|levels| levels.get(factor)).collect::<BTreeSet<_>>().len();
-        let shown = sources.ranking.iter().filter(|source| source.shown && source.share > 0.0);
-        Self {
-            sources: shown
-                .map(|source| ShownSource {
-                    factor: source.factor.clone(),
-                    levels: levels(&source.factor),
-                    noisy_level: source.noisy_level.clone(),
-                    quiet_level: source.quiet_level.clone(),
-                    share: source.share,
-                })
-                .collect(),
-            unexplained: sources.unexplained,
-            by_chance: None,
-        }
-    }
-
     pub(super) fn claim(&self) -> BTreeSet<[&str; 3]> {
         self.sources
             .iter()

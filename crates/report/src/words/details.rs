@@ -3,6 +3,7 @@
 use super::find;
 use super::headline::{divides, headline};
 use super::terms::{interval_of_ratio, modes, query};
+use tare_findings::answer::spread_from as spread_source;
 use tare_findings::factors::words_of;
 use tare_findings::figures::{Scale, count, list, percent, times};
 use tare_findings::spread_from::SpreadFrom;
@@ -149,7 +150,7 @@ fn single_ones(alone: &[MovedAlone]) -> Option<String> {
 
 /// The sources of the spread between trials, as a separate sentence.
 pub(super) fn spread<'l>(sources_of: &SpreadSources, levels: impl Iterator<Item = &'l Levels> + Clone) -> String {
-    sources(&SpreadFrom::of(sources_of, levels))
+    sources(&spread_source(sources_of, levels))
 }
 
 /// "aslr (on rather than off) accounts for 61% of the variance between trials, ahi (on rather than off) for 12%;
