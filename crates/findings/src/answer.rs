@@ -12,10 +12,10 @@ use super::pooled_steps;
 use super::question::AnswerContext;
 use super::scaling;
 use super::selection;
+use super::spread_from::{ShownSource, SpreadFrom};
 use super::summary::{Scaling, SpreadSources, Step};
 use super::verdict::{
-    Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Range, Selected, ShownSource, SpreadFrom, Tested, Untested,
-    Verdict, Without,
+    Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Range, Selected, Tested, Untested, Verdict, Without,
 };
 use super::{collect, effects, far_apart, modes};
 use std::collections::BTreeSet;
@@ -215,11 +215,13 @@ fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains, rate: f64
     let what = basis.what();
     let tested = Tested { count: mains.len(), of: mains.len(), analysis };
     let terms = mains.iter().map(|effect| effect.term.clone()).collect();
+    let size = |effect: &Moved| effect.ratio.ln().abs();
+    let largest = mains.iter().max_by(|a, b| size(a).total_cmp(&size(b))).cloned();
     let mut shown: Vec<Moved> = mains.into_iter().filter(|effect| effect.shown).collect();
-    shown.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+    shown.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let mut shown = shown.into_iter();
     let Some(first) = shown.next() else {
-        return Verdict::NotMoved { what, terms, tested, alone: basis::moved_by_factors(basis) };
+        return Verdict::NotMoved { what, terms, largest, tested, alone: basis::moved_by_factors(basis) };
     };
     // Effects that are shown but round to zero appear only in the table.
     let rest = shown.filter(|effect| !(0.995..1.005).contains(&effect.ratio)).collect();

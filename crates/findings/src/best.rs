@@ -10,7 +10,7 @@ use super::verdict::{Apart, LevelsOf, Ranked, Tested, Untested, Verdict};
 use std::collections::BTreeSet;
 use tare_results::metric::Better;
 use tare_results::schema::Levels;
-use tare_stats::simultaneous::{self, Condition, Ranking};
+use tare_stats::simultaneous::{self, Condition, Pair, Ranking};
 
 /// The best condition against the worst, or the best level of a factor, with a false-alarm probability of `rate`.
 pub(super) fn verdict(basis: &Basis<'_>, factor: Option<&str>, rate: f64) -> Verdict {
@@ -47,6 +47,11 @@ fn ranked(found: &Ranking, better: Better, name: impl Fn(usize) -> String) -> Op
     })
 }
 
+fn extremes(found: &Ranking) -> Option<Extremes> {
+    let ci = |ends: &Pair| ends.interval(CONFIDENCE).map(|ci| ci.map(f64::exp));
+    found.ends.map(|ends| Extremes { ratio: ends.difference.exp(), ci: ci(&ends) })
+}
+
 fn tested(found: &Ranking) -> Tested {
     Tested { count: found.tested, of: found.order.len() * (found.order.len() - 1) / 2, analysis: found.analysis }
 }
@@ -61,11 +66,7 @@ pub(super) fn conditions(basis: &Basis<'_>, rate: f64) -> Verdict {
     let by = found.widest.and_then(|pair| only_factor(&[pair.low, pair.high].map(|i| basis.conditions.get(i))));
     let Some(ranking) = ranked(&found, basis.composite.better, name) else {
         let alone = moved_conditions(basis);
-        let extremes = found.ends.map(|ends| Extremes {
-            ratio: ends.difference.exp(),
-            ci: ends.interval(CONFIDENCE).map(|ci| ci.map(f64::exp)),
-        });
-        let conditions = basis.conditions.len();
+        let (conditions, extremes) = (basis.conditions.len(), extremes(&found));
         return Verdict::NotRanked { what, conditions, extremes, range, fewest_trials, tested, alone };
     };
     let factors = factors::varying_factors(basis.conditions.iter().map(|condition| condition.levels));
@@ -108,9 +109,9 @@ fn levels(basis: &Basis<'_>, factor: &str, rate: f64) -> Option<Verdict> {
     let found = simultaneous::rank_groups(&cells, &members, rate, basis.blocked())?;
     let name = |i: usize| names.get(i).copied().unwrap_or_default().to_owned();
     let of = LevelsOf { factor: factor.to_owned(), levels: names.len(), at: over.map(|over| (over, most)) };
-    let tested = tested(&found);
+    let (what, tested) = (basis.what(), tested(&found));
     Some(match ranked(&found, basis.composite.better, name) {
-        None => Verdict::NotRankedLevels { of, tested },
-        Some(ranking) => Verdict::RankedLevels { what: basis.what(), of, ranking, tested },
+        None => Verdict::NotRankedLevels { what, of, extremes: extremes(&found), tested },
+        Some(ranking) => Verdict::RankedLevels { what, of, ranking, tested },
     })
 }

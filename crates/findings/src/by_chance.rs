@@ -3,7 +3,7 @@
 use super::collect::{self, ConditionTrials};
 use super::mode::Mode;
 use super::modes;
-use super::verdict::ByChance;
+use super::spread_from::ByChance;
 use tare_results::metric;
 
 /// The condition with the largest ratio between the means of its modes, or, without modes, between its trials; none

@@ -17,10 +17,10 @@ const UNKNOWN: f64 = 0.5;
 /// The minimum and maximum of trials that lie far apart, if their mean lies between two groups of them or is hardly
 /// known. If chance selects one of two values, a few trials show no modes, but their mean describes none of them.
 ///
-/// Simulated with 4 to 10 trials of one mode: with a CoV of up to 10%, at most 0.3% lose their mean by this rule (t3 and
-/// lognormal: 0.8%), with 15% 2 to 4%, with 20% 12% of those with 4 trials and 1% of those with 8. Where trials are 42 to
-/// 47 and 74 to 87, all do; where they have a CoV of 7% about the middles of these, 96 to 99%. The rows "mean lost" and
-/// "no mean" of `benches/truth` are these rates, including modes.
+/// Simulated with 4 to 10 trials of one mode: with a CoV of up to 10%, at most 0.3% lose their mean by this rule (t3
+/// and lognormal: 0.8%), with 15% 2 to 4%, with 20% 12% of those with 4 trials and 1% of those with 8. Where trials are
+/// 42 to 47 and 74 to 87, all do; where they have a CoV of 7% about the middles of these, 96 to 99%. The rows "mean
+/// lost" and "no mean" of `benches/truth` are these rates, including modes.
 pub(super) fn range(means: &[f64]) -> Option<(f64, f64)> {
     let (least, most) = descriptive::min_max(means)?;
     let mean = descriptive::mean(means)?;

@@ -57,6 +57,7 @@ pub mod searches;
 mod selection;
 mod settled;
 pub mod spread;
+pub mod spread_from;
 pub mod state;
 pub mod summarize;
 pub mod summary;

@@ -317,7 +317,8 @@ pub struct MetricSummary {
     /// What the trials of each mode have in common, if a recorded covariate explains it.
     #[serde(skip)]
     pub mode_cause: Option<ModeCause>,
-    /// No mode is shown, but the trials lie far apart, and their mean lies between two groups of them or is hardly known.
+    /// No mode is shown, but the trials lie far apart, and their mean lies between two groups of them or is hardly
+    /// known.
     #[serde(skip)]
     pub far_from_mean: bool,
     pub trials: usize,

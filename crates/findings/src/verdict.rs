@@ -5,6 +5,7 @@ use super::ends;
 use super::find::Find;
 use super::mode::Mode;
 use super::pooled::PooledStep;
+use super::spread_from::SpreadFrom;
 use super::term::{Extremes, Second, Term};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -103,6 +104,8 @@ pub enum Verdict {
     NotMoved {
         what: Measured,
         terms: Vec<Term>,
+        /// The largest of the effects.
+        largest: Option<Moved>,
         tested: Tested,
         /// Metrics that a factor moves although their average does not move.
         alone: Vec<MovedAlone>,
@@ -141,7 +144,10 @@ pub enum Verdict {
     },
     /// No level of a factor is shown to be better than another.
     NotRankedLevels {
+        what: Measured,
         of: LevelsOf,
+        /// The largest mean of a level over the smallest.
+        extremes: Option<Extremes>,
         tested: Tested,
     },
     /// The best condition of a race.
@@ -323,36 +329,6 @@ pub struct LevelsOf {
     pub at: Option<(&'static str, f64)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SpreadFrom {
-    pub sources: Vec<ShownSource>,
-    /// Share of the variance that remains with every source at its quiet level.
-    pub unexplained: f64,
-    /// The difference that arises by chance within the condition whose trials differ most; none with one trial each.
-    pub by_chance: Option<ByChance>,
-}
-
-/// Differences between the trials of one condition, with identical settings.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ByChance {
-    pub condition: String,
-    /// Means of the modes in ascending order; without modes, the minimum and maximum of the trials.
-    pub means: Vec<f64>,
-    pub are_modes: bool,
-    pub unit: &'static str,
-}
-
-/// A factor that is shown to make trials vary more.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ShownSource {
-    pub factor: String,
-    pub levels: usize,
-    pub noisy_level: String,
-    pub quiet_level: String,
-    /// Share of the variance between trials that disappears at its quiet level.
-    pub share: f64,
-}
-
 /// A step of a ladder on which a larger number gave less.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LessStep {
@@ -479,15 +455,6 @@ impl Ranked {
     fn claim(&self) -> ([(&str, BTreeSet<&String>); 2], Option<&Apart>) {
         let ends = [(&*self.best, self.best_ties.iter().collect()), (&*self.worst, self.worst_ties.iter().collect())];
         (ends, self.apart.as_ref())
-    }
-}
-
-impl SpreadFrom {
-    fn claim(&self) -> BTreeSet<[&str; 3]> {
-        self.sources
-            .iter()
-            .map(|source| [source.factor.as_str(), source.noisy_level.as_str(), source.quiet_level.as_str()])
-            .collect()
     }
 }
 

@@ -115,7 +115,7 @@ fn time_label(at: f64, clock: bool) -> String {
     if s == 0 { format!("{h:02}:{m:02}") } else { format!("{h:02}:{m:02}:{s:02}") }
 }
 
-/// The middle of a label at `x`, moved as far as it would exceed the chart: the last time may be at the end of the plot.
+/// The middle of a label at `x`, moved as far as it would exceed the chart: the last time may be at the plot's end.
 fn within(x: f64, label: &str, frame: &Frame) -> f64 {
     x.min(frame.width - LETTER * label.chars().count() as f64 / 2.0)
 }

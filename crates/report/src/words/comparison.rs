@@ -66,7 +66,7 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     Some(first_that_fits(long.chain([short])))
 }
 
-fn has_interval(metric: &MetricComparison) -> bool {
+pub(super) fn has_interval(metric: &MetricComparison) -> bool {
     shown_interval(metric.decisive().and_then(|found| found.ci)).is_some()
 }
 

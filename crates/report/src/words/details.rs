@@ -6,10 +6,9 @@ use super::terms::{interval_of_ratio, modes, query};
 use tare_findings::answer::spread_from as spread_source;
 use tare_findings::factors::words_of;
 use tare_findings::figures::{Scale, count, list, percent, times};
+use tare_findings::spread_from::SpreadFrom;
 use tare_findings::summary::SpreadSources;
-use tare_findings::verdict::{
-    Alone, Estimate, LessStep, Moved, MovedAlone, Range, Ranked, SpreadFrom, Tested, Untested, Verdict,
-};
+use tare_findings::verdict::{Alone, Estimate, LessStep, Moved, MovedAlone, Range, Ranked, Tested, Untested, Verdict};
 use tare_results::schema::Levels;
 
 /// With fewer trials of a condition a caution is added.

@@ -2,13 +2,12 @@
 
 use super::find;
 use super::fitting::first_that_fits;
-use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, query, small_change};
+use super::not_shown;
+use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, small_change};
 use tare_findings::factors::{number_of, words_of};
-use tare_findings::figures::{Scale, count, divide_as_printed, figure, list, percent, times};
-use tare_findings::term::Extremes;
-use tare_findings::verdict::{
-    Alone, Apart, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
-};
+use tare_findings::figures::{Scale, count, divide_as_printed, figure, percent, times};
+use tare_findings::spread_from::ByChance;
+use tare_findings::verdict::{Alone, Apart, LessStep, LevelsOf, Measured, Moved, Range, Ranked, Untested, Verdict};
 use tare_stats::Interval;
 use tare_text::was;
 
@@ -19,15 +18,8 @@ pub(super) fn headline(verdict: &Verdict) -> String {
             let all = number_of(rest.iter().chain([first]).map(|effect| &effect.term));
             moved(what, first, all.saturating_sub(1))
         }
-        Verdict::NotMoved { what, terms, alone, .. } => {
-            let names: Vec<String> = terms.iter().map(ToString::to_string).collect();
-            let what = measured(what);
-            let named = match names.as_slice() {
-                [one] => format!("{one} is not shown to move {what}"),
-                [one, other] => format!("Neither {one} nor {other} is shown to move {what}"),
-                all => format!("None of {} is shown to move {what}", list(all)),
-            };
-            denied(&[named, format!("None of the {} factors is shown to move {what}", number_of(terms))], alone)
+        Verdict::NotMoved { what, terms, largest, alone, .. } => {
+            not_shown::moved(&measured(what), terms, largest.as_ref(), alone)
         }
         Verdict::Ranked { what, factors, by, ranking, range, .. } => {
             ranked(what, factors, by.as_deref(), ranking, range.as_ref())
@@ -37,18 +29,15 @@ pub(super) fn headline(verdict: &Verdict) -> String {
                 true => format!("either extreme and another of the {conditions} conditions"),
                 false => format!("the {conditions} conditions"),
             };
-            let lead = format!("No difference of {} is shown between {between}", measured(what));
             let ends = range.as_ref().map(|range| joined(&[range.low.1, range.high.1], "to", range.unit));
-            let figures = extremes.as_ref().and_then(undecided);
-            let both = ends.iter().zip(&figures).map(|(ends, figures)| format!("{ends}: {figures}"));
-            let all = both.chain(figures.clone()).chain(ends.clone()).map(|aside| format!("{lead} ({aside})"));
-            denied(&all.chain([lead.clone()]).collect::<Vec<_>>(), alone)
+            not_shown::ranked(&measured(what), &between, ends, extremes.as_ref(), alone)
         }
         Verdict::Raced(race) => find::sentence(race),
         Verdict::RankedLevels { what, of, ranking, .. } => ranked_levels(what, of, ranking),
-        Verdict::NotRankedLevels { of, .. } => {
-            let rest = format!("{} of {} is shown to be better than another.", of.factor, of.levels);
-            at_most(of, |capital| format!("{} {rest}", if capital { "No" } else { "no" }))
+        Verdict::NotRankedLevels { what, of, extremes, .. } => {
+            let rest = format!("{} of {} is shown to be better than another", of.factor, of.levels);
+            let lead = at_most(of, |capital| format!("{} {rest}", if capital { "No" } else { "no" }));
+            not_shown::ranked_levels(&lead, &measured(what), extremes.as_ref())
         }
         Verdict::SpreadFrom(from) => {
             let lead = from.by_chance.as_ref().map(by_chance);
@@ -75,27 +64,6 @@ pub(super) fn headline(verdict: &Verdict) -> String {
         ),
         Verdict::ByLoad(loads) => first_that_fits(super::by_load::headlines(loads)),
     }
-}
-
-/// The ratio of means that are not shown to differ: with an interval that contains 1, because the claims of a study
-/// share its errors, so that an interval without 1 is no contradiction but looks like one.
-fn undecided(extremes: &Extremes) -> Option<String> {
-    let ci = find::shown_interval(extremes.ci).filter(|ci| ci.contains(1.0))?;
-    Some(match small_change(extremes.ratio) {
-        Some(by) => format!("{by}, {}", interval_of_change(ci)),
-        None => format!("{}, {}", times(extremes.ratio), interval_of_ratio(ci)),
-    })
-}
-
-/// A sentence that no change is shown, with the single metrics that are exceptions: "; single metrics move: Q1 2.0x
-/// and Q2 0.50x".
-fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
-    let named: Vec<String> = alone.iter().map(|one| format!("{} {}", query(&one.metric), times(one.ratio))).collect();
-    let ends = match alone.len() {
-        0 => vec![".".to_owned()],
-        n => vec![format!("; single metrics move: {}.", list(&named)), format!("; {} single metrics move.", n)],
-    };
-    first_that_fits(ends.iter().flat_map(|end| sentences.iter().map(move |sentence| format!("{sentence}{end}"))))
 }
 
 fn nothing_tested(why: &Untested) -> String {
@@ -340,30 +308,6 @@ mod tests {
     }
 
     #[test]
-    fn queries_that_cancel_are_named() {
-        let term = |name: &str| Term(vec![TermFactor { factors: vec![name.to_owned()], level: None }]);
-        let alone = |metric: &str, ratio| MovedAlone {
-            metric: metric.to_owned(),
-            by: Some(term("aslr")),
-            high: "on".to_owned(),
-            low: "off".to_owned(),
-            ratio,
-        };
-        let moved = |alone: Vec<MovedAlone>| {
-            let what = Measured { metric: "query_s_q1".to_owned(), metrics: 22 };
-            headline(&Verdict::NotMoved { what, terms: vec![term("ahi"), term("aslr")], tested: tested(2, 2), alone })
-        };
-        assert_eq!(
-            moved(vec![alone("query_s_q1", 2.01), alone("query_s_q2", 0.5)]),
-            "Neither ahi nor aslr is shown to move the 22 queries on average; single metrics move: Q1 2.0x and Q2 \
-             0.50x."
-        );
-        let many = (1..=22).map(|n| alone(&format!("query_s_q{n}"), 2.0)).collect();
-        assert!(moved(many).ends_with("on average; 22 single metrics move."));
-        assert!(moved(Vec::new()).ends_with("move the 22 queries on average."));
-    }
-
-    #[test]
     fn levels_of_one_factor_are_one_factor() {
         let term = |factor: &str, level: &str| {
             Term(vec![TermFactor { factors: vec![factor.to_owned()], level: Some(level.to_owned()) }])
@@ -385,7 +329,13 @@ mod tests {
         assert_eq!(moved(&["placement"]), "placement=b moved throughput 2.0x (b against a).");
         assert!(moved(&["placement", "memory"]).ends_with("; 1 other factor moved it too."));
         let terms = (0..30).map(|level| term(["placement", "memory"][level % 2], &level.to_string())).collect();
-        let none = headline(&Verdict::NotMoved { what: what(), terms, tested: tested(30, 30), alone: Vec::new() });
+        let none = headline(&Verdict::NotMoved {
+            what: what(),
+            terms,
+            largest: None,
+            tested: tested(30, 30),
+            alone: Vec::new(),
+        });
         assert_eq!(none, "None of the 2 factors is shown to move throughput.");
     }
 
@@ -394,18 +344,6 @@ mod tests {
         let none = |disturbed| headline(&Verdict::Untested(Untested::NoneOk { attempts: 2, disturbed }));
         assert_eq!(none(0), "No trial gave a usable result: 2 attempts recorded, none of them ok.");
         assert_eq!(none(1), "No trial counts yet: 1 of 2 attempts was disturbed; tare run --resume repeats them.");
-    }
-
-    #[test]
-    fn only_tested_differences_are_reported_as_not_shown() {
-        let not_ranked = |count| {
-            let what = Measured { metric: "tps".to_owned(), metrics: 1 };
-            let (conditions, tested) = (600, tested(count, 179_700));
-            let (extremes, range, alone) = (None, None, Vec::new());
-            headline(&Verdict::NotRanked { what, conditions, extremes, range, fewest_trials: 9, tested, alone })
-        };
-        assert_eq!(not_ranked(179_700), "No difference of throughput is shown between the 600 conditions.");
-        assert!(not_ranked(1_197).ends_with("between either extreme and another of the 600 conditions."));
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod history;
 pub(crate) mod lines;
 mod machines;
 mod many_sides;
+mod not_shown;
 pub mod paste;
 mod plans;
 mod pooled;

@@ -1,5 +1,5 @@
 //! What is printed and asked before a run begins: what it will do, how long that takes, and whether the user wants it.
-//! `run`, `ab`, `find` and `reproduce` use it, new or resumed.
+//! `run`, `ab`, `find`, `reproduce`, `bisect` and `why --prove` use it, new or resumed.
 
 use super::output::{duration, note};
 use super::{Exit, Problem, interrupt, plan_view};
@@ -38,7 +38,8 @@ impl Outlook {
             return Self { line, seconds: open.seconds(used_s) };
         }
         let (left, all) = (left(study, plan, records), plan.trials_in_all());
-        let seconds = plan.estimated_s * left as f64 / all.max(1) as f64;
+        let data_s = if records.is_empty() { plan.data_s } else { 0.0 };
+        let seconds = data_s + plan.trials_s() * left as f64 / all.max(1) as f64;
         let of = tare_text::count(all, "trial");
         Self {
             line: format!("{}: {left} of {of} left; about {}{}", plan.study, duration(seconds), needs(plan)),

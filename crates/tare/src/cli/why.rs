@@ -1,6 +1,7 @@
 //! `tare why`: shows where the time of a transaction goes, and what makes up the difference between two conditions.
 
 use super::compare::Opened;
+use super::run::RunOptions;
 use super::why_prove::ProofRequest;
 use super::{Exit, Problem};
 use crate::config;
@@ -34,6 +35,9 @@ pub struct WhyArgs {
     /// With --prove: use results that other users own or may write to: programs named in them run as you
     #[arg(long, requires = "prove")]
     trust: bool,
+    /// With --prove: start experiments of more than an hour together without asking
+    #[arg(long, requires = "prove")]
+    yes: bool,
     /// With --prove: wait while another run uses this machine, instead of ending
     #[arg(long, requires = "prove")]
     wait: bool,
@@ -64,9 +68,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
                     results: &of.path,
                     within_s: args.within,
                     out: args.out.as_deref(),
-                    trusted: args.trust,
-                    wait: args.wait,
-                    json: args.json,
+                    options: RunOptions { wait: args.wait, yes: args.yes, ..RunOptions::of(args.json, args.trust) },
                 };
                 return if args.dry_run { requested.print_plan() } else { requested.prove() };
             }

@@ -1,6 +1,7 @@
 //! `tare why --prove`: runs the experiments for the largest suspects one by one, each as a comparison of pairs.
 
 use super::ab_plan::{fresh_seed, pair_line};
+use super::beforehand::Outlook;
 use super::rounds::RoundListener;
 use super::run::{RunOptions, begun_in, default_out, execute, host, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_sides, interrupt, output, study_file, trust};
@@ -29,9 +30,7 @@ pub(super) struct ProofRequest<'a> {
     pub results: &'a Path,
     pub within_s: f64,
     pub out: Option<&'a Path>,
-    pub trusted: bool,
-    pub wait: bool,
-    pub json: bool,
+    pub options: RunOptions,
 }
 
 /// A planned experiment: a study of two conditions.
@@ -47,7 +46,7 @@ impl ProofRequest<'_> {
         let each_s = self.each_s(ready.len());
         let trials: Vec<Trial> = ready.into_iter().map(|one| one.trial).collect();
         let planned: Vec<_> = trials.iter().map(|trial| json::experiment(trial, None, each_s)).collect();
-        match self.json {
+        match self.options.json {
             true => output::document("tare-why", &json::why(self.found, &planned))?,
             false => output::as_is(&terminal::experiments(&trials, self.within_s, style()))?,
         }
@@ -61,10 +60,17 @@ impl ProofRequest<'_> {
         let Some(ready) = unless_interrupted(self.ready(&machine))? else { return Ok(Exit::Interrupted) };
         let each_s = self.each_s(ready.len());
         let trials: Vec<Trial> = ready.iter().map(|one| one.trial.clone()).collect();
-        for line in terminal::experiments(&trials, self.within_s, style()).lines() {
-            output::note(line);
+        let text = terminal::experiments(&trials, self.within_s, style());
+        let (line, each) = text.split_once('\n').unwrap_or((text.as_str(), ""));
+        let outlook = Outlook { line: line.to_owned(), seconds: self.within_s };
+        outlook.announce(self.options.json);
+        if !self.options.json {
+            each.lines().for_each(output::note);
         }
-        let Some(_host) = unless_interrupted(host(self.wait))? else { return Ok(Exit::Interrupted) };
+        if !outlook.is_wanted(self.options.yes, || Some("--within 30min".to_owned()))? {
+            return Ok(Exit::Interrupted);
+        }
+        let Some(_host) = unless_interrupted(host(self.options.wait))? else { return Ok(Exit::Interrupted) };
         let out = self.out.map_or_else(|| default_out("why", &tare_results::now()), Path::to_path_buf);
         let mut proofs = Vec::new();
         for (number, one) in ready.into_iter().enumerate() {
@@ -79,7 +85,7 @@ impl ProofRequest<'_> {
         let record = out.join(RECORD);
         let text = output::document_text("tare-why", &document)?;
         tare_files::write_whole(&record, text.as_bytes())?;
-        match self.json {
+        match self.options.json {
             true => output::document("tare-why", &document)?,
             false => output::as_is(&terminal::proofs(self.found, &proofs, style()))?,
         }
@@ -102,7 +108,7 @@ impl ProofRequest<'_> {
             return Err(Problem::new(Exit::Inconclusive, "no suspect has an experiment that tare can run by itself")
                 .advice("tare why A B, without --prove, prints the command that would decide"));
         }
-        let folder = Directory::begun(self.results, trust::whose(self.trusted))?;
+        let folder = Directory::begun(self.results, trust::whose(self.options.trusted))?;
         let study = parse_written(&read_study_text(&folder)?, self.results)?;
         let planned = read_plan(&folder)?;
         let mut ready = Vec::new();
@@ -138,9 +144,8 @@ impl ProofRequest<'_> {
         let Ready { trial, study, plan } = ready;
         let plan = settle::begun(plan.clone(), rule(&plan, trial.effect, each_s)?);
         room_for_data(&plan)?;
-        let directory = begun_in(&out, &study, &plan, machine, self.trusted)?;
-        let options = RunOptions::of(self.json, self.trusted);
-        execute(&study, &plan, &directory, &options, &mut RoundListener::new(pair_line))?;
+        let directory = begun_in(&out, &study, &plan, machine, self.options.trusted)?;
+        execute(&study, &plan, &directory, &self.options, &mut RoundListener::new(pair_line))?;
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         Ok(Ab::of(&plan, &records).map(|ab| Proof::of(trial, &ab)))
     }

@@ -8,8 +8,6 @@ use super::super::output::time;
 use super::super::output::{note, quoted_path};
 use super::super::run::{RunOptions, default_out, host, unless_interrupted};
 use super::super::{Exit, Problem, interrupt, trust};
-use super::builds::Builds;
-use super::measure::Bench;
 use super::request::{BEGIN, BisectRequest, BuildBy, MOST, PLACE, no_bisection};
 use super::search::{End, Search};
 use super::{git, outlook, view};
@@ -82,6 +80,9 @@ pub struct BisectArgs {
     /// Use a study, a folder or a repository that other users own or may write to: programs named there run as you
     #[arg(long)]
     trust: bool,
+    /// Start or resume a bisection of more than an hour without asking
+    #[arg(long)]
+    yes: bool,
     /// Wait while another run uses this machine, instead of ending
     #[arg(long)]
     wait: bool,
@@ -101,6 +102,12 @@ Examples:
   tare bisect good bad --build make --binary bench --command '{binary} --quick'
   tare bisect --builds builds.txt --engine mariadb --load read_only --budget 8h";
 
+impl BisectArgs {
+    fn options(&self) -> RunOptions {
+        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
+    }
+}
+
 /// Builds and measures until one commit is found, and prints it.
 pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
@@ -111,7 +118,11 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
         if let Some(by) = &request.build {
             git::believed(&by.repository, trust::whose(args.trust))?;
         }
-        return search(&request, &folder, args);
+        let spent_s = Search::of(&request, &folder, &Machine::this()?, &args.options())?.state()?.found.elapsed_s;
+        return match is_wanted(&request, spent_s, args)? {
+            true => search(&request, &folder, args),
+            false => Ok(Exit::Interrupted),
+        };
     }
     let request = request(args)?;
     if args.dry_run {
@@ -119,14 +130,26 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
         return Ok(Exit::Done);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out("bisect", &tare_results::now()));
-    let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
-    if !folder.names()?.is_empty() {
+    let whose = trust::whose(args.trust);
+    let present = Folder::open(&out, whose)?.map(|folder| folder.names()).transpose()?;
+    if present.is_some_and(|names| !names.is_empty()) {
         return Err(Problem::new(Exit::Usage, "the folder is not empty")
             .at(out.display().to_string())
             .advice("name another folder with --out, or resume the bisection in it: tare bisect --resume DIR"));
     }
+    if !is_wanted(&request, 0.0, args)? {
+        return Ok(Exit::Interrupted);
+    }
+    let folder = Folder::open_or_create(&out, whose)?;
     request.write(&folder)?;
     search(&request, &folder, args)
+}
+
+/// Announces what is left, and asks whether to begin if that is long.
+fn is_wanted(request: &BisectRequest, spent_s: f64, args: &BisectArgs) -> Result<bool, Problem> {
+    let outlook = outlook::left(request, spent_s, args.trust)?;
+    outlook.announce(args.json);
+    outlook.is_wanted(args.yes, || None)
 }
 
 fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
@@ -210,10 +233,9 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
 fn search(request: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(host(args.wait))? else { return Ok(Exit::Interrupted) };
     let machine = Machine::this()?;
-    let options = RunOptions::of(args.json, args.trust);
+    let options = args.options();
     let path = folder.path();
-    let bench = Bench { request, folder, machine: &machine, options: &options };
-    let search = Search { bench, builds: Builds::of(request, folder)? };
+    let search = Search::of(request, folder, &machine, &options)?;
     let end = search.run();
     let found = search.state()?.found;
     let resume = format!("resume with: tare bisect --resume {}", quoted_path(path));

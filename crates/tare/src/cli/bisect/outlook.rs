@@ -1,5 +1,7 @@
-//! `tare bisect --dry-run`: predicts the cost of a bisection by the same rules on simulated pairs; nothing is started.
+//! Predicts the cost of a bisection by the same rules on simulated pairs: for `tare bisect --dry-run`, and for what is
+//! printed and asked before one begins.
 
+use super::super::beforehand::Outlook;
 use super::super::output;
 use super::super::study_file::{self, StudyText};
 use super::super::{Exit, Problem, ab_together, plan_view, trust};
@@ -9,13 +11,57 @@ use tare_study::plan::resolve::Where;
 use tare_text::{count, duration, object, percent};
 use tare_topology::Machine;
 
+struct Predicted {
+    expected: Expected,
+    pair: Option<Pair>,
+    /// Notes of the plan.
+    notes: String,
+}
+
+impl Predicted {
+    fn of(request: &BisectRequest, trusted: bool) -> Result<Self, Problem> {
+        let expected = bisect::expected(request.last(), request.minimum_effect, request.confidence);
+        let expected = expected.map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
+        let (pair, notes) = pair(request, trusted)?;
+        Ok(Self { expected, pair, notes })
+    }
+
+    /// Seconds of trials; `None` if only a trial can tell.
+    fn estimated_s(&self) -> Option<f64> {
+        self.pair.map(|pair| pair.data_s + pair.pair_s * self.expected.pairs.median as f64)
+    }
+
+    /// "24 to 60 pairs and 4 to 6 builds in 8 of 10 bisections".
+    fn effort(&self) -> String {
+        let range = |of: &Range, noun| match of.low == of.high {
+            true => count(of.low, noun),
+            false => format!("{} to {} {noun}s", of.low, of.high),
+        };
+        let Expected { pairs, builds } = &self.expected;
+        format!("{} and {} in 8 of 10 bisections", range(pairs, "pair"), range(builds, "build"))
+    }
+}
+
+fn commits(request: &BisectRequest) -> String {
+    count(request.last(), if request.build.is_some() { "commit" } else { "build" })
+}
+
+/// What is left of a bisection on which this many seconds were spent.
+pub fn left(request: &BisectRequest, spent_s: f64, trusted: bool) -> Result<Outlook, Problem> {
+    let predicted = Predicted::of(request, trusted)?;
+    let rest = |all_s: f64| (all_s - spent_s).max(0.0);
+    let (estimated_s, budget_s) = (predicted.estimated_s().map(rest), request.budget_s.map(rest));
+    let builds = if request.build.is_some() { ", plus the time of builds" } else { "" };
+    let time = estimated_s.map_or(String::new(), |s| format!("; about {} of trials{builds}", duration(s)));
+    let most = budget_s.map_or(String::new(), |s| format!("; at most {}", duration(s)));
+    let line = format!("bisect: {}, {}{time}{most}", commits(request), predicted.effort());
+    Ok(Outlook { line, seconds: budget_s.or(estimated_s).unwrap_or(0.0) })
+}
+
 pub fn print(request: &BisectRequest, json: bool, trusted: bool) -> Result<(), Problem> {
     let last = request.last();
-    let expected = bisect::expected(last, request.minimum_effect, request.confidence);
-    let Expected { pairs, builds } = expected.map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
-    let (pair, notes) = pair(request, trusted)?;
-    let estimated_s = pair.map(|pair| pair.data_s + pair.pair_s * pairs.median as f64);
-    let pair_s = pair.map(|pair| pair.pair_s);
+    let predicted = Predicted::of(request, trusted)?;
+    let estimated_s = predicted.estimated_s();
     let effect = percent(request.minimum_effect);
     let (good, bad) = (&request.line[0].id, &request.line[last].id);
     let time = match (estimated_s, request.build.is_some()) {
@@ -23,17 +69,13 @@ pub fn print(request: &BisectRequest, json: bool, trusted: bool) -> Result<(), P
         (Some(s), false) => format!("; {} of trials", duration(s)),
         (None, _) => String::new(),
     };
-    let range = |of: &Range, noun| match of.low == of.high {
-        true => count(of.low, noun),
-        false => format!("{} to {} {noun}s", of.low, of.high),
-    };
     let text = format!(
-        "{} to bisect: {} and {} in 8 of 10 bisections, if the step and the standard deviation of a pair are \
-         {effect}{time}.",
-        count(last, if request.build.is_some() { "commit" } else { "build" }),
-        range(&pairs, "pair"),
-        range(&builds, "build"),
+        "{} to bisect: {}, if the step and the standard deviation of a pair are {effect}{time}.",
+        commits(request),
+        predicted.effort(),
     );
+    let Predicted { expected: Expected { pairs, builds }, pair, notes } = predicted;
+    let pair_s = pair.map(|pair| pair.pair_s);
     if !json {
         return output::lines(&format!("{text}\n\n  good  {good}\n  bad   {bad}\n{notes}"));
     }

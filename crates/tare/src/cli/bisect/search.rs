@@ -2,15 +2,18 @@
 //! interrupted bisection goes on where it stopped.
 
 use super::super::output::note;
+use super::super::run::RunOptions;
 use super::super::{Exit, Problem};
 use super::builds::{Builds, Built};
 use super::measure::{Bench, Measured, Two, Until, with_result};
-use super::request::{ANEW, no_bisection};
+use super::request::{ANEW, BisectRequest, no_bisection};
 use std::path::PathBuf;
+use tare_files::Folder;
 use tare_findings::ab::AbVerdict;
 use tare_findings::bisect::{self, BATCH, Bisection, BuildPair, Cell, Next};
 use tare_report::words::bisect as words;
 use tare_results::pairs::Rule;
+use tare_topology::Machine;
 
 /// Consecutive steps without a usable pair after which the bisection gives up.
 const MOST_IN_VAIN: usize = 3;
@@ -30,7 +33,16 @@ pub struct Search<'a> {
     pub builds: Builds<'a>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    pub fn of(
+        request: &'a BisectRequest,
+        folder: &'a Folder,
+        machine: &'a Machine,
+        options: &'a RunOptions,
+    ) -> Result<Self, Problem> {
+        let bench = Bench { request, folder, machine, options };
+        Ok(Self { bench, builds: Builds::of(request, folder)? })
+    }
     /// Runs until one commit has the requested probability, nothing differs, or no time is left.
     pub fn run(&self) -> Result<End, Problem> {
         let last = self.bench.request.last();

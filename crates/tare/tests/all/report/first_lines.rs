@@ -4,7 +4,7 @@
 use crate::report::fake::{self, Fake};
 use crate::report::words::summarize;
 use crate::support::{World, json};
-use regex_lite::Regex;
+use regex_lite::{Captures, Regex};
 use std::fs;
 use std::path::Path;
 use tare_findings::mode::Middle;
@@ -117,6 +117,8 @@ pub fn study(name: &'static str, gain: f64, trials: usize) -> fake::Study {
 struct Reported {
     answer: AnswerJson,
     figures: Vec<f64>,
+    /// The ratios in the table of effects, and those of its means.
+    ratios: Vec<f64>,
 }
 
 /// The study as a user would read it; disturbed trials are marked, or left out as if they had not run.
@@ -148,7 +150,10 @@ fn reported(
         Middle::Range(least, most) => vec![least, most],
     });
     let figures = figures.collect();
-    Reported { answer: summary.answer, figures }
+    let effects = summary.effects.iter().map(|effect| effect.mean_ratio);
+    let means = || summary.conditions.iter().flat_map(|condition| &condition.metrics).map(|metric| metric.mean);
+    let ratios = effects.chain(means().flat_map(|one| means().map(move |other| one / other))).collect();
+    Reported { answer: summary.answer, figures, ratios }
 }
 
 fn change(path: &Path, how: impl Fn(String) -> String) {
@@ -217,12 +222,12 @@ fn every_built_in_study_is_answered_in_one_short_sentence_that_agrees_with_its_t
                     "{about}"
                 );
                 match (hit, is_inconclusive) {
-                    (0, _) => borne_out(line, &reported.figures, &about),
+                    (0, _) => borne_out(line, &reported, &about),
                     (1, false) => {
                         let clean = self::reported(builtin.text, &made, quick, disturbed, true);
                         assert_eq!(clean.answer.text, *line, "without its disturbed trials: {about}");
                         assert_eq!(clean.figures, reported.figures, "the table is of other trials: {about}");
-                        borne_out(line, &reported.figures, &about);
+                        borne_out(line, &reported, &about);
                     }
                     _ => {}
                 }
@@ -241,11 +246,37 @@ fn a_mean_that_describes_no_trial_is_in_no_first_sentence() {
     let found = reported(text, &made, false, &|_| false, false);
     let line = &found.answer.text;
     assert!(line.starts_with("placement moved throughput ") && line.contains("same-pu"), "{line}");
-    borne_out(line, &found.figures, line);
+    figures_borne_out(line, &found.figures, line);
 }
 
-/// Every figure of the sentence must be in the table, to its number of digits.
-fn borne_out(line: &str, figures: &[f64], about: &str) {
+/// Every figure of the sentence must be in the table, and every ratio or change, which is that of geometric means,
+/// within a unit of its last digit; its interval must contain it.
+fn borne_out(line: &str, reported: &Reported, about: &str) {
+    figures_borne_out(line, &reported.figures, about);
+    let number = r"([+-]?\d+(?:\.\d+)?)(x|%)";
+    let size = |number: &str, unit: &str| {
+        let value: f64 = number.parse().unwrap();
+        // The last digit of 1.50x is 0.01, of +1.8% 0.001.
+        let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len()) as i32;
+        let digit = 10f64.powi(-decimals);
+        if unit == "x" { (value, digit) } else { (1.0 + value / 100.0, digit / 100.0) }
+    };
+    let interval = Regex::new(&format!("{number}(?:[^%x]*?)95% interval {number} to {number}")).unwrap();
+    for found in interval.captures_iter(line) {
+        let [value, low, high] = [1, 3, 5].map(|at| size(&found[at], &found[at + 1]));
+        assert!(low.0 - low.1 <= value.0 && value.0 <= high.0 + high.1, "{} of {about}", &found[0]);
+    }
+    let without = Regex::new(&format!("95% interval {number} to {number}")).unwrap().replace_all(line, "");
+    let is_change = |found: &Captures<'_>| &found[2] == "x" || found[1].starts_with(['+', '-']);
+    for found in Regex::new(number).unwrap().captures_iter(&without).filter(is_change) {
+        let (value, digit) = size(&found[1], &found[2]);
+        let near = |ratio: &&f64| (*ratio - value).abs() <= 1.5 * digit;
+        let ratios = &reported.ratios;
+        assert!(ratios.iter().find(near).is_some(), "{}: {ratios:?} of {about}", &found[0]);
+    }
+}
+
+fn figures_borne_out(line: &str, figures: &[f64], about: &str) {
     let figure = Regex::new(r"(\d+\.\d+)(?: to (\d+\.\d+)| or (\d+\.\d+))? k/s").unwrap();
     let printed = figure
         .captures_iter(line)

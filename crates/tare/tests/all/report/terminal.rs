@@ -4,7 +4,7 @@ use crate::draws::Draws;
 use crate::report::fake;
 use crate::support::one_line;
 use tare_findings::compare::{
-    Adjusted, Comparison, Losses, Lost, Options, Side, Verdict, compare, compare_many, compare_sessions,
+    Adjusted, AgainstFirst, Comparison, Losses, Lost, Options, Side, Verdict, compare, compare_many, compare_sessions,
 };
 use tare_findings::summarize;
 use tare_report::json;
@@ -284,14 +284,20 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
                     -60% to -40%).";
     assert_eq!(words::many_sentence(&one, 0.01), expected);
     let mut many = compare_many(&sides, &options).unwrap();
+    for AgainstFirst { against, metric, .. } in &mut many.metrics {
+        let (ratio, low) = if against == "placement=float" { (0.99, 0.98) } else { (1.02, 0.99) };
+        (metric.ratio, metric.ci) = (Some(ratio), interval(low, 1.05));
+    }
     let mut said = |verdict, min_effect| {
         many.metrics.iter_mut().for_each(|row| row.metric.verdict = verdict);
         words::many_sentence(&many, min_effect)
     };
     let none = "No side is shown to differ from placement=same-pu";
-    assert_eq!(said(Verdict::Inconclusive, 0.01), format!("{none} by more than 1.0%."));
-    assert_eq!(said(Verdict::Inconclusive, 0.0), format!("{none}."));
-    assert_eq!(said(Verdict::Equivalent, 0.01), "Every side is equivalent to placement=same-pu within 1.0%.");
+    let largest = "; largest placement=other-node: throughput +2.0% (95% interval -1.0% to +5.0%).";
+    assert_eq!(said(Verdict::Inconclusive, 0.01), format!("{none} by more than 1.0%{largest}"));
+    assert_eq!(said(Verdict::Inconclusive, 0.0), format!("{none}{largest}"));
+    let equivalent = "Every side is equivalent to placement=same-pu within 10%";
+    assert_eq!(said(Verdict::Equivalent, 0.1), format!("{equivalent}{largest}"));
 }
 
 #[test]

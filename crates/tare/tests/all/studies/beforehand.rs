@@ -3,7 +3,7 @@
 use crate::support::{World, json, kill_at_once, send, text, wait_until};
 use rustix::process::Signal;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 #[test]
@@ -24,10 +24,12 @@ fn comparisons_races_and_claims_begin_with_their_time_and_ask_above_an_hour() {
     let ab = "2 conditions, pairs of 2 trials of";
     let certify = ["ab", "--certify", "--a", "command=true"];
     let race = ["find", "command=true", "command=false"];
-    let cases: [(&[&str], &[&str], &[&str]); 3] = [
+    let line = ["bisect", "--builds", "/bin/true,/bin/false", "--command", "{binary}"];
+    let cases: [(&[&str], &[&str], &[&str]); 4] = [
         (&sides, &["--budget", "2h"], &[ab, "; decided after 6 pairs or more, about ", "; at most 2 h"]),
         (&certify, &["--budget", "2h"], &["ab-certify: comparisons of A with itself", "; at most 2 h"]),
         (&race, &["--within", "2h"], &["blocks of 2 trials", "; the first candidates are dropped", "; at most 2 h"]),
+        (&line, &["--budget", "2h"], &["bisect: 1 build, ", " in 8 of 10 bisections", "; at most 2 h"]),
     ];
     for (command, time, expected) in cases {
         let (_, err) = world.exits(2, &[command, time, &["--out", "results"]].concat());
@@ -42,6 +44,35 @@ fn comparisons_races_and_claims_begin_with_their_time_and_ask_above_an_hour() {
     assert!(err.lines().next().unwrap().ends_with("; at most 5 s") && output.status.code() != Some(2), "{err}");
     let (_, err) = world.exits(0, &["reproduce", "a-page-a-counter", "--out", "page"]);
     assert!(err.starts_with("reproduce: 1 claim in 1 experiment; about 1 s"), "{err}");
+}
+
+/// What a command prints on a terminal on which this is typed, and its exit code.
+fn on_a_terminal(world: &World, args: &[&str], typed: &str) -> (String, Option<i32>) {
+    let tare = world.tare(args);
+    let mut terminal = world.command("python3");
+    terminal.args(["-c", "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"]);
+    terminal.arg(tare.get_program()).args(tare.get_args()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut terminal = terminal.spawn().unwrap();
+    terminal.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let output = terminal.wait_with_output().unwrap();
+    (text(&output.stdout), output.status.code())
+}
+
+#[test]
+fn a_long_start_is_asked_for_at_a_terminal_and_declined_leaves_nothing() {
+    let world = World::new();
+    let line = ["bisect", "--builds", "/bin/true,/bin/false", "--command", "{binary}"];
+    let line = [&line[..], &["--budget", "2h"]].concat();
+    for command in [&["run", "single-thread-stability"][..], &line] {
+        let (printed, code) = on_a_terminal(&world, &[command, &["--out", "results"]].concat(), "n\n");
+        assert!(printed.contains("This takes about ") && printed.contains("Start? [y/N] "), "{command:?}: {printed}");
+        assert!(printed.contains("nothing was started") && code == Some(130), "{command:?}, {code:?}: {printed}");
+        assert!(!world.path("results").exists(), "{command:?}");
+    }
+    // A bisection that is wanted ends at once, because one of its builds fails.
+    let (printed, code) = on_a_terminal(&world, &[&line[..], &["--out", "results"]].concat(), "yes\n");
+    assert!(printed.contains("Start? [y/N] ") && code != Some(130), "{code:?}: {printed}");
+    assert!(world.path("results").exists(), "{printed}");
 }
 
 #[test]

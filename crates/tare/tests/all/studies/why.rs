@@ -275,6 +275,11 @@ fn more_client_threads_than_cpus_are_reported_as_a_shortage_of_cpus() {
     // If others use most of the CPU time, a minute may not decide anything.
     assert!(proof["verdict"] == "stands" || disturbed(&found) && proof["verdict"] == "undecided", "{proof:#}");
     assert!(proof["ratio"].as_f64().is_none_or(|ratio| disturbed(&found) || ratio < 0.8), "{proof:#}");
+    let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "2h", "--out", "long"]);
+    let first = err.lines().next().unwrap();
+    assert!(first.contains(" together, "), "{err}");
+    assert!(err.contains("add --yes to start anyway; shorter: --within 30min"), "{err}");
+    assert!(!world.path("long").exists(), "nothing was started");
     let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "1s"]);
     assert!(err.contains("the time is too short"), "{err}");
 

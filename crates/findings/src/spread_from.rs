@@ -1,0 +1,43 @@
+//! Which factors make the trials of a condition differ.
+
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpreadFrom {
+    pub sources: Vec<ShownSource>,
+    /// Share of the variance that remains with every source at its quiet level.
+    pub unexplained: f64,
+    /// The difference that arises by chance within the condition whose trials differ most; none with one trial each.
+    pub by_chance: Option<ByChance>,
+}
+
+/// Differences between the trials of one condition, with identical settings.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ByChance {
+    pub condition: String,
+    /// Means of the modes in ascending order; without modes, the minimum and maximum of the trials.
+    pub means: Vec<f64>,
+    pub are_modes: bool,
+    pub unit: &'static str,
+}
+
+/// A factor that is shown to make trials vary more.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShownSource {
+    pub factor: String,
+    pub levels: usize,
+    pub noisy_level: String,
+    pub quiet_level: String,
+    /// Share of the variance between trials that disappears at its quiet level.
+    pub share: f64,
+}
+
+impl SpreadFrom {
+    pub(super) fn claim(&self) -> BTreeSet<[&str; 3]> {
+        self.sources
+            .iter()
+            .map(|source| [source.factor.as_str(), source.noisy_level.as_str(), source.quiet_level.as_str()])
+            .collect()
+    }
+}
