@@ -49,11 +49,15 @@ pub fn affinity_of(thread: ThreadRef) -> Result<CpuSet, AffinityError> {
 /// # Errors
 /// When the affinity cannot be read (if this fails before `work`, `work` is not run), or cannot be restored.
 pub fn keep_affinity<T>(work: impl FnOnce() -> T) -> Result<T, AffinityError> {
+    let before = affinity_of(ThreadRef::of_this_thread())?;
+    and_return_to(&before, work)
+}
+
+fn and_return_to<T>(before: &CpuSet, work: impl FnOnce() -> T) -> Result<T, AffinityError> {
     let this = ThreadRef::of_this_thread();
-    let before = affinity_of(this)?;
     let done = work();
-    if affinity_of(this)? != before {
-        bind_thread(this, &before)?;
+    if affinity_of(this)? != *before {
+        bind_thread(this, before)?;
     }
     Ok(done)
 }
@@ -105,5 +109,13 @@ mod tests {
             assert_eq!((seen.unwrap(), affinity_of(this).unwrap()), (last, before));
         });
         moved.join().unwrap();
+    }
+
+    #[test]
+    fn an_affinity_that_cannot_be_restored_is_an_error() {
+        // As if its last CPU had been taken offline meanwhile.
+        let gone = CpuSet::from(Mask::MAX_CPU as u32 - 1);
+        let refused = and_return_to(&gone, || 1);
+        assert!(matches!(refused, Err(AffinityError::Bind { .. })), "{refused:?}");
     }
 }

@@ -4,11 +4,13 @@
 
 use crate::observe::{parse, proc_text};
 use procfs::process::{Status, all_processes};
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, getuid};
+use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
+use thiserror::Error as ThisError;
 
 /// Memory mappings per thread: its stack and its signal stack, each with a guard page.
 const MAPS_PER_THREAD: u64 = 4;
@@ -29,7 +31,7 @@ pub struct Wanted {
 }
 
 /// A limit that is lower than what is needed.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[error("{name} is {limit} and about {needed} are needed: {raise}")]
 pub struct LimitTooLow {
     /// Its name in the system's manuals.
@@ -42,13 +44,41 @@ pub struct LimitTooLow {
     pub raise: String,
 }
 
+/// What may limit threads and processes.
+const OF_TASKS: &str = "raise what limits threads and processes (ulimit -u, kernel.threads-max, kernel.pid_max, \
+                        pids.max of the control group), or give this process more memory (ulimit -v)";
+
 /// The system refused to start a thread.
-#[derive(Debug, Error)]
-#[error(
-    "no thread could be started: {0}; raise what limits them (ulimit -u, kernel.threads-max, kernel.pid_max, pids.max of \
-     the control group), or give this process more memory (ulimit -v)"
-)]
+#[derive(Debug, ThisError)]
+#[error("no thread could be started: {0}; {OF_TASKS}")]
 pub struct ThreadRefused(#[from] io::Error);
+
+/// What to raise if `error`, or a cause of it, is a limit that was reached or a file, socket, thread or process that
+/// the system refused because of one. A socket's time-out has the number of a refused thread: it must not be a cause.
+pub fn to_raise(error: &(dyn Error + 'static)) -> Option<String> {
+    let refused = |error: &io::Error| match Errno::from_io_error(error)? {
+        // Without reading /proc, for which there is no descriptor.
+        Errno::MFILE => open_files(0).as_ref().map(Limit::twice),
+        Errno::NFILE => Some("raise fs.file-max (sudo sysctl -w fs.file-max=NUMBER)".to_owned()),
+        Errno::AGAIN => {
+            let wanted = Wanted { of_others: 1, ..Wanted::default() };
+            Some(Limits::now().check(wanted).err().map_or(OF_TASKS.to_owned(), |limit| limit.to_string()))
+        }
+        _ => None,
+    };
+    let mut cause = Some(error);
+    while let Some(this) = cause {
+        let found = match this.downcast_ref::<LimitTooLow>() {
+            Some(limit) => Some(limit.raise.clone()),
+            None => this.downcast_ref().and_then(refused),
+        };
+        if found.is_some() {
+            return found;
+        }
+        cause = this.source();
+    }
+    None
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -66,6 +96,13 @@ struct Limit {
     used: u64,
     /// The command or file that raises it, without the number at its end.
     raise: &'static str,
+}
+
+impl Limit {
+    /// Advice for a limit that was reached while the number that is needed is unknown.
+    fn twice(&self) -> String {
+        format!("{} is {}: {}{}", self.name, self.limit, self.raise, self.limit.saturating_mul(2).max(1024))
+    }
 }
 
 /// The limits of this process, its user and this machine, with the usage of each. A limit that cannot be read is
@@ -151,8 +188,11 @@ fn is_exempt() -> bool {
 }
 
 fn descriptors() -> Option<Limit> {
+    open_files(fs::read_dir("/proc/self/fd").ok()?.count() as u64)
+}
+
+fn open_files(used: u64) -> Option<Limit> {
     let limit = getrlimit(Resource::Nofile).current?;
-    let used = fs::read_dir("/proc/self/fd").ok()?.count() as u64;
     let name = "RLIMIT_NOFILE (open files and sockets)".to_owned();
     Some(Limit { name, counts: Kind::Descriptors, limit, used, raise: "ulimit -n " })
 }
@@ -220,6 +260,22 @@ mod tests {
         assert!(of("vm.some", Kind::Tasks, 52).check(few).is_err());
         assert_eq!(of("vm.some", Kind::Tasks, 53).check(few), Ok(()));
         assert_eq!(of("vm.some", Kind::Tasks, 10).check(Wanted::default()), Ok(()));
+    }
+
+    #[test]
+    fn a_refused_file_or_thread_has_the_limit_to_raise() {
+        let refused = |errno: Errno| to_raise(&io::Error::other(ThreadRefused::from(io::Error::from(errno))));
+        for (errno, words) in
+            [(Errno::MFILE, ["RLIMIT_NOFILE", "ulimit -n "]), (Errno::NFILE, ["fs.file-max", "sudo sysctl -w "])]
+        {
+            let raise = refused(errno).unwrap();
+            assert!(words.iter().all(|words| raise.contains(words)), "{raise}");
+        }
+        let raise = refused(Errno::AGAIN).unwrap();
+        assert!(raise.contains("kernel.threads-max") || raise.contains("are needed"), "{raise}");
+        let too_low = of("vm.some", Kind::Tasks, 1).check(Wanted { threads: 1, ..Wanted::default() }).unwrap_err();
+        assert_eq!(to_raise(&too_low), Some(too_low.raise.clone()));
+        assert_eq!((refused(Errno::NOENT), refused(Errno::NOSPC)), (None, None));
     }
 
     #[test]

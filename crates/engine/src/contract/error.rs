@@ -3,6 +3,7 @@
 use crate::process::guard::interrupted;
 use crate::transport::stream::lost_words;
 use crate::{Address, Code, SqlError, SqlErrorKind, SqlState};
+use rustix::io::Errno;
 use std::error::Error;
 use std::io;
 use std::os::unix::fs::FileTypeExt as _;
@@ -83,7 +84,8 @@ pub enum EngineError {
 
 impl EngineError {
     /// The error for an `address` to which no connection could be opened.
-    pub(crate) fn unreached(address: &Address, error: &io::Error) -> Self {
+    pub(crate) fn unreached(address: &Address, error: io::Error) -> Self {
+        let is_refused_here = matches!(Errno::from_io_error(&error), Some(Errno::MFILE | Errno::NFILE));
         let reason = match (error.kind(), address) {
             (io::ErrorKind::NotFound, Address::Socket(_)) => "the socket does not exist",
             (io::ErrorKind::ConnectionRefused, Address::Socket(path)) if !is_socket(path) => "this is not a socket",
@@ -92,8 +94,9 @@ impl EngineError {
             }
             (io::ErrorKind::NotFound, Address::Tcp(..)) => "no address is known for this name of a host",
             (io::ErrorKind::ConnectionRefused, Address::Tcp(..)) => "the connection was refused",
+            _ if is_refused_here => return Self::io("connect to", Path::new(&address.to_string()), error),
             _ => {
-                let source = SqlError::own(SqlErrorKind::Lost, lost_words(error));
+                let source = SqlError::own(SqlErrorKind::Lost, lost_words(&error));
                 return Self::Connect { address: address.to_string(), source };
             }
         };
@@ -118,6 +121,11 @@ impl EngineError {
     /// Whether the server, or the account, has as many connections as it may have.
     pub fn has_too_many_connections(&self) -> bool {
         self.is_refused_with(&TOO_MANY_CONNECTIONS, |state| state.as_str() == "53300")
+    }
+
+    /// Whether the system gave the server no thread for a connection.
+    pub fn lacks_threads(&self) -> bool {
+        self.is_refused_with(&[NO_THREAD], |_| false)
     }
 
     /// Whether a server refused the connection with one of these error numbers or a matching SQLSTATE.
@@ -177,6 +185,9 @@ const LOGIN_REFUSED: [u32; 3] = [1045, 1698, 3955];
 const NO_DATABASE: u32 = 1049;
 /// The error number for a database to which the account has no right, whether or not it exists.
 const DATABASE_DENIED: u32 = 1044;
+
+/// The error number for a connection for which no thread could be created.
+const NO_THREAD: u32 = 1135;
 
 /// The error numbers for too many connections: of the server, of the account by a setting, of the account by a grant.
 const TOO_MANY_CONNECTIONS: [u32; 3] = [1040, 1203, 1226];

@@ -19,6 +19,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tare_cpuset::to_raise;
 use tare_noise::MemoryConfines;
 
 pub(crate) const ERROR_LINES: usize = 20;
@@ -120,8 +121,9 @@ impl Instance {
                     self.verify(request, socket)?;
                     return Ok(session);
                 }
-                // Waiting does not change this answer.
-                Err(error) if alive && error.is_login_refused() => return Err(error),
+                // Waiting does not change these answers.
+                Err(error) if alive && (error.is_login_refused() || error.lacks_threads()) => return Err(error),
+                Err(error) if to_raise(&error).is_some() => return Err(error),
                 Err(error) => error.to_string(),
             };
             // An interruption ended it: its last log lines are not the reason.

@@ -108,7 +108,10 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let _ = self.folder.remove(&self.name);
+        // What could not be removed, as without descriptors, stays registered for the next start.
+        if !self.record.directories.iter().any(|directory| fs::symlink_metadata(directory).is_ok()) {
+            let _ = self.folder.remove(&self.name);
+        }
     }
 }
 
@@ -257,8 +260,9 @@ mod tests {
         );
         assert_eq!(reap_leftovers(state.path()).unwrap(), [Reaped { killed: vec![], removed: vec![] }]);
         assert!(run.path().exists() && state.path().join(&living.name).exists());
+        // Its directory could not be removed: the next start must find it.
         drop(living);
-        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
-use tare_cpuset::ThreadRefused;
+use tare_cpuset::{ThreadRefused, to_raise};
 
 /// Time limit for an answer; a server on a cold disk usually takes a second.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -85,7 +85,10 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
 fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let requested = question.arguments.join(" ");
     let unusable = |reason: String| EngineError::BinaryUnusable { path: question.program.to_owned(), reason };
-    let cannot_run = |error: io::Error| unusable(format!("cannot be run: {error}"));
+    let cannot_run = |error: io::Error| match to_raise(&error) {
+        Some(_) => EngineError::io("run", question.program, error),
+        None => unusable(format!("cannot be run: {error}")),
+    };
     // A name without a folder is searched in PATH alone.
     let here = question.program.file_name() == Some(question.program.as_os_str()) && question.program.is_file();
     let mut command = Command::new(question.program);

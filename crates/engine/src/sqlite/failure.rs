@@ -3,10 +3,12 @@
 use super::pragmas::{NAME, NotSet, Refused};
 use crate::EngineError;
 use rusqlite::ErrorCode;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use tare_cpuset::ThreadRefused;
 use tare_files::check_room;
 
 const MARK: &str = "cannot serve: ";
@@ -17,9 +19,14 @@ const SMALLEST: u64 = 32 * 1024;
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Failure {
-    OptionRefused { option: String, reason: String },
+    OptionRefused {
+        option: String,
+        reason: String,
+    },
     DiskFull(String),
     NotADatabase(String),
+    /// The system's number of the error with which it refused a file, thread or process.
+    Limit(i32),
 }
 
 impl Failure {
@@ -37,8 +44,14 @@ impl Failure {
             Some(NotSet::Files(error)) => Some(error),
             _ => error.downcast_ref::<rusqlite::Error>(),
         };
-        let io = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        match (sqlite.and_then(rusqlite::Error::sqlite_error_code), io) {
+        let io = error.downcast_ref::<io::Error>();
+        // Not every error of this number: a client's stream that times out has it too.
+        let no_thread = error.downcast_ref::<ThreadRefused>().and_then(Error::source).and_then(|e| e.downcast_ref());
+        let no_file = io.filter(|io| matches!(Errno::from_io_error(io), Some(Errno::MFILE | Errno::NFILE)));
+        if let Some(number) = no_thread.or(no_file).and_then(io::Error::raw_os_error) {
+            return Some(Self::Limit(number));
+        }
+        match (sqlite.and_then(rusqlite::Error::sqlite_error_code), io.map(io::Error::kind)) {
             // SQLite does not say that the file next to its log, which it maps, cannot become longer.
             (Some(ErrorCode::SystemIoFailure), _) => {
                 let full = check_room(data, "a server's smallest file", SMALLEST).err()?;
@@ -68,6 +81,7 @@ impl Failure {
             Self::OptionRefused { option, reason } => EngineError::OptionRefused { engine: NAME, option, reason },
             Self::DiskFull(detail) => EngineError::DiskFull { place: data.to_owned(), detail },
             Self::NotADatabase(reason) => EngineError::Directory { path: data.to_owned(), reason },
+            Self::Limit(number) => EngineError::io("serve", data, io::Error::from_raw_os_error(number)),
         }
     }
 }
@@ -81,11 +95,12 @@ mod tests {
     fn what_kept_a_server_from_serving_is_read_back_from_its_log() {
         let sqlite = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
         let refused = Refused { option: "page_size".to_owned(), reason: "no: \"such\"\nvalue".to_owned() };
-        let errors: [(Box<dyn Error>, &str); 4] = [
+        let errors: [(Box<dyn Error>, &str); 5] = [
             (refused.into(), "option page_size: no: \"such\"\nvalue"),
             (sqlite(ffi::SQLITE_FULL).into(), "no space left"),
             (io::Error::from_raw_os_error(libc::ENOSPC).into(), "no space left"),
             (sqlite(ffi::SQLITE_NOTADB).into(), "directory /data: "),
+            (ThreadRefused::from(io::Error::from_raw_os_error(libc::EAGAIN)).into(), "cannot serve /data: "),
         ];
         for (error, words) in errors {
             let failure = Failure::of(error.as_ref(), Path::new("/data")).unwrap();

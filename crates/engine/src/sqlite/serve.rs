@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{fmt, fs};
+use tare_cpuset::ThreadRefused;
 
 /// The hidden subcommand of this executable that is the server.
 pub(super) const SUBCOMMAND: &str = "sqlite-server";
@@ -79,7 +80,10 @@ fn run(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     let server = Arc::new(Shared { database, password, waits, stopping, clients });
     let listener = Listener::bind(&args.run_directory, args.tcp)?;
     let accepting = Arc::clone(&server);
-    thread::Builder::new().name("tare-accept".to_owned()).spawn(move || accept(&listener, &accepting))?;
+    thread::Builder::new()
+        .name("tare-accept".to_owned())
+        .spawn(move || accept(&listener, &accepting))
+        .map_err(ThreadRefused::from)?;
     note(format_args!("ready, SQLite {}", rusqlite::version()));
     if let Some(signal) = signals.forever().next() {
         note(format_args!("signal {signal}: shutting down"));

@@ -24,7 +24,7 @@ pub(crate) fn open<S: Session>(
     log_in: impl FnOnce(Stream) -> Result<S, SqlError>,
 ) -> Result<S, EngineError> {
     let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-    let unreached = |error: io::Error| EngineError::unreached(&target.address, &error);
+    let unreached = |error: io::Error| EngineError::unreached(&target.address, error);
     let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(unreached)?;
     let mut session = log_in(stream).map_err(failed)?;
     session.set_timeout(Some(SILENCE)).map_err(failed)?;

@@ -351,7 +351,7 @@ mod tests {
         drop(end);
         assert_eq!(late.unwrap_err().kind(), ErrorKind::TimedOut);
         let unknown = addresses("no\0name", 1, Instant::now() + Duration::from_secs(60)).unwrap_err();
-        let unreached = crate::EngineError::unreached(&Address::Tcp("no".to_owned(), 1), &unknown);
+        let unreached = crate::EngineError::unreached(&Address::Tcp("no".to_owned(), 1), unknown);
         assert_eq!(unreached.to_string(), "no server listens at no:1: no address is known for this name of a host");
         let own = addresses("localhost", 1, Instant::now() + Duration::from_secs(60)).unwrap();
         assert!(!own.is_empty() && own.iter().all(|address| address.ip().is_loopback() && address.port() == 1));

@@ -6,6 +6,7 @@ use crate::run::{Failure, RunError};
 use crate::state::StateError;
 use crate::trial::TrialError;
 use std::io::ErrorKind;
+use tare_cpuset::to_raise;
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
 use tare_engine::{Code, Engine, EngineError, SqlError, engine_by_name};
@@ -15,6 +16,16 @@ use tare_results::store::DirectoryError;
 use tare_study::language::document::StudyError;
 use tare_study::plan::task::{OtherMachine, TaskError};
 use tare_topology::MachineError;
+
+impl Problem {
+    /// If a limit was reached, the advice is what to raise, whatever the work was that needed more.
+    pub fn raised(self, to_raise: Option<String>) -> Self {
+        match to_raise {
+            Some(raise) => Self { exit: Exit::Machine, expected: None, ..self }.advice(raise),
+            None => self,
+        }
+    }
+}
 
 impl From<StudyError> for Problem {
     fn from(e: StudyError) -> Self {
@@ -37,6 +48,7 @@ impl From<ConfigError> for Problem {
 
 impl From<MachineError> for Problem {
     fn from(e: MachineError) -> Self {
+        let raise = to_raise(&e);
         let exit = match e {
             MachineError::Synthetic { .. }
             | MachineError::XmlUnreadable { .. }
@@ -55,7 +67,7 @@ impl From<MachineError> for Problem {
             }
             _ => None,
         };
-        Self::new(exit, e.to_string()).advised(advice)
+        Self::new(exit, e.to_string()).advised(advice).raised(raise)
     }
 }
 
@@ -67,6 +79,7 @@ impl From<FilesError> for Problem {
 
 impl From<DirectoryError> for Problem {
     fn from(e: DirectoryError) -> Self {
+        let raise = to_raise(&e);
         let (exit, advice) = match e {
             DirectoryError::Read(e) => return e.into(),
             DirectoryError::File(e) if e.is_of_others() => return trust::refused(&e),
@@ -102,25 +115,28 @@ impl From<DirectoryError> for Problem {
             DirectoryError::TooLong { .. } => (Exit::Usage, "make the study smaller, or split it"),
             DirectoryError::BadWriter(_) => (Exit::Usage, "name it with letters and digits"),
         };
-        Self::new(exit, e.to_string()).advice(advice)
+        Self::new(exit, e.to_string()).advice(advice).raised(raise)
     }
 }
 
 impl From<StateError> for Problem {
     fn from(e: StateError) -> Self {
-        match e {
+        let raise = to_raise(&e);
+        let problem = match e {
             StateError::Noise(e) => e.into(),
             StateError::Files(ref files) => Self::new(Exit::Machine, e.to_string()).advised(own_folders(files)),
             StateError::Leftovers(_) => {
                 Self::new(Exit::Machine, e.to_string()).advice("remove this cause, then run: tare restore")
             }
             StateError::NoCache | StateError::Proc(_) => Self::new(Exit::Machine, e.to_string()),
-        }
+        };
+        problem.raised(raise)
     }
 }
 
 impl From<NoiseError> for Problem {
     fn from(e: NoiseError) -> Self {
+        let raise = to_raise(&e);
         let advice = match &e {
             NoiseError::Locked { .. } => Some(
                 "with --wait, run, ab and find start when it ends; two runs at the same time would disturb each other",
@@ -131,7 +147,7 @@ impl From<NoiseError> for Problem {
             NoiseError::Files(files) => own_folders(files),
             _ => None,
         };
-        Self::new(Exit::Machine, e.to_string()).advised(advice)
+        Self::new(Exit::Machine, e.to_string()).advised(advice).raised(raise)
     }
 }
 
@@ -153,6 +169,8 @@ const NO_DATABASE: &str =
 const DENIED: &str = "grant the account the rights to it, or name another database or account: --database NAME, --user \
                       USER (in a study: engine.database, engine.user)";
 const TOO_MANY: &str = "raise the server's limit of connections, or lower --threads (in a study: workload.threads)";
+const NO_THREAD: &str = "raise what limits the server's threads: TasksMax= of its unit, pids.max of its control group, \
+                         ulimit -u of its user, kernel.threads-max";
 const EMBEDDED: &str = "tare load needs a running server, and SQLite has none: tare run --engine sqlite starts \
                         one of its own";
 
@@ -170,6 +188,7 @@ fn login(refused: &EngineError) -> String {
 
 impl From<EngineError> for Problem {
     fn from(e: EngineError) -> Self {
+        let raise = to_raise(&e);
         let (exit, advice) = match &e {
             EngineError::OptionRefused { option, .. } => {
                 (Exit::Usage, Some(format!("correct or remove {option} under [engine.options] or in the factor")))
@@ -187,10 +206,11 @@ impl From<EngineError> for Problem {
             e if e.is_login_refused() => (Exit::Machine, Some(login(e))),
             e if e.is_database_denied() => (Exit::Machine, Some(DENIED.to_owned())),
             e if e.has_too_many_connections() => (Exit::Machine, Some(TOO_MANY.to_owned())),
+            e if e.lacks_threads() => (Exit::Machine, Some(NO_THREAD.to_owned())),
             e if e.is_no_database() => (Exit::Machine, Some(NO_DATABASE.to_owned())),
             _ => (Exit::Machine, None),
         };
-        Self::new(exit, e.to_string()).advised(advice)
+        Self::new(exit, e.to_string()).advised(advice).raised(raise)
     }
 }
 
@@ -198,8 +218,9 @@ impl From<RunError> for Problem {
     fn from(e: RunError) -> Self {
         match e {
             RunError::Directory(e) => e.into(),
-            RunError::Spawn(_) => Self::new(Exit::Machine, e.to_string())
-                .advice("free memory, or raise the limit of processes (ulimit -u), then: tare run --resume DIR"),
+            RunError::Spawn(ref source) => Self::new(Exit::Machine, e.to_string())
+                .advice("free memory, or raise the limit of processes (ulimit -u)")
+                .raised(to_raise(source)),
             RunError::Task(e) => e.into(),
             RunError::SameReason { .. } => Self::new(Exit::TrialFailed, e.to_string()),
             RunError::Stopped(failure) | RunError::Running(failure) => failure.into(),
@@ -238,7 +259,8 @@ impl From<OtherMachine> for Problem {
 
 impl From<LoadError> for Problem {
     fn from(e: LoadError) -> Self {
-        match e {
+        let raise = to_raise(&e);
+        let problem = match e {
             LoadError::Interrupted => Self::new(Exit::Interrupted, e.to_string()),
             LoadError::Engine(e) => e.into(),
             LoadError::SystemUnderTest(SutError::Place(_)) => {
@@ -251,13 +273,15 @@ impl From<LoadError> for Problem {
             LoadError::Own(_) | LoadError::Ended(_) | LoadError::NotResident { .. } => {
                 Self::new(Exit::TrialFailed, e.to_string())
             }
-        }
+        };
+        problem.raised(raise)
     }
 }
 
 impl From<TrialError> for Problem {
     fn from(e: TrialError) -> Self {
-        match e {
+        let raise = e.to_raise();
+        let problem: Self = match e {
             TrialError::Directory(e) => e.into(),
             TrialError::Files(e) => e.into(),
             TrialError::Machine(e) => e.into(),
@@ -269,7 +293,8 @@ impl From<TrialError> for Problem {
                 e.into()
             }
             other => Self::new(Exit::Machine, other.to_string()),
-        }
+        };
+        problem.raised(raise)
     }
 }
 

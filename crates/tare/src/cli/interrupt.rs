@@ -7,6 +7,7 @@ use procfs::process::Status;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io;
+use std::mem::MaybeUninit;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 use std::time::Duration;
 use tare_cpuset::observe::parse;
+use tare_cpuset::to_raise;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
@@ -21,8 +23,16 @@ static LISTENER: OnceLock<()> = OnceLock::new();
 
 /// Makes a write beyond the file size limit (`ulimit -f`) an error like that of a full disk: by default SIGXFSZ would
 /// end the process before it restores settings. SIGCHLD must not stay ignored, as some supervisors leave it: the kernel
-/// would then discard the exit status of every child. Child programs have the default action of both.
+/// would then discard the exit status of every child. Child programs have the default action of both. No signal stays
+/// blocked, as some supervisors leave it: neither a signal of the user nor that of a parent's death would arrive, here
+/// and in child programs.
 pub fn take_signals() {
+    // SAFETY: the set is initialised by sigemptyset before it is read, and no old set is requested.
+    unsafe {
+        let mut none = MaybeUninit::uninit();
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+    }
     // If a handler cannot be installed, the signal has the action that it had.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     // Only then, because a handler interrupts system calls.
@@ -39,7 +49,8 @@ fn is_ignored(signal: i32) -> bool {
 /// Both flags; the first call installs the handlers. Settings are restored in either case.
 pub fn stop() -> Result<Stop<'static>, Problem> {
     if LISTENER.get().is_none() {
-        let failed = |e: io::Error| Problem::new(Exit::Machine, format!("cannot handle signals: {e}"));
+        let failed =
+            |e: io::Error| Problem::new(Exit::Machine, format!("cannot handle signals: {e}")).raised(to_raise(&e));
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
         if !is_ignored(SIGHUP) {
             signals.add_signal(SIGHUP).map_err(failed)?;

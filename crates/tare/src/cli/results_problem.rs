@@ -4,6 +4,7 @@ use super::{Exit, Problem, output, trust};
 use crate::state;
 use std::io::ErrorKind;
 use std::path::Path;
+use tare_cpuset::to_raise;
 use tare_files::Folder;
 use tare_report::WriteError;
 use tare_results::{ReadError, Results};
@@ -68,7 +69,7 @@ impl From<ReadError> for Problem {
                         )
                         .advice(nearest_results(&path)),
                     ErrorKind::PermissionDenied => problem.advice("ask its owner for read permission"),
-                    _ => problem,
+                    _ => problem.raised(to_raise(&source)),
                 }
             }
             ReadError::File(e) if e.is_of_others() => trust::refused(&e),

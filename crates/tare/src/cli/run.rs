@@ -9,8 +9,8 @@ use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_pi
 use crate::run::{Children, Listener, Run, RunEnd, RunError};
 use crate::state::{self, Host, StateError};
 use clap::Args;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use tare_cpuset::to_raise;
 use tare_drive::capture::environment::environment;
 use tare_files::{Folder, Trust};
 use tare_report::write_report_in;
@@ -350,10 +350,13 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, options: &RunOption
     ended(end, directory.path())
 }
 
-/// Whether the open folder is still the one at its path.
-fn has_its_name(folder: &Folder) -> bool {
-    let found = Folder::open(folder.path(), Trust::Anyone).ok().flatten().and_then(|found| found.identity().ok());
-    found.is_some() && found == folder.identity().ok()
+/// Whether the open folder is no longer the one at its path; false if this cannot be found out.
+fn lost_its_name(folder: &Folder) -> bool {
+    match Folder::open(folder.path(), Trust::Anyone) {
+        Ok(Some(found)) => found.identity().ok() != folder.identity().ok(),
+        Ok(None) => true,
+        Err(e) => to_raise(&e).is_none(),
+    }
 }
 
 pub fn execute(
@@ -376,12 +379,18 @@ pub fn execute(
         tare_engine::remove_working_copies(&state::cache_directory()?).map_err(StateError::from)?;
     }
     end.map_err(|e| match e {
-        _ if !has_its_name(directory.folder()) => trust::exchanged(directory.path()),
+        _ if lost_its_name(directory.folder()) => trust::exchanged(directory.path()),
         // Finished trials are kept, and this is where the command to resume is known.
-        _ if goes_on(&e) => Problem::from(e).advice(format!(
-            "free disk space or fix the permissions, then: tare run --resume {}",
-            quoted_path(directory.path())
-        )),
+        _ if goes_on(&e) => {
+            let to_do = match &e {
+                RunError::Directory(e) => to_raise(e),
+                RunError::Spawn(source) => to_raise(source),
+                RunError::Stopped(failure) => failure.advice.clone(),
+                _ => None,
+            };
+            let to_do = to_do.unwrap_or("free disk space or inodes (df -h, df -i), or fix the permissions".to_owned());
+            Problem::from(e).advice(format!("{to_do}, then: tare run --resume {}", quoted_path(directory.path())))
+        }
         RunError::SameReason { trials, reason } => Problem::new(
             Exit::TrialFailed,
             format!("the run was stopped: all {trials} trials so far failed for the same reason"),
@@ -396,12 +405,11 @@ pub fn execute(
     })
 }
 
-/// Whether the run can go on once there is disk space or permission.
+/// Whether the run can go on once there is disk space, permission or a higher limit.
 fn goes_on(stopped: &RunError) -> bool {
     match stopped {
-        RunError::Directory(_) | RunError::Stopped(_) => true,
-        // Even the log of a trial could not be created.
-        RunError::Spawn(e) => matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded),
+        // Spawn: not even the log of a trial could be created, or there was no process for it.
+        RunError::Directory(_) | RunError::Stopped(_) | RunError::Spawn(_) => true,
         _ => false,
     }
 }

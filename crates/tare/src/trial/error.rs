@@ -3,6 +3,7 @@
 use crate::state::StateError;
 use std::error::Error;
 use std::io::{self, ErrorKind};
+use tare_cpuset::to_raise;
 use tare_drive::workload::LoadError;
 use tare_engine::{EngineError, SqlError, SqlErrorKind};
 use tare_files::NoRoom;
@@ -64,15 +65,32 @@ impl TrialError {
         matches!(self, Self::State(StateError::Noise(NoiseError::NotParentsLock { .. })))
     }
 
-    /// Whether there is no room left for the copy of the data, the server, a log or the record.
-    pub fn is_disk_full(&self) -> bool {
-        let mut cause: Option<&(dyn Error + 'static)> = match self {
-            Self::NoRoom(_) => return true,
+    /// Whether no trial can be run here now: a disk is full, or the system refuses files, threads or processes.
+    pub fn stops_run(&self) -> bool {
+        let lacks_threads = self.first_cause().downcast_ref().is_some_and(EngineError::lacks_threads);
+        self.is_disk_full() || self.to_raise().is_some() || lacks_threads
+    }
+
+    /// What to raise if a limit was reached.
+    pub fn to_raise(&self) -> Option<String> {
+        to_raise(self.first_cause())
+    }
+
+    fn first_cause(&self) -> &(dyn Error + 'static) {
+        match self {
             // A transparent error does not return the inner error as its source.
-            Self::Load(LoadError::Own(own) | LoadError::Ended(own)) => Some(own.as_ref()),
-            Self::Load(LoadError::Engine(engine)) | Self::Engine(engine) => Some(engine),
-            other => Some(other),
-        };
+            Self::Load(LoadError::Own(own) | LoadError::Ended(own)) => own.as_ref(),
+            Self::Load(LoadError::Engine(engine)) | Self::Engine(engine) => engine,
+            other => other,
+        }
+    }
+
+    /// Whether there is no room left for the copy of the data, the server, a log or the record.
+    fn is_disk_full(&self) -> bool {
+        if matches!(self, Self::NoRoom(_)) {
+            return true;
+        }
+        let mut cause = Some(self.first_cause());
         while let Some(error) = cause {
             let engine = error.downcast_ref::<EngineError>();
             let sql = error.downcast_ref::<SqlError>();

@@ -7,6 +7,7 @@ use super::{
     Trial, TrialError, dataset, disturbance, figures, machine, memory_nodes, options, process, running, server_start,
 };
 use crate::state::{self, StateError};
+use rustix::process::{Resource, getrlimit};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -84,7 +85,7 @@ impl Trial<'_> {
             Err(e) if e.is_interrupted() => return Ok(false),
             Err(e) if e.is_orphaned() => return Err(e),
             // The run stops, and can be resumed as if this attempt had not been made.
-            Err(e) if e.is_disk_full() => return Err(e),
+            Err(e) if e.stops_run() => return Err(e),
             // Errors while everything is being stopped say nothing about the condition.
             Err(_) if self.interrupted.load(Ordering::Relaxed) => return Ok(false),
             Err(e) => {
@@ -394,7 +395,11 @@ pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialEr
         e @ (LoadError::Interrupted | LoadError::Ended(_)) => e.into(),
         // Only the log of a server that died says why.
         e if server.is_alive() => e.into(),
-        e => TrialError::ServerDied { reason: e.to_string(), tail: server.log_tail(12).join("\n") },
+        e => {
+            let limited = |s| format!("{e}; here a process that uses {s} s of CPU time is ended (ulimit -t)");
+            let reason = getrlimit(Resource::Cpu).current.map_or(e.to_string(), limited);
+            TrialError::ServerDied { reason, tail: server.log_tail(12).join("\n") }
+        }
     }
 }
 

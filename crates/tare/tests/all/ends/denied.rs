@@ -1,8 +1,10 @@
 //! Systems that deny what a run needs: system calls refused by a container's filter, limits of files and threads. Each
 //! must give an error that names the cause within seconds, and leave nothing.
 
-use crate::support::{World, text, trials};
+use crate::support::{ControlGroup, World, names, send, text, trials, wait_until, words_of};
+use rustix::process::{Pid, Resource, Rlimit, Signal};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const STUDY: &str = "name = \"denied\"\n[workload]\nname = \"point_select\"\nrows = 20\n[placement]\nserver = \
@@ -127,6 +129,71 @@ fn a_few_threads_beyond_a_low_limit_are_refused_with_the_limit_to_raise() {
     }
 }
 
+/// Starts a run of three trials and calls `lower` with the run and its second trial. The run must stop with an error
+/// that names the limit, and without it be resumed as if nothing had been tried.
+fn limited_later(world: &World, mut run: Command, limit: &str, lower: impl FnOnce(Pid, Pid)) {
+    let run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let of_trial = |pid: &u32| words_of(*pid).get(1).is_some_and(|word| word == "trial");
+    let (mut trial, mut servers) = (None, Vec::new());
+    // After the first trial, when the next one has begun to make its server's directory.
+    wait_until("the second trial's server", 60, || {
+        trial = world.processes().into_iter().find(of_trial);
+        servers = names(&world.path("run"));
+        !trials(&world.path("results")).is_empty() && trial.is_some() && !servers.is_empty()
+    });
+    let pid = |pid: u32| Pid::from_raw(pid.cast_signed()).unwrap();
+    lower(pid(run.id()), pid(trial.unwrap()));
+    let ended = run.wait_with_output().unwrap();
+    let printed = text(&ended.stderr);
+    let named = printed.contains(limit) && printed.contains("then: tare run --resume results");
+    assert!(ended.status.code() == Some(3) && named, "{limit}: {printed}");
+    let records = trials(&world.path("results"));
+    assert!(records.len() < 3 && records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
+    let log = |name: String| text(&std::fs::read(world.path("results/logs").join(name)).unwrap());
+    assert!(names(&world.path("results/logs")).into_iter().all(|name| !log(name).contains("panicked")));
+    world.assert_clean();
+    world.exits(0, &["run", "--resume", "results"]);
+    let records = trials(&world.path("results"));
+    assert!(records.len() == 3 && records.iter().all(|r| r["outcome"] == "ok" && r["attempt"] == 1), "{records:?}");
+    world.assert_clean();
+}
+
+const LATER: [&str; 4] = ["--set", "sampling.trials=3", "--set", "sampling.sample_s=0.5"];
+
+#[test]
+fn descriptors_that_run_out_during_a_run_are_named_and_the_run_is_resumed() {
+    let lowered = |process: Pid, most: u64| {
+        let now = rustix::process::getrlimit(Resource::Nofile);
+        rustix::process::prlimit(Some(process), Resource::Nofile, Rlimit { current: Some(most), ..now }).unwrap();
+    };
+    for (engine, too_few) in [("sqlite", 17), ("mariadb", 12)] {
+        // Neither the run nor its next trial can open a file; the next trial cannot; the present one has no record.
+        for (of_run, most) in [(true, 4), (true, too_few), (false, 4)] {
+            let world = World::new();
+            let study = world.study(STUDY);
+            let run = world.tare(&[&["run", &study, "--out", "results", "--engine", engine], &LATER[..]].concat());
+            let lower = |run, trial| lowered(if of_run { run } else { trial }, most);
+            limited_later(&world, run, "RLIMIT_NOFILE", lower);
+        }
+    }
+}
+
+#[test]
+fn processes_that_run_out_during_a_run_are_named_and_the_run_is_resumed() {
+    for engine in ["sqlite", "mariadb"] {
+        // No trial, no server, no thread of a server.
+        for most in ["1", "4", "5"] {
+            let Some(group) = ControlGroup::new("pids", &[], &[("pids.max", "max")]) else { return };
+            let world = World::new();
+            let study = world.study(STUDY);
+            let args = [&["run", &study, "--out", "results", "--engine", engine], &LATER[..]].concat();
+            let set = |most: &str| std::fs::write(Path::new(group.enter()[3]).join("pids.max"), most).unwrap();
+            let run = world.behind(&group.enter(), &args);
+            limited_later(&world, run, "pids.max", |_, _| set(most));
+        }
+    }
+}
+
 #[test]
 fn a_run_started_with_ignored_signals_sees_its_trials_end_and_outlives_its_terminal() {
     let world = World::new();
@@ -135,4 +202,36 @@ fn a_run_started_with_ignored_signals_sees_its_trials_end_and_outlives_its_termi
     let (code, printed) = run_under(&world, &["sh", "-c", script, "sh"], &[]);
     assert_eq!(code, Some(0), "{printed}");
     assert_eq!(trials(&world.path("results"))[0]["outcome"], "ok", "{printed}");
+}
+
+#[test]
+fn a_run_started_with_blocked_signals_ends_with_ctrl_c_and_its_trial_with_the_run() {
+    // As some supervisors start programs.
+    let script = "import os, signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n\
+                  os.execv(sys.argv[1], sys.argv[1:])";
+    for signal in [Signal::INT, Signal::KILL] {
+        let world = World::new();
+        let study = world.study(STUDY);
+        let args = ["run", &study, "--out", "results", "--set", "sampling.sample_s=300"];
+        let mut run = world.behind(&["python3", "-c", script], &args).stderr(Stdio::null()).spawn().unwrap();
+        wait_until("a server", 60, || !names(&world.path("run")).is_empty());
+        let began = Instant::now();
+        send(run.id(), signal);
+        run.wait().unwrap();
+        wait_until("the end of its trial", 20, || world.processes().is_empty());
+        assert!(began.elapsed() < Duration::from_secs(3), "{signal:?}: {:?}", began.elapsed());
+        world.exits(0, &["restore"]);
+        world.assert_clean();
+    }
+}
+
+#[test]
+fn a_cpu_time_limit_that_ended_a_server_or_its_trial_is_named() {
+    let world = World::new();
+    let limited = ["sh", "-c", "ulimit -t 1; exec \"$@\"", "sh"];
+    let (code, printed) = run_under(&world, &limited, &["sampling.sample_s=20", "sampling.attempts=1"]);
+    let reason = trials(&world.path("results")).remove(0)["reason"].to_string();
+    assert_eq!(code, Some(4), "{printed}");
+    assert!(reason.contains("1 s of CPU time is ended (ulimit -t)") || reason.contains("SIGXCPU"), "{reason}");
+    world.assert_clean();
 }

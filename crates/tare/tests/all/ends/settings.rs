@@ -146,6 +146,21 @@ fn a_killed_trial_leaves_the_original_settings_to_the_next_trial() {
 }
 
 #[test]
+fn a_state_directory_around_results_keeps_every_setting_and_one_inside_is_refused() {
+    let around = |place: &str| {
+        let tuned = Tuned::on_a_folder();
+        Tuned { state: tuned.world.path(place), ..tuned }
+    };
+    around("").later_trials_run_as_found_after(Signal::KILL, &[]);
+    let inside = around("results/state");
+    let found = inside.swappiness();
+    let mut run = inside.start(&[]);
+    let code = run.wait().unwrap().code();
+    assert!(code == Some(2) && inside.err().contains("is not empty"), "{code:?}: {}", inside.err());
+    assert!(inside.swappiness() == found && !Journal::pending(&inside.state));
+}
+
+#[test]
 fn a_trial_that_hangs_past_its_timeout_leaves_the_original_settings_to_the_next() {
     let tuned = Tuned::on_a_folder();
     let began = Instant::now();

@@ -4,6 +4,7 @@ use crate::support::{Ended, World, names, script, send, text, trials, wait_until
 use crate::two_hosts::far::{no_way, program, section};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -125,6 +126,37 @@ fn messages_of_the_client_host_are_shown_but_never_begin_a_line() {
     assert!(!ended.status.success() && printed.contains("::stop-commands::owned"), "{printed}");
     assert!(!printed.contains('\x1b') && !printed.lines().any(|line| line.trim_start().starts_with("::")), "{printed}");
     world.assert_clean();
+}
+
+/// The largest memory, in KiB, and number of descriptors that the run and its trials had until they ended.
+fn most_used(world: &World, args: &[&str]) -> (u64, usize) {
+    let mut run = world.begin(args);
+    let (mut memory, mut descriptors) = (0, 0);
+    while run.try_wait().unwrap().is_none() {
+        let is_ours = |pid: &u32| words_of(*pid).get(1).is_some_and(|word| word == "run" || word == "trial");
+        for pid in world.processes().into_iter().filter(is_ours) {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let peak =
+                status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
+            memory = memory.max(peak.unwrap_or(0));
+            descriptors = descriptors.max(names(Path::new(&format!("/proc/{pid}/fd"))).len());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    (memory, descriptors)
+}
+
+#[test]
+fn a_flood_from_the_client_host_takes_little_memory_and_few_descriptors() {
+    // Keep-alive lines as fast as they are read; a line without an end.
+    for flood in ["yes ''", "tr '\\0' a </dev/zero"] {
+        let world = World::new();
+        let study = study(&world, &format!("\"$@\" </dev/null\n{flood}\n"));
+        let limit = "sampling.trial_timeout_s=4";
+        let (memory, descriptors) = most_used(&world, &["run", &study, "--out", "results", "--set", limit]);
+        assert!((10 << 10..300 << 10).contains(&memory) && (5..50).contains(&descriptors), "{memory} {descriptors}");
+        world.assert_clean();
+    }
 }
 
 #[test]
