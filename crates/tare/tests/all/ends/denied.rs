@@ -129,20 +129,13 @@ fn a_few_threads_beyond_a_low_limit_are_refused_with_the_limit_to_raise() {
     }
 }
 
-/// Starts a run of three trials and calls `lower` with the run and its second trial. The run must stop with an error
-/// that names the limit, and without it be resumed as if nothing had been tried.
-fn limited_later(world: &World, mut run: Command, limit: &str, lower: impl FnOnce(Pid, Pid)) {
+/// Starts a run of three trials and calls `lower` with its process before the second trial has a server. The run must
+/// stop with an error that names the limit, and without it be resumed as if nothing had been tried.
+fn limited_later(world: &World, mut run: Command, limit: &str, lower: impl FnOnce(Pid)) {
     let run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let of_trial = |pid: &u32| words_of(*pid).get(1).is_some_and(|word| word == "trial");
-    let (mut trial, mut servers) = (None, Vec::new());
-    // After the first trial, when the next one has begun to make its server's directory.
-    wait_until("the second trial's server", 60, || {
-        trial = world.processes().into_iter().find(of_trial);
-        servers = names(&world.path("run"));
-        !trials(&world.path("results")).is_empty() && trial.is_some() && !servers.is_empty()
-    });
-    let pid = |pid: u32| Pid::from_raw(pid.cast_signed()).unwrap();
-    lower(pid(run.id()), pid(trial.unwrap()));
+    let is_second = |pid: u32| words_of(pid).windows(2).any(|words| words == ["--trial", "1"]);
+    wait_until("the second trial", 60, || world.processes().into_iter().any(is_second));
+    lower(Pid::from_raw(run.id().cast_signed()).unwrap());
     let ended = run.wait_with_output().unwrap();
     let printed = text(&ended.stderr);
     let named = printed.contains(limit) && printed.contains("then: tare run --resume results");
@@ -158,7 +151,8 @@ fn limited_later(world: &World, mut run: Command, limit: &str, lower: impl FnOnc
     world.assert_clean();
 }
 
-const LATER: [&str; 4] = ["--set", "sampling.trials=3", "--set", "sampling.sample_s=0.5"];
+/// The pause before each trial is the time in which the limit is lowered.
+const LATER: [&str; 4] = ["--set", "sampling.trials=3", "--set", "sampling.pause_s=2"];
 
 #[test]
 fn descriptors_that_run_out_during_a_run_are_named_and_the_run_is_resumed() {
@@ -166,31 +160,25 @@ fn descriptors_that_run_out_during_a_run_are_named_and_the_run_is_resumed() {
         let now = rustix::process::getrlimit(Resource::Nofile);
         rustix::process::prlimit(Some(process), Resource::Nofile, Rlimit { current: Some(most), ..now }).unwrap();
     };
-    for (engine, too_few) in [("sqlite", 17), ("mariadb", 12)] {
-        // Neither the run nor its next trial can open a file; the next trial cannot; the present one has no record.
-        for (of_run, most) in [(true, 4), (true, too_few), (false, 4)] {
-            let world = World::new();
-            let study = world.study(STUDY);
-            let run = world.tare(&[&["run", &study, "--out", "results", "--engine", engine], &LATER[..]].concat());
-            let lower = |run, trial| lowered(if of_run { run } else { trial }, most);
-            limited_later(&world, run, "RLIMIT_NOFILE", lower);
-        }
+    // The run cannot open a file; it cannot start a trial.
+    for (engine, most) in [("sqlite", 4), ("mariadb", 12)] {
+        let world = World::new();
+        let study = world.study(STUDY);
+        let run = world.tare(&[&["run", &study, "--out", "results", "--engine", engine], &LATER[..]].concat());
+        limited_later(&world, run, "RLIMIT_NOFILE", |run| lowered(run, most));
     }
 }
 
 #[test]
 fn processes_that_run_out_during_a_run_are_named_and_the_run_is_resumed() {
-    for engine in ["sqlite", "mariadb"] {
-        // No trial, no server, no thread of a server.
-        for most in ["1", "4", "5"] {
-            let Some(group) = ControlGroup::new("pids", &[], &[("pids.max", "max")]) else { return };
-            let world = World::new();
-            let study = world.study(STUDY);
-            let args = [&["run", &study, "--out", "results", "--engine", engine], &LATER[..]].concat();
-            let set = |most: &str| std::fs::write(Path::new(group.enter()[3]).join("pids.max"), most).unwrap();
-            let run = world.behind(&group.enter(), &args);
-            limited_later(&world, run, "pids.max", |_, _| set(most));
-        }
+    // No trial; no program of a server; no thread of a server.
+    for (engine, most) in [("sqlite", "1"), ("mariadb", "4"), ("sqlite", "5")] {
+        let Some(group) = ControlGroup::new("pids", &[], &[("pids.max", "max")]) else { return };
+        let world = World::new();
+        let study = world.study(STUDY);
+        let args = [&["run", &study, "--out", "results", "--engine", engine], &LATER[..]].concat();
+        let set = || std::fs::write(Path::new(group.enter()[3]).join("pids.max"), most).unwrap();
+        limited_later(&world, world.behind(&group.enter(), &args), "pids.max", |_| set());
     }
 }
 
