@@ -202,7 +202,7 @@ mod tests {
     fn a_machine_that_chooses_no_idle_states_has_no_level_of_them() {
         let dir = tempfile::tempdir().unwrap();
         fake::create(dir.path()).unwrap();
-        let put = |path: &str, text: &str| crate::fake::put(dir.path(), path, text).unwrap();
+        let put = |path: &str, text: &str| fake::put(dir.path(), path, text).unwrap();
         put("sys/devices/system/cpu/cpuidle/current_driver", "none\n");
         let all = findings(&System::at(dir.path()));
         let found = &all.iter().find(|finding| finding.name == "c_states").unwrap().value;
