@@ -270,9 +270,9 @@ fn borne_out(line: &str, reported: &Reported, about: &str) {
     let is_change = |found: &Captures<'_>| &found[2] == "x" || found[1].starts_with(['+', '-']);
     for found in Regex::new(number).unwrap().captures_iter(&without).filter(is_change) {
         let (value, digit) = size(&found[1], &found[2]);
-        let near = |ratio: &&f64| (*ratio - value).abs() <= 1.5 * digit;
+        let near = |ratio: &f64| (*ratio - value).abs() <= 1.5 * digit;
         let ratios = &reported.ratios;
-        assert!(ratios.iter().find(near).is_some(), "{}: {ratios:?} of {about}", &found[0]);
+        assert!(ratios.iter().any(near), "{}: {ratios:?} of {about}", &found[0]);
     }
 }
 
