@@ -43,6 +43,7 @@ pub mod server_cost;
 mod settle;
 pub mod settled;
 pub mod shards;
+pub mod statement_errors;
 pub mod steps;
 pub mod store;
 pub mod waits;

@@ -10,6 +10,7 @@ use tare_findings::state::{self, State};
 use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
+use tare_results::statement_errors;
 
 /// Maximum reasons listed; the rest are counted.
 const LISTED: usize = 5;
@@ -118,9 +119,7 @@ fn counted_errors(results: &Results) -> Option<String> {
         for sample in &trial.samples {
             *done += sample.metrics.get("tps").map_or(0.0, |tps| tps * sample.elapsed_s);
             for (name, count) in &sample.covariates {
-                let Some(class) = name.strip_prefix("statement_errors_").filter(|class| *class != "retry") else {
-                    continue;
-                };
+                let Some(class) = statement_errors::ended_a_transaction(name) else { continue };
                 *errors.entry(class).or_default() += count;
             }
         }

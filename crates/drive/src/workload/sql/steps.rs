@@ -14,6 +14,7 @@ use tare_load::Latencies;
 use tare_results::latencies::LATENCIES;
 use tare_results::metric;
 use tare_results::server_cost::Quantity;
+use tare_results::statement_errors;
 use tare_results::steps::{self, Figure};
 
 /// Time limit of a step that ends after a number of transactions, seconds: the user can set another limit.
@@ -146,12 +147,9 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
     }
     let seen = Measured::seen_by_the_load(&sample);
     tare_results::covariate::merge(&mut all.covariates, seen);
-    all.covariates.extend(
-        counted
-            .errors
-            .iter()
-            .map(|(class, count)| (format!("statement_errors_{class}_in_{}", step.name), *count as f64)),
-    );
+    let errors = counted.errors.iter();
+    all.covariates
+        .extend(errors.map(|(class, count)| (statement_errors::name(class, Some(&step.name)), *count as f64)));
     match all.elapsed_s > 0.0 {
         true => all.surroundings.merge(around),
         false => all.surroundings = around,

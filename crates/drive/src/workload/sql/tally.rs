@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_engine::{SqlError, SqlErrorKind};
 use tare_load::Latencies;
+use tare_results::statement_errors::RETRY;
 
 /// The class of an error without a code of the engine.
 const NO_CODE: &str = "no_code";
@@ -40,7 +41,7 @@ impl Tally {
 
     pub fn error(&mut self, error: &SqlError) {
         let class = match error.kind {
-            SqlErrorKind::Retry => "retry".to_owned(),
+            SqlErrorKind::Retry => RETRY.to_owned(),
             _ => error.code.map_or_else(|| NO_CODE.to_owned(), |code| code.to_string()),
         };
         self.add_errors(&class, 1);
