@@ -141,7 +141,10 @@ fn the_first_line_answers_the_question_of_the_study() {
     let effect = ask("effect", "--engine mariadb");
     assert!(effect.tested && effect.text.starts_with("ahi moved throughput 1.10x"), "{effect:?}");
     let best = ask("best aslr", "--engine mariadb");
-    assert_eq!(best.text, "No aslr of 2 is shown to be better than another.");
+    assert!(
+        best.text.starts_with("No aslr of 2 is shown to be better than another (throughput: +0.27%, 95% interval "),
+        "{best:?}"
+    );
     let scaling = ask("scaling", "--engine mariadb");
     assert!(!scaling.tested && scaling.text.contains("cannot be assessed"), "{scaling:?}");
     let rehearsal = ask("effect", "--quick");
