@@ -1,5 +1,5 @@
-//! Suspects for kernel time and for waits without a name. Counts distinguish them: a context switch belongs to a write of
-//! the log, to a read of a file, or else to threads that wake each other.
+//! Suspects for kernel time and for waits without a name. Counts distinguish them: a context switch belongs to a write
+//! of the log, to a read of a file, or else to threads that wake each other.
 
 use super::accused::{Accused, sum};
 use super::memory;
@@ -102,8 +102,8 @@ fn reads(trials: &Trials<'_, '_>, waited: &[Part]) -> Option<Counts> {
     (longer && reads.1.value.abs() >= REQUESTS && reads.1.p_value <= FALSE_DISCOVERIES).then_some(reads)
 }
 
-/// Synchronous log writes per transaction, if both sides count them and they differ in the direction of the waits: fewer
-/// cannot lengthen waits. If flushes are captured, each may take longer without more of them.
+/// Synchronous log writes per transaction, if both sides count them and they differ in the direction of the waits:
+/// fewer cannot lengthen waits. If flushes are captured, each may take longer without more of them.
 fn syncs(trials: &Trials<'_, '_>, results: [&Results; 2], has_flush: bool) -> Option<Counts> {
     let [a, b] = trials.each(results, syncs_of)?;
     let syncs = trials.means_of(&a, &b);
