@@ -273,6 +273,9 @@ fn a_file_of_runs_that_is_damaged_is_refused_with_the_line_and_stays() {
     refused(&good.replace("tare-history-run", "tare-show"), &["runs.jsonl:1", "`tare-show`"]);
     let mean = good.split("\"mean\":").nth(1).unwrap().split('}').next().unwrap();
     refused(&good.replace(mean, "1e999"), &["runs.jsonl:1", "`1e999` is not a finite number"]);
+    let means = good.split("\"means\":[").nth(1).unwrap();
+    let first = &means[..=means.find('}').unwrap()];
+    refused(&good.replacen(first, &format!("{first},{first}"), 1), &["runs.jsonl:1", "two means of one metric"]);
     refused(&good.replace(mean, &format!("{mean}7")), &["other values of a run with the name run-000"]);
     assert_eq!(tare(&["history", path(&csv), "--keep", "runs.csv"]).0, 2);
     let (code, _, err) = tare(&["history", path(&dir.path().join("none.jsonl"))]);
