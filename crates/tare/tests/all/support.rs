@@ -3,6 +3,7 @@
 use crate::engines::support::shared_cache;
 use crate::initialised;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -159,12 +160,44 @@ pub fn names(directory: &Path) -> Vec<String> {
     entries.filter_map(|e| Some(e.ok()?.file_name().to_str()?.to_owned())).collect()
 }
 
-pub fn json(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+/// A parsed document; one that names its schema conforms to it.
+pub fn json(text: &str) -> Value {
+    let document: Value = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    if let Some(name) = document["schema"].as_str() {
+        conforms(&document, name);
+    }
+    document
+}
+
+/// Checks a document against the schema that it names: names, types, and required fields.
+fn conforms(document: &Value, name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(format!("{name}.json"));
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    for required in schema["required"].as_array().unwrap() {
+        assert!(document.get(required.as_str().unwrap()).is_some(), "{name} has no {required}: {document}");
+    }
+    for (key, value) in document.as_object().unwrap() {
+        let wanted = &schema["properties"].get(key).unwrap_or_else(|| panic!("{name}: {key} is in no schema"));
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let fits = match (wanted.get("const"), wanted.get("type")) {
+            (Some(only), _) => only == value,
+            (None, Some(Value::Array(kinds))) => kinds.iter().any(|one| one == kind),
+            (None, Some(one)) => one == kind,
+            (None, None) => true,
+        };
+        assert!(fits, "{name}: {key} is {value}, and not {wanted}");
+    }
 }
 
 /// The lines of `trials.jsonl`.
-pub fn trials(results: &Path) -> Vec<serde_json::Value> {
+pub fn trials(results: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(results.join("trials.jsonl")).unwrap_or_default();
     text.lines().map(json).collect()
 }
@@ -182,7 +215,7 @@ pub fn wait_until(what: &str, seconds: u64, mut holds: impl FnMut() -> bool) {
 }
 
 /// How a setting was verified, according to a trial's record.
-pub fn verified(record: &serde_json::Value, factor: &str) -> String {
+pub fn verified(record: &Value, factor: &str) -> String {
     let setting = record["settings"].as_array().unwrap().iter().find(|setting| setting["factor"] == factor);
     setting.unwrap_or_else(|| panic!("{factor} in {record}"))["verified"].as_str().unwrap().to_owned()
 }

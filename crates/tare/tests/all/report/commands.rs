@@ -2,7 +2,7 @@
 
 use crate::draws::Draws;
 use crate::report::fake;
-use crate::support::{World, one_line};
+use crate::support::{World, json, one_line};
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ fn compare_is_a_gate_with_three_outcomes() {
     assert_eq!(tare(&["compare", path(&slower), path(&base), "--fail-if-slower", "5%"]).0, 0);
     let (code, out, _) = tare(&["compare", path(&base), path(&slower), "--json"]);
     assert_eq!(code, 0);
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let json = json(&out);
     let metric = &json["metrics"][0];
     assert_eq!((metric["name"].as_str(), metric["verdict"].as_str()), (Some("tps"), Some("slower")));
     assert!((metric["ratio"].as_f64().unwrap() - 0.8).abs() < 0.02, "{metric}");
@@ -201,7 +201,7 @@ fn a_slowdown_decided_by_disturbed_trials_is_inconclusive() {
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("disturbed: slower"), "{out}");
     let (_, out, _) = tare(&["show", path(hog.path()), "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let json = json(&out);
     assert_eq!(
         (&json["conditions"][0]["clean_trials"], &json["conditions"][0]["disturbed_trials"]),
         (&0.into(), &10.into())
@@ -249,7 +249,7 @@ fn many_sides_are_compared_with_the_first() {
     let drawn = fs::read_to_string(&page).unwrap();
     assert_eq!(["<rect", "class=\"key"].map(|part| drawn.matches(part).count()), [2, 8], "cells, and the legend");
     let (_, out, _) = tare_in(dir.path(), &[&sides[..4], &["--json"]].concat());
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let json = json(&out);
     assert_eq!(json["sides"].as_array().unwrap().len(), 3);
     assert_eq!(
         (json["metrics"][0]["verdict"].as_str(), json["metrics"][0]["name"].as_str()),
@@ -276,7 +276,7 @@ fn a_subset_of_levels_selects_every_condition_that_has_them() {
     let side = |levels: &str| format!("{}:{levels}", path(dir.path()));
     let (code, out, err) = tare(&["compare", &side("aslr=off"), &side("aslr=on"), "--json", "--metric", "tps"]);
     assert_eq!(code, 0, "{err}");
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let json = json(&out);
     let judged: Vec<&str> = json["metrics"]
         .as_array()
         .unwrap()
@@ -312,7 +312,7 @@ fn a_failed_gate_annotates_a_github_step_and_writes_its_summary() {
     };
     let (code, out, err) = gate(&fast, &slow);
     assert_eq!(code, 1);
-    assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok(), "standard output stays one document");
+    json(&out);
     let marked: Vec<&str> = err.lines().filter(|line| line.starts_with("::error title=tare::tps of base")).collect();
     assert!(marked.len() == 1 && marked[0].contains("is slower") && marked[0].contains("%25"), "{err}");
     assert!(
@@ -353,6 +353,21 @@ fn plans_and_lists_wrap_at_words_at_the_terminal_width() {
             assert!(text.lines().count() > 10, "{words:?}: {text}");
         }
     }
+}
+
+#[test]
+fn long_commands_are_named_by_letters_at_the_heads_of_columns() {
+    let world = World::new();
+    let command = |size: &str, name: &str| format!("command=./load --size {size} --rows 1000 --seed 7 --name {name}");
+    let rows = |side: String, level: f64| -> String {
+        let of = |trial: u32| level + f64::from(trial);
+        (0..5).map(|t| format!("{side},{t},0,wall_s,{}\n{side},{t},0,user_s,{}\n", of(t), of(t) / 2.0)).collect()
+    };
+    let text = rows(command("1", "one"), 100.0) + &rows(command("2", "two"), 200.0);
+    fs::write(world.path("v.csv"), format!("condition,trial,sample,metric,value\n{text}")).unwrap();
+    let out = world.tare(&["show", "v.csv"]).env("COLUMNS", "80").output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(text.contains("  A = command=./load --size 1"), "{text}");
 }
 
 /// Of schema 1: no process ids, no machine in the plan, no scheduler statistics and no captures.

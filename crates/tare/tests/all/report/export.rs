@@ -4,7 +4,7 @@
 
 use crate::report::commands::{path, tare};
 use crate::report::{fake, latencies};
-use crate::support::{World, target};
+use crate::support::{World, json, target};
 use clap::ValueEnum;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::path::Path;
@@ -82,7 +82,7 @@ fn exported_values_can_be_read_back_as_results() {
     let ratio = |results: &Path| {
         let sides = ["placement=same-pu", "placement=other-node"].map(|side| format!("{}:{side}", path(results)));
         let (_, out, _) = tare(&["compare", &sides[0], &sides[1], "--metric", "tps", "--json"]);
-        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let json = json(&out);
         assert_eq!(json["metrics"][0]["paired"], true, "{json}");
         json["metrics"][0]["ci_low"].clone()
     };

@@ -1,6 +1,7 @@
 //! Tables of client location by server location, as the articles on placement print them.
 
 use super::commands::tare;
+use crate::support::json;
 use std::path::Path;
 
 const CLIENTS: [&str; 3] = ["node:near.core:0", "node:far.core:0", "node:far.core:0.pu:0"];
@@ -35,7 +36,7 @@ fn client_and_server_locations_form_a_table_in_terminal_page_and_json() {
     let row = table.lines().find(|line| line.starts_with("node:far.core:0 ")).unwrap();
     assert!(row.contains("35.01 ± 0.0") && row.contains("36.01 ± 0.0"), "{table}");
     let (_, out, _) = tare(&["show", file, "--json"]);
-    let shown: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let shown = json(&out);
     let grids = shown["placement_grids"].as_array().unwrap();
     assert_eq!(grids.len(), 1, "a single pair of places is no table: {out}");
     let cell = &grids[0]["cells"][2][1];

@@ -3,7 +3,7 @@
 use crate::draws::Draws;
 use crate::report::commands::{path, tare};
 use crate::report::fake::{self, Fake, Study};
-use crate::support::one_line;
+use crate::support::{self, one_line};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn runs_of(folder: &Path, levels: &[f64]) {
 fn json(arguments: &[&str]) -> serde_json::Value {
     let (code, out, err) = tare(arguments);
     assert_eq!(code, 0, "{out}{err}");
-    serde_json::from_str(&out).unwrap()
+    support::json(&out)
 }
 
 fn stepped(at: usize, runs: usize, to: f64) -> Vec<f64> {
@@ -82,7 +82,7 @@ fn a_last_run_in_which_everything_failed_passes_no_gate() {
     assert_eq!(code, 5, "{out}");
     assert!(out.contains("Without a result: run-008.") && out.contains("the last run has no result"), "{out}");
     let (code, out, _) = tare(&[&gated[..], &["--json"]].concat());
-    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let found = support::json(&out);
     assert_eq!((code, &found["gate"], &found["without_result"][0]), (5, &"inconclusive".into(), &"run-008".into()));
 }
 

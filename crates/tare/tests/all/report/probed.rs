@@ -3,6 +3,7 @@
 use crate::draws::Draws;
 use crate::report::commands::{path, tare};
 use crate::report::fake;
+use crate::support::json;
 use std::fs;
 use std::path::Path;
 
@@ -35,8 +36,8 @@ fn adjustment_by_a_predefined_probe_decides_what_the_plain_interval_cannot() {
     probed(b.path(), 0.94, 4, "");
     let options = ["--metric", "tps", "--fail-if-slower", "2", "--json"];
     let (code, out, _) = tare(&[["compare", path(a.path()), path(b.path())].as_slice(), &options].concat());
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let metric = &json["metrics"][0];
+    let compared = json(&out);
+    let metric = &compared["metrics"][0];
     assert!(metric["ci_low"].as_f64().unwrap() < 0.94 && metric["ci_high"].as_f64().unwrap() > 0.98, "{metric}");
     let adjusted = &metric["adjusted"];
     assert_eq!(adjusted["by"], "chain");
@@ -53,8 +54,8 @@ fn adjustment_by_a_predefined_probe_decides_what_the_plain_interval_cannot() {
     let (_, out, _) = tare(&["show", path(a.path())]);
     assert!(out.contains("what each probe leaves") && out.contains("mean at the same chain"), "{out}");
     let (_, out, _) = tare(&["show", path(a.path()), "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let weighed = &json["conditions"][0]["metrics"][0]["probes"];
+    let shown = json(&out);
+    let weighed = &shown["conditions"][0]["metrics"][0]["probes"];
     assert_eq!((weighed[0]["probe"].as_str(), weighed[1]["probe"].as_str()), (Some("chain"), Some("spin")));
     assert!(weighed[0]["left"].as_f64().unwrap() < 0.3 && weighed[1]["left"].as_f64().unwrap() > 0.6, "{weighed}");
     assert!(weighed[0]["ci_low"].is_number() && weighed[1]["ci_low"].is_null(), "{weighed}");
@@ -69,7 +70,7 @@ fn nothing_is_adjusted_by_a_probe_that_the_compared_setting_can_move() {
     probed(a.path(), 1.0, 3, "[placement]\nserver = \"pu:0\"\n");
     probed(b.path(), 0.94, 4, "[placement]\nserver = \"pu:1\"\n");
     let (_, out, _) = tare(&["compare", path(a.path()), path(b.path()), "--metric", "tps", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let json = json(&out);
     assert!(json["metrics"][0].get("adjusted").is_none(), "{json}");
     let notes = json["notes"].to_string();
     assert!(notes.contains("nothing is adjusted by the probe chain") && notes.contains("placement.server"), "{notes}");
