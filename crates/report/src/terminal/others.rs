@@ -51,7 +51,8 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let stacked: Vec<String> = names.iter().map(|name| name.replace(' ', "\n")).collect();
     let letters: Vec<String> = (0..conditions.len()).map(letter).collect();
     let named = names.iter().all(|name| name.chars().count() <= SHORT) && names.len() <= FEW;
-    let with_names = if style.width.is_some() || named { table(&stacked) } else { None };
+    let low = stacked.iter().all(|head| head.lines().count() <= LINES);
+    let with_names = if style.width.is_some() && low || named { table(&stacked) } else { None };
     if let Some(table) = with_names {
         text.push_str(&table);
     } else if named {
@@ -99,6 +100,8 @@ fn keep_few(names: &mut Vec<&str>, headline: &str, conditions: &[&ConditionSumma
 /// Up to this many conditions, and characters of a name, names are printed next to figures if they have no column.
 const FEW: usize = 8;
 const SHORT: usize = 28;
+/// Maximum number of lines of a column head.
+const LINES: usize = 5;
 
 /// Levels that only some of the conditions have. If all conditions have one factor, its level alone.
 fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
