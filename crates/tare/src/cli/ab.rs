@@ -100,7 +100,7 @@ pub struct AbArgs {
     /// Start a comparison that may take more than an hour without asking
     #[arg(long)]
     yes: bool,
-    /// Print one JSON document on standard output; the line after each pair still goes to standard error
+    /// Print one JSON document on standard output; progress still goes to standard error
     #[arg(long)]
     json: bool,
 }

@@ -83,7 +83,7 @@ pub struct FindArgs {
     /// Start a race that may take more than an hour without asking
     #[arg(long)]
     yes: bool,
-    /// Print one JSON document on standard output; the line after each block still goes to standard error
+    /// Print one JSON document on standard output; progress still goes to standard error
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! Shared by `tare ab` and `tare find`: a run that is extended round by round, with a line after each round.
+//! Shared by `tare ab` and `tare find`: a run that is extended round by round, with the result so far on a line.
 
 use super::beforehand::Outlook;
 use super::filling::FillLines;
@@ -9,6 +9,7 @@ use super::{Problem, plan_view, trust};
 use crate::run::Listener;
 use crate::state::Host;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use tare_drive::workload::Progress;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_results::store::{Directory, read_trials};
@@ -68,10 +69,29 @@ pub fn begun(
 
 type Line = fn(&Plan, &[TrialRecord]) -> Option<String>;
 
-/// Prints a line after each round, and failures in between.
+/// Minimum time between two lines of one kind: short pairs would print hundreds.
+const LINES_APART: Duration = Duration::from_secs(2);
+
+/// When a line of one kind was last printed.
+#[derive(Debug, Default)]
+struct Printed(Option<Instant>);
+
+impl Printed {
+    /// Prints the line, except soon after the one before.
+    fn note(&mut self, line: &str) {
+        if self.0.is_none_or(|last| last.elapsed() >= LINES_APART) {
+            note(line);
+            self.0 = Some(Instant::now());
+        }
+    }
+}
+
+/// Prints the result so far after rounds, and in between all failures and what disturbed trials.
 #[derive(Debug)]
 pub struct RoundListener {
     line: Line,
+    rounds: Printed,
+    disturbed: Printed,
     /// Whether the end of repeats was already reported: after that, no disturbed trial is.
     repeats_ended: bool,
     fill_lines: FillLines,
@@ -79,7 +99,8 @@ pub struct RoundListener {
 
 impl RoundListener {
     pub fn new(line: Line) -> Self {
-        Self { line, repeats_ended: false, fill_lines: FillLines::default() }
+        let (rounds, disturbed) = (Printed::default(), Printed::default());
+        Self { line, rounds, disturbed, repeats_ended: false, fill_lines: FillLines::default() }
     }
 }
 
@@ -98,13 +119,13 @@ impl Listener for RoundListener {
             Outcome::Ok => {}
             Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
             Outcome::Disturbed if self.repeats_ended => {}
-            Outcome::Disturbed => note(&disturbed(record)),
+            Outcome::Disturbed => self.disturbed.note(&disturbed(record)),
         }
     }
 
     fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
         if let Some(line) = (self.line)(plan, records) {
-            note(&line);
+            self.rounds.note(&line);
         }
     }
 
