@@ -1,11 +1,11 @@
-//! Whether the control groups of a process are frozen, as by `docker pause` (`cgroup.freeze`, version 1: `freezer.state`).
+//! Whether the control groups of a process are frozen, as by `docker pause`.
 
 use crate::control_group::hierarchies;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use tare_cpuset::observe::proc_text;
 
-/// The groups of a process that can be frozen, with or without the groups above them.
+/// The groups of a process that can be frozen, also with a group above (`cgroup.freeze`, version 1: `freezer.state`).
 #[derive(Debug, Default)]
 pub struct Freezers(Vec<File>);
 
