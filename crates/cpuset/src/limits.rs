@@ -62,7 +62,7 @@ pub fn to_raise(error: &(dyn Error + 'static)) -> Option<String> {
         Errno::NFILE => Some("raise fs.file-max (sudo sysctl -w fs.file-max=NUMBER)".to_owned()),
         Errno::AGAIN => {
             let wanted = Wanted { of_others: 1, ..Wanted::default() };
-            Some(Limits::now().check(wanted).err().map_or(OF_TASKS.to_owned(), |limit| limit.to_string()))
+            Some(Limits::now().check(wanted).map_or_else(|limit| limit.to_string(), |()| to_raise_for_tasks()))
         }
         _ => None,
     };
@@ -78,6 +78,17 @@ pub fn to_raise(error: &(dyn Error + 'static)) -> Option<String> {
         cause = this.source();
     }
     None
+}
+
+/// What to raise if a thread or a process was refused to this program, or to one that it started. Those that the other
+/// had may have ended since: the limit with the least left is named.
+pub fn to_raise_for_tasks() -> String {
+    let limits = Limits::now().0;
+    let of_tasks = limits.iter().filter(|limit| limit.counts == Kind::Tasks);
+    let least = of_tasks.min_by_key(|limit| limit.limit.saturating_sub(limit.used));
+    least.map_or(OF_TASKS.to_owned(), |Limit { name, limit, used, .. }| {
+        format!("{OF_TASKS}; least is left of {name}: {used} of {limit} are in use now")
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -272,7 +283,7 @@ mod tests {
             assert!(words.iter().all(|words| raise.contains(words)), "{raise}");
         }
         let raise = refused(Errno::AGAIN).unwrap();
-        assert!(raise.contains("kernel.threads-max") || raise.contains("are needed"), "{raise}");
+        assert!(raise.contains("least is left of ") || raise.contains("are needed"), "{raise}");
         let too_low = of("vm.some", Kind::Tasks, 1).check(Wanted { threads: 1, ..Wanted::default() }).unwrap_err();
         assert_eq!(to_raise(&too_low), Some(too_low.raise.clone()));
         assert_eq!((refused(Errno::NOENT), refused(Errno::NOSPC)), (None, None));

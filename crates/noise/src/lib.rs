@@ -33,6 +33,7 @@ mod error;
 #[doc(hidden)]
 pub mod fake;
 mod fake_kernel;
+mod freezer;
 pub mod interference;
 mod journal;
 mod kernel;
@@ -51,6 +52,7 @@ pub use cache_limit::{CacheGroup, CacheLimits};
 pub use cache_monitor::{CacheMonitor, CacheUse};
 pub use control_group::ControlGroup;
 pub use error::{NoiseError, Result};
+pub use freezer::Freezers;
 pub use interference::{CpuUse, Foreign, Snapshot, Throttled, Throttling};
 pub use journal::{
     Journal, Outcome, RestoreReport, Restored, ThreadAffinities, boot_id, recover, recover_trial, verify_as_found,

@@ -41,6 +41,11 @@ enum Names {
 
 /// Prefix of readings from the clients' host, if it is not the server's.
 pub const CLIENT_HOST: &str = "client_host_";
+/// How long tare, or the server, could not run because a control group was frozen or a signal stopped it, seconds.
+pub const STOPPED: &str = "stopped_s";
+pub const SERVER_STOPPED: &str = "server_stopped_s";
+/// Seconds of it above which a sample is disturbed: the server is looked at twenty times per second.
+pub const STOPPED_LEAST_S: f64 = 0.1;
 /// How long clients spun while waiting for an answer, seconds over all clients: CPU time without work.
 pub const CLIENT_SPUN: &str = "client_spun_s";
 
@@ -147,6 +152,8 @@ const ALL: &[Covariate] = {
         entry(One("foreign_cpu_fraction"), "fraction", ByTime, Cause),
         entry(One("suspended_s"), "s", Sum, Cause),
         entry(One("stopped_processes"), "", Sum, Cause),
+        entry(One(STOPPED), "s", Sum, Cause),
+        entry(One(SERVER_STOPPED), "s", Sum, Cause),
         entry(One("server_swapped_bytes"), "bytes", Largest, Cause),
         entry(One("server_waited_for_cpu_fraction"), "fraction", ByTime, Cause),
         entry(One("restarts"), "", Sum, Consequence),

@@ -13,5 +13,7 @@ pub use in_call::{Call, InCall, InCallFile, NoCall, epoll_watches, in_call};
 pub use proc_file::{arguments, environment, parse, proc_text};
 pub use storage::{StorageUsage, storage_usage};
 pub use thread_ref::ThreadRef;
-pub use threads::{ThreadSample, descendants, last_cpu, started_ticks, thread, threads, threads_of};
+pub use threads::{
+    Sighting, ThreadSample, descendants, last_cpu, sighting, started_ticks, thread, threads, threads_of, waited,
+};
 pub use usage::{ProcessUsage, process_usage, switches};

@@ -7,6 +7,7 @@ use procfs::process::{Schedstat, Stat, Status};
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::time::Duration;
 
 /// A thread at one moment. Counters run from the thread's start: subtract two samples.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,11 +106,40 @@ pub fn thread(thread: ThreadRef) -> Result<ThreadSample, ObserveError> {
 /// # Errors
 /// When it has ended, or cannot be read.
 pub fn last_cpu(thread: ThreadRef) -> Result<u32, ObserveError> {
+    sighting(thread).map(|seen| seen.cpu)
+}
+
+/// A thread as its `stat` shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sighting {
+    /// The CPU it runs on, or ran on last.
+    pub cpu: u32,
+    /// Whether a signal (SIGSTOP, SIGTSTP) stopped it and it has not continued.
+    pub is_stopped: bool,
+}
+
+/// The CPU of a thread, and whether it is stopped. Reads one small file.
+///
+/// # Errors
+/// When it has ended, or cannot be read.
+pub fn sighting(thread: ThreadRef) -> Result<Sighting, ObserveError> {
     let path = format!("{}/stat", thread.folder());
     let stat = proc_text(&path).map_err(|e| ObserveError::of_io(&path, &e))?;
     // Fields are counted from the end of the name, which may contain any character; the first one after it is field 3.
-    let cpu = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_ascii_whitespace().nth(39 - 3)?.parse().ok());
-    cpu.ok_or_else(|| no_processor(thread))
+    let seen = stat.rsplit_once(')').and_then(|(_, fields)| {
+        let mut fields = fields.split_ascii_whitespace();
+        let is_stopped = fields.next()? == "T";
+        Some(Sighting { cpu: fields.nth(39 - 4)?.parse().ok()?, is_stopped })
+    });
+    seen.ok_or_else(|| no_processor(thread))
+}
+
+/// For how long a thread was runnable without a CPU since it began. `None` where the kernel does not report it (no
+/// CONFIG_SCHED_INFO). Reads one small file.
+pub fn waited(thread: ThreadRef) -> Option<Duration> {
+    let spent: Schedstat = parse(&format!("{}/schedstat", thread.folder())).ok()?;
+    // A thread that can read this has run.
+    (spent.sum_exec_runtime > 0).then(|| Duration::from_nanos(spent.run_delay))
 }
 
 /// When a thread started, in clock ticks after boot. The kernel reuses thread numbers; number and start time together

@@ -60,7 +60,8 @@ impl Interference {
         Self { snapshot, cpu_use: CpuUse::take(), throttling, asleep_s: asleep_s(), server, cpus }
     }
 
-    pub fn finish(self) -> OthersSeen {
+    /// Also returns the most time that the hypervisor took from one CPU, in seconds.
+    pub fn finish(self) -> (OthersSeen, f64) {
         let now = CpuUse::take();
         let after = Snapshot::take();
         let mut covariates = after.since(&self.snapshot);
@@ -89,7 +90,7 @@ impl Interference {
         if let Some(bytes) = self.server.and_then(swapped_bytes) {
             covariates.insert("server_swapped_bytes".into(), bytes as f64);
         }
-        OthersSeen { covariates, users: foreign.users }
+        (OthersSeen { covariates, users: foreign.users }, after.most_stolen_s(&self.snapshot))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The actual CPUs of a trial's threads, per sample: sightings during the sample, kernel counters before and after.
 
 use super::processes::{self, WorkerWatch};
+use super::stops::{StopWatch, Stops};
 use super::window::{Window, take_share};
 use crate::capture::interference::thread_cpu_s;
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
-use tare_cpuset::observe::ThreadSample;
+use tare_cpuset::observe::{Sighting, ThreadSample};
 use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused, affinity_of, observe};
 use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 
@@ -36,8 +37,15 @@ pub struct ThreadWatch {
     /// Workers found by the watch itself; their records follow the others.
     workers: Arc<Mutex<Vec<Tracked>>>,
     stop: Arc<AtomicBool>,
-    /// Returns the seconds of CPU time that it used.
-    looker: JoinHandle<f64>,
+    looker: JoinHandle<Looked>,
+}
+
+/// What the looking thread returns.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    /// CPU time that it used, seconds.
+    pub cpu_s: f64,
+    pub stops: Stops,
 }
 
 /// Counters of a thread, and when they were read.
@@ -104,12 +112,18 @@ struct Sightings {
 
 impl ThreadWatch {
     /// Starts looking, twenty times per second. For threads that may end, the last known counters are kept.
-    /// Short-lived workers are watched from their first sighting.
-    pub fn start(threads: Vec<Watched>, may_end: bool, mut finder: Option<WorkerWatch>) -> Result<Self, ThreadRefused> {
+    /// Short-lived workers are watched from their first sighting. `server` is its first process, if it runs here.
+    pub(super) fn start(
+        threads: Vec<Watched>,
+        may_end: bool,
+        mut finder: Option<WorkerWatch>,
+        server: Option<i32>,
+    ) -> Result<Self, ThreadRefused> {
         let tracked = Arc::new(Mutex::new(threads.into_iter().map(Tracked::now).collect::<Vec<_>>()));
         let (workers, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
         let looker = {
             let (tracked, workers, stop) = (Arc::clone(&tracked), Arc::clone(&workers), Arc::clone(&stop));
+            let mut stops = StopWatch::over(server);
             let looks = move || {
                 for number in 0_usize.. {
                     if stop.load(Ordering::Relaxed) {
@@ -121,12 +135,12 @@ impl ThreadWatch {
                     }
                     look(&workers, true, true);
                     let remember = may_end && number.is_multiple_of(REMEMBER_EVERY);
-                    look(&tracked, remember || number.is_multiple_of(HELPERS_EVERY), remember);
-                    std::thread::park_timeout(pause(&tracked));
+                    stops.look(look(&tracked, remember || number.is_multiple_of(HELPERS_EVERY), remember));
+                    stops.pause(pause(&tracked));
                 }
-                thread_cpu_s()
+                Looked { cpu_s: thread_cpu_s(), stops: stops.end() }
             };
-            Builder::new().spawn(looks)?
+            Builder::new().name("tare-watch".to_owned()).spawn(looks)?
         };
         Ok(Self { tracked, workers, stop, looker })
     }
@@ -136,17 +150,17 @@ impl ThreadWatch {
         follow(&self.tracked, thread);
     }
 
-    /// Ends the watch: returns a record of what each thread did during the measurement, workers last, and the seconds
-    /// of CPU time that the watch used. A thread that has ended keeps its last known counters.
-    pub(super) fn finish(self, window: &Window) -> (Vec<ThreadRecord>, f64) {
+    /// Ends the watch: returns a record of what each thread did during the measurement, workers last. A thread that has
+    /// ended keeps its last known counters.
+    pub(super) fn finish(self, window: &Window) -> (Vec<ThreadRecord>, Looked) {
         self.stop.store(true, Ordering::Relaxed);
         // Wakes the thread: its pause may be much longer than the sample, as for a query of a millisecond.
         self.looker.thread().unpark();
         // The thread only reads: if it panicked, there would merely be fewer sightings.
-        let looked_s = self.looker.join().unwrap_or(0.0);
+        let looked = self.looker.join().unwrap_or_default();
         look(&self.tracked, true, false);
         let lists = [&self.tracked, &self.workers].map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
-        (lists.iter().flat_map(|list| list.iter()).map(|tracked| record(tracked, window)).collect(), looked_s)
+        (lists.iter().flat_map(|list| list.iter()).map(|tracked| record(tracked, window)).collect(), looked)
     }
 }
 
@@ -162,10 +176,13 @@ fn pause(tracked: &Mutex<Vec<Tracked>>) -> Duration {
     LOOK_EVERY.max(LOOK_AT_EACH.saturating_mul(u32::try_from(threads).unwrap_or(u32::MAX)))
 }
 
-fn look(tracked: &Mutex<Vec<Tracked>>, helpers: bool, remember: bool) {
+/// Returns whether a thread of the server was seen stopped.
+fn look(tracked: &Mutex<Vec<Tracked>>, helpers: bool, remember: bool) -> bool {
+    let mut is_stopped = false;
     let mut all = tracked.lock().unwrap_or_else(PoisonError::into_inner);
     for tracked in all.iter_mut().filter(|one| helpers || one.thread.class != ThreadClass::Background) {
-        let Ok(cpu) = observe::last_cpu(tracked.thread.thread) else { continue };
+        let Ok(Sighting { cpu, is_stopped: stopped }) = observe::sighting(tracked.thread.thread) else { continue };
+        is_stopped |= stopped && tracked.thread.class != ThreadClass::Client;
         if tracked.stale == Some(cpu) {
             continue;
         }
@@ -178,6 +195,7 @@ fn look(tracked: &Mutex<Vec<Tracked>>, helpers: bool, remember: bool) {
             tracked.remember();
         }
     }
+    is_stopped
 }
 
 fn record(tracked: &Tracked, window: &Window) -> ThreadRecord {
@@ -273,7 +291,7 @@ mod tests {
     fn a_thread_that_goes_on_while_counters_are_read_did_no_more_than_the_measurement_is_long() {
         let class = ThreadClass::Connection;
         let own = Watched { class, pair: None, thread: ThreadRef::of_this_thread(), requested: None };
-        let watches = [0; 2].map(|_| ThreadWatch::start(vec![own.clone()], false, None).unwrap());
+        let watches = [0; 2].map(|_| ThreadWatch::start(vec![own.clone()], false, None, None).unwrap());
         spin(Duration::from_millis(60));
         let began = Instant::now();
         spin(Duration::from_millis(60));

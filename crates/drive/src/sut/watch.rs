@@ -265,7 +265,7 @@ impl SutWatch {
             None => self.idle()?,
         }
         let (partner, began_s) = (self.partner.is_some().then(Instant::now), thread_cpu_s());
-        let watch = ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?;
+        let watch = ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch(), self.sut.root)?;
         let used = UsageMark::take(&self.sut);
         // Last what is read at once: the load may be running.
         let memory = self.settings.memory.then(MemoryWatch::start);
@@ -317,9 +317,9 @@ impl SutWatch {
         let cache = self.cache.as_ref().map(CacheWatch::finish);
         let network = open.network.map(NetworkWatch::finish);
         let allocated = open.memory.map(MemoryWatch::finish);
-        let OthersSeen { mut covariates, users } = open.interference.finish();
+        let (OthersSeen { mut covariates, users }, stolen_s) = open.interference.finish();
         let used = open.used.and_then(|before| Some((before, UsageMark::take(&self.sut)?)));
-        let (mut threads, looked_s) = open.watch.finish(&window);
+        let (mut threads, looked) = open.watch.finish(&window);
         let used = used.and_then(|(before, now)| now.during(&window, &before, &threads));
         if self.may_end {
             // The location of a thread that ended before the first look is unknown.
@@ -336,6 +336,7 @@ impl SutWatch {
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         covariates.extend(network.into_iter().flatten());
         covariates.extend([cache, allocated].into_iter().flatten().flatten());
+        covariates.extend(looked.stops.covariates(stolen_s));
         if !self.watched.is_empty() {
             covariates.extend(usage::switches(&threads));
         }
@@ -369,7 +370,8 @@ impl SutWatch {
             let worked = thread.user_s + thread.system_s > 0.0;
             thread.class != ThreadClass::Background || worked || (thread.name == PARALLEL_WORKER && workers == 1)
         });
-        covariates.insert(covariate::RECORDING.name_at(0), open.recording_s + looked_s + (thread_cpu_s() - began_s));
+        let recording_s = open.recording_s + looked.cpu_s + (thread_cpu_s() - began_s);
+        covariates.insert(covariate::RECORDING.name_at(0), recording_s);
         let (started_at, watched_s) = (open.started_at, window.length().as_secs_f64());
         let here = Surroundings { started_at, covariates, users, threads, watched_s, used, client_host: None };
         let (Some(partner), Some(began)) = (&mut self.partner, open.partner) else { return Ok(here) };

@@ -20,6 +20,13 @@ pub enum EngineError {
     BinaryUnusable { path: PathBuf, reason: String },
     #[error("{engine} died during start ({status}); log {}:\n{}", log.display(), tail.join("\n"))]
     Died { engine: &'static str, status: String, log: PathBuf, tail: Vec<String> },
+    #[error("{engine} got no thread or process from the system during its start: {refusal}; log {}", log.display())]
+    NoThread {
+        engine: &'static str,
+        /// The line of its log.
+        refusal: String,
+        log: PathBuf,
+    },
     /// The server runs but does not answer; it was killed.
     #[error(
         "{engine} not ready after {:.1} s: {reason} (a longer wait: engine.start_timeout_s); log {}:\n{}",
@@ -123,9 +130,13 @@ impl EngineError {
         self.is_refused_with(&TOO_MANY_CONNECTIONS, |state| state.as_str() == "53300")
     }
 
-    /// Whether the system gave the server no thread for a connection.
+    /// Whether the system gave the server no thread or process for its start or for a connection.
     pub fn lacks_threads(&self) -> bool {
-        self.is_refused_with(&[NO_THREAD], |_| false)
+        match self {
+            Self::NoThread { .. } => true,
+            Self::Connect { source, .. } if source.kind == SqlErrorKind::NoProcess => true,
+            _ => self.is_refused_with(&[NO_THREAD], |_| false),
+        }
     }
 
     /// Whether a server refused the connection with one of these error numbers or a matching SQLSTATE.

@@ -39,6 +39,8 @@ pub enum SqlErrorKind {
     /// No space left where the server keeps its files.
     DiskFull,
     Lost,
+    /// The system gave PostgreSQL no process for the session.
+    NoProcess,
     /// Anything else: the statement or the data is wrong.
     Other,
 }

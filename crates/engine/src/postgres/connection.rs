@@ -7,7 +7,7 @@ use crate::transport::answer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{ConnectTarget, EngineError, Param, Session, Spinning, SqlError, SqlErrorKind, StatementId};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 
@@ -185,7 +185,14 @@ impl<S: Channel> Connection<S> {
         for _ in 0..LOGIN_MESSAGES {
             let is_private = self.messages.stream.is_private();
             self.out.clear();
-            match self.messages.receive().map_err(lost)? {
+            let received = match self.messages.receive() {
+                Ok(received) => received,
+                Err(error) if error.kind() == ErrorKind::InvalidData => {
+                    return Err(self.messages.refused_process().unwrap_or_else(|| lost(error)));
+                }
+                Err(error) => return Err(lost(error)),
+            };
+            match received {
                 (b'Z', _) if proof.is_let_in => return Ok(()),
                 (b'Z', _) => return Err(malformed("ReadyForQuery before the login was complete")),
                 (b'E', body) => return Err(message::error(body)),

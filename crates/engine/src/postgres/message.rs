@@ -47,6 +47,24 @@ impl<S: Channel> Messages<S> {
         let message = self.input.peek(&mut self.stream, length + 1)?;
         Ok((kind, &message[HEADER..]))
     }
+
+    /// The error of a server that could not start a process for this connection, if the message that could not be
+    /// received is one. It is the only message in the form of protocol version 2: a letter and a text that ends with 0.
+    #[cold]
+    pub(super) fn refused_process(&mut self) -> Option<SqlError> {
+        let mut length = HEADER;
+        loop {
+            let message = self.input.peek(&mut self.stream, length).ok().filter(|_| length <= TEXT)?;
+            match message.split_first()? {
+                (b'E', text) if text.ends_with(&[0]) => {
+                    let text = String::from_utf8_lossy(&text[..text.len() - 1]);
+                    return Some(SqlError::own(SqlErrorKind::NoProcess, text.trim_end()));
+                }
+                (b'E', _) => length += 1,
+                _ => return None,
+            }
+        }
+    }
 }
 
 #[cold]

@@ -129,7 +129,9 @@ impl Instance {
             // An interruption ended it: its last log lines are not the reason.
             EngineError::unless_interrupted()?;
             if !alive || late {
-                if let Some(explained) = explain(&self.process.log_text()) {
+                let log = self.process.log_text();
+                if let Some(explained) = explain(&log).or_else(|| refused_thread(engine, &log, self.process.log_path()))
+                {
                     return Err(explained);
                 }
                 let (log, tail) = (self.process.log_path(), self.process.log_tail(ERROR_LINES));
@@ -169,6 +171,18 @@ impl Instance {
         self.stage = None;
         Ok(outcome)
     }
+}
+
+/// The error for a server whose log says that the system refused it a thread or a process. Locks of files are refused
+/// with the same error number.
+fn refused_thread(engine: &'static str, text: &str, log: PathBuf) -> Option<EngineError> {
+    let refusal = text.lines().map(str::trim).find(|line| {
+        let line = line.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|words| line.contains(words));
+        // `what():` begins what C++ says of an exception that nothing catches, here std::thread's.
+        has(&["resource temporarily unavailable", "errno: 11)", "errno: 11 "]) && has(&["thread", "fork", "what():"])
+    })?;
+    Some(EngineError::NoThread { engine, refusal: refusal.to_owned(), log })
 }
 
 fn listener_pid(socket: &Path) -> Option<u32> {
@@ -233,7 +247,8 @@ pub(crate) fn run_installer(
     if ended && process.succeeded() {
         return Ok(());
     }
-    if let Some(error) = explain(&process.log_text()) {
+    let text = process.log_text();
+    if let Some(error) = explain(&text).or_else(|| refused_thread(name, &text, process.log_path())) {
         return Err(error);
     }
     // Some installers end with a page of advice; the error is above it.
@@ -331,5 +346,31 @@ impl Server for PrivateServer {
 
     fn log_tail(&self, lines: usize) -> Vec<String> {
         self.instance.process.log_tail(lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_thread_or_process_is_found_in_the_log_of_each_server() {
+        let found = |text: &str| refused_thread("some", text, PathBuf::from("/log")).map(|error| error.to_string());
+        for line in [
+            "  what():  Resource temporarily unavailable",
+            "2026-01-01 10:00:00 0 [ERROR] Can't create interrupt-thread (error 11, errno: 11)",
+            "2026-01-01T10:00:00Z 0 [Warning] [MY-010001] [Server] Can't create thread to handle bootstrap (errno: 11)",
+            "2026-01-01 10:00:00 UTC [7] LOG:  could not fork startup process: Resource temporarily unavailable",
+        ] {
+            let error = found(&format!("started\n{line}\nended")).unwrap();
+            assert!(error.contains(line.trim()) && error.contains("/log"), "{error}");
+        }
+        for line in [
+            "2026-01-01 10:00:00 0 [ERROR] InnoDB: Unable to lock ./ibdata1 error: 11",
+            "2026-01-01 10:00:00 0 [ERROR] Can't lock aria control file: Resource temporarily unavailable",
+            "2026-01-01 10:00:00 0 [ERROR] Can't create thread to kill server (errno: 110 \"Connection timed out\")",
+        ] {
+            assert_eq!(found(line), None);
+        }
     }
 }

@@ -198,7 +198,7 @@ pub(super) fn put_error(out: &mut Vec<u8>, error: &SqlError) {
         SqlErrorKind::Retry => 0,
         SqlErrorKind::NotPreparable => 1,
         SqlErrorKind::Lost => 2,
-        SqlErrorKind::Other => 3,
+        SqlErrorKind::Other | SqlErrorKind::NoProcess => 3,
         SqlErrorKind::DiskFull => 4,
     };
     // SQLite's result code 0 means success, so no error uses it.

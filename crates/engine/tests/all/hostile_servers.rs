@@ -290,6 +290,22 @@ pub fn postgres_answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'stat
 }
 
 #[test]
+fn a_postgresql_without_a_process_for_the_connection_is_told_from_one_that_is_none() {
+    let refused = |answer: &'static [u8]| {
+        let fake = Fake::new(move |mut stream| {
+            let _ = hear(&mut stream) && stream.write_all(answer).is_ok();
+        });
+        Postgresql.connect(&fake.target()).err().unwrap()
+    };
+    let error = refused(b"Ecould not fork new process for connection: Resource temporarily unavailable\n\0");
+    assert!(error.lacks_threads() && error.to_string().ends_with("Resource temporarily unavailable"), "{error}");
+    for answer in [&b"Ecould not fork"[..], b"Xcould not fork\n\0", &[b'E'; 100_000]] {
+        let error = refused(answer);
+        assert!(!error.lacks_threads() && error.to_string().contains("check that it is PostgreSQL"), "{error}");
+    }
+}
+
+#[test]
 fn a_postgresql_that_is_none_or_requests_something_unknown() {
     let fake = Fake::new(|mut stream| {
         let _ = hear(&mut stream) && stream.write_all(b"HTTP/1.1 400 Bad Request\r\n").is_ok();

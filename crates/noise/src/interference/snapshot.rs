@@ -120,6 +120,12 @@ impl Snapshot {
         out
     }
 
+    /// Most time that the hypervisor took from one CPU since `earlier`, in seconds.
+    pub fn most_stolen_s(&self, earlier: &Self) -> f64 {
+        let of_each = self.cpus.iter().filter_map(|(cpu, now)| Some(now.since(earlier.cpus.get(cpu)?).steal));
+        of_each.max().unwrap_or(0) as f64 / rustix::param::clock_ticks_per_second() as f64
+    }
+
     fn cpu_fractions(&self, earlier: &Self, cpus: &CpuSet, prefix: &str, out: &mut BTreeMap<String, f64>) -> CpuTimes {
         let times = cpus
             .iter()
@@ -211,6 +217,8 @@ mod tests {
         assert_eq!(all["psi_io_some_fraction"], 0.0);
         assert!(!all.contains_key("psi_cpu_some_fraction"), "a missing source is not reported as zero");
         assert!(!all.contains_key("major_faults"));
+
+        assert_eq!(after.most_stolen_s(&before), 10.0 / rustix::param::clock_ticks_per_second() as f64);
 
         let bound = after.since_on(&before, &[0].into_iter().collect());
         assert_eq!((bound["bound_steal_fraction"], bound["bound_busy_fraction"]), (0.1, 0.5));

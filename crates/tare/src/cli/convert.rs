@@ -6,7 +6,7 @@ use crate::run::{Failure, RunError};
 use crate::state::StateError;
 use crate::trial::TrialError;
 use std::io::ErrorKind;
-use tare_cpuset::to_raise;
+use tare_cpuset::{to_raise, to_raise_for_tasks};
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
 use tare_engine::{Code, Engine, EngineError, SqlError, engine_by_name};
@@ -203,6 +203,7 @@ impl From<EngineError> for Problem {
                 (Exit::Usage, Some(format!("{NO_ADDRESS}: {own}")))
             }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
+            EngineError::NoThread { .. } => (Exit::Machine, Some(to_raise_for_tasks())),
             e if e.is_login_refused() => (Exit::Machine, Some(login(e))),
             e if e.is_database_denied() => (Exit::Machine, Some(DENIED.to_owned())),
             e if e.has_too_many_connections() => (Exit::Machine, Some(TOO_MANY.to_owned())),

@@ -3,6 +3,7 @@
 //! Pressure (PSI) is recorded but not a rule: two of the benchmark's own threads on one CPU cause it by design.
 
 use tare_drive::capture::interference::OthersSeen;
+use tare_results::covariate::{SERVER_STOPPED, STOPPED, STOPPED_LEAST_S};
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_study::language::settings::Sampling;
 
@@ -66,6 +67,17 @@ pub fn reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> {
     }
     if value("stopped_processes").is_some_and(|stopped| *stopped > 0.0) {
         reasons.push("a signal stopped tare, its server or its client program for a while".to_owned());
+    } else {
+        let long = |name: &str| value(name).filter(|s| **s > STOPPED_LEAST_S);
+        reasons.extend(long(STOPPED).map(|s| {
+            format!(
+                "tare stood still for {s:.2} s and waited for no CPU: its control group was frozen, or its virtual \
+                 machine was paused"
+            )
+        }));
+        reasons.extend(long(SERVER_STOPPED).map(|s| {
+            format!("the server stood still for {s:.2} s: its control group was frozen, or a signal stopped it")
+        }));
     }
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
@@ -101,17 +113,19 @@ mod tests {
             &[("steal_fraction", 0.03), ("psi_cpu_some_fraction", 1.0), ("busy_fraction", 1.0)],
             &[("foreign_cpu_fraction", 0.05), ("foreign_cpu_s", 10.0)],
             &[("foreign_cpu_fraction", 0.4), ("foreign_cpu_s", 0.09)],
-            &[("server_swapped_bytes", 0.0), ("suspended_s", 0.000_1), ("stopped_processes", 0.0)],
+            &[("server_swapped_bytes", 0.0), ("suspended_s", 0.000_1), ("stopped_processes", 0.0), ("stopped_s", 0.09)],
         ];
         for values in quiet {
             assert_eq!(judge(&sampling, 0, &seen(values)), None, "{values:?}");
         }
-        let loud: [(&[(&str, f64)], &str); 5] = [
+        let loud: [(&[(&str, f64)], &str); 7] = [
             (&[("steal_fraction", 0.031)], "hypervisor took 3.1%"),
             (&[("foreign_cpu_fraction", 0.051), ("foreign_cpu_s", 0.1)], "(limit 5.0%); on all CPUs: cc1plus (77) 93%"),
             (&[("server_swapped_bytes", 4096.0)], "swapped out"),
             (&[("suspended_s", 2.5)], "suspended for 2.50 s"),
             (&[("stopped_processes", 1.0)], "a signal stopped"),
+            (&[("stopped_s", 1.2)], "tare stood still for 1.20 s"),
+            (&[("server_stopped_s", 0.11)], "the server stood still for 0.11 s"),
         ];
         for (values, words) in loud {
             let reason = judge(&sampling, 3, &seen(values)).unwrap();

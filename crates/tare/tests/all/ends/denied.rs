@@ -171,8 +171,9 @@ fn descriptors_that_run_out_during_a_run_are_named_and_the_run_is_resumed() {
 
 #[test]
 fn processes_that_run_out_during_a_run_are_named_and_the_run_is_resumed() {
-    // No trial; no program of a server; no thread of a server.
-    for (engine, most) in [("sqlite", "1"), ("mariadb", "4"), ("sqlite", "5")] {
+    // No trial; no program of a server; no thread of a server; a server that ends for lack of threads or processes.
+    let cases = [("sqlite", "1"), ("mariadb", "4"), ("sqlite", "5"), ("mariadb", "12"), ("postgresql", "9")];
+    for (engine, most) in cases {
         let Some(group) = ControlGroup::new("pids", &[], &[("pids.max", "max")]) else { return };
         let world = World::new();
         let study = world.study(STUDY);

@@ -1,7 +1,7 @@
 //! What other users of the machine and unusual names can do to a run: processes and threads of any name, a program that
 //! is replaced while it runs, a prompt that no one answers.
 
-use crate::support::{World, json, script, send, text, trials, wait_for_trials, wait_until, words_of};
+use crate::support::{ControlGroup, World, json, script, send, text, trials, wait_for_trials, wait_until, words_of};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 const STUDY: &str = r#"
 name = "among-others"
@@ -224,4 +225,73 @@ fn sigterm_ends_a_password_prompt_and_restores_the_terminal_echo() {
         printed()
     );
     assert!(!world.path("results").exists(), "nothing was started");
+}
+
+/// Runs a trial of one sample behind `wrapper`. In the middle of the sample `set(true, server)` freezes something for
+/// 1.2 s. Returns why the sample was disturbed.
+fn frozen_within_a_sample(wrapper: &[&str], set: &dyn Fn(bool, u32)) -> String {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let sets = [
+        "sampling.trials=1",
+        "sampling.attempts=1",
+        "sampling.sample_s=3",
+        "sampling.foreign_cpu_limit=off",
+        "sampling.steal_limit=off",
+    ];
+    let sets = sets.iter().flat_map(|set| ["--set", *set]);
+    let args: Vec<&str> = ["run", &study, "--out", "results"].into_iter().chain(sets).collect();
+    let mut run = world.behind(wrapper, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let watches = |pid: u32| {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        names.any(|name| name.trim_end() == "tare-watch")
+    };
+    wait_until("a sample", 60, || world.processes().into_iter().any(watches));
+    let is_server = |pid: &u32| words_of(*pid).iter().any(|word| word == "sqlite-server");
+    let server = world.processes().into_iter().find(is_server).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    set(true, server);
+    std::thread::sleep(Duration::from_millis(1200));
+    set(false, server);
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    let record = trials(&world.path("results")).remove(0);
+    assert_eq!(record["outcome"], "ok", "{record}");
+    world.assert_clean();
+    record["reason"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_sample_in_which_a_control_group_was_frozen_is_disturbed() {
+    if !rustix::process::geteuid().is_root() {
+        return; // Others may not make control groups everywhere.
+    }
+    let group = ControlGroup::new("freezer", &[("freezer.state", "THAWED")], &[("cgroup.freeze", "0")]);
+    let group = group.expect("root can make control groups: /sys/fs/cgroup must be mounted and writable");
+    let folder = Path::new(group.enter()[3]);
+    let freeze_run = |on: bool, _: u32| {
+        let (file, text) = match folder.join("freezer.state") {
+            file if file.exists() => (file, if on { "FROZEN" } else { "THAWED" }),
+            _ => (folder.join("cgroup.freeze"), if on { "1" } else { "0" }),
+        };
+        fs::write(file, text).unwrap();
+    };
+    let seconds = |reason: &str, begin: &str| -> f64 {
+        let (_, rest) = reason.split_once(begin).unwrap_or_else(|| panic!("{reason:?} without {begin:?}"));
+        rest.split_once(" s").unwrap().0.parse().unwrap()
+    };
+    let found_s = seconds(&frozen_within_a_sample(&group.enter(), &freeze_run), "sample 0: tare stood still for ");
+    assert!((1.0..1.5).contains(&found_s), "{found_s}");
+
+    // Each server has a control group of its own.
+    let freeze_server = |on: bool, server: u32| {
+        let groups = fs::read_to_string(format!("/proc/{server}/cgroup")).unwrap();
+        let own = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap();
+        let at = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(|top| Path::new(top).join(own).join("cgroup.freeze"));
+        let file =
+            at.iter().find(|file| file.exists()).unwrap_or_else(|| panic!("no group that can be frozen: {groups}"));
+        fs::write(file, if on { "1" } else { "0" }).unwrap();
+    };
+    let found_s = seconds(&frozen_within_a_sample(&["env"], &freeze_server), "sample 0: the server stood still for ");
+    assert!((1.0..1.5).contains(&found_s), "{found_s}");
 }

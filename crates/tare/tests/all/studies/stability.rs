@@ -41,9 +41,15 @@ fn properties_of_the_process_are_verified_and_missing_allocators_are_left_out() 
             _ => "libresolv",
         };
         assert!(verified(record, "allocator").contains(mapped), "{record}");
-        for name in
-            ["layout_mmap_page", "layout_stack_offset", "foreign_cpu_fraction", "suspended_s", "stopped_processes"]
-        {
+        for name in [
+            "layout_mmap_page",
+            "layout_stack_offset",
+            "foreign_cpu_fraction",
+            "suspended_s",
+            "stopped_processes",
+            "stopped_s",
+            "server_stopped_s",
+        ] {
             assert!(record["samples"][0]["covariates"][name].is_number(), "{name} in {record}");
         }
     }
