@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use tare_cpuset::to_raise;
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
-use tare_engine::{Code, Engine, EngineError, SqlError, engine_by_name};
+use tare_engine::{Code, Engine, EngineError, Mariadb, Postgresql, SqlError};
 use tare_files::FilesError;
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
@@ -178,8 +178,8 @@ const EMBEDDED: &str = "tare load needs a running server, and SQLite has none: t
 fn login(refused: &EngineError) -> String {
     let is_postgresql =
         matches!(refused, EngineError::Connect { source: SqlError { code: Some(Code::State(_)), .. }, .. });
-    let engine = engine_by_name(if is_postgresql { "postgresql" } else { "mariadb" });
-    let file = engine.ok().and_then(Engine::password_file).unwrap_or_default();
+    let engine: &dyn Engine = if is_postgresql { &Postgresql } else { &Mariadb };
+    let file = engine.password_file().unwrap_or_default();
     format!(
         "give the account's password: TARE_PASSWORD, --ask-password or {file}; another account: --user USER (in a \
          study: engine.user)"
@@ -197,10 +197,9 @@ impl From<EngineError> for Problem {
                 (Exit::Machine, Some("free disk space, or set TARE_CACHE_DIR to a directory with more".to_owned()))
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
-            EngineError::NoAddress { engine: "sqlite", .. } => (Exit::Usage, Some(EMBEDDED.to_owned())),
             EngineError::NoAddress { engine, .. } => {
-                let own = if *engine == "postgresql" { "PGHOST, PGSERVICE" } else { "~/.my.cnf, MYSQL_UNIX_PORT" };
-                (Exit::Usage, Some(format!("{NO_ADDRESS}: {own}")))
+                let advice = engine.address_sources().map(|own| format!("{NO_ADDRESS}: {own}"));
+                (Exit::Usage, Some(advice.unwrap_or_else(|| EMBEDDED.to_owned())))
             }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             e if e.is_login_refused() => (Exit::Machine, Some(login(e))),
