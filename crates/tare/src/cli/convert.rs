@@ -3,9 +3,10 @@
 use super::{Exit, Problem, trust};
 use crate::config::ConfigError;
 use crate::run::{Failure, RunError};
-use crate::state::StateError;
+use crate::state::{self, StateError};
 use crate::trial::TrialError;
 use std::io::ErrorKind;
+use std::path::Path;
 use tare_cpuset::to_raise;
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
@@ -25,6 +26,13 @@ impl Problem {
             None => self,
         }
     }
+}
+
+/// Whether a directory contains the state or the cache of this user.
+fn holds_own(path: &Path) -> bool {
+    let own = [state::directory().ok(), state::cache_directory().ok()];
+    let own = own.into_iter().flatten().filter_map(|own| own.canonicalize().ok());
+    path.canonicalize().is_ok_and(|path| own.into_iter().any(|own| own.starts_with(&path)))
 }
 
 impl From<StudyError> for Problem {
@@ -99,6 +107,11 @@ impl From<DirectoryError> for Problem {
             }
             DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "check the disk, or name another directory"),
             DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
+            DirectoryError::NotEmpty(ref path) if holds_own(path) => (
+                Exit::Usage,
+                "it contains tare's own state or cache: choose another --out, or another place for these \
+                 (TARE_STATE_DIR, TARE_CACHE_DIR)",
+            ),
             DirectoryError::NotEmpty(_) => (
                 Exit::Usage,
                 "choose another --out, or resume what is there: tare run --resume DIR (if ab, find, bisect or \
