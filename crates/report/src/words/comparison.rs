@@ -143,6 +143,13 @@ pub fn note(found: &Note) -> String {
             format!("{side} has the values of {first} in the same order: a copy of results is no second measurement")
         }
         Note::OnlyIn { condition, side } => format!("{condition} is only in {side} and is not compared"),
+        Note::Lacks { side, metric, of, conditions, compared } => {
+            let at = match conditions == compared {
+                true => String::new(),
+                false => format!(" in {conditions} of {}", count(*compared, "condition")),
+            };
+            format!("{metric}, the headline metric of {of}, is not compared{at}: {side} has no value of it")
+        }
         Note::Refused(why) => refusal(why),
         Note::Unprobed(probe) => {
             format!("not adjusted by the probe {}: that needs 4 trials per side, each with a reading", probe.word())
