@@ -30,11 +30,14 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let changed = judged().filter(|metric| matches!(metric.verdict, Verdict::Faster | Verdict::Slower));
     let first = judged().next()?;
     let by_size = |a: &&MetricComparison, b: &&MetricComparison| size(a).total_cmp(&size(b));
-    let hidden = || judged().filter(|metric| metric.withheld).max_by(by_size);
-    let largest = changed.max_by(by_size).or_else(hidden);
+    // Of several metrics, an interval is beyond although its verdict, which holds for all of them together, is open.
+    let is_open = |metric: &&MetricComparison| {
+        metric.verdict == Verdict::Inconclusive && (metric.withheld || is_beyond(metric, min_effect))
+    };
+    let largest = changed.max_by(by_size).or_else(|| judged().filter(is_open).max_by(by_size));
     let of = largest.unwrap_or(first);
     let what = match of.verdict {
-        Verdict::Inconclusive if of.withheld || is_beyond(of, min_effect) => "Undecided".to_owned(),
+        Verdict::Inconclusive if is_open(&of) => "Undecided".to_owned(),
         Verdict::Faster | Verdict::Slower => format!("B is {} than A", word(of.verdict)),
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
             format!("A and B are equivalent within {}", percent(min_effect))
