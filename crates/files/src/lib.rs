@@ -15,6 +15,7 @@
 //! | `group` | whether this user is the only member of their group |
 //! | `walk` | path resolution that checks each folder through its handle before it opens the next name in it |
 //! | `folder` | an open folder of results, whose files are opened through its handle |
+//! | `lock` | waiting for locks of files that several processes write |
 //! | `log` | a log file that is opened through the handle of its folder |
 //! | `read` | reading a regular file up to a size limit |
 //! | `whole` | writing a file completely or not at all |
@@ -32,6 +33,7 @@ mod folder;
 #[cfg(test)]
 mod folder_tests;
 mod group;
+mod lock;
 mod log;
 mod owner;
 mod private;
@@ -46,6 +48,7 @@ mod whole;
 pub use anonymous::AnonymousFile;
 pub use error::{FilesError, Result};
 pub use folder::Folder;
+pub use lock::{lock_folder_of, wait_for_lock};
 pub use log::LogFile;
 pub use owner::close_to_others;
 pub use owner::{Audience, Trust, owner_of};

@@ -190,7 +190,7 @@ pub(crate) fn new_in(folder: BorrowedFd<'_>, name: &OsStr, more: OFlags, mode: M
 }
 
 /// Opens the folder of a path that the user named, and returns the name in it. A link to the folder is followed.
-fn folder_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
+pub(crate) fn folder_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
     let name = path.file_name().ok_or_else(|| FilesError::io("write", path, rustix::io::Errno::ISDIR))?;
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

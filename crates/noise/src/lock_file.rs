@@ -120,7 +120,7 @@ pub(super) fn describe(holder: Option<i32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn the_descriptor_that_holds_a_lock_is_found_without_the_kernels_list() {
@@ -137,17 +137,18 @@ mod tests {
 
     #[test]
     fn the_command_of_a_holder_is_one_short_line() {
-        let line = format!("sleep 60; :\n::stop-commands::x\n\u{1b}[31m{}", "x".repeat(100_000));
-        let mut holder = Command::new("sh").args(["-c", &line]).spawn().unwrap();
+        let line = format!("read _; :\n::stop-commands::x\n\u{1b}[31m{}", "x".repeat(100_000));
+        // Its input ends with this test.
+        let mut holder = Command::new("sh").args(["-c", &line]).stdin(Stdio::piped()).spawn().unwrap();
         let pid = holder.id().cast_signed();
         // A new process has no arguments for a moment.
         let deadline = std::time::Instant::now() + Duration::from_secs(10);
-        while !describe(Some(pid)).contains("sleep") && std::time::Instant::now() < deadline {
+        while !describe(Some(pid)).contains("read") && std::time::Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
         let message = describe(Some(pid));
         holder.kill().and_then(|()| holder.wait()).unwrap();
-        assert!(message.contains("sleep 60; :\\u{a}") && message.len() < COMMAND + 100, "{message}");
+        assert!(message.contains("read _; :\\u{a}") && message.len() < COMMAND + 100, "{message}");
         assert!(!message.contains(|c: char| c.is_control()), "{message:?}");
     }
 }

@@ -5,10 +5,10 @@ use super::limits::{LONGEST_LINE, within_limits};
 use super::lines::TRIALS;
 use super::lists::Limited;
 use super::schema::TrialRecord;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::time::{Duration, Instant};
-use tare_files::{Folder, crash};
+use std::time::Duration;
+use tare_files::{Folder, crash, wait_for_lock};
 
 /// Maximum wait for the lock: a line is written and synced in far less.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
@@ -45,7 +45,10 @@ pub fn append_trial_of(directory: &Folder, writer: &Writer, record: &TrialRecord
 fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), DirectoryError> {
     let failed = |e: io::Error| io_error("write", &directory.path().join(name), e);
     let mut file = directory.append(name)?;
-    lock(&file);
+    // The two trials of a pair may end at the same time, and half of the other's line must not be taken for an unfinished
+    // one. Any user who may read the file can hold its lock, but this only delays a record, because the wait is limited.
+    // File systems without locks are those of clusters, where each writer has its own file.
+    wait_for_lock(&file, LONGEST_LOCK);
     let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut line = Vec::new();
     if end > 0 {
@@ -73,16 +76,6 @@ fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), Di
     }
     crash::point("record: synced");
     Ok(())
-}
-
-/// The two trials of a pair may end at the same time, and half of the other's line must not be taken for an unfinished
-/// one. Any user who may read the file can hold its lock, but this only delays a record, because the wait is limited.
-/// File systems without locks are those of clusters, where each writer has its own file.
-fn lock(file: &File) {
-    let began = Instant::now();
-    while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && began.elapsed() < LONGEST_LOCK {
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Allocates the space for a line, so that a full disk refuses it as a whole. If the file system does not support this,

@@ -266,6 +266,10 @@ pub trait Engine: Send + Sync {
     fn login_files(&self, _requested: &Login) -> Result<Login, EngineError> {
         Ok(Login::default())
     }
+    /// Where clients of this engine look for the address of a server; none if it has no servers of its own.
+    fn address_sources(&self) -> Option<&'static str> {
+        None
+    }
     /// The file of a user from which clients of this engine read passwords.
     fn password_file(&self) -> Option<&'static str> {
         None

@@ -113,6 +113,10 @@ impl<E: OfKind> Engine for E {
         Ok(of_option_file(requested.option_file.as_deref(), self.kind().login_groups)?.or(of_variables_of_mysql()?))
     }
 
+    fn address_sources(&self) -> Option<&'static str> {
+        Some("~/.my.cnf, MYSQL_UNIX_PORT")
+    }
+
     fn password_file(&self) -> Option<&'static str> {
         Some("~/.my.cnf")
     }

@@ -128,11 +128,15 @@ impl Engine for Postgresql {
         Ok(Box::new(Connection::to(target)?))
     }
 
-    /// The requested service or the one in `PGSERVICE`; then the password file, if no password is known yet.
+    fn address_sources(&self) -> Option<&'static str> {
+        Some("PGHOST, PGSERVICE")
+    }
+
     fn password_file(&self) -> Option<&'static str> {
         Some("~/.pgpass")
     }
 
+    /// The requested service or the one in `PGSERVICE`; then the password file, if no password is known yet.
     fn login_files(&self, requested: &Login) -> Result<Login, EngineError> {
         let service =
             requested.service.clone().or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty());

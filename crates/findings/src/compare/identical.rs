@@ -49,7 +49,7 @@ pub(super) fn have_other_servers(pairs: &[(&ConditionTrials<'_>, &ConditionTrial
 }
 
 /// The server programs if every pair of conditions is the same on both sides; else none.
-pub(super) fn programs_of(
+pub(crate) fn programs_of(
     pairs: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)],
     differences: &[Difference],
 ) -> Option<Vec<String>> {

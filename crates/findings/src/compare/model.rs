@@ -314,6 +314,14 @@ pub enum Note {
         condition: String,
         side: String,
     },
+    /// The headline metric of one side, which the other side lacks in some of the compared conditions.
+    Lacks {
+        side: String,
+        metric: String,
+        of: String,
+        conditions: usize,
+        compared: usize,
+    },
     /// The probe declared in advance does not adjust the comparison.
     Refused(Refusal),
     /// It adjusts nothing although no difference can move it: too few trials, or some without a reading.

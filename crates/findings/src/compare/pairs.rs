@@ -6,7 +6,7 @@ use crate::collect::{self, ConditionTrials, in_blocks};
 use crate::confidence::CONFIDENCE;
 use crate::run_order::SEED;
 use crate::{composite, probes, run_order, taken};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::schema::Levels;
@@ -215,6 +215,29 @@ pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, lab
             .collect()
     };
     [only(a, labels[0]), only(b, labels[1])].concat()
+}
+
+/// The headline metric of each side, if the other side lacks it. A side without a usable trial has its own note.
+pub(super) fn lacking(matched: &Matched<'_, '_>, labels: [&str; 2]) -> Vec<Note> {
+    let mut lacking: BTreeMap<(usize, String), usize> = BTreeMap::new();
+    for (a, b) in matched {
+        let metrics = [a.metrics(), b.metrics()];
+        for side in 0..2 {
+            let (own, others) = (&metrics[side], &metrics[1 - side]);
+            let lacks = |headline: &String| !own.is_empty() && !own.contains(headline);
+            if let Some(headline) = headline_metric(others).filter(lacks) {
+                *lacking.entry((side, headline)).or_default() += 1;
+            }
+        }
+    }
+    let note = |((side, metric), conditions): ((usize, String), usize)| Note::Lacks {
+        side: labels[side].to_owned(),
+        metric,
+        of: labels[1 - side].to_owned(),
+        conditions,
+        compared: matched.len(),
+    };
+    lacking.into_iter().map(note).collect()
 }
 
 /// The origin of the trials of A and B: the same blocks of one run, two consecutive runs, or unknown.

@@ -5,7 +5,7 @@ use super::model::{
     AgainstFirst, CompareError, Comparison, DisturbedSide, Grouped, JoinedBy, Losses, ManyComparison, MetricComparison,
     MostDisturbing, Note, Options, Side,
 };
-use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
+use super::pairs::{Matched, Origin, Pair, Run, lacking, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{as_judged, gate, judge, undetected, verdicts};
 use super::{identical, losses};
 use crate::collect::ConditionTrials;
@@ -50,6 +50,9 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         return Err(CompareError::same_trials("both sides", a.side, b.side));
     }
     let mut notes = unmatched(a.run, b.run, &matched, labels);
+    if options.judged.is_empty() {
+        notes.extend(lacking(&matched, labels));
+    }
     let (a, b) = (a.side, b.side);
     let between = differences::between(a.results, b.results);
     let mut pairs = Vec::new();

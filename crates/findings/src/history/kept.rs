@@ -159,19 +159,21 @@ impl Kind {
     }
 }
 
-/// Adds a run, or replaces the same one, which may have got more trials since. A known commit stays.
+/// Adds a run, or replaces the same one, which may have got more trials since. A known commit stays. Returns
+/// whether the runs have changed.
 ///
 /// # Errors
 /// For a run without a time if one of its name has other values: it may be another run.
-pub fn add(runs: &mut Vec<Run>, mut run: Run) -> Result<(), NotAdded> {
+pub fn add(runs: &mut Vec<Run>, mut run: Run) -> Result<bool, NotAdded> {
     let Some(known) = runs.iter_mut().find(|known| known.is_same(&run)) else {
         runs.push(run);
-        return Ok(());
+        return Ok(true);
     };
-    run.commit = known.commit.take().or(run.commit);
+    run.commit = known.commit.clone().or(run.commit);
     if run.time.is_none() && known.values != run.values {
         return Err(NotAdded(run.name));
     }
+    let is_other = *known != run;
     *known = run;
-    Ok(())
+    Ok(is_other)
 }

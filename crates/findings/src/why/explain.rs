@@ -76,11 +76,14 @@ fn between(
         captures::unnamed(&captures.collect::<Vec<_>>())
     };
     let unnamed = [captured(&times_a, of_one), captured(&times_b, of_other)];
+    let pair = [(one, other)];
+    let levels = differences::of_levels(one.levels, other.levels);
+    let differences = [levels, differences::between(of_one, of_other)].concat();
     Ok(Why {
         paired: trials.blocks.is_some(),
         one_run,
-        joined_by: compare::joined_by(both, &[(one, other)], false),
-        made_apart: if one_run { Vec::new() } else { made_apart(of_one, of_other) },
+        joined_by: compare::joined_by(both, &pair, compare::programs_of(&pair, &differences).is_some()),
+        made_apart: made_apart(differences),
         difference: TimeChange::of(&whole),
         undisturbed: undisturbed.as_ref().map(TimeChange::of),
         parts,
@@ -99,8 +102,7 @@ fn between(
     })
 }
 
-fn made_apart(a: &Results, b: &Results) -> Vec<Difference> {
-    let mut found = differences::between(a, b);
+fn made_apart(mut found: Vec<Difference>) -> Vec<Difference> {
     found.retain(|one| matches!(one.what, What::ServerVersion | What::Machine(_)));
     found
 }

@@ -24,8 +24,13 @@ pub(crate) struct Trials<'t, 'r> {
 
 impl Trials<'_, '_> {
     pub(super) fn shift(&self, value: &dyn Fn(&TrialTime<'_>) -> f64) -> Shift {
+        self.means(value).1
+    }
+
+    /// As [`Trials::shift`], with the means of A and of B.
+    pub(super) fn means(&self, value: &dyn Fn(&TrialTime<'_>) -> f64) -> Counts {
         let [a, b] = [self.a, self.b].map(|times| times.iter().map(value).collect::<Vec<f64>>());
-        self.shift_of(&a, &b)
+        self.means_of(&a, &b)
     }
 
     /// The difference of values, one per trial in their order.

@@ -9,7 +9,6 @@ use crate::time::{Part, TrialTime};
 use std::ops::RangeInclusive;
 use tare_results::Results;
 use tare_results::server_cost::Quantity;
-use tare_stats::ratio::Shift;
 
 /// Counters of synchronous log writes.
 const SYNCS: [&str; 3] = ["Innodb_os_log_fsyncs", "wal.wal_sync", "Innodb_data_fsyncs"];
@@ -32,44 +31,54 @@ const OF_A_READ: RangeInclusive<f64> = 0.5..=3.0;
 const KERNEL: [Part; 2] = [Part::ClientSystem, Part::ServerSystem];
 const WITHOUT_NAME: [Part; 3] = [Part::Asleep, Part::Way, Part::NotExplained];
 
+/// The waits for requests to storage: those counted as such, and those without a name.
+fn waits(counted: Part) -> Vec<Part> {
+    [&[counted][..], &WITHOUT_NAME].concat()
+}
+
+/// With the kernel's work for them.
+fn waits_and_work(counted: Part) -> Vec<Part> {
+    [waits(counted), vec![Part::ServerSystem]].concat()
+}
+
 /// Assigns kernel time and unnamed time to suspects: to the log if log writes differ, else to storage, wake-ups or page
 /// faults, else to no specific cause.
 pub(super) fn suspects(trials: &Trials<'_, '_>, results: [&Results; 2], has_flush: bool, has_io: bool) -> Vec<Accused> {
-    let switches = trials.shift(&|time: &TrialTime<'_>| time.switches);
+    let switches = trials.means(&|time| time.switches);
     // Such a switch wakes no client, and its kernel work is that of the request.
-    let are_of = |requests: &Counts, each: &RangeInclusive<f64>| each.contains(&(switches.value / requests.1.value));
+    let are_of = |requests: &Counts, each: &RangeInclusive<f64>| each.contains(&(switches.1.value / requests.1.value));
     let syncs = syncs(trials, results, has_flush);
     let of_the_log = syncs.as_ref().is_some_and(|syncs| are_of(syncs, &OF_A_SYNC));
     let assign_waits = syncs.is_none();
     let mut accused = Vec::new();
     if let Some(syncs) = syncs {
-        let parts = [Part::Flush, Part::Asleep, Part::NotExplained, Part::Way, Part::ServerSystem];
-        let of = &parts[..if of_the_log { 5 } else { 4 }];
-        accused.push(Accused::plain(trials, Suspect::Commit, of).counted(syncs));
+        let of = if of_the_log { waits_and_work(Part::Flush) } else { waits(Part::Flush) };
+        accused.push(Accused::plain(trials, Suspect::Commit, &of).counted(syncs));
     } else if has_flush {
         accused.push(Accused::plain(trials, Suspect::Commit, &[Part::Flush]));
     }
     if of_the_log {
         return accused;
     }
-    let waited = [Part::Io, Part::Asleep, Part::NotExplained, Part::Way, Part::ServerSystem];
-    if let Some(reads) = reads(trials, &waited).filter(|reads| assign_waits && are_of(reads, &OF_A_READ)) {
-        accused.push(Accused::plain(trials, Suspect::Storage, &waited).counted(reads));
+    let of = waits_and_work(Part::Io);
+    if let Some(reads) = reads(trials, &of).filter(|reads| assign_waits && are_of(reads, &OF_A_READ)) {
+        accused.push(Accused::plain(trials, Suspect::Storage, &of).counted(reads));
         return accused;
     }
-    accused.extend(without_requests(trials, &switches, has_io, assign_waits));
+    accused.extend(without_requests(trials, switches, has_io, assign_waits));
     accused
 }
 
 /// The suspects if the switches are neither of log writes nor of counted reads. Waits without a name are assigned only
 /// if they are not the log's.
-fn without_requests(trials: &Trials<'_, '_>, switches: &Shift, has_io: bool, assign_waits: bool) -> Vec<Accused> {
+fn without_requests(trials: &Trials<'_, '_>, counts: Counts, has_io: bool, assign_waits: bool) -> Vec<Accused> {
+    let switches = counts.1.value;
     let [unnamed, in_kernel, io] = [&WITHOUT_NAME[..], &KERNEL, &[Part::Io]].map(|of| sum(trials, of));
-    let of_one_switch = |us: f64| us / switches.value;
+    let of_one_switch = |us: f64| us / switches;
     let in_kernel_us = of_one_switch(in_kernel.value);
-    let switched = switches.value.abs() >= SWITCHES && in_kernel_us > 0.0 && in_kernel_us <= KERNEL_OF_A_SWITCH_US;
+    let switched = switches.abs() >= SWITCHES && in_kernel_us > 0.0 && in_kernel_us <= KERNEL_OF_A_SWITCH_US;
     // Files whose device counts no reads, as on another host.
-    let of_files = switched && io.value * switches.value > 0.0 && io.value.abs() > unnamed.value.abs();
+    let of_files = switched && io.value * switches > 0.0 && io.value.abs() > unnamed.value.abs();
     let mut accused = Vec::new();
     if has_io {
         let parts = [Part::Io, Part::ServerSystem];
@@ -78,10 +87,8 @@ fn without_requests(trials: &Trials<'_, '_>, switches: &Shift, has_io: bool, ass
     let wake_up = switched && !of_files;
     let on_the_way = assign_waits && wake_up && of_one_switch(unnamed.value) <= WAKE_UP_US;
     if wake_up {
-        let both = [Part::ClientSystem, Part::ServerSystem, Part::Asleep, Part::Way, Part::NotExplained];
-        let of = if on_the_way { &both[..] } else { &KERNEL };
-        let counts = trials.counts(&|time| Some(time.switches));
-        accused.extend(counts.map(|counts| Accused::plain(trials, Suspect::WakeUps, of).counted(counts)));
+        let unnamed = if on_the_way { &WITHOUT_NAME[..] } else { &[] };
+        accused.push(Accused::plain(trials, Suspect::WakeUps, &[&KERNEL, unnamed].concat()).counted(counts));
     }
     let faults = memory::balancing(trials, &KERNEL).or_else(|| memory::page_faults(trials).filter(|_| !switched));
     if !switched && faults.is_none() {
@@ -107,7 +114,7 @@ fn reads(trials: &Trials<'_, '_>, waited: &[Part]) -> Option<Counts> {
 fn syncs(trials: &Trials<'_, '_>, results: [&Results; 2], has_flush: bool) -> Option<Counts> {
     let [a, b] = trials.each(results, syncs_of)?;
     let syncs = trials.means_of(&a, &b);
-    let waited = sum(trials, &[Part::Flush, Part::Asleep, Part::NotExplained, Part::Way]);
+    let waited = sum(trials, &waits(Part::Flush));
     let longer = syncs.1.value * waited.value > 0.0 && syncs.1.value.abs() >= REQUESTS;
     (longer && (!has_flush || syncs.1.p_value <= FALSE_DISCOVERIES)).then_some(syncs)
 }

@@ -1,6 +1,7 @@
 //! Comparisons with lost trials, different signs, two sessions and probes.
 
 use crate::made_up::{results, trial};
+use crate::modes::environment;
 use tare_findings::compare::{CompareError, Gate, JoinedBy, MetricComparison, Note, Options, Side, compare};
 use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
@@ -262,6 +263,31 @@ fn two_runs_are_reported_as_two_sessions_and_one_run_is_not() {
     }
 }
 
+#[test]
+fn a_side_without_the_headline_metric_of_the_other_is_noted() {
+    let with = |more: &str| {
+        let mut results = steady(6);
+        for record in &mut results.trials {
+            record.samples[0].metrics.insert(more.to_owned(), 5.0 + record.trial as f64);
+        }
+        results
+    };
+    let both = with("latency_ms_mean");
+    let mut without = both.clone();
+    without.trials.iter_mut().for_each(|record| drop(record.samples[0].metrics.remove("tps")));
+    let lacking = |a: &Results, b: &Results| {
+        let notes = compare(whole(a), whole(b), &Options::default()).unwrap().notes;
+        notes.into_iter().find(|note| matches!(note, Note::Lacks { .. }))
+    };
+    let lacks = |side: &str, of: &str| {
+        let [side, metric, of] = [side, "tps", of].map(str::to_owned);
+        Some(Note::Lacks { side, metric, of, conditions: 1, compared: 1 })
+    };
+    assert_eq!(lacking(&both, &without), lacks("B", "A"));
+    assert_eq!(lacking(&without, &both), lacks("A", "B"));
+    assert_eq!(lacking(&both, &with("latency_ms_p99")), None);
+}
+
 /// Neighbours with a correlation of 0.8 make the interval of two runs of three trials three times as wide.
 #[test]
 fn a_verdict_that_drift_could_cause_in_short_runs_has_a_note() {
@@ -330,8 +356,13 @@ fn a_file_keeps_blocks_and_marks_of_disturbed_trials() {
     let of_export = (&one_percentile, &more_samples, true);
     for (one, other, is_copy) in [(&without, &without, true), (&steady, &steady, false), of_export] {
         let notes = compare(whole(one), whole(&other.clone()), &Options::default()).unwrap().notes;
-        assert!(!notes.iter().any(|note| matches!(note, Note::NodeLayouts { .. })), "{notes:?}");
         assert_eq!(notes.iter().any(|note| matches!(note, Note::SameValues { .. })), is_copy, "{notes:?}");
+    }
+    let of_machine = |machine: &str| Results { environment: Some(environment(machine)), ..steady.clone() };
+    let [one_node, two_nodes] = ["node:1 core:2 pu:1", "node:2 core:1 pu:1"].map(of_machine);
+    for (other, is_noted) in [(&without, false), (&two_nodes, true)] {
+        let notes = compare(whole(&one_node), whole(other), &Options::default()).unwrap().notes;
+        assert_eq!(notes.iter().any(|note| matches!(note, Note::NodeLayouts { .. })), is_noted, "{notes:?}");
     }
     let two = read("block,condition,trial,sample,metric,value", &|i, side| {
         format!("{i},{side},0,{i},tps,{}\n", value(i, side))

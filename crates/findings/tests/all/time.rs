@@ -4,7 +4,7 @@ use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, trial, worked};
 use crate::modes::environment;
 use std::collections::BTreeMap;
-use tare_findings::compare::{Options, Side, Verdict, compare};
+use tare_findings::compare::{JoinedBy, Options, Side, Verdict, compare};
 use tare_findings::differences::What;
 use tare_findings::time::{Missing, Part, TrialTime};
 use tare_findings::why::{Suspect, why};
@@ -289,6 +289,19 @@ fn of_two_runs_it_is_known_in_what_their_machines_differ() {
     let apart = why(side(&one), side(&other)).unwrap().made_apart;
     assert_eq!(apart.iter().map(|one| &one.what).collect::<Vec<_>>(), [&What::Machine("CPU".into())]);
     assert!(differ(&one).made_apart.is_empty());
+    // One program on one machine: nothing distinguishes the sides in one study.
+    let joined_by = |programs: [&str; 2]| {
+        let [a, b] = programs.map(|program| {
+            let mut results = two_sides(0.0, 0.0);
+            for record in &mut results.trials {
+                (record.server_version, record.server_program) = (Some("1".to_owned()), Some(program.to_owned()));
+            }
+            results
+        });
+        let [a, b] = [&a, &b].map(|results| Side { results, condition: Some("side=a") });
+        why(a, b).unwrap().joined_by
+    };
+    assert_eq!([["p", "p"], ["p", "q"]].map(joined_by), [JoinedBy::Nothing, JoinedBy::Binary]);
 }
 
 /// The trials of each run become faster by 1% one after the other, and the second run is 7% slower.

@@ -30,11 +30,14 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let changed = judged().filter(|metric| matches!(metric.verdict, Verdict::Faster | Verdict::Slower));
     let first = judged().next()?;
     let by_size = |a: &&MetricComparison, b: &&MetricComparison| size(a).total_cmp(&size(b));
-    let hidden = || judged().filter(|metric| metric.withheld).max_by(by_size);
-    let largest = changed.max_by(by_size).or_else(hidden);
+    // Of several metrics, an interval is beyond although its verdict, which holds for all of them together, is open.
+    let is_open = |metric: &&MetricComparison| {
+        metric.verdict == Verdict::Inconclusive && (metric.withheld || is_beyond(metric, min_effect))
+    };
+    let largest = changed.max_by(by_size).or_else(|| judged().filter(is_open).max_by(by_size));
     let of = largest.unwrap_or(first);
     let what = match of.verdict {
-        Verdict::Inconclusive if of.withheld || is_beyond(of, min_effect) => "Undecided".to_owned(),
+        Verdict::Inconclusive if is_open(&of) => "Undecided".to_owned(),
         Verdict::Faster | Verdict::Slower => format!("B is {} than A", word(of.verdict)),
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
             format!("A and B are equivalent within {}", percent(min_effect))
@@ -143,6 +146,13 @@ pub fn note(found: &Note) -> String {
             format!("{side} has the values of {first} in the same order: a copy of results is no second measurement")
         }
         Note::OnlyIn { condition, side } => format!("{condition} is only in {side} and is not compared"),
+        Note::Lacks { side, metric, of, conditions, compared } => {
+            let at = match conditions == compared {
+                true => String::new(),
+                false => format!(" in {conditions} of {}", count(*compared, "condition")),
+            };
+            format!("{metric}, the headline metric of {of}, is not compared{at}: {side} has no value of it")
+        }
         Note::Refused(why) => refusal(why),
         Note::Unprobed(probe) => {
             format!("not adjusted by the probe {}: that needs 4 trials per side, each with a reading", probe.word())

@@ -12,10 +12,11 @@ fn scarce(notes: &SearchNotes) -> Option<String> {
     let fewest = notes.fewest_beyond.filter(|_| notes.scarce > 0)?;
     Some(format!(
         "{}: {} of {} rest on fewer than {FEWEST_BEYOND} transactions beyond the SLO's percentile (the fewest: \
-         {fewest:.0}): such a rate is too high on average; a sample_s {:.1} times as long gives {FEWEST_BEYOND}",
+         {}): such a rate is too high on average; a sample_s {:.1} times as long gives {FEWEST_BEYOND}",
         notes.condition,
         notes.scarce,
         count(notes.searches, "rate"),
+        fewest.floor(),
         FEWEST_BEYOND / fewest.max(1.0),
     ))
 }

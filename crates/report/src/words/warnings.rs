@@ -9,6 +9,7 @@ use tare_findings::figures::{count, list, percent};
 use tare_findings::state::{self, State};
 use tare_findings::summary::Summary;
 use tare_results::Results;
+use tare_results::metric::TPS;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_results::statement_errors;
 
@@ -117,7 +118,7 @@ fn counted_errors(results: &Results) -> Option<String> {
     for trial in results.trials.iter().filter(|trial| is_usable(trial)) {
         let (done, errors) = conditions.entry(&trial.condition).or_default();
         for sample in &trial.samples {
-            *done += sample.metrics.get("tps").map_or(0.0, |tps| tps * sample.elapsed_s);
+            *done += sample.metrics.get(TPS.name()).map_or(0.0, |tps| tps * sample.elapsed_s);
             for (name, count) in &sample.covariates {
                 let Some(class) = statement_errors::ended_a_transaction(name) else { continue };
                 *errors.entry(class).or_default() += count;

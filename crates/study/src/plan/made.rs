@@ -9,7 +9,7 @@ use crate::language::values::from_values;
 use std::path::Path;
 use tare_results::schema::{Plan, PlannedCondition};
 
-/// Subtracts from a plan's estimated time the time for creating existing data sets.
+/// Subtracts from the estimated times of a plan the time for creating existing data sets.
 pub fn leave_out(study: &Study, plan: &mut Plan, cache: &Path) {
     let programs = Programs::default();
     let there: Vec<Condition> = plan
@@ -20,7 +20,9 @@ pub fn leave_out(study: &Study, plan: &mut Plan, cache: &Path) {
         .filter_map(condition)
         .filter(|condition| is_made(condition, study, cache, &programs))
         .collect();
-    plan.estimated_s -= estimate::making_s(there.iter(), study);
+    let making_s = estimate::making_s(there.iter(), study);
+    plan.estimated_s -= making_s;
+    plan.data_s -= making_s;
 }
 
 /// The condition with the settings of its trials; none if the plan does not contain them.

@@ -1,5 +1,8 @@
 //! A shard of a plan on the machine that runs it.
 
+use super::design::Condition;
+use super::{estimate, made};
+use crate::language::spec::Study;
 use std::collections::BTreeSet;
 use tare_results::schema::Plan;
 use thiserror::Error;
@@ -29,17 +32,32 @@ pub fn part(whole: &Plan, here: &Plan, blocks: &BTreeSet<usize>) -> Result<Plan,
     let share = trials.len() as f64 / whole.trials.len().max(1) as f64;
     Ok(Plan {
         trials,
-        estimated_s: whole.estimated_s * share,
+        // Each machine makes the data for itself.
+        estimated_s: here.data_s + whole.trials_s() * share,
         seed: whole.seed,
         rehearsal: whole.rehearsal,
         ..here.clone()
     })
 }
 
+/// Expected time of the largest of `count` shards, seconds, on a machine that has none of the data.
+pub fn each_s(study: &Study, whole: &Plan, count: usize) -> f64 {
+    let realizable = whole.conditions.iter().filter(|condition| condition.realizable);
+    let conditions: Vec<Condition> = realizable.filter_map(made::condition).collect();
+    let blocks = whole.blocks().len();
+    let share = blocks.div_ceil(count.max(1)) as f64 / blocks.max(1) as f64;
+    estimate::data_s(conditions.iter(), study) + whole.trials_s() * share
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::builtin;
+    use crate::language::document::Source;
+    use crate::language::parse::{Overrides, parse};
+    use crate::plan::resolve::{Where, resolve};
     use tare_results::schema::{PlannedCondition, PlannedTrial, SCHEMA};
+    use tare_topology::Machine;
 
     fn plan(realizable: &[bool], blocks: usize) -> Plan {
         let condition = |(i, realizable): (usize, &bool)| PlannedCondition {
@@ -69,10 +87,29 @@ mod tests {
 
     #[test]
     fn a_shard_has_whole_blocks_under_their_own_numbers() {
-        let whole = plan(&[true, true], 5);
+        let whole = Plan { data_s: 20.0, ..plan(&[true, true], 5) };
         let part = part(&whole, &whole, &[1, 4].into()).unwrap();
         assert_eq!(part.trials.iter().map(|t| t.trial).collect::<Vec<_>>(), [2, 3, 8, 9]);
-        assert_eq!(part.estimated_s, 40.0);
+        // Two fifths of the trials, and all of the data.
+        assert_eq!(part.estimated_s, 20.0 + 32.0);
+    }
+
+    /// Data that exist where the study is divided may have to be made elsewhere.
+    #[test]
+    fn every_shard_makes_all_of_the_data() {
+        let text = builtin::find("first-look").unwrap().text;
+        let study = parse(Source { origin: "first-look", text }, &Overrides::default()).unwrap();
+        let machine = Machine::synthetic("package:2 [numa] core:4 pu:2").unwrap();
+        let whole = resolve(&study, &machine, Where::Described).unwrap();
+        let made = Plan { data_s: 0.0, estimated_s: whole.trials_s(), ..whole.clone() };
+        let blocks = whole.blocks().len();
+        for (count, blocks_each) in [(1, blocks), (2, blocks.div_ceil(2)), (blocks, 1)] {
+            let expected_s = whole.data_s + whole.trials_s() * blocks_each as f64 / blocks as f64;
+            for plan in [&whole, &made] {
+                assert!((each_s(&study, plan, count) - expected_s).abs() < 1e-6, "{count}: {expected_s}");
+            }
+        }
+        assert!(blocks > 2 && whole.data_s > 0.01, "{blocks} {}", whole.data_s);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use super::{Exit, Problem, trust};
 use crate::config::ConfigError;
 use crate::run::{Failure, RunError};
-use crate::state::StateError;
+use crate::state::{self, StateError};
 use crate::trial::TrialError;
 use std::io::ErrorKind;
+use std::path::Path;
 use tare_cpuset::{to_raise, to_raise_for_tasks};
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
-use tare_engine::{Code, Engine, EngineError, SqlError, engine_by_name};
+use tare_engine::{Code, Engine, EngineError, Mariadb, Postgresql, SqlError};
 use tare_files::FilesError;
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
@@ -25,6 +26,13 @@ impl Problem {
             None => self,
         }
     }
+}
+
+/// Whether a directory contains the state or the cache of this user.
+fn holds_own(path: &Path) -> bool {
+    let own = [state::directory().ok(), state::cache_directory().ok()];
+    let own = own.into_iter().flatten().filter_map(|own| own.canonicalize().ok());
+    path.canonicalize().is_ok_and(|path| own.into_iter().any(|own| own.starts_with(&path)))
 }
 
 impl From<StudyError> for Problem {
@@ -99,6 +107,11 @@ impl From<DirectoryError> for Problem {
             }
             DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "check the disk, or name another directory"),
             DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
+            DirectoryError::NotEmpty(ref path) if holds_own(path) => (
+                Exit::Usage,
+                "it contains tare's own state or cache: choose another --out, or another place for these \
+                 (TARE_STATE_DIR, TARE_CACHE_DIR)",
+            ),
             DirectoryError::NotEmpty(_) => (
                 Exit::Usage,
                 "choose another --out, or resume what is there: tare run --resume DIR (if ab, find, bisect or \
@@ -178,8 +191,8 @@ const EMBEDDED: &str = "tare load needs a running server, and SQLite has none: t
 fn login(refused: &EngineError) -> String {
     let is_postgresql =
         matches!(refused, EngineError::Connect { source: SqlError { code: Some(Code::State(_)), .. }, .. });
-    let engine = engine_by_name(if is_postgresql { "postgresql" } else { "mariadb" });
-    let file = engine.ok().and_then(Engine::password_file).unwrap_or_default();
+    let engine: &dyn Engine = if is_postgresql { &Postgresql } else { &Mariadb };
+    let file = engine.password_file().unwrap_or_default();
     format!(
         "give the account's password: TARE_PASSWORD, --ask-password or {file}; another account: --user USER (in a \
          study: engine.user)"
@@ -197,10 +210,9 @@ impl From<EngineError> for Problem {
                 (Exit::Machine, Some("free disk space, or set TARE_CACHE_DIR to a directory with more".to_owned()))
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
-            EngineError::NoAddress { engine: "sqlite", .. } => (Exit::Usage, Some(EMBEDDED.to_owned())),
             EngineError::NoAddress { engine, .. } => {
-                let own = if *engine == "postgresql" { "PGHOST, PGSERVICE" } else { "~/.my.cnf, MYSQL_UNIX_PORT" };
-                (Exit::Usage, Some(format!("{NO_ADDRESS}: {own}")))
+                let advice = engine.address_sources().map(|own| format!("{NO_ADDRESS}: {own}"));
+                (Exit::Usage, Some(advice.unwrap_or_else(|| EMBEDDED.to_owned())))
             }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             EngineError::NoThread { .. } => (Exit::Machine, Some(to_raise_for_tasks())),

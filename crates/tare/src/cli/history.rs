@@ -86,8 +86,9 @@ pub fn run(args: History) -> Result<Exit, Problem> {
 /// All runs, in the order of the command line after those of `--keep`, which then has them too.
 fn gathered(args: &History) -> Result<Kept, Problem> {
     let paths = expanded(&args.results)?;
-    let kept = args.keep.as_deref().map(history_kept::read).transpose()?.flatten().unwrap_or_default();
-    let mut all = Kept { runs: kept.runs.clone(), audience: kept.audience };
+    let _lock = args.keep.as_deref().map(history_kept::lock).transpose()?;
+    let mut all = args.keep.as_deref().map(history_kept::read).transpose()?.flatten().unwrap_or_default();
+    let (before, readers, mut changed) = (all.runs.len(), all.audience, false);
     // Files of runs may have the runs of other arguments.
     let merges = args.keep.is_some() || paths.iter().any(|path| history_kept::is_kept(path));
     for path in &paths {
@@ -95,20 +96,20 @@ fn gathered(args: &History) -> Result<Kept, Problem> {
         all.audience = all.audience.max(read.audience);
         for run in read.runs {
             match merges {
-                true => history::add(&mut all.runs, run).map_err(|error| not_added(&error, path))?,
+                true => changed |= history::add(&mut all.runs, run).map_err(|error| not_added(&error, path))?,
                 false => all.runs.push(run),
             }
         }
         few(all.runs.len())?;
     }
     if let Some(path) = &args.commits {
-        name_commits(&mut all.runs, path)?;
+        changed |= name_commits(&mut all.runs, path)?;
     }
     if let Some(path) = &args.keep
-        && (all.runs != kept.runs || all.audience > kept.audience)
+        && (changed || all.audience > readers)
     {
         history_kept::write(path, &all)?;
-        history_kept::note(path, kept.runs.len(), all.runs.len());
+        history_kept::note(path, before, all.runs.len());
     }
     Ok(all)
 }
@@ -144,7 +145,9 @@ fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|own| own == ending)
 }
 
-fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
+/// Whether a run has another commit now.
+fn name_commits(runs: &mut [Run], path: &Path) -> Result<bool, Problem> {
+    let mut changed = false;
     let text = tare_files::read_named_file(path, LARGEST_LIST)?;
     let mut named: HashMap<String, Vec<&mut Run>> = HashMap::new();
     for run in runs {
@@ -162,10 +165,12 @@ fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
             }
         };
         for run in named.get_mut(name).into_iter().flatten() {
-            run.commit = Some(tare_text::shown_name(commit).into_owned());
+            let commit = Some(tare_text::shown_name(commit).into_owned());
+            changed |= run.commit != commit;
+            run.commit = commit;
         }
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// Resolves each argument: a run, or the runs in a directory that is not itself a run, by name. A directory of others

@@ -2,7 +2,9 @@
 
 use super::{Exit, Problem, output};
 use std::fmt::Display;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tare_files::Audience;
 use tare_findings::history::{KeptError, Run};
 use tare_results::ReadError;
@@ -30,6 +32,19 @@ pub fn argument(text: &str) -> Result<PathBuf, String> {
     if is_kept(&path) { Ok(path) } else { Err(format!("expected a name that ends with .{ENDING}")) }
 }
 
+/// Longest wait for other calls that add runs: each reads its results, perhaps hundreds.
+const LONGEST_LOCK: Duration = Duration::from_secs(60);
+
+/// From reading the runs until they are written, no other call adds some.
+pub fn lock(path: &Path) -> Result<File, Problem> {
+    let held = tare_files::lock_folder_of(path, LONGEST_LOCK).map_err(|error| not_kept(path, &error))?;
+    held.ok_or_else(|| {
+        Problem::new(Exit::Machine, "another process has locked the folder of the history for a minute")
+            .at(path.display().to_string())
+            .advice("run this again when that has ended; lslocks(8) lists it")
+    })
+}
+
 /// The runs of a file; `None` if there is none.
 pub fn read(path: &Path) -> Result<Option<Kept>, Problem> {
     let refused = |error| Problem::from(ReadError::from(error));
@@ -50,14 +65,9 @@ pub fn read(path: &Path) -> Result<Option<Kept>, Problem> {
 
 /// Writes the file completely or not at all, readable by no one who may not read its sources.
 pub fn write(path: &Path, kept: &Kept) -> Result<(), Problem> {
-    let failed = |error: &dyn Display| {
-        Problem::new(Exit::Machine, format!("cannot keep the history: {error}"))
-            .at(path.display().to_string())
-            .advice("name a file in a directory that exists and has room")
-    };
     let mut text = String::new();
     for run in &kept.runs {
-        text.push_str(&run.to_line().map_err(|error| failed(&error))?);
+        text.push_str(&run.to_line().map_err(|error| not_kept(path, &error))?);
         text.push('\n');
     }
     if text.len() as u64 > LARGEST {
@@ -67,7 +77,13 @@ pub fn write(path: &Path, kept: &Kept) -> Result<(), Problem> {
             .advice("delete the lines of the oldest runs"));
     }
     let written = tare_files::write_named(kept.audience, path, |file| file.write_all(text.as_bytes()));
-    written.map_err(|error| failed(&error))
+    written.map_err(|error| not_kept(path, &error))
+}
+
+fn not_kept(path: &Path, error: &dyn Display) -> Problem {
+    Problem::new(Exit::Machine, format!("cannot keep the history: {error}"))
+        .at(path.display().to_string())
+        .advice("name a file in a directory that exists and has room")
 }
 
 fn malformed(error: &KeptError) -> Problem {

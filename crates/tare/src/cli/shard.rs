@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use tare_results::shards::Sharded;
 use tare_study::language::write;
 use tare_study::plan::resolve::Where;
+use tare_study::plan::shard::each_s;
 
 #[derive(Debug, Args)]
 pub struct Cut {
@@ -40,9 +41,8 @@ pub struct ShardArgs {
 
 /// Creates the directory that the machines share, and prints how to go on.
 pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
-    let sharded = cut(&args.cut, args.into)?;
+    let (sharded, each_s) = cut(&args.cut, args.into)?;
     let (path, count) = (quoted_path(sharded.path()), sharded.count());
-    let each_s = sharded.plan().estimated_s / count as f64;
     note(&format!(
         "{} of {} in {path}, about {} each. On each machine, with the same program:\n  tare run --shard {path} 0    \
          (to {})\nprogress, and the results so far:\n  tare show {path}\nto merge all shards into one results \
@@ -55,7 +55,8 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
+/// The shards, and the expected time of each, seconds.
+pub fn cut(args: &Cut, count: usize) -> Result<(Sharded, f64), Problem> {
     // The copy in the directory will belong to this user.
     let trust = trust::whose(args.trust);
     let study = StudyText::read(&args.study, trust, false)?;
@@ -88,5 +89,6 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
             .advised((count > 0).then(|| format!("more blocks: --set sampling.trials={count}"))));
     }
     let out = args.out.clone().unwrap_or_else(|| Path::new("tare-shards").join(&study.name));
-    Ok(Sharded::create(&out, &write::to_toml(&study), &plan, count, trust)?)
+    let each_s = each_s(&study, &plan, count);
+    Ok((Sharded::create(&out, &write::to_toml(&study), &plan, count, trust)?, each_s))
 }

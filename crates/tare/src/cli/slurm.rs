@@ -33,13 +33,13 @@ pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     let program = std::env::current_exe()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot find tare's own executable: {e}")))?;
     let partition = args.partition.as_deref().map(|name| one_word("--partition", name)).transpose()?;
-    let sharded = cut(&args.cut, args.nodes)?;
+    let (sharded, each_s) = cut(&args.cut, args.nodes)?;
     let folder = std::path::absolute(sharded.path()).unwrap_or_else(|_| sharded.path().to_owned());
     for path in [&program, &folder] {
         one_line("a path that the script names", &path.to_string_lossy())?;
     }
     let script = folder.join(SCRIPT);
-    sharded.folder().write(SCRIPT, script_text(args, partition, &sharded, &program, &folder).as_bytes())?;
+    sharded.folder().write(SCRIPT, script_text(args, partition, (&sharded, each_s), (&program, &folder)).as_bytes())?;
     let shown = quoted_path(&folder);
     note(&format!(
         "wrote {} for {}; check it, and change it if your cluster needs other settings",
@@ -58,12 +58,16 @@ pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
 /// The time limit of a shard in multiples of its estimate. When Slurm ends a task, records are kept and a requeued task
 /// resumes.
 const PATIENCE: f64 = 2.0;
-/// Time for starting, preparing data and writing the report, seconds.
+/// Time for starting and writing the report, seconds.
 const AROUND_S: f64 = 900.0;
 
-fn script_text(args: &SlurmArgs, partition: Option<&str>, sharded: &Sharded, program: &Path, folder: &Path) -> String {
-    let shard_s = sharded.plan().estimated_s / sharded.count() as f64;
-    let minutes = ((PATIENCE * shard_s + AROUND_S) / 60.0).ceil();
+fn script_text(
+    args: &SlurmArgs,
+    partition: Option<&str>,
+    (sharded, each_s): (&Sharded, f64),
+    (program, folder): (&Path, &Path),
+) -> String {
+    let minutes = ((PATIENCE * each_s + AROUND_S) / 60.0).ceil();
     let partition = partition.map(|name| format!("#SBATCH --partition={name}\n")).unwrap_or_default();
     let share = match args.cpus_per_task {
         Some(cpus) => format!(
@@ -80,7 +84,7 @@ fn script_text(args: &SlurmArgs, partition: Option<&str>, sharded: &Sharded, pro
         "#!/bin/bash\n# Written by tare {version}: the study {name} in {count} shards, one task of this array each.\n\
          #SBATCH --job-name=tare-{job}\n#SBATCH --array=0-{last}\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n{partition}{share}\
          # If its machine fails, a task is requeued and resumes where it stopped.\n#SBATCH --requeue\n\
-         # Twice the estimate, plus time for data and a report.\n#SBATCH --time={minutes:.0}\n\
+         # Twice the estimate, plus time for starting and a report.\n#SBATCH --time={minutes:.0}\n\
          #SBATCH --output={logs}\n#SBATCH --open-mode=append\n\
          # tare puts every thread in its place itself, within the CPUs that Slurm gives; a stop is asked for early\n\
          # enough that it can put the machine's settings back.\n#SBATCH --signal=B:TERM@60\nexport SLURM_CPU_BIND=none\n\

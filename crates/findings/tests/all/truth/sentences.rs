@@ -127,6 +127,7 @@ fn of_note(note: &Note) -> Option<Sentence> {
         | Note::Identical { .. }
         | Note::SameValues { .. }
         | Note::OnlyIn { .. }
+        | Note::Lacks { .. }
         | Note::Refused(_)
         | Note::Unprobed(_)
         | Note::Disturbed { .. }

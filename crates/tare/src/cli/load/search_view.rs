@@ -49,8 +49,10 @@ fn words(search: &SearchRecord) -> String {
     let beyond = search.found_step().and_then(|step| step.beyond);
     if let Some(few) = beyond.filter(|beyond| *beyond < FEWEST_BEYOND) {
         text += &format!(
-            "! {few:.1} transactions were beyond the percentile at this rate: with fewer than {FEWEST_BEYOND} a rate is too \
-             high on average; make --time {:.0} times as long\n",
+            "! {} beyond the percentile at this rate: with fewer than {FEWEST_BEYOND} a rate is too high on average; make \
+             --time {:.0} times as long\n",
+            // Rounded down, as it is fewer than the limit.
+            count(few as usize, "transaction"),
             (FEWEST_BEYOND / few.max(0.1)).ceil()
         );
     }
@@ -103,7 +105,8 @@ mod tests {
     #[test]
     fn a_rate_found_from_few_transactions_says_how_long_a_step_should_be() {
         let found = |beyond: f64| words_on(step(beyond));
-        assert!(found(12.0).contains("! 12.0 transactions were beyond the percentile"), "{}", found(12.0));
+        assert!(found(99.7).contains("! 99 transactions beyond the percentile"), "{}", found(99.7));
+        assert!(found(1.4).contains("! 1 transaction beyond the percentile"), "{}", found(1.4));
         assert!(found(12.0).contains("make --time 9 times as long"), "{}", found(12.0));
         assert!(!found(100.0).contains("beyond the percentile"), "{}", found(100.0));
     }

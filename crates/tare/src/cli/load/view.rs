@@ -160,6 +160,21 @@ fn failures(restarts: u64, covariates: &BTreeMap<String, f64>, elapsed_s: f64) -
     text
 }
 
+fn latencies(of: &LatencyMs) -> String {
+    let LatencyMs { min, mean, max, p50, p90, p95, p99, p99_9 } = *of;
+    let [min, mean, max, p50, p90, p95, p99, p99_9] = [min, mean, max, p50, p90, p95, p99, p99_9].map(ms);
+    format!(
+        "latency ms    min {min}  mean {mean}  max {max}\n\
+         {:14}p50 {p50}  p90 {p90}  p95 {p95}  p99 {p99}  p99.9 {p99_9}\n",
+        ""
+    )
+}
+
+/// With fewer digits of a long one, so that five fit next to each other on 80 columns.
+fn ms(value: f64) -> String {
+    if value < 100.0 { format!("{value:.3}") } else { format!("{value:.1}") }
+}
+
 pub fn words(viewed: &Viewed<'_>) -> String {
     let Viewed { measured_system, measured, sample, outage, report } = *viewed;
     let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), away);
@@ -179,15 +194,11 @@ pub fn words(viewed: &Viewed<'_>) -> String {
     text += &format!("reconnects    {reconnects:>12}   {:.2} per second\n", per_s(*reconnects));
     text += &format!("time          {elapsed_s:>12.3} s\n");
     if let Some(l) = sample.latency_ms {
-        text.push_str(&format!(
-            "latency ms    min {:.3}  mean {:.3}  max {:.3}\n\
-             {:14}p50 {:.3}  p90 {:.3}  p95 {:.3}  p99 {:.3}  p99.9 {:.3}\n",
-            l.min, l.mean, l.max, "", l.p50, l.p90, l.p95, l.p99, l.p99_9
-        ));
+        text.push_str(&latencies(&l));
     }
     let usual = [50.0, 90.0, 95.0, 99.0, 99.9].contains(&report.percentile);
     if let (Some(request), false) = (sample.latencies.percentile_ms(report.percentile), usual) {
-        text.push_str(&format!("              p{} {request:.3}\n", report.percentile));
+        text.push_str(&format!("              p{} {}\n", report.percentile, ms(request)));
     }
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
         text.push_str(&format!(
@@ -235,6 +246,15 @@ mod tests {
         let errors = "errors                1900   380.00 per second, not run again: 23505 1900 times\n";
         let both = of(&[("23505", 1900.0), ("retry", 5.0)]);
         assert_eq!(both, format!("run again                5   1.00 per second\n{errors}"));
+    }
+
+    #[test]
+    fn the_latencies_fit_on_80_columns() {
+        for (value, expected) in [(0.0123, "p50 0.012  p90"), (99_999.94, "p50 99999.9  p90")] {
+            let [min, mean, max, p50, p90, p95, p99, p99_9] = [value; 8];
+            let text = latencies(&LatencyMs { min, mean, max, p50, p90, p95, p99, p99_9 });
+            assert!(text.contains(expected) && text.lines().all(|line| line.len() <= 80), "{text}");
+        }
     }
 
     #[test]

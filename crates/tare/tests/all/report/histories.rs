@@ -228,6 +228,15 @@ fn runs_kept_in_a_file_have_the_history_of_their_results() {
         let (code, out, err) = keep(&night(dir.path(), run));
         assert!(code == 0 && err.contains(&format!("1 run added, {} in all", run + 1)), "{out}{err}");
     }
+    // Calls at one time lose no run of another.
+    let together = elsewhere.path().join("together.jsonl");
+    std::thread::scope(|scope| {
+        for run in 0..8 {
+            let (folder, together) = (night(dir.path(), run), &together);
+            scope.spawn(move || assert_eq!(tare(&["history", path(&folder), "--keep", path(together)]).0, 0));
+        }
+    });
+    assert_eq!(fs::read_to_string(&together).unwrap().lines().count(), 8);
     // The rest, and runs that the file has.
     let (_, last, err) = keep(dir.path());
     assert!(err.contains("1 run added, 16 in all"), "{err}");

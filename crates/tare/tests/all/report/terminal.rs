@@ -4,7 +4,8 @@ use crate::draws::Draws;
 use crate::report::fake;
 use crate::support::one_line;
 use tare_findings::compare::{
-    Adjusted, AgainstFirst, Comparison, Losses, Lost, Options, Side, Verdict, compare, compare_many, compare_sessions,
+    Adjusted, AgainstFirst, Comparison, Losses, Lost, MetricComparison, Options, Side, Verdict, compare, compare_many,
+    compare_sessions,
 };
 use tare_findings::summarize;
 use tare_report::json;
@@ -257,6 +258,10 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
     assert_eq!(sentence(&found, 0.01), format!("No difference above 1.0% is shown: {figures}"));
     // The figures do not contradict the words: an interval without 0 shows a difference by itself.
     assert_eq!(sentence(&found, 0.0), format!("Undecided: {figures}"));
+    let mut several = found.clone();
+    let open = several.metrics[0].clone();
+    several.metrics = vec![MetricComparison { ratio: Some(1.02), ci: interval(0.98, 1.06), ..open.clone() }, open];
+    assert_eq!(sentence(&several, 0.0), format!("Undecided: {figures}"));
     let lost = |a, b, b_fails_more| {
         let [a, b] = [a, b].map(|lost| Lost { failed: lost, lost, trials: 10 });
         let condition = found.metrics[0].condition.clone();

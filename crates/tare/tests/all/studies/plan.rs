@@ -257,6 +257,12 @@ fn existing_data_is_left_out_of_the_estimated_time() {
     // Preparing these rows at 25 MB/s, and starting the server that fills them.
     let (before, others) = (printed(&[]), printed(&["--set", "workload.rows=30000"]));
     world.exits(0, &["run", &study, "--out", "results"]);
+    world.exits(0, &["run", &study, "--out", "again"]);
+    let data_s = |results: &str| {
+        let plan = std::fs::read_to_string(world.path(results).join("plan.json")).unwrap();
+        json(&plan)["data_s"].as_f64().unwrap()
+    };
+    assert!(data_s("results") > data_s("again") + 0.3, "{} and then {}", data_s("results"), data_s("again"));
     let (after, others_after) = (printed(&[]), printed(&["--set", "workload.rows=30000"]));
     assert!((0.3..1.0).contains(&(before - after)), "{before} and then {after}");
     assert_eq!(others, others_after, "other data");
