@@ -45,9 +45,9 @@ pub fn append_trial_of(directory: &Folder, writer: &Writer, record: &TrialRecord
 fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), DirectoryError> {
     let failed = |e: io::Error| io_error("write", &directory.path().join(name), e);
     let mut file = directory.append(name)?;
-    // The two trials of a pair may end at the same time, and half of the other's line must not be taken for an unfinished
-    // one. Any user who may read the file can hold its lock, but this only delays a record, because the wait is limited.
-    // File systems without locks are those of clusters, where each writer has its own file.
+    // The two trials of a pair may end at the same time, and half of the other's line must not be taken for an
+    // unfinished one. Any user who may read the file can hold its lock, but this only delays a record, because the wait
+    // is limited. File systems without locks are those of clusters, where each writer has its own file.
     wait_for_lock(&file, LONGEST_LOCK);
     let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut line = Vec::new();

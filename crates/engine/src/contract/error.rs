@@ -2,7 +2,7 @@
 
 use crate::process::guard::interrupted;
 use crate::transport::stream::lost_words;
-use crate::{Address, Code, Engine, SqlError, SqlErrorKind, SqlState};
+use crate::{Address, Code, SqlError, SqlErrorKind, SqlState};
 use rustix::io::Errno;
 use std::error::Error;
 use std::io;
@@ -68,8 +68,13 @@ pub enum EngineError {
     #[error("{}: {reason}", path.display())]
     LoginFile { path: PathBuf, reason: String },
     /// No address is given, and none of the usual sockets exists.
-    #[error("{}: no address of the server is given{}", .engine.name(), none_of(.searched))]
-    NoAddress { engine: &'static dyn Engine, searched: Vec<PathBuf> },
+    #[error("{engine}: no address of the server is given{}", none_of(.searched))]
+    NoAddress {
+        engine: &'static str,
+        /// As [`crate::Engine::address_sources`].
+        sources: Option<&'static str>,
+        searched: Vec<PathBuf>,
+    },
     #[error("no server listens at {address}: {reason}")]
     NoServer { address: String, reason: &'static str },
     #[error("cannot connect to {address}: {source}")]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A file is unreadable, accessible to other users, or requested but missing; no server address is known.
-pub fn target_of(login: Login, engine: &'static dyn Engine) -> Result<ConnectTarget, EngineError> {
+pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, EngineError> {
     let found = engine.login_files(&login)?;
     let requested_port = login.port;
     let all = login.or(found);
@@ -47,16 +47,15 @@ pub fn target_of(login: Login, engine: &'static dyn Engine) -> Result<ConnectTar
 
 /// Where a client connects without an address: the first usual socket that exists. A requested port means TCP, unless
 /// it is part of a socket's name.
-fn usual_address(
-    engine: &'static dyn Engine,
-    requested: Option<u16>,
-    port: Option<u16>,
-) -> Result<Address, EngineError> {
+fn usual_address(engine: &dyn Engine, requested: Option<u16>, port: Option<u16>) -> Result<Address, EngineError> {
     let searched = engine.usual_sockets(port);
     match (requested, searched.iter().find(|path| path.exists())) {
         (Some(port), _) if engine.usual_sockets(None) == searched => Ok(Address::Tcp("127.0.0.1".to_owned(), port)),
         (_, Some(path)) => Ok(Address::Socket(path.clone())),
-        (_, None) => Err(EngineError::NoAddress { engine, searched }),
+        (_, None) => {
+            let (engine, sources) = (engine.name(), engine.address_sources());
+            Err(EngineError::NoAddress { engine, sources, searched })
+        }
     }
 }
 
@@ -77,7 +76,7 @@ mod tests {
     use super::*;
     use crate::{Mariadb, Postgresql, Sqlite};
 
-    fn address(engine: &'static dyn Engine, login: Login) -> Result<String, EngineError> {
+    fn address(engine: &dyn Engine, login: Login) -> Result<String, EngineError> {
         // Nothing from the environment of the user who runs the tests.
         let user = Some("me".to_owned());
         target_of(Login { user, password: Some(String::new()), ..login }, engine).map(|t| t.address.to_string())

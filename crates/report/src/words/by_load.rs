@@ -1,5 +1,6 @@
 //! Sentences on what differs under each of several loads.
 
+use super::not_shown;
 use super::terms::{measured, small_change};
 use tare_findings::figures::{count, list, times};
 use tare_findings::verdict::{Measured, OfLoad, Verdict};
@@ -10,7 +11,9 @@ pub(super) fn headlines(loads: &[OfLoad]) -> Vec<String> {
     let (shown, others): (Vec<&OfLoad>, Vec<&OfLoad>) = loads.iter().partition(|own| own.shown);
     let moved: Vec<MovedLoad<'_>> = shown.iter().filter_map(|own| MovedLoad::of(own)).collect();
     let Some(MovedLoad { lead, what, .. }) = moved.first() else {
-        return vec![format!("No difference is shown on any of the {} loads.", loads.len())];
+        let lead = format!("No difference is shown on any of the {} loads", loads.len());
+        let figures = not_shown::largest_of(loads).map(|figures| format!("{lead} (largest {figures})."));
+        return figures.into_iter().chain([format!("{lead}.")]).collect();
     };
     // Under each load another factor may make the largest difference, and which of several does is not always tested.
     let by_one = lead.as_ref().filter(|lead| moved.iter().all(|load| load.lead.as_ref() == Some(lead)));

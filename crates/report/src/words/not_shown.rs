@@ -6,7 +6,7 @@ use super::terms::{interval_of_change, interval_of_ratio, query, small_change};
 use tare_findings::factors::number_of;
 use tare_findings::figures::{list, times};
 use tare_findings::term::{Extremes, Term};
-use tare_findings::verdict::{Moved, MovedAlone};
+use tare_findings::verdict::{Moved, MovedAlone, OfLoad, Verdict};
 
 /// That no factor is shown to have an effect, with the largest effect.
 pub(super) fn moved(what: &str, terms: &[Term], largest: Option<&Moved>, alone: &[MovedAlone]) -> String {
@@ -50,6 +50,25 @@ pub(super) fn ranked_levels(lead: &str, what: &str, extremes: Option<&Extremes>)
     first_that_fits(figures.into_iter().chain([format!("{lead}.")]))
 }
 
+/// The largest difference under any of several loads, none of which is shown.
+pub(super) fn largest_of(loads: &[OfLoad]) -> Option<String> {
+    let of = |own: &'_ OfLoad| match &own.verdict {
+        Verdict::NotMoved { largest, .. } => {
+            let Moved { high, low, ratio, ci, .. } = largest.as_ref()?;
+            Some((format!("on {}, {high} against {low}", own.load), Extremes { ratio: *ratio, ci: *ci }))
+        }
+        Verdict::NotRanked { extremes, .. } | Verdict::NotRankedLevels { extremes, .. } => {
+            Some((format!("on {}", own.load), (*extremes)?))
+        }
+        // Shown on its own, but not with all loads.
+        _ => None,
+    };
+    let all = loads.iter().map(of).collect::<Option<Vec<_>>>()?;
+    let size = |extremes: &Extremes| extremes.ratio.ln().abs();
+    let (of, extremes) = all.into_iter().max_by(|(_, a), (_, b)| size(a).total_cmp(&size(b)))?;
+    Some(format!("{of}: {}", undecided(&extremes)?))
+}
+
 /// The ratio of means that are not shown to differ: with an interval that contains 1, because the claims of a study
 /// share its errors, so that an interval without 1 is no contradiction but looks like one.
 fn undecided(extremes: &Extremes) -> Option<String> {
@@ -76,7 +95,7 @@ mod tests {
     use super::*;
     use crate::words::headline::headline;
     use tare_findings::term::TermFactor;
-    use tare_findings::verdict::{Measured, Tested, Verdict};
+    use tare_findings::verdict::{Measured, Tested};
     use tare_stats::Interval;
     use tare_stats::blocks::{Analysis, Spread};
 

@@ -15,7 +15,7 @@ pub(super) fn headlines(pooled: &[PooledStep], ladders: usize) -> Vec<String> {
     let Some(first) = less.first() else { return without_less(pooled, ladders) };
     let same: Vec<&&PooledStep> =
         less.iter().filter(|step| (step.from, step.to) == (first.from, first.to)).take(NAMED).collect();
-    let of_loads: Vec<String> = same.iter().map(|step| given(step)).collect();
+    let of_loads: Vec<String> = same.iter().map(|step| given(step, None)).collect();
     let step = span(first);
     // The figure is a mean, and need not be that of any single ladder.
     let over = match less.len() {
@@ -34,8 +34,11 @@ fn without_less(pooled: &[PooledStep], ladders: usize) -> Vec<String> {
     let none = format!("No step of {} shows negative scaling", count(ladders, "ladder"));
     let last = pooled.iter().filter(|step| step.ci.is_some() && step.possible().is_some());
     let last = last.max_by(|a, b| a.to.total_cmp(&b.to).then(b.ratio.total_cmp(&a.ratio)));
-    let gain = last.map(|step| format!("{none}; {} gave {}{}.", span(step), given(step), possible(step)));
-    gain.into_iter().collect()
+    let gain = last.into_iter().flat_map(|step| {
+        let with = |interval| format!("{none}; {} gave {}{}.", span(step), given(step, interval), possible(step));
+        [with(step.ci.map(interval_of_ratio)), with(None)]
+    });
+    gain.collect()
 }
 
 /// Every step with its interval and its exceptions.
@@ -65,11 +68,10 @@ fn span(step: &PooledStep) -> String {
     format!("{} to {} {}", step.from, step.to, step.over)
 }
 
-fn given(step: &PooledStep) -> String {
-    match &step.load {
-        Some(load) => format!("{} ({load})", times(step.ratio)),
-        None => times(step.ratio),
-    }
+fn given(step: &PooledStep, interval: Option<String>) -> String {
+    let aside: Vec<String> = step.load.clone().into_iter().chain(interval).collect();
+    let ratio = times(step.ratio);
+    if aside.is_empty() { ratio } else { format!("{ratio} ({})", aside.join(", ")) }
 }
 
 fn possible(step: &PooledStep) -> String {
@@ -120,6 +122,7 @@ mod tests {
                         except distribution=zipfian from 256 threads 0.72x to 0.80x.";
         assert_eq!(details(&all)[1], expected);
         let none = headlines(&all[1..], 22);
-        assert!(none[0].ends_with("scaling; 2 to 4 nodes gave 1.20x (read_only) of a possible 2x."), "{none:?}");
+        let expected = "gave 1.20x (read_only, 95% interval 1.19x to 1.21x) of a possible 2x.";
+        assert!(none[0].ends_with(expected), "{none:?}");
     }
 }

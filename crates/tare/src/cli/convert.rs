@@ -210,8 +210,8 @@ impl From<EngineError> for Problem {
                 (Exit::Machine, Some("free disk space, or set TARE_CACHE_DIR to a directory with more".to_owned()))
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
-            EngineError::NoAddress { engine, .. } => {
-                let advice = engine.address_sources().map(|own| format!("{NO_ADDRESS}: {own}"));
+            EngineError::NoAddress { sources, .. } => {
+                let advice = sources.map(|own| format!("{NO_ADDRESS}: {own}"));
                 (Exit::Usage, Some(advice.unwrap_or_else(|| EMBEDDED.to_owned())))
             }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
