@@ -40,7 +40,7 @@ impl AnswerJson {
             (false, false, true) => "Rehearsal: ",
             (false, false, false) => "",
         };
-        let text = if kind.is_empty() { text } else { format!("{kind}{}", in_mid_sentence(&text)) };
+        let text = format!("{kind}{text}");
         if answer.is_rehearsal {
             details.insert(0, "A rehearsal (--quick) is too short to rely on.".to_owned());
         }
@@ -48,32 +48,6 @@ impl AnswerJson {
         let findings: Vec<Verdict> = findings.into_iter().cloned().collect();
         let tested = !is_open && all.is_tested();
         Self { text, details, tested, disturbed: answer.disturbed.is_some(), findings }
-    }
-}
-
-/// The words with which a headline begins, unless it begins with a name.
-const OPENINGS: [&str; 14] = [
-    "A",
-    "At",
-    "Causes",
-    "Conditions",
-    "Negative",
-    "Neither",
-    "No",
-    "None",
-    "One",
-    "Only",
-    "Scaling",
-    "The",
-    "Unchanged",
-    "Undecided",
-];
-
-/// A headline after a colon. Names keep their capitals.
-fn in_mid_sentence(headline: &str) -> String {
-    match headline.split_once(' ') {
-        Some((first, rest)) if OPENINGS.contains(&first) => format!("{} {rest}", first.to_lowercase()),
-        _ => headline.to_owned(),
     }
 }
 
