@@ -34,10 +34,12 @@ pub struct ShownSource {
 }
 
 impl SpreadFrom {
-    pub(super) fn claim(&self) -> BTreeSet<[&str; 3]> {
-        self.sources
+    /// The sources, and the condition whose trials differ most by chance; by how much is not part of the claim.
+    pub(super) fn claim(&self) -> (BTreeSet<[&str; 3]>, Option<(&str, bool)>) {
+        let sources = self
+            .sources
             .iter()
-            .map(|source| [source.factor.as_str(), source.noisy_level.as_str(), source.quiet_level.as_str()])
-            .collect()
+            .map(|source| [source.factor.as_str(), source.noisy_level.as_str(), source.quiet_level.as_str()]);
+        (sources.collect(), self.by_chance.as_ref().map(|chance| (chance.condition.as_str(), chance.are_modes)))
     }
 }

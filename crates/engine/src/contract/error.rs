@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_is_missing_names_the_path_and_what_else_was_searched() {
+    fn a_program_that_is_missing_names_what_was_searched() {
         let path: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect();
         let missing =
             |searched| EngineError::BinaryMissing { engine: "e", program: "p".to_owned(), searched, install: "i" };
@@ -248,8 +248,6 @@ mod tests {
         assert!(path.len() > 1);
         let all = missing(path.iter().chain(&others).cloned().collect());
         assert_eq!(all.to_string(), "e: p not found in the directories of PATH, /nowhere/bin; install it with: i");
-        let named = missing(others.to_vec());
-        assert_eq!(named.to_string(), "e: p not found in /nowhere/bin; install it with: i");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use crate::programs::ask::{self_reported, start};
-use crate::programs::program::{check_may_run, is_program, named, places};
+use crate::programs::program::{check_may_run, existing, is_program, named, places};
 use crate::{Binary, EngineError};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ const SCRIPTS: [&str; 2] = ["mariadb-install-db", "mysql_install_db"];
 /// The server program: `explicit`, otherwise `mariadbd` in PATH and the usual places.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let path = match named(explicit, NAME) {
-        Some(path) => given(path).ok_or_else(|| missing(PROGRAMS[0], vec![path.to_owned()])),
+        Some(path) => existing(path),
         None => search(PROGRAMS[0], &[]).or_else(|missing| {
             // MySQL's server has this name too.
             let mut others = places(&[]).into_iter().map(|place| place.join(PROGRAMS[1]));
@@ -31,10 +31,6 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
         if is_safe_script(&path) { version_of(&behind_safe_script(&path)?)? } else { version_of(&path)? };
     let build = Layout::of(&path).build_facts();
     Ok(Binary { build, ..Binary::identified(path, PRODUCT, version, libraries)? })
-}
-
-pub(crate) fn given(path: &Path) -> Option<PathBuf> {
-    path.is_file().then(|| path.to_owned())
 }
 
 /// The script that creates data directories, and its interpreter. It is from the same installation or build: a script

@@ -1,9 +1,9 @@
 //! Finding the server program.
 
-use crate::mariadb::binary::{PRODUCT as MARIADB, ProgramReport, given};
+use crate::mariadb::binary::{PRODUCT as MARIADB, ProgramReport};
 use crate::mariadb::layout::Layout;
 use crate::programs::ask::start;
-use crate::programs::program::{check_may_run, is_program, named, places};
+use crate::programs::program::{check_may_run, existing, is_program, named, places};
 use crate::{Binary, EngineError};
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,8 @@ pub(super) const INSTALL: &str = "sudo apt-get install patchelf && scripts/get-m
 
 /// The server program: `explicit`, otherwise a `mysqld` that is not MariaDB's, in PATH and the usual places.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
-    let explicit = named(explicit, NAME);
-    let found = match explicit {
-        Some(path) => given(path),
+    let found = match named(explicit, NAME) {
+        Some(path) => Some(existing(path)?),
         // MariaDB's packages contain a program of this name too.
         None => searched()
             .iter()
@@ -24,11 +23,10 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
             .find(|path| is_program(path) && identity_of(path).is_ok()),
     };
     let Some(path) = found else {
-        let searched = explicit.map_or_else(searched, |path| vec![path.to_owned()]);
         return Err(EngineError::BinaryMissing {
             engine: NAME,
             program: "mysqld".to_owned(),
-            searched,
+            searched: searched(),
             install: INSTALL,
         });
     };

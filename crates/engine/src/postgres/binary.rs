@@ -1,7 +1,7 @@
 //! Finds the server program and the options that it knows.
 
 use crate::programs::ask::{self_reported, start};
-use crate::programs::program::{check_may_run, is_program, named, places};
+use crate::programs::program::{check_may_run, existing, is_program, named, places};
 use crate::{Binary, EngineError};
 use std::path::{Path, PathBuf};
 
@@ -17,18 +17,15 @@ const VERSIONED: &str = "/usr/lib/postgresql";
 
 /// The server program: `explicit`, otherwise `postgres` in PATH and the usual places, or the newest of Debian's.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
-    let explicit = named(explicit, NAME);
-    let places = if explicit.is_none() { all_places() } else { Vec::new() };
-    let found = match explicit {
-        Some(path) => Some(path.to_owned()),
-        None => places.iter().map(|place| place.join("postgres")).find(|path| is_program(path)),
+    let found = match named(explicit, NAME) {
+        Some(path) => Some(existing(path)?),
+        None => all_places().iter().map(|place| place.join("postgres")).find(|path| is_program(path)),
     };
-    let Some(path) = found.filter(|path| path.is_file()) else {
-        let searched = explicit.map_or(places, |path| vec![path.to_owned()]);
+    let Some(path) = found else {
         return Err(EngineError::BinaryMissing {
             engine: NAME,
             program: "postgres".to_owned(),
-            searched,
+            searched: all_places(),
             install: INSTALL,
         });
     };

@@ -83,6 +83,15 @@ pub(crate) fn named<'a>(explicit: Option<&'a Path>, engine: &str) -> Option<&'a 
     explicit.or_else(|| PREFERRED.get()?.get(engine).map(PathBuf::as_path))
 }
 
+/// The path of a program that the user named.
+pub(crate) fn existing(path: &Path) -> Result<PathBuf, EngineError> {
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    let reason = "there is no program at this path; name one that exists".to_owned();
+    Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
+}
+
 pub(crate) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
@@ -105,6 +114,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mysqld");
         assert!(check_may_run(&path).is_ok());
+        assert!(
+            existing(&path)
+                .unwrap_err()
+                .to_string()
+                .ends_with("mysqld: there is no program at this path; name one that exists")
+        );
         std::fs::write(&path, "").unwrap();
         let error = check_may_run(&path).unwrap_err().to_string();
         assert!(error.contains("chmod +x") && error.contains("mysqld"), "{error}");

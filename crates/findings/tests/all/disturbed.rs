@@ -72,6 +72,25 @@ fn a_claim_that_holds_without_them_comes_out_the_same_although_figures_differ() 
     assert_ne!(again, &answer.verdict);
 }
 
+/// Trials of b are more alike than those of a, but for four fast ones, which are disturbed.
+#[test]
+fn another_condition_that_differs_most_by_chance_is_another_claim() {
+    let mut trials = Vec::new();
+    for block in 0..12 {
+        let (luck, is_disturbed) = (((7 * block) % 12) as f64 / 5.5 - 1.0, block < 4);
+        let b = if is_disturbed { 103.5 + 0.5 * luck } else { 100.0 + luck };
+        trials.push(trial(trials.len(), block, "placement=a", 100.0 + 2.0 * luck, false));
+        trials.push(trial(trials.len(), block, "placement=b", b, is_disturbed));
+    }
+    let answer = answered(&results("spread", trials));
+    let by_chance = |verdict: &Verdict| match verdict {
+        Verdict::SpreadFrom(from) if from.sources.is_empty() => from.by_chance.clone().unwrap().condition,
+        other => panic!("{other:?}"),
+    };
+    let Without::Other(again) = without(&answer) else { panic!("{answer:?}") };
+    assert_eq!([by_chance(&answer.verdict), by_chance(again)], ["placement=b", "placement=a"]);
+}
+
 /// Two numbers of threads are no ladder; the conditions are compared instead.
 #[test]
 fn what_stands_in_for_a_ladder_must_hold_without_them_too() {

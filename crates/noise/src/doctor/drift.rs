@@ -149,8 +149,13 @@ pub(super) fn finding(drift: &Drift) -> Finding {
         left.join(", ")
     );
     let severity = if drift.cov < NOTABLE { Severity::Good } else { Severity::Note };
-    let cost = "samples drift by as much with any setting; adjustment by a probe removes the part that the probe shows";
     let best = drift.probes.iter().min_by(|a, b| a.left.total_cmp(&b.left)).filter(|best| best.left <= WORTH_IT);
+    let cost = match best {
+        Some(_) => {
+            "samples drift by as much with any setting; adjustment by a probe removes the part that the probe shows"
+        }
+        None => "samples drift by as much with any setting, and adjustment by a probe does not help here",
+    };
     let mut finding = Finding::new("drift", value, severity, cost);
     // The known job differs from the study's workload: whether a probe helps a study must be tested with its samples.
     finding.command = best.filter(|_| severity != Severity::Good).map(|_| "tare doctor --study STUDY".to_owned());

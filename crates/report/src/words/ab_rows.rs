@@ -81,7 +81,8 @@ fn places(ab: &Ab) -> &'static str {
 }
 
 fn lost(ab: &Ab) -> String {
-    if ab.lost > 0 { format!("; {} gave no result", count(ab.lost, "more pair")) } else { String::new() }
+    let what = if ab.pairs > 0 { "more pair" } else { "pair" };
+    if ab.lost > 0 { format!("; {} gave no result", count(ab.lost, what)) } else { String::new() }
 }
 
 fn sessions(ab: &Ab) -> String {

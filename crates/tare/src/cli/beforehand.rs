@@ -5,7 +5,7 @@ use super::output::{duration, note};
 use super::{Exit, Problem, interrupt, plan_view};
 use std::io::{IsTerminal, Write};
 use tare_results::laps::{FIRST_LOOK, Laps};
-use tare_results::pairs::{FEWEST_PAIRS, Pairs, Rule};
+use tare_results::pairs::{Pairs, Rule};
 use tare_results::schema::{Plan, TrialRecord};
 use tare_study::language::spec::Study;
 use tare_study::plan::queue::Queue;
@@ -110,8 +110,9 @@ impl Open {
             return Some(Self { budget_s: race.budget_s, first: Some((first, plan.rounds_s(FIRST_LOOK))) });
         }
         let rule = plan.settle.as_ref()?;
-        let first = format!("decided after {FEWEST_PAIRS} pairs or more");
-        let first = (rule.rule != Rule::Sessions).then_some((first, plan.rounds_s(FEWEST_PAIRS)));
+        let pairs = rule.rule.first_look(rule.alpha);
+        let first = format!("the first look is after {pairs} pairs");
+        let first = (rule.rule != Rule::Sessions).then(|| (first, plan.rounds_s(pairs)));
         Some(Self { budget_s: rule.budget_s, first })
     }
 
@@ -130,7 +131,10 @@ impl Open {
 
     fn words(&self, used_s: f64) -> String {
         let first = match &self.first {
-            Some((first, seconds)) if used_s == 0.0 => format!("; {first}, about {}", duration(*seconds)),
+            Some((first, seconds)) if used_s == 0.0 => {
+                let is_beyond = self.budget_s.is_some_and(|budget_s| budget_s < *seconds);
+                format!("; {first}, about {}{}", duration(*seconds), if is_beyond { ", beyond the budget" } else { "" })
+            }
             _ => String::new(),
         };
         let most = self.budget_s.map(|_| format!("; at most {}", duration(self.seconds(used_s))));

@@ -171,7 +171,8 @@ impl FromStr for Slo {
 
     fn from_str(words: &str) -> Result<Self, String> {
         let known = || FIGURES.map(|(name, _)| name).join(", ");
-        let expected = || format!("a latency, <= and milliseconds, such as latency_ms_p99 <= 5; one of {}", known());
+        let expected =
+            || format!("a latency, <= and milliseconds, such as p99 <= 5ms or latency_ms_p99 <= 5; one of {}", known());
         let (name, limit) = words.split_once("<=").ok_or_else(expected)?;
         let short = |known: &str| known.strip_prefix("latency_ms_") == Some(name.trim());
         let found = FIGURES.into_iter().find(|(known, _)| *known == name.trim() || short(known));

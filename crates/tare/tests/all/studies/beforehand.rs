@@ -26,7 +26,7 @@ fn comparisons_races_and_claims_begin_with_their_time_and_ask_above_an_hour() {
     let race = ["find", "command=true", "command=false"];
     let line = ["bisect", "--builds", "/bin/true,/bin/false", "--command", "{binary}"];
     let cases: [(&[&str], &[&str], &[&str]); 4] = [
-        (&sides, &["--budget", "2h"], &[ab, "; decided after 6 pairs or more, about ", "; at most 2 h"]),
+        (&sides, &["--budget", "2h"], &[ab, "; the first look is after 6 pairs, about ", "; at most 2 h"]),
         (&certify, &["--budget", "2h"], &["ab-certify: comparisons of A with itself", "; at most 2 h"]),
         (&race, &["--within", "2h"], &["blocks of 2 trials", "; the first candidates are dropped", "; at most 2 h"]),
         (&line, &["--budget", "2h"], &["bisect: 1 build, ", " in 8 of 10 bisections", "; at most 2 h"]),
