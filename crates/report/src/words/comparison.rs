@@ -147,10 +147,8 @@ pub fn note(found: &Note) -> String {
         }
         Note::OnlyIn { condition, side } => format!("{condition} is only in {side} and is not compared"),
         Note::Lacks { side, metric, of, conditions, compared } => {
-            let at = match conditions == compared {
-                true => String::new(),
-                false => format!(" in {conditions} of {}", count(*compared, "condition")),
-            };
+            let part = format!(" in {conditions} of {}", count(*compared, "condition"));
+            let at = if conditions == compared { "" } else { &part };
             format!("{metric}, the headline metric of {of}, is not compared{at}: {side} has no value of it")
         }
         Note::Refused(why) => refusal(why),
