@@ -83,7 +83,7 @@ mod tests {
         let error = find(Some(&mariadb)).unwrap_err().to_string();
         assert!(error.contains("is MariaDB") && error.contains("use engine mariadb"), "{error}");
         let error = find(Some(Path::new("/nonexistent"))).unwrap_err().to_string();
-        assert!(error.contains("get-mysql"), "{error}");
+        assert!(error.contains("there is no program at this path"), "{error}");
         assert!(find(Some(Path::new("/bin/echo"))).unwrap_err().to_string().contains("not a MySQL server"));
         let folder = tempfile::tempdir().unwrap();
         // With the file name of MariaDB's server.
