@@ -1,7 +1,7 @@
 //! Shortens names for display.
 
 /// Each name without the leading and trailing parts that all names share. Parts are the components of paths and the
-/// words of command lines: `./old --run` and `./new --run` become `old` and `new`. Two or more shared parts between those
+/// words of command lines: `./old --run` and `./new --run` become `old` and `new`. Several shared parts between those
 /// that differ become `…`. All names are returned whole if nothing would remain of one of them.
 pub fn apart(names: &[impl AsRef<str>]) -> Vec<String> {
     let parts = |name: &str| -> Vec<String> {
