@@ -1,6 +1,6 @@
 //! The output of `tare run --dry-run`: the plan as text and as JSON.
 
-use super::output::duration;
+use super::time_left::Left;
 use super::{Exit, Problem};
 use tare_drive::workload::AnyLoad;
 use tare_findings::factors::words_of;
@@ -120,8 +120,7 @@ fn time(study: &Study, plan: &Plan, each: &str) -> String {
     let given_s = plan.within.as_ref().map_or(f64::INFINITY, |within| within.asked_s);
     let likely_s = if each.is_empty() { plan.estimated_s } else { plan.trials_s() };
     let most_s = (likely_s + estimate::again_s(study, plan)).min(given_s).max(likely_s);
-    let (likely, most) = (duration(likely_s), duration(most_s));
-    let time = if likely == most { likely + each } else { format!("{likely}{each}, up to {most} if disturbed") };
+    let time = Left { likely_s, most_s }.words(each);
     match study.base.workload.load {
         AnyLoad::Command(_) => time + ", if the program takes a second each time",
         _ => time,

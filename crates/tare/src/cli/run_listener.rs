@@ -150,7 +150,7 @@ impl Listener for TerminalListener {
                 let place = format!("{}/{}", self.total - self.left, self.total);
                 let left = match self.to_go() {
                     to_go if to_go.is_over() => String::new(),
-                    to_go => format!("; {}", self.pace.left(to_go, None).words()),
+                    to_go => format!("; {}", self.pace.left(to_go, None).words(" left")),
                 };
                 let value = value_of(record).map_or(String::new(), |value| format!(": {value}"));
                 self.line(&format!("{place} trial {number} {}{value}{left}", record.condition));

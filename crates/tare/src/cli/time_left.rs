@@ -64,10 +64,11 @@ impl TimeLeft {
 }
 
 impl Left {
-    /// For instance "47 s left, up to 4 min if disturbed".
-    pub fn words(self) -> String {
+    /// For instance "47 s left, up to 4 min if disturbed", with " left" as the suffix of the likely time.
+    pub fn words(self, suffix: &str) -> String {
         let (likely, most) = (duration(self.likely_s), duration(self.most_s));
-        if likely == most { format!("{likely} left") } else { format!("{likely} left, up to {most} if disturbed") }
+        let more = if likely == most { String::new() } else { format!(", up to {most} if disturbed") };
+        format!("{likely}{suffix}{more}")
     }
 
     /// A shorter form, for a line with other content.
@@ -102,11 +103,11 @@ mod tests {
     #[test]
     fn after_the_first_pass_the_remaining_time_is_one_figure() {
         let mut left = TimeLeft::new(10.0, 2);
-        assert_eq!(left.left(first(5), None).words(), "50 s left, up to 100 s if disturbed");
+        assert_eq!(left.left(first(5), None).words(" left"), "50 s left, up to 100 s if disturbed");
         (1..=5).for_each(|n| left.ended(Duration::from_secs(4 * n), false));
         let repeats = ToGo { first: 0, again: 5 };
-        assert_eq!(left.left(repeats, None).words(), "20 s left");
+        assert_eq!(left.left(repeats, None).words(" left"), "20 s left");
         assert_eq!(TimeLeft::new(10.0, 3).left(repeats, None).short(), "50 s to 100 s left");
-        assert_eq!(TimeLeft::new(10.0, 1).left(first(5), None).words(), "50 s left");
+        assert_eq!(TimeLeft::new(10.0, 1).left(first(5), None).words(" left"), "50 s left");
     }
 }

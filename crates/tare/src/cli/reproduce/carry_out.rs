@@ -8,6 +8,7 @@ use crate::cli::run::{
     RunOptions, begun_before, begun_in, execute, host, read_begun, room_for_data, unless_interrupted,
 };
 use crate::cli::run_listener::TerminalListener;
+use crate::cli::time_left::Left;
 use crate::cli::{Exit, Problem, plan_view, results_problem, trust};
 use std::path::Path;
 use std::time::Instant;
@@ -19,6 +20,7 @@ use tare_results::claim::{Claim, Predicted, Predictions};
 use tare_results::schema::{Needs, Plan};
 use tare_results::store::{Directory, read_trials};
 use tare_study::language::spec::Study;
+use tare_study::plan::estimate;
 use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
 
@@ -104,16 +106,18 @@ pub fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Resul
 pub fn is_wanted(predictions: &Predictions, out: &Path, options: &RunOptions) -> Result<bool, Problem> {
     let machine = Machine::this()?;
     let on = On { machine: &machine, place: Where::Here, servers: &predictions.servers };
-    let (mut experiments, mut claims, mut seconds) = (0, 0, 0.0);
+    let (mut experiments, mut claims) = (0, 0);
+    let mut all = Left { likely_s: 0.0, most_s: 0.0 };
     let mut needs: Option<Needs> = None;
     for predicted in predictions.experiments.iter().filter(|own| own.blocks > 0) {
         // An experiment that cannot be read or planned reports that when it is its turn.
-        let (plan, left_s) = left_of(predicted, &out.join(&predicted.experiment.name), on, options.trusted)
-            .unwrap_or_else(|_| (Plan::default(), predicted.expected_s));
-        if left_s > 0.0 {
+        let expected = Left { likely_s: predicted.expected_s, most_s: predicted.expected_s };
+        let (plan, left) = left_of(predicted, &out.join(&predicted.experiment.name), on, options.trusted)
+            .unwrap_or_else(|_| (Plan::default(), expected));
+        if left.likely_s > 0.0 {
             experiments += 1;
             claims += predicted.experiment.claims.len() - predicted.cannot.len();
-            seconds += left_s;
+            all = Left { likely_s: all.likely_s + left.likely_s, most_s: all.most_s + left.most_s };
             needs = plan.needs.into_iter().chain(needs).max_by_key(|needs| (needs.disk_bytes, needs.memory_bytes));
         }
     }
@@ -126,23 +130,26 @@ pub fn is_wanted(predictions: &Predictions, out: &Path, options: &RunOptions) ->
         "reproduce: {} in {}; about {}{needs}",
         tare_text::count(claims, "claim"),
         tare_text::count(experiments, "experiment"),
-        duration(seconds)
+        all.words("")
     );
-    let outlook = Outlook { line, seconds };
+    let outlook = Outlook { line, seconds: all.likely_s };
     outlook.announce(options.json);
     outlook.is_wanted(options.yes, || predictions.within_s.is_none().then(|| "--within 30min".to_owned()))
 }
 
-/// The plan of an experiment, and the seconds that are left of it.
-fn left_of(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Result<(Plan, f64), Problem> {
+/// The plan of an experiment, and the time that is left of it.
+fn left_of(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Result<(Plan, Left), Problem> {
     if !path.join("plan.json").exists() {
         let testable = testable(&predicted.experiment, &predicted.cannot);
-        return Ok((plan(&testable, predicted.blocks, on)?.1, predicted.expected_s));
+        let (study, plan) = plan(&testable, predicted.blocks, on)?;
+        let likely_s = predicted.expected_s;
+        let again_s = estimate::again_s(&study, &plan);
+        return Ok((plan, Left { likely_s, most_s: likely_s + again_s }));
     }
     let folder = Directory::begun(path, trust::whose(trusted))?;
     let (study, plan) = read_begun(&folder)?;
-    let left_s = Outlook::rest(&study, &plan, &read_trials(&folder)?).seconds;
-    Ok((plan, left_s))
+    let likely_s = Outlook::rest(&study, &plan, &read_trials(&folder)?).seconds;
+    Ok((plan, Left { likely_s, most_s: likely_s }))
 }
 
 /// Writes a page that compares published and measured figures, alongside the results.

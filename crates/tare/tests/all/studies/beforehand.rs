@@ -104,7 +104,7 @@ fn every_command_that_measures_can_wait_for_the_machine() {
     let bisect = ["bisect", "--builds", "/bin/true,/bin/false", "--command", "{binary}", "--out", "line"];
     let commands: [&[&str]; 4] = [
         &bisect,
-        &["reproduce", "a-page-a-counter", "--out", "page"],
+        &["reproduce", "restarts", "--out", "page"],
         &["ab", "--certify", "--a", "command=true", "--out", "itself"],
         &["doctor", "--study", "first-look"],
     ];
@@ -121,6 +121,8 @@ fn every_command_that_measures_can_wait_for_the_machine() {
         let code = waiting.wait().unwrap().code();
         assert!(printed.iter().any(|line| line.contains("waiting until it ends")), "{command:?}: {printed:?}");
         assert_eq!(code, Some(130), "{command:?}: {printed:?}");
+        let most = printed[0].contains(", up to ") && printed[0].contains(" if disturbed");
+        assert_eq!(most, command[0] == "reproduce", "{command:?}: {printed:?}");
     }
 }
 
