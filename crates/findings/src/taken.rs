@@ -5,24 +5,15 @@
 //! been v / (1 - t) without them, and a time v would have been v (1 - t). No arrangement of the same CPU time has a
 //! larger effect, apart from cache misses that it causes.
 
-use tare_results::covariate::{SERVER_STOPPED, STOPPED, STOPPED_LEAST_S};
+use tare_results::covariate::unbounded;
 use tare_results::metric::{self, Better};
 use tare_results::schema::{SampleRecord, TrialRecord};
-
-/// A machine that slept for longer counts as suspended, as in the rules that judge samples.
-const SUSPENDED_S: f64 = 0.01;
 
 /// Upper bound of the share of a sample's time, from 0 to 1, in which others ran on the benchmark's CPUs; none if it
 /// was not recorded or the sample was disturbed in another way too.
 fn of_sample(sample: &SampleRecord) -> Option<f64> {
     let value = |name: &str| sample.covariates.get(name).copied();
-    let above = |name: &str, limit: f64| value(name).is_some_and(|found| found > limit);
-    let stood_still = [STOPPED, SERVER_STOPPED].iter().any(|name| above(name, STOPPED_LEAST_S));
-    if above("server_swapped_bytes", 0.0)
-        || above("suspended_s", SUSPENDED_S)
-        || above("stopped_processes", 0.0)
-        || stood_still
-    {
+    if !unbounded(&sample.covariates).is_empty() {
         return None;
     }
     let foreign_s = value("foreign_cpu_s")?;

@@ -45,7 +45,9 @@ pub const CLIENT_HOST: &str = "client_host_";
 pub const STOPPED: &str = "stopped_s";
 pub const SERVER_STOPPED: &str = "server_stopped_s";
 /// Seconds of it above which a sample is disturbed: the server is looked at twenty times per second.
-pub const STOPPED_LEAST_S: f64 = 0.1;
+const STOPPED_LEAST_S: f64 = 0.1;
+/// Seconds of suspension during a sample, above which it is disturbed; less may be the difference of two clock reads.
+const SUSPENDED_S: f64 = 0.01;
 /// How long clients spun while waiting for an answer, seconds over all clients: CPU time without work.
 pub const CLIENT_SPUN: &str = "client_spun_s";
 
@@ -61,6 +63,33 @@ impl Names {
             Self::EachClass(end) => CLASSES.iter().any(|class| name.strip_prefix(class) == Some(end)),
         }
     }
+}
+
+/// A disturbance of a sample whose effect on the metrics has no known upper bound.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Unbounded {
+    /// Bytes of the server that were swapped out.
+    Swapped(f64),
+    /// Seconds for which the machine was suspended.
+    Suspended(f64),
+    /// A signal stopped tare, its server or its client program.
+    Signal,
+    /// Seconds for which tare could not run.
+    StoodStill(f64),
+    /// Seconds for which the server could not run.
+    ServerStoodStill(f64),
+}
+
+/// The disturbances of a sample that have no bound, from its covariates. A signal explains why a process stood still.
+pub fn unbounded(covariates: &BTreeMap<String, f64>) -> Vec<Unbounded> {
+    let above = |name: &str, limit: f64| covariates.get(name).copied().filter(|value| *value > limit);
+    let swapped = above("server_swapped_bytes", 0.0).map(Unbounded::Swapped);
+    let suspended = above("suspended_s", SUSPENDED_S).map(Unbounded::Suspended);
+    let signal = above("stopped_processes", 0.0).map(|_| Unbounded::Signal);
+    let still = above(STOPPED, STOPPED_LEAST_S).map(Unbounded::StoodStill);
+    let server = above(SERVER_STOPPED, STOPPED_LEAST_S).map(Unbounded::ServerStoodStill);
+    let stops = if signal.is_some() { [signal, None] } else { [still, server] };
+    [swapped, suspended].into_iter().chain(stops).flatten().collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

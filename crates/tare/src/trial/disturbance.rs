@@ -3,12 +3,10 @@
 //! Pressure (PSI) is recorded but not a rule: two of the benchmark's own threads on one CPU cause it by design.
 
 use tare_drive::capture::interference::OthersSeen;
-use tare_results::covariate::{SERVER_STOPPED, STOPPED, STOPPED_LEAST_S};
+use tare_results::covariate::{Unbounded, unbounded};
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_study::language::settings::Sampling;
 
-/// Seconds of suspension during a sample, above which it is disturbed; less may be the difference of two clock reads.
-const SUSPENDED_S: f64 = 0.01;
 /// Seconds of CPU time below which no limit applies, whatever the fraction: clock ticks of 10 ms cannot resolve less.
 const FOREIGN_LEAST_S: f64 = 0.1;
 const NAMED: usize = 3;
@@ -59,26 +57,18 @@ pub fn reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> {
             percent(limit)
         ));
     }
-    if let Some(bytes) = value("server_swapped_bytes").filter(|bytes| **bytes > 0.0) {
-        reasons.push(format!("{:.1} MiB of the server were swapped out", bytes / f64::from(1 << 20)));
-    }
-    if let Some(asleep) = value("suspended_s").filter(|s| **s > SUSPENDED_S) {
-        reasons.push(format!("the machine was suspended for {asleep:.2} s"));
-    }
-    if value("stopped_processes").is_some_and(|stopped| *stopped > 0.0) {
-        reasons.push("a signal stopped tare, its server or its client program for a while".to_owned());
-    } else {
-        let long = |name: &str| value(name).filter(|s| **s > STOPPED_LEAST_S);
-        reasons.extend(long(STOPPED).map(|s| {
-            format!(
-                "tare stood still for {s:.2} s and waited for no CPU: its control group was frozen, or its virtual \
-                 machine was paused"
-            )
-        }));
-        reasons.extend(long(SERVER_STOPPED).map(|s| {
+    reasons.extend(unbounded(&seen.covariates).into_iter().map(|found| match found {
+        Unbounded::Swapped(bytes) => format!("{:.1} MiB of the server were swapped out", bytes / f64::from(1 << 20)),
+        Unbounded::Suspended(s) => format!("the machine was suspended for {s:.2} s"),
+        Unbounded::Signal => "a signal stopped tare, its server or its client program for a while".to_owned(),
+        Unbounded::StoodStill(s) => format!(
+            "tare stood still for {s:.2} s and waited for no CPU: its control group was frozen, or its virtual machine \
+             was paused"
+        ),
+        Unbounded::ServerStoodStill(s) => {
             format!("the server stood still for {s:.2} s: its control group was frozen, or a signal stopped it")
-        }));
-    }
+        }
+    }));
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
