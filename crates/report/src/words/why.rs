@@ -82,16 +82,14 @@ pub fn why(found: &Why) -> String {
     let Some(ci) = whole.ci else {
         return format!("B takes {size} {way} per transaction; with a single trial on a side there is no interval.");
     };
+    let apart = if found.undisturbed.is_some() { " net" } else { "" };
     if !whole.shown {
         let [a, b] = found.own_us().map(|us| figure(us, "us"));
-        let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
         let rest = found.functions.shown.first().map_or(String::new(), but);
-        return format!("No difference is shown: A takes {a} per transaction{undisturbed}, B {b}{rest}.");
+        return format!("No difference is shown: A takes {a} per transaction{apart}, B {b}{rest}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
-    let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
-    let head =
-        format!("B takes {size} {way} per transaction{undisturbed} ({} to {})", figure(low, "us"), figure(high, "us"));
+    let head = format!("B takes {size} {way} per transaction{apart} ({} to {})", figure(low, "us"), figure(high, "us"));
     let explains = |change: &&PartChange| change.shown && is_own(change) && share(change) >= EXPLAINS;
     let mut named: Vec<&PartChange> = found.parts.iter().filter(explains).collect();
     named.sort_by(|a, b| b.us.abs().total_cmp(&a.us.abs()));
@@ -159,8 +157,8 @@ pub fn cautions(found: &Why) -> Vec<String> {
         let interval =
             own.ci.map_or_else(String::new, |ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
         cautions.push(format!(
-            "other programs used the CPUs for {} of A's time and {} of B's: suspects are compared with the difference \
-             without that, {}{interval}",
+            "other programs used the CPUs for {} of A's time and {} of B's: suspects are compared with the difference net \
+             of that, {}{interval}",
             us(a),
             us(b),
             figure(own.us, "us")
