@@ -6,7 +6,7 @@ use crate::made_up::{results, trial};
 use tare_findings::ab::{Ab, AbVerdict, FEWEST_SESSIONS};
 use tare_findings::why::{Expected, Proof, ProofVerdict, Suspect, Trial};
 use tare_results::pairs::{Rule, Stop};
-use tare_results::schema::{PlannedTrial, Session, Settle};
+use tare_results::schema::{Outcome, PlannedTrial, Session, Settle};
 use tare_stats::bisection::{BATCH, Planned, effort};
 use tare_stats::sequential::{Question, orders};
 
@@ -66,8 +66,33 @@ impl Times {
     }
 }
 
-/// A complete comparison: B / A of throughputs is `ratio`, and the second trial of a pair is slower by `place`.
-fn compared(draws: &mut Draws, times: Times, ratio: f64, place: f64, rule: &Settle) -> Ab {
+/// The sides of a comparison.
+#[derive(Debug, Clone, Copy)]
+struct Sides {
+    times: Times,
+    /// B / A of throughputs.
+    ratio: f64,
+    /// By how much the second trial of a pair is slower, as a fraction.
+    place: f64,
+    /// What share of the trials of either side has this fault.
+    faulty: f64,
+    fault: Fault,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fault {
+    Fails,
+    /// No time is lost.
+    Disturbed,
+}
+
+fn sides(times: Times, ratio: f64) -> Sides {
+    Sides { times, ratio, place: 0.0, faulty: 0.0, fault: Fault::Fails }
+}
+
+/// A complete comparison.
+fn compared(draws: &mut Draws, sides: Sides, rule: &Settle) -> Ab {
+    let Sides { times, ratio, place, faulty, fault } = sides;
     let made = results("", Vec::new());
     let mut plan = made.plan.unwrap();
     plan.settle = Some(rule.clone());
@@ -90,7 +115,12 @@ fn compared(draws: &mut Draws, times: Times, ratio: f64, place: f64, rule: &Sett
             let tps = own / (times.draw(draws) * (1.0 + place * second as f64));
             let number = records.len();
             plan.trials.push(PlannedTrial { trial: number, block, condition: condition.to_owned(), lifetime: None });
-            records.push(trial(number, block, condition, tps, false));
+            let is_faulty = faulty > 0.0 && draws.uniform() < faulty;
+            let mut record = trial(number, block, condition, tps, is_faulty && fault == Fault::Disturbed);
+            if is_faulty && fault == Fault::Fails {
+                (record.outcome, record.samples) = (Outcome::Failed, Vec::new());
+            }
+            records.push(record);
         }
         let found = Ab::of(&plan, &records).unwrap();
         begins = found.stop == Some(Stop::Session);
@@ -110,12 +140,18 @@ pub const RULES: [Rule; 3] = [Rule::Looks, Rule::Anytime, Rule::Sessions];
 /// The verdict on a side compared with itself, if only a difference ends the comparison.
 pub fn of_itself(draws: &mut Draws, times: Times, by: Rule) -> AbVerdict {
     let place = if draws.coin() { 0.1 } else { 0.0 };
-    compared(draws, times, 1.0, place, &rule(by, 1e-9)).verdict
+    compared(draws, Sides { place, ..sides(times, 1.0) }, &rule(by, 1e-9)).verdict
+}
+
+/// Why a comparison ends if B is slower by 1%, and four in ten trials of either side have this fault.
+pub fn with_faults(draws: &mut Draws, fault: Fault, by: Rule) -> Option<Stop> {
+    let sides = Sides { faulty: 0.4, fault, ..sides(Times::Of(Shape::Normal), 1.0 / 1.01) };
+    compared(draws, sides, &rule(by, 1e-9)).stop
 }
 
 /// The verdict on a change exactly as large as the minimum effect.
 pub fn at_the_minimum_effect(draws: &mut Draws, by: Rule) -> AbVerdict {
-    compared(draws, Times::Of(Shape::Normal), 1.0 / 1.02, 0.0, &rule(by, 0.02)).verdict
+    compared(draws, sides(Times::Of(Shape::Normal), 1.0 / 1.02), &rule(by, 0.02)).verdict
 }
 
 /// The verdict on a suspect by an experiment that must make B faster by a tenth, if B's speed is `ratio` of A's.
@@ -129,7 +165,7 @@ pub fn proved(draws: &mut Draws, ratio: f64) -> ProofVerdict {
         effect,
     };
     // The verdict is based on times, which are the reciprocals of the throughputs.
-    let mut ab = compared(draws, Times::Of(Shape::Normal), ratio, 0.0, &rule(Rule::Looks, effect));
+    let mut ab = compared(draws, sides(Times::Of(Shape::Normal), ratio), &rule(Rule::Looks, effect));
     let turned = |of: f64| 1.0 / of;
     ab.ratio = ab.ratio.map(turned);
     ab.ci = ab.ci.map(|ci| ci.map(turned));

@@ -6,7 +6,7 @@ use super::claims::{
 };
 use super::comparisons::{Origin, advised, compared, failing, probed};
 use super::made::{Drift, Kind, LAYOUTS, SHAPES, Shape, Truth, study};
-use super::pairs::{RULES, Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved};
+use super::pairs::{Fault, RULES, Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved, with_faults};
 use super::{Limit, Rate, Rows, is_selected, requested};
 use crate::draws::Draws;
 use crate::made_up::differ;
@@ -20,6 +20,7 @@ use tare_findings::history::MetricHistory;
 use tare_findings::reproduce::Reproduced;
 use tare_findings::summarize;
 use tare_findings::why::{ProofVerdict, why};
+use tare_results::pairs::Stop;
 use tare_stats::ratio;
 use tare_stats::worth::Advice;
 
@@ -53,6 +54,8 @@ listed! { Sentence {
     Drifted,
     ProbeHelps,
     ProbeDoesNotHelp,
+    AbFailsMore,
+    AbOneSided,
 } }
 
 fn of_comparison(found: &Comparison) -> Option<Sentence> {
@@ -68,6 +71,15 @@ fn of_ab(verdict: AbVerdict) -> Option<Sentence> {
         AbVerdict::Faster | AbVerdict::Slower => Some(Sentence::AbDiffers),
         AbVerdict::Equivalent => Some(Sentence::AbEquivalent),
         AbVerdict::Undecided => None,
+    }
+}
+
+fn of_stop(stop: Stop) -> Option<Sentence> {
+    match stop {
+        Stop::FailsMore => Some(Sentence::AbFailsMore),
+        Stop::OneSided => Some(Sentence::AbOneSided),
+        // The control's own test is part of `decided`.
+        Stop::Control | Stop::Settled | Stop::LastLook | Stop::Budget | Stop::LeftOut | Stop::Session => None,
     }
 }
 
@@ -192,6 +204,8 @@ impl Sentence {
             | Self::CauseOfDifference
             | Self::CauseOfModes => 5.0,
             Self::Drifted => 100.0 * FURTHER,
+            // A verdict is withdrawn rather too often: one in eight, of either side.
+            Self::AbFailsMore | Self::AbOneSided => 12.5,
             // One side of a 95% interval.
             Self::Holds | Self::DoesNotHold | Self::CostOfDistance => 2.5,
         }
@@ -212,7 +226,9 @@ impl Sentence {
             | Self::FindNamed
             | Self::FindWorse
             | Self::FindBestOfOthers
-            | Self::FindBehind => self.of_pairs(),
+            | Self::FindBehind
+            | Self::AbFailsMore
+            | Self::AbOneSided => self.of_pairs(),
             Self::ProbeHelps
             | Self::ProbeDoesNotHelp
             | Self::Drifted
@@ -290,6 +306,11 @@ impl Sentence {
                 RULES,
                 |rule| format!("{rule:?}, a change of just the minimum effect"),
                 move |draws, rule| is(of_ab(at_the_minimum_effect(draws, rule))),
+            ),
+            Self::AbFailsMore | Self::AbOneSided => each(
+                RULES.into_iter().flat_map(|rule| [Fault::Fails, Fault::Disturbed].map(|fault| (rule, fault))),
+                |(rule, fault)| format!("{rule:?}, four in ten trials of either side, {fault:?}"),
+                move |draws, (rule, fault)| is(with_faults(draws, fault, rule).and_then(of_stop)),
             ),
             Self::ProofStands => one("nothing changes", move |draws| is(of_proof(proved(draws, 1.0)))),
             Self::ProofRefuted => {
