@@ -32,3 +32,20 @@ fn the_hash_index_needs_eight_runs_and_its_absence_one() {
     assert_eq!(found([0, 1]), None, "as long with it as without");
     assert_eq!(found([7, 10]), None, "one was never warm");
 }
+
+/// Five trials whose first execution takes half as long again, and whose second is 2% longer on average, by chance.
+#[test]
+fn an_execution_is_shown_to_be_cold_only_beyond_the_differences_of_trials() {
+    let shown = |trials: usize| {
+        let made = (0..trials).map(|block| {
+            let mut made = trial(block, block, "ahi=ON", 1.0, false);
+            made.samples[0].metrics = [("query_s_q12".to_owned(), 1.0)].into();
+            let by_chance = [0.93, 1.11, 1.0, 0.95, 1.11][block];
+            made.warm_up = [("query_s_q12".to_owned(), vec![1.5 + 0.01 * block as f64, by_chance])].into();
+            made
+        });
+        summarize(&results("spread", made.collect())).warm_up.remove(0).shown
+    };
+    assert_eq!(shown(5), [true, false]);
+    assert_eq!(shown(1), [false, false], "without an interval");
+}

@@ -286,11 +286,16 @@ pub(super) fn warm_up(page: &Page<'_>) -> Option<Markup> {
 
 fn warm_up_map(condition: &str, found: &[&WarmUp]) -> Markup {
     let runs = found.iter().map(|warm| warm.ratios.len()).max().unwrap_or(0);
+    let not_shown = |(row, warm): (usize, &&WarmUp)| {
+        let runs = warm.shown.iter().enumerate().filter(|(_, shown)| !**shown);
+        runs.map(|(run, _)| (row, run)).collect::<Vec<_>>()
+    };
     heat::draw(&Heat {
         title: format!("Executions of each query before the measured ones, {condition}"),
         rows: found.iter().map(|warm| short(&warm.metric)).collect(),
         columns: (1..=runs).map(|run| run.to_string()).collect(),
         values: found.iter().map(|warm| (0..runs).map(|run| Some(warm.ratios.get(run)? - 1.0)).collect()).collect(),
+        unshown: found.iter().enumerate().flat_map(not_shown).collect(),
         figures: Figures::Change,
         ..Heat::default()
     })

@@ -109,7 +109,13 @@ mod tests {
     fn warm(ratios: &[f64]) -> WarmUp {
         let cold = ratios.iter().rposition(|ratio| *ratio > 1.0 + WARM);
         let warm_from = cold.map_or(Some(0), |last| (last + 1 < ratios.len()).then_some(last + 1));
-        WarmUp { condition: "a".into(), metric: "query_s_q9".into(), ratios: ratios.to_vec(), warm_from }
+        WarmUp {
+            condition: "a".into(),
+            metric: "query_s_q9".into(),
+            ratios: ratios.to_vec(),
+            shown: Vec::new(),
+            warm_from,
+        }
     }
 
     #[test]
