@@ -67,7 +67,7 @@ pub trait Load: Keys {
     fn data_bytes(&self) -> u64 {
         0
     }
-    /// The number of rows that [`Load::fill`] adds, if known.
+    /// Approximate number of rows that [`Load::fill`] adds, if known before.
     fn rows(&self) -> Option<u64> {
         None
     }

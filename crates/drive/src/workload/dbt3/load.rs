@@ -19,6 +19,8 @@ impl Dbt3Settings {
 
 /// Tables and the indexes of their keys in InnoDB.
 const BYTES_AT_SCALE_1: f64 = 2.0e9;
+/// Of all tables together; those of lineitem are from its generator.
+const ROWS_AT_SCALE_1: f64 = 8_661_245.0;
 /// DBT-3's additional indexes.
 const BYTES_OF_MORE: f64 = 0.6e9;
 
@@ -43,6 +45,10 @@ impl Load for Dbt3Settings {
     fn data_bytes(&self) -> u64 {
         let more = if self.indexes == Indexes::Dbt3 { BYTES_OF_MORE } else { 0.0 };
         (self.scale.factor() * (BYTES_AT_SCALE_1 + more)) as u64
+    }
+
+    fn rows(&self) -> Option<u64> {
+        Some((self.scale.factor() * ROWS_AT_SCALE_1).round() as u64)
     }
 
     fn is_to_be_resident(&self) -> bool {

@@ -105,7 +105,8 @@ fn lines<T: Display>(all: impl Iterator<Item = T>) -> Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::dbt3::TABLES;
+    use crate::workload::Load;
+    use crate::workload::dbt3::{Dbt3Settings, TABLES};
 
     fn text(table: &Table, scale: f64, threads: usize) -> (String, u64) {
         let mut all = String::new();
@@ -127,6 +128,9 @@ mod tests {
             assert!(one.lines().all(|line| line.split('|').count() == table.width), "{}", table.name);
             assert_eq!(text(table, 0.02, 3).0, one, "{}", table.name);
         }
+        let expected = Dbt3Settings { scale: Scale::new(0.02).unwrap(), ..Dbt3Settings::default() }.rows().unwrap();
+        let all: u64 = counts.iter().sum();
+        assert!(all.abs_diff(expected) * 200 < all, "{all} rows, expected about {expected}");
         assert!(pieces(&TABLES[0], Scale::new(0.02).unwrap()) > 3, "the table has too few pieces");
         let mut taken = 0;
         let result = generate(&TABLES[0], Scale::new(0.02).unwrap(), 2, |_| {

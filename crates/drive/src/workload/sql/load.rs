@@ -92,6 +92,11 @@ impl Load for SqlSettings {
         self.mix().filter(|mix| mix.data.sysbench).map_or(0, |mix| self.sysbench(mix).data_bytes())
     }
 
+    fn rows(&self) -> Option<u64> {
+        let mix = self.mix().filter(|mix| mix.data.sysbench && mix.data.csv.is_empty())?;
+        self.sysbench(mix).rows()
+    }
+
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
         match self.mix() {
             Some(mix) if mix.data.sysbench && !mix.writes() => self.sysbench(mix).check_data(session),

@@ -51,6 +51,10 @@ impl Load for TpccSettings {
         (self.scale * (self.warehouses as f64 * WAREHOUSE_BYTES + ITEM_BYTES)) as u64
     }
 
+    fn rows(&self) -> Option<u64> {
+        Some(self.sizes().expected_rows())
+    }
+
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
         let fill = Fill { sizes: self.sizes(), seed: job.seed, sessions: job.parallel, dialect: server.dialect() };
         super::prepare(&fill, &|| server.connect(), job.go_on)?;

@@ -105,6 +105,13 @@ impl Sizes {
         self.customers.min(NAMES)
     }
 
+    /// Rows of all tables together, on average: an order has 10 lines of 5 to 15, and 3 in 10 orders are new.
+    pub(super) fn expected_rows(&self) -> u64 {
+        let orders = self.warehouses * DISTRICTS * self.customers;
+        // Of a customer: itself, its history, its order, the lines.
+        (orders * 133 / 10 + self.warehouses * (1 + DISTRICTS + self.items) + self.items).unsigned_abs()
+    }
+
     /// Rows of all tables together, at most: a customer has an order of up to 15 lines, and three rows more.
     pub(super) fn all_rows(&self) -> u64 {
         (self.warehouses * (DISTRICTS * self.customers * 19 + self.items)).unsigned_abs()

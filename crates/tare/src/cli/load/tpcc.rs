@@ -65,7 +65,7 @@ fn prepare(args: &TpccArgs, request: &LoadRequest<'_>, settings: &TpccSettings) 
         sessions: std::thread::available_parallelism().map_or(1, usize::from),
         dialect: engine.dialect(),
     };
-    filled((&count(settings.warehouses as usize, "warehouse"), args.report.json), None, |go_on| {
+    filled((&count(settings.warehouses as usize, "warehouse"), args.report.json), settings.rows(), |go_on| {
         tpcc::prepare(&fill, &|| engine.connect(target), go_on).map_err(|e| match e {
             TpccError::Session(SessionError::Create { .. }) => {
                 failed(e).advice("if earlier tables are in the way: tare load tpcc cleanup")

@@ -4,11 +4,12 @@
 use crate::engines::support::{PATIENCE, Place, binary_of, run_on};
 use crate::support::{World, kill_at_once, one_line, verified};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
-use tare_drive::workload::LoadError;
 use tare_drive::workload::sessions::Tallies;
-use tare_drive::workload::tpcc::{self, CONDITIONS, Constants, Fill, Kind, Sizes, Tally, TpccClient};
+use tare_drive::workload::tpcc::{self, CONDITIONS, Constants, Fill, Kind, Sizes, Tally, TpccClient, TpccSettings};
+use tare_drive::workload::{Load, LoadError};
 use tare_engine::{Engine, Interrupter, Mariadb, Mysql, Postgresql, Server, Session, Sqlite};
 use tare_load::{ClientThread, LoadSettings, RunError, Unobserved};
 
@@ -33,7 +34,15 @@ impl Company {
         let data = engine
             .prepare_data(&request, &mut |server| {
                 let fill = Fill { sizes: sizes(), seed: 3, sessions: 2, dialect: server.dialect() };
-                Ok(tpcc::prepare(&fill, &|| server.connect(), &|_| ControlFlow::Continue(()))?)
+                let added = AtomicU64::new(0);
+                tpcc::prepare(&fill, &|| server.connect(), &|rows| {
+                    added.fetch_add(rows, Ordering::Relaxed);
+                    ControlFlow::Continue(())
+                })?;
+                let expected = TpccSettings { warehouses: 2, scale: SCALE, ..TpccSettings::default() }.rows().unwrap();
+                let added = added.into_inner();
+                assert!(added.abs_diff(expected) * 50 < expected, "{added} rows, expected about {expected}");
+                Ok(())
             })
             .unwrap();
         let server = engine.start(&place.start_request(&data, binary.as_deref())).unwrap();
