@@ -167,9 +167,10 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Without a password, without waiting, and asking before a long run.
+    /// With the password of the environment, without waiting, and asking before a long run.
     pub fn of(json: bool, trusted: bool) -> Self {
-        Self { password: None, json, wait: false, yes: false, trusted, needs_both_sides: false }
+        let password = secret::of_environment();
+        Self { password, json, wait: false, yes: false, trusted, needs_both_sides: false }
     }
 }
 
