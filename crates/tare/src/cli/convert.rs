@@ -13,6 +13,7 @@ use tare_drive::workload::LoadError;
 use tare_engine::{Code, Engine, EngineError, Mariadb, Postgresql, SqlError};
 use tare_files::FilesError;
 use tare_noise::NoiseError;
+use tare_results::ReadError;
 use tare_results::store::DirectoryError;
 use tare_study::language::document::StudyError;
 use tare_study::plan::task::{OtherMachine, TaskError};
@@ -89,7 +90,12 @@ impl From<DirectoryError> for Problem {
     fn from(e: DirectoryError) -> Self {
         let raise = to_raise(&e);
         let (exit, advice) = match e {
-            DirectoryError::Read(e) => return e.into(),
+            DirectoryError::Read(e) => {
+                let is_missing = matches!(&e, ReadError::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+                let problem = Self::from(e);
+                // A table of results cannot be resumed or removed.
+                return if is_missing { problem.expected("a results directory") } else { problem };
+            }
             DirectoryError::File(e) if e.is_of_others() => return trust::refused(&e),
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
                 (Exit::Usage, "name a directory, or a path where one can be created")
