@@ -200,8 +200,8 @@ fn login(refused: &EngineError) -> String {
     let engine: &dyn Engine = if is_postgresql { &Postgresql } else { &Mariadb };
     let file = engine.password_file().unwrap_or_default();
     format!(
-        "give the account's password: TARE_PASSWORD, --ask-password or {file}; another account: --user USER (in a \
-         study: engine.user)"
+        "give the account's password: TARE_PASSWORD, --ask-password (run, load) or {file}; another account: --user USER \
+         (in a study: engine.user)"
     )
 }
 
@@ -217,8 +217,11 @@ impl From<EngineError> for Problem {
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
             EngineError::NoAddress { sources, .. } => {
-                let advice = sources.map(|own| format!("{NO_ADDRESS}: {own}"));
-                (Exit::Usage, Some(advice.unwrap_or_else(|| EMBEDDED.to_owned())))
+                // As without a server at a named address; an engine without a server has none to name.
+                sources.map_or_else(
+                    || (Exit::Usage, Some(EMBEDDED.to_owned())),
+                    |own| (Exit::Machine, Some(format!("{NO_ADDRESS}: {own}"))),
+                )
             }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             EngineError::NoThread { .. } => (Exit::Machine, Some(to_raise_for_tasks())),
@@ -321,6 +324,15 @@ impl From<TrialError> for Problem {
 mod tests {
     use super::*;
     use tare_engine::{SqlErrorKind, SqlState};
+
+    #[test]
+    fn a_server_that_is_not_found_has_one_exit_code_with_an_address_and_without() {
+        let exit = |error: EngineError| Problem::from(error).exit;
+        let missing = |sources| EngineError::NoAddress { engine: "mariadb", sources, searched: Vec::new() };
+        assert_eq!(exit(missing(Some("~/.my.cnf"))), Exit::Machine);
+        assert_eq!(exit(EngineError::NoServer { address: "s".to_owned(), reason: "" }), Exit::Machine);
+        assert_eq!(exit(missing(None)), Exit::Usage, "an engine without a server");
+    }
 
     #[test]
     fn a_refused_account_is_sent_to_the_password_file_of_its_engine() {
