@@ -246,7 +246,7 @@ pub(super) fn unknown_option(engine: &dyn Engine, option: &str, binary: Option<&
     let names = engine.option_names(binary).unwrap_or_default();
     let near = tare_text::nearest(option, names.iter().map(String::as_str));
     let what = near
-        .map_or("fix its name, or choose its engine with --engine".to_owned(), |near| format!("did you mean {near}?"));
+        .map_or("fix its name, or measure an engine that has it".to_owned(), |near| format!("did you mean {near}?"));
     format!("{} has no option {option}: {what}", engine.name())
 }
 

@@ -224,7 +224,8 @@ pub fn decide(study: Study, out: Option<&Path>, options: &RunOptions) -> Result<
 /// Adds pairs until it is decided; prints the result so far, however the comparison ends.
 fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
-    let end = execute(study, plan, directory, options, &mut RoundListener::new(pair_line));
+    let both = RunOptions { password: options.password.clone(), needs_both_sides: true, ..*options };
+    let end = execute(study, plan, directory, &both, &mut RoundListener::new(pair_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
     let (path, word) = (directory.path().display(), quoted_path(directory.path()));

@@ -13,6 +13,7 @@ use tare_drive::workload::LoadError;
 use tare_engine::{Code, Engine, EngineError, Mariadb, Postgresql, SqlError};
 use tare_files::FilesError;
 use tare_noise::NoiseError;
+use tare_results::ReadError;
 use tare_results::store::DirectoryError;
 use tare_study::language::document::StudyError;
 use tare_study::plan::task::{OtherMachine, TaskError};
@@ -89,7 +90,12 @@ impl From<DirectoryError> for Problem {
     fn from(e: DirectoryError) -> Self {
         let raise = to_raise(&e);
         let (exit, advice) = match e {
-            DirectoryError::Read(e) => return e.into(),
+            DirectoryError::Read(e) => {
+                let is_missing = matches!(&e, ReadError::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+                let problem = Self::from(e);
+                // A table of results cannot be resumed or removed.
+                return if is_missing { problem.expected("a results directory") } else { problem };
+            }
             DirectoryError::File(e) if e.is_of_others() => return trust::refused(&e),
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
                 (Exit::Usage, "name a directory, or a path where one can be created")
@@ -194,8 +200,8 @@ fn login(refused: &EngineError) -> String {
     let engine: &dyn Engine = if is_postgresql { &Postgresql } else { &Mariadb };
     let file = engine.password_file().unwrap_or_default();
     format!(
-        "give the account's password: TARE_PASSWORD, --ask-password or {file}; another account: --user USER (in a \
-         study: engine.user)"
+        "give the account's password: TARE_PASSWORD, --ask-password (run, load) or {file}; another account: --user USER \
+         (in a study: engine.user)"
     )
 }
 
@@ -211,8 +217,11 @@ impl From<EngineError> for Problem {
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
             EngineError::NoAddress { sources, .. } => {
-                let advice = sources.map(|own| format!("{NO_ADDRESS}: {own}"));
-                (Exit::Usage, Some(advice.unwrap_or_else(|| EMBEDDED.to_owned())))
+                // As without a server at a named address; an engine without a server has none to name.
+                sources.map_or_else(
+                    || (Exit::Usage, Some(EMBEDDED.to_owned())),
+                    |own| (Exit::Machine, Some(format!("{NO_ADDRESS}: {own}"))),
+                )
             }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             EngineError::NoThread { .. } => (Exit::Machine, Some(to_raise_for_tasks())),
@@ -315,6 +324,15 @@ impl From<TrialError> for Problem {
 mod tests {
     use super::*;
     use tare_engine::{SqlErrorKind, SqlState};
+
+    #[test]
+    fn a_server_that_is_not_found_has_one_exit_code_with_an_address_and_without() {
+        let exit = |error: EngineError| Problem::from(error).exit;
+        let missing = |sources| EngineError::NoAddress { engine: "mariadb", sources, searched: Vec::new() };
+        assert_eq!(exit(missing(Some("~/.my.cnf"))), Exit::Machine);
+        assert_eq!(exit(EngineError::NoServer { address: "s".to_owned(), reason: "" }), Exit::Machine);
+        assert_eq!(exit(missing(None)), Exit::Usage, "an engine without a server");
+    }
 
     #[test]
     fn a_refused_account_is_sent_to_the_password_file_of_its_engine() {

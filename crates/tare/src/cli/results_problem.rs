@@ -29,11 +29,11 @@ fn with_damage_reported(results: Results) -> Result<Results, Problem> {
 /// Advice for a path without results: similar results, the latest ones, or how to make some.
 fn nearest_results(wrong: &Path) -> String {
     let known: Vec<String> = state::results().into_iter().map(|path| path.display().to_string()).collect();
-    let all = "list all results here: tare clean --dry-run";
+    let all = if known.len() > 1 { "; see all of them with: tare clean --dry-run" } else { "" };
     let wrong = wrong.display().to_string();
     match (tare_text::nearest(&wrong, known.iter().map(String::as_str)), known.last()) {
-        (Some(near), _) => format!("did you mean {near}? {all}"),
-        (None, Some(last)) => format!("the latest results are {last}; {all}"),
+        (Some(near), _) => format!("did you mean {near}?{all}"),
+        (None, Some(last)) => format!("the latest results are {last}{all}"),
         (None, None) => "make some with: tare run".to_owned(),
     }
 }
@@ -81,7 +81,7 @@ impl From<ReadError> for Problem {
                 Self::new(Exit::Usage, "this is not a results directory")
                     .at(path.display().to_string())
                     .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it")
-                    .advised(pairs.or_else(|| one_inside(&path)))
+                    .advice(pairs.or_else(|| one_inside(&path)).unwrap_or_else(|| nearest_results(&path)))
             }
             ReadError::OtherStudy { .. } => problem
                 .expected("parts of one study, cut by `tare shard` or run with the same study file and seed")

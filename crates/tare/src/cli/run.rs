@@ -162,12 +162,15 @@ pub struct RunOptions {
     /// Whether to begin a run of more than an hour without asking.
     pub yes: bool,
     pub trusted: bool,
+    /// Whether a comparison ends once one of its sides has failed each time for the same reason.
+    pub needs_both_sides: bool,
 }
 
 impl RunOptions {
-    /// Without a password, without waiting, and asking before a long run.
+    /// With the password of the environment, without waiting, and asking before a long run.
     pub fn of(json: bool, trusted: bool) -> Self {
-        Self { password: None, json, wait: false, yes: false, trusted }
+        let password = secret::of_environment();
+        Self { password, json, wait: false, yes: false, trusted, needs_both_sides: false }
     }
 }
 
@@ -178,7 +181,7 @@ impl RunArgs {
 
     fn options(&self) -> Result<RunOptions, Problem> {
         let password = secret::password(self.ask_password)?;
-        Ok(RunOptions { password, json: self.json, wait: self.wait, yes: self.yes, trusted: self.trust })
+        Ok(RunOptions { password, wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) })
     }
 }
 
@@ -368,7 +371,7 @@ pub fn execute(
 ) -> Result<RunEnd, Problem> {
     let stop = interrupt::stop()?;
     let runner = Children::new(directory.folder(), stop, options.password.clone(), options.trusted);
-    let mut run = Run { study, plan, runner, book: directory };
+    let mut run = Run { study, plan, needs_both_sides: options.needs_both_sides, runner, book: directory };
     let end = run.execute(listener);
     // A later resumption of the run can then use the working copy of the data.
     let keeps = match &end {
@@ -389,20 +392,30 @@ pub fn execute(
                 _ => None,
             };
             let to_do = to_do.unwrap_or("free disk space or inodes (df -h, df -i), or fix the permissions".to_owned());
-            Problem::from(e).advice(format!("{to_do}, then: tare run --resume {}", quoted_path(directory.path())))
+            Problem::from(e).advice(format!("{to_do}, then: {}", resume_command(plan, directory)))
         }
-        RunError::SameReason { trials, reason } => Problem::new(
-            Exit::TrialFailed,
-            format!("the run was stopped: all {trials} trials so far failed for the same reason"),
-        )
-        .at(reason)
-        .advice(format!(
-            "fix the cause, then resume with: tare run --resume {}; logs: {}",
-            quoted_path(directory.path()),
-            directory.path().join("logs").display()
-        )),
+        RunError::SameReason { side, trials, reason } => {
+            let of = side.map_or_else(String::new, |side| format!(" of {side}"));
+            let what = format!("the run was stopped: all {trials} trials{of} so far failed for the same reason");
+            let anew = side.map_or("", |_| "; if the side itself is the cause, begin another comparison");
+            Problem::new(Exit::TrialFailed, what).at(reason).advice(format!(
+                "fix the cause, then resume with: {}{anew}; logs: {}",
+                resume_command(plan, directory),
+                directory.path().join("logs").display()
+            ))
+        }
         _ => e.into(),
     })
+}
+
+/// The command that goes on with a run.
+fn resume_command(plan: &Plan, directory: &Directory) -> String {
+    let command = match plan {
+        Plan { settle: Some(rule), .. } if !rule.certify => "ab",
+        Plan { race: Some(_), .. } => "find",
+        _ => "run",
+    };
+    format!("tare {command} --resume {}", quoted_path(directory.path()))
 }
 
 /// Whether the run can go on once there is disk space, permission or a higher limit.

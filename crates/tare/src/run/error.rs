@@ -20,8 +20,9 @@ pub enum RunError {
     /// This machine cannot run any further trial, for instance because its disk is full; no trial counts as failed.
     #[error("the run was stopped: {}", .0.what)]
     Stopped(Failure),
+    /// Of a comparison that needs both of its sides, `side` names the one that failed; none: every trial did.
     #[error("every one of the first {trials} trials failed for the same reason: {reason}")]
-    SameReason { trials: usize, reason: String },
+    SameReason { side: Option<&'static str>, trials: usize, reason: String },
     #[error("cannot prepare the data: {}", .0.what)]
     Prepare(Failure),
     /// A running server cannot be reached, or does not have the tables of the study.

@@ -26,6 +26,8 @@ pub struct RunEnd {
 pub struct Run<'a, R, B> {
     pub study: &'a Study,
     pub plan: &'a Plan,
+    /// Whether a comparison ends once one of its sides has failed each time for the same reason.
+    pub needs_both_sides: bool,
     /// Runs the trials: one at a time, or both trials of a pair together.
     pub runner: R,
     pub book: B,
@@ -79,11 +81,11 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                     listener.end(&record);
                     queue.ended(next, record.outcome);
                     repeats.take(&record);
-                    alike.ended_otherwise(&record);
-                    let planned = plan.conditions.iter().filter(|condition| condition.realizable).count();
-                    if let Some((trials, reason)) = alike.take(&record, planned).filter(|_| queue.left() > 0) {
-                        return Err(RunError::SameReason { trials, reason });
-                    }
+                    alike.take(&record, &plan);
+                }
+                let of_all = alike.all(&plan).filter(|_| queue.left() > 0);
+                if let Some(e) = of_all.or_else(|| alike.of_a_side().filter(|_| self.needs_both_sides)) {
+                    return Err(e);
                 }
             }
             // The same records always lead to the same decision, even after a crash before it was written.

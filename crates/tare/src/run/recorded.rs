@@ -66,9 +66,15 @@ fn the_last_trial_costs_no_more_time_to_record_than_the_first() {
     let directory = Directory::create(&path, Trust::Anyone).unwrap();
     directory.begin(&text, &plan, &environment(&machine)).unwrap();
     let mut clock = Clock { begun: Instant::now(), tenth: trials / 10, ended: 0, marks: Vec::new() };
-    let end = Run { study: &study, plan: &plan, runner: Recorder { directory: directory.folder() }, book: &directory }
-        .execute(&mut clock)
-        .unwrap();
+    let end = Run {
+        study: &study,
+        plan: &plan,
+        needs_both_sides: false,
+        runner: Recorder { directory: directory.folder() },
+        book: &directory,
+    }
+    .execute(&mut clock)
+    .unwrap();
     assert_eq!((end.done, end.left), (trials, 0));
     let each: Vec<f64> = std::iter::once(&0.0)
         .chain(&clock.marks)

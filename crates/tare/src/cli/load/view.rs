@@ -170,6 +170,15 @@ fn latencies(of: &LatencyMs) -> String {
     )
 }
 
+/// Of the server, per transaction.
+fn server_cpu(user_us: f64, system_us: f64, switches: f64) -> String {
+    format!(
+        "server CPU    {user_us:.2} us user + {system_us:.2} us system per transaction\n\
+         {:14}{switches:.2} context switches per transaction\n",
+        ""
+    )
+}
+
 /// With fewer digits of a long one, so that five fit next to each other on 80 columns.
 fn ms(value: f64) -> String {
     if value < 100.0 { format!("{value:.3}") } else { format!("{value:.1}") }
@@ -213,9 +222,7 @@ pub fn words(viewed: &Viewed<'_>) -> String {
     };
     if let (Some(user), Some(system)) = (cost(Quantity::User), cost(Quantity::System)) {
         let switches = cost(Quantity::Switches).unwrap_or(0.0);
-        text.push_str(&format!(
-            "server CPU    {user:.2} us user + {system:.2} us system, {switches:.2} context switches per transaction\n"
-        ));
+        text.push_str(&server_cpu(user, system, switches));
     }
     if let Some(backlog) = sample.backlog {
         text.push_str(&format!("backlog       {backlog:>12} transactions due but not started at the end\n"));
@@ -249,7 +256,9 @@ mod tests {
     }
 
     #[test]
-    fn the_latencies_fit_on_80_columns() {
+    fn latencies_and_costs_fit_on_80_columns() {
+        let text = server_cpu(123_456.78, 123_456.78, 1234.5);
+        assert!(text.contains("123456.78 us system per") && text.lines().all(|line| line.len() <= 80), "{text}");
         for (value, expected) in [(0.0123, "p50 0.012  p90"), (99_999.94, "p50 99999.9  p90")] {
             let [min, mean, max, p50, p90, p95, p99, p99_9] = [value; 8];
             let text = latencies(&LatencyMs { min, mean, max, p50, p90, p95, p99, p99_9 });

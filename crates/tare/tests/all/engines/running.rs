@@ -180,6 +180,11 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     assert!(err.contains("1045"), "without it no one gets in: {out}{err}");
 
     theirs.run_hides(&[&user[..], &["--out", "results", "--set", "sampling.sample_s=0.3"]].concat(), SECRET);
+    let sides = ["ab", "--study", &study, "--set", "engine.user=guest", "--a", "threads=1", "--b", "threads=2"];
+    let mut ab = theirs.world.tare(&[&sides[..], &["--budget", "2s", "--out", "ab"]].concat());
+    let ab = ab.env("TARE_PASSWORD", SECRET).output().unwrap();
+    let ok = trials(&theirs.world.path("ab")).iter().filter(|record| record["outcome"] == "ok").count();
+    assert!(ok >= 2, "{}{}", text(&ab.stdout), text(&ab.stderr));
 
     // From an option file, the only file with the password.
     let options = theirs.world.path("my.cnf");

@@ -219,6 +219,23 @@ fn failing_trials_end_a_comparison_and_invalid_sides_are_refused() {
     let world = World::new();
     let (out, err) = world.exits(4, &["ab", "--a", "command=false", "--b", "command=false"]);
     assert!(!err.is_empty(), "{out}");
+    for (more, a, b, of) in [
+        (&["--seed", "1"][..], "true", "false", "B"),
+        (&["--seed", "2"], "false", "true", "A"),
+        (&["--sessions", "5"], "true", "false", "B"),
+    ] {
+        let sides = [format!("command={a}"), format!("command={b}")];
+        let args = [&["ab", "--out", "results", "--a", &sides[0], "--b", &sides[1]], &QUIET[..], more].concat();
+        let (out, err) = world.exits(4, &args);
+        let ended = format!("all 3 trials of {of} so far failed for the same reason\n  where: ");
+        assert!(err.contains(&ended) && err.contains("exit status: 1"), "{out}{err}");
+        assert!(
+            err.contains("resume with: tare ab --resume results; if the side itself is the cause, begin another"),
+            "{err}"
+        );
+        assert_eq!(trials(&world.path("results")).iter().filter(|trial| trial["outcome"] == "failed").count(), 3);
+        std::fs::remove_dir_all(world.path("results")).unwrap();
+    }
     let (_, err) = world.exits(2, &["ab", "--a", "command=true", "--b", "option.x=1"]);
     assert!(err.contains("one side is a command"), "{err}");
     for (a, printed) in [("build=old", "where: --a"), ("nonsense", "binary=PATH"), ("placment=x", "mean placement?)")] {

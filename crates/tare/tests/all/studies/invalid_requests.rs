@@ -214,6 +214,8 @@ fn a_misspelled_option_or_file_is_refused_with_the_nearest_name() {
         let (_, err) = world.exits(2, &["run", "--engine", engine, "--option", &option, "--dry-run"]);
         assert!(err.contains(&format!("{engine} has no option {wrong}: did you mean {right}?")), "{err}");
     }
+    let (_, err) = world.exits(2, &["run", "--engine", "sqlite", "--option", "zzqq=1", "--dry-run"]);
+    assert!(err.contains("sqlite has no option zzqq: fix its name, or measure an engine that has it"), "{err}");
     std::fs::write(world.path("mine.sql"), "SELECT 1;").unwrap();
     let (_, err) = world.exits(2, &["load", "mein.sql"]);
     assert!(err.contains("do now: did you mean mine.sql?"), "{err}");
@@ -225,8 +227,20 @@ fn a_misspelled_option_or_file_is_refused_with_the_nearest_name() {
         );
     }
     world.exits(0, &["run", "--command", "true", "--runs", "1", "--out", "first"]);
+    std::fs::create_dir(world.path("empty")).unwrap();
+    for (command, found) in
+        [("show", "a CSV file"), ("report", "a CSV file"), ("clean", "expected: a results directory\n")]
+    {
+        let (_, err) = world.exits(2, &[command, "nosuch"]);
+        assert!(err.contains(found), "{err}");
+    }
+    for missing in ["nosuch", "empty"] {
+        let (_, err) = world.exits(2, &["show", missing]);
+        assert!(err.contains("do now: the latest results are ") && err.ends_with("/first\n"), "{err}");
+    }
+    world.exits(0, &["run", "--command", "true", "--runs", "1", "--out", "second"]);
     let (_, err) = world.exits(2, &["show", "nosuch"]);
-    assert!(err.contains("do now: the latest results are ") && err.contains("/first; "), "{err}");
+    assert!(err.contains("/second; see all of them with: tare clean --dry-run"), "{err}");
 }
 
 #[test]
