@@ -35,8 +35,19 @@ struct Container {
     cpus: CpuSet,
 }
 
-/// The tree of a machine: packages, nodes, shared caches, cores and PUs, nested by their CPUs.
-pub fn view(machine: &Machine) -> MachineBox {
+/// Most boxes around a PU: machines have up to eight. A description of anyone may nest any number.
+const MOST_AROUND: usize = 16;
+/// Most comparisons of two objects of a machine. One with 8,192 PUs takes a third of them.
+const MOST_COMPARISONS: usize = 1_000_000_000;
+
+/// The tree of a machine: packages, nodes, shared caches, cores and PUs, nested by their CPUs. `None` for a description
+/// with more objects than are compared with each other.
+pub fn view(machine: &Machine) -> Option<MachineBox> {
+    let Machine { packages, nodes, caches, cores, pus, .. } = machine;
+    let around = packages.len() + nodes.len() + caches.len() + cores.len();
+    if (pus.len() + caches.len()).saturating_mul(around) > MOST_COMPARISONS {
+        return None;
+    }
     let mut containers = containers(machine);
     // A node may contain several packages or the opposite: the larger one is outside.
     containers.sort_by_key(|container| (std::cmp::Reverse(container.cpus.len()), container.kind));
@@ -48,6 +59,7 @@ pub fn view(machine: &Machine) -> MachineBox {
         for (index, container) in containers.iter().enumerate().filter(|(_, c)| c.cpus.contains(pu.os_index)) {
             path = match &made[index] {
                 Some(path) => path.clone(),
+                None if path.len() == MOST_AROUND => break,
                 None => {
                     let child = MachineBox {
                         kind: container.kind,
@@ -72,7 +84,7 @@ pub fn view(machine: &Machine) -> MachineBox {
         let label = format!("{}, memory only", node_label(node.os_index, node.memory_bytes));
         root.children.push(MachineBox { kind: BoxKind::Node, label, cpu: None, children: Vec::new() });
     }
-    root
+    Some(root)
 }
 
 /// Adds a box under the one at `path` and returns its own path.
@@ -168,7 +180,7 @@ mod tests {
     #[test]
     fn boxes_nest_as_lstopo_draws_them() {
         let machine = Machine::synthetic("package:2 node:1 l3:1 core:6 pu:2").unwrap();
-        let root = view(&machine);
+        let root = view(&machine).unwrap();
         let kinds: Vec<BoxKind> = first_path(&root).iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [BoxKind::Package, BoxKind::Node, BoxKind::Cache, BoxKind::Core, BoxKind::Pu]);
         assert_eq!(root.children.len(), 2);
@@ -177,10 +189,20 @@ mod tests {
 
     #[test]
     fn private_caches_and_machines_without_cores_make_no_boxes() {
-        let root = view(&Machine::synthetic("node:2 l2:3 core:1 pu:1").unwrap());
+        let root = view(&Machine::synthetic("node:2 l2:3 core:1 pu:1").unwrap()).unwrap();
         let kinds: Vec<BoxKind> = first_path(&root).iter().map(|(kind, _)| *kind).collect();
         assert!(!kinds.contains(&BoxKind::Cache), "{kinds:?}");
-        let flat = view(&Machine::synthetic("pu:4").unwrap());
+        let flat = view(&Machine::synthetic("pu:4").unwrap()).unwrap();
         assert_eq!(cpus(&flat), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_machine_of_anyone_nests_few_boxes_and_none_is_made_of_too_many_objects() {
+        let mut machine = Machine::synthetic("package:1 core:2 pu:1").unwrap();
+        machine.packages = vec![machine.packages[0].clone(); 5_000];
+        let root = view(&machine).unwrap();
+        assert_eq!((first_path(&root).len(), cpus(&root)), (MOST_AROUND + 1, vec![0, 1]));
+        machine.pus = vec![machine.pus[0].clone(); 200_000];
+        assert_eq!(view(&machine), None);
     }
 }
