@@ -1,6 +1,7 @@
 //! The machine as a tree of nested boxes, as lstopo draws it: the input of the drawing.
 
 use super::figures::figure;
+use std::collections::HashSet;
 use tare_cpuset::CpuSet;
 use tare_topology::{Machine, Pairing};
 
@@ -35,8 +36,19 @@ struct Container {
     cpus: CpuSet,
 }
 
-/// The tree of a machine: packages, nodes, shared caches, cores and PUs, nested by their CPUs.
-pub fn view(machine: &Machine) -> MachineBox {
+/// Most boxes around a PU: machines have up to eight. A description of anyone may nest any number.
+const MOST_AROUND: usize = 16;
+/// Most comparisons of two objects of a machine. One with 8,192 PUs takes a third of them.
+const MOST_COMPARISONS: usize = 1_000_000_000;
+
+/// The tree of a machine: packages, nodes, shared caches, cores and PUs, nested by their CPUs. `None` for a description
+/// with more objects than are compared with each other.
+pub fn view(machine: &Machine) -> Option<MachineBox> {
+    let Machine { packages, nodes, caches, cores, pus, .. } = machine;
+    let around = packages.len() + nodes.len() + caches.len() + cores.len();
+    if (pus.len() + caches.len()).saturating_mul(around) > MOST_COMPARISONS {
+        return None;
+    }
     let mut containers = containers(machine);
     // A node may contain several packages or the opposite: the larger one is outside.
     containers.sort_by_key(|container| (std::cmp::Reverse(container.cpus.len()), container.kind));
@@ -48,6 +60,7 @@ pub fn view(machine: &Machine) -> MachineBox {
         for (index, container) in containers.iter().enumerate().filter(|(_, c)| c.cpus.contains(pu.os_index)) {
             path = match &made[index] {
                 Some(path) => path.clone(),
+                None if path.len() == MOST_AROUND => break,
                 None => {
                     let child = MachineBox {
                         kind: container.kind,
@@ -72,7 +85,7 @@ pub fn view(machine: &Machine) -> MachineBox {
         let label = format!("{}, memory only", node_label(node.os_index, node.memory_bytes));
         root.children.push(MachineBox { kind: BoxKind::Node, label, cpu: None, children: Vec::new() });
     }
-    root
+    Some(root)
 }
 
 /// Adds a box under the one at `path` and returns its own path.
@@ -113,11 +126,10 @@ fn containers(machine: &Machine) -> Vec<Container> {
 
 /// Caches that several cores share; the outer one of two with the same CPUs.
 fn shared_caches(machine: &Machine) -> Vec<&tare_topology::Cache> {
-    let mut shared: Vec<&tare_topology::Cache> = Vec::new();
-    for cache in &machine.caches {
+    let (mut shared, mut known) = (Vec::new(), HashSet::new());
+    for cache in machine.caches.iter().filter(|cache| cache.cpus.len() > 1) {
         let in_one_core = machine.cores.iter().any(|core| cache.cpus.is_subset(&core.cpus));
-        let known = shared.iter().any(|outer| outer.cpus == cache.cpus);
-        if !in_one_core && !known && cache.cpus.len() > 1 {
+        if !in_one_core && known.insert(&cache.cpus) {
             shared.push(cache);
         }
     }
@@ -168,7 +180,7 @@ mod tests {
     #[test]
     fn boxes_nest_as_lstopo_draws_them() {
         let machine = Machine::synthetic("package:2 node:1 l3:1 core:6 pu:2").unwrap();
-        let root = view(&machine);
+        let root = view(&machine).unwrap();
         let kinds: Vec<BoxKind> = first_path(&root).iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [BoxKind::Package, BoxKind::Node, BoxKind::Cache, BoxKind::Core, BoxKind::Pu]);
         assert_eq!(root.children.len(), 2);
@@ -177,10 +189,20 @@ mod tests {
 
     #[test]
     fn private_caches_and_machines_without_cores_make_no_boxes() {
-        let root = view(&Machine::synthetic("node:2 l2:3 core:1 pu:1").unwrap());
+        let root = view(&Machine::synthetic("node:2 l2:3 core:1 pu:1").unwrap()).unwrap();
         let kinds: Vec<BoxKind> = first_path(&root).iter().map(|(kind, _)| *kind).collect();
         assert!(!kinds.contains(&BoxKind::Cache), "{kinds:?}");
-        let flat = view(&Machine::synthetic("pu:4").unwrap());
+        let flat = view(&Machine::synthetic("pu:4").unwrap()).unwrap();
         assert_eq!(cpus(&flat), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_machine_of_anyone_nests_few_boxes_and_none_is_made_of_too_many_objects() {
+        let mut machine = Machine::synthetic("package:1 core:2 pu:1").unwrap();
+        machine.packages = vec![machine.packages[0].clone(); 5_000];
+        let root = view(&machine).unwrap();
+        assert_eq!((first_path(&root).len(), cpus(&root)), (MOST_AROUND + 1, vec![0, 1]));
+        machine.pus = vec![machine.pus[0].clone(); 200_000];
+        assert_eq!(view(&machine), None);
     }
 }

@@ -37,11 +37,25 @@ pub enum StateError {
     Files(#[from] FilesError),
     #[error("no directory for prepared data: set TARE_CACHE_DIR, XDG_CACHE_HOME or HOME to a folder of your own")]
     NoCache,
+    /// Notes in the cache and in lists of servers name its files as text.
+    #[error("the cache {} is not UTF-8: set TARE_CACHE_DIR to another folder", .0.display())]
+    NotUtf8(PathBuf),
     #[error("cannot clean up after a killed run: {0}")]
     Leftovers(#[from] EngineError),
     /// Processes would be taken for others, or not be found.
     #[error("/proc {0}: mount the one of this PID namespace (mount -t proc proc /proc, or unshare --mount-proc)")]
     Proc(&'static str),
+}
+
+impl StateError {
+    /// Whether a folder of this program's own cannot be used.
+    pub fn lacks_place(&self) -> bool {
+        match self {
+            Self::Files(_) | Self::NoCache | Self::NotUtf8(_) => true,
+            Self::Noise(e) => matches!(e, NoiseError::Files(_) | NoiseError::NoStateDir),
+            Self::Leftovers(_) | Self::Proc(_) => false,
+        }
+    }
 }
 
 /// Checks that /proc has the process numbers that this process sees too.
@@ -135,6 +149,9 @@ pub fn cache_directory() -> Result<PathBuf, StateError> {
     let chosen = config::get().cache.clone();
     let place = cache_place(|name| std::env::var_os(name), chosen, root, is_roots).ok_or(StateError::NoCache)?;
     let folder = PrivateFolder::open_or_create(&place, Access::Closed)?;
+    if folder.path().to_str().is_none() {
+        return Err(StateError::NotUtf8(folder.path().to_owned()));
+    }
     let may_write = rustix::fs::access(folder.path(), rustix::fs::Access::WRITE_OK);
     // For root only a read-only file system refuses it.
     may_write.map_err(|e| FilesError::Io { doing: "write to", path: place, source: e.into() })?;

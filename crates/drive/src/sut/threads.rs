@@ -279,34 +279,40 @@ mod tests {
     use super::super::LoadAround;
     use super::*;
 
-    /// Uses the CPU for this long, or waits for it.
-    fn spin(length: Duration) {
-        let until = Instant::now() + length;
-        while Instant::now() < until {
-            std::hint::spin_loop();
-        }
+    /// Counters of a thread that ran and waited for this long, read at this time.
+    fn read(thread: ThreadRef, at: Instant, ran: Duration, waited: Duration) -> Read {
+        let [run_ns, wait_ns] = [ran, waited].map(|time| Some(time.as_nanos() as u64));
+        let counters = ThreadSample {
+            thread,
+            name: "t".to_owned(),
+            cpu: 0,
+            voluntary_switches: Some(0),
+            involuntary_switches: Some(0),
+            migrations: Some(0),
+            user_s: 0.0,
+            system_s: 0.0,
+            run_ns,
+            wait_ns,
+        };
+        Read { at, counters }
     }
 
     #[test]
     fn a_thread_that_goes_on_while_counters_are_read_did_no_more_than_the_measurement_is_long() {
-        let class = ThreadClass::Connection;
-        let own = Watched { class, pair: None, thread: ThreadRef::of_this_thread(), requested: None };
-        let watches = [0; 2].map(|_| ThreadWatch::start(vec![own.clone()], false, None, None).unwrap());
-        spin(Duration::from_millis(60));
-        let began = Instant::now();
-        spin(Duration::from_millis(60));
-        let ended = Instant::now();
-        spin(Duration::from_millis(60));
-        let mut loads = [LoadAround::GoesOn, LoadAround::Idle].into_iter();
-        let [goes_on, all] = watches.map(|watch| {
-            let window = Window { began, ended, load: loads.next().unwrap() };
-            watch.finish(&window).0[0].schedule.unwrap()
-        });
-        let length_s = (ended - began).as_secs_f64();
-        assert!(
-            (0.9..=1.001).contains(&((goes_on.ran_s + goes_on.waited_s) / length_s)),
-            "{goes_on:?} in {length_s} s"
-        );
-        assert!(all.ran_s + all.waited_s > 2.5 * length_s, "{all:?}");
+        let (zero, ms) = (Instant::now(), Duration::from_millis);
+        // No thread has this number, so that its last known counters are used: always busy, a third of it waiting.
+        let thread = ThreadRef { pid: i32::MAX, tid: i32::MAX };
+        let watched = Watched { class: ThreadClass::Connection, pair: None, thread, requested: None };
+        let mut tracked = Tracked::now(watched);
+        tracked.before = Some(read(thread, zero, ms(1000), ms(500)));
+        tracked.last = Some((read(thread, zero + ms(180), ms(1120), ms(560)), CpuSet::default()));
+        let (began, ended) = (zero + ms(60), zero + ms(120));
+        let during = |load| {
+            let spent = record(&tracked, &Window { began, ended, load }).schedule.unwrap();
+            [spent.ran_s, spent.waited_s, spent.slept_s].map(|time_s| (time_s * 1e6).round() / 1e3)
+        };
+        assert_eq!(during(LoadAround::GoesOn), [40.0, 20.0, 0.0], "ms");
+        assert_eq!(during(LoadAround::Follows), [60.0, 30.0, 0.0]);
+        assert_eq!(during(LoadAround::Idle), [120.0, 60.0, 0.0]);
     }
 }

@@ -54,6 +54,10 @@ pub enum EngineError {
     OtherVersion { directory: PathBuf, found: String, expected: String },
     #[error("socket path {} has {length} bytes, at most {limit} are possible: use a shorter run directory", path.display())]
     SocketPathTooLong { path: PathBuf, length: usize, limit: usize },
+    /// The directory of a server's sockets could not be made, or the server could not be registered: no server can be
+    /// started, whatever its settings are.
+    #[error(transparent)]
+    NoPlace(Box<Self>),
     /// A directory is not in the required state (private, empty, absent, a data directory).
     #[error("directory {}: {reason}", path.display())]
     Directory { path: PathBuf, reason: String },
@@ -165,6 +169,14 @@ impl EngineError {
                 Self::DiskFull { place: path.to_owned(), detail: format!("cannot {what}: {source}") }
             }
             _ => Self::Io { what, path: path.to_owned(), source },
+        }
+    }
+
+    /// Wraps an error of a directory that every server needs; a full disk stays [`EngineError::DiskFull`].
+    pub(crate) fn of_place(self) -> Self {
+        match self {
+            full @ Self::DiskFull { .. } => full,
+            other => Self::NoPlace(Box::new(other)),
         }
     }
 

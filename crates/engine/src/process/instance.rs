@@ -46,10 +46,10 @@ impl ServerDirectories {
         };
         let tree = tree.limited(request.limits.clone());
         let registration = match &request.state_directory {
-            Some(state) => Some(Registration::begin(state, directories, &tree)?),
+            Some(state) => Some(Registration::begin(state, directories, &tree).map_err(EngineError::of_place)?),
             None => None,
         };
-        let run = PrivateDirectory::create(&request.run_directory)?;
+        let run = PrivateDirectory::create(&request.run_directory).map_err(EngineError::of_place)?;
         let data = DataInUse::make(&request.data)?;
         if request.memory.limit_bytes.is_some() {
             leave_page_cache(data.path())?;

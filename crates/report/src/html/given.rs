@@ -21,7 +21,7 @@ impl<'a> Page<'a> {
     pub fn new(results: &'a Results, summary: &'a Summary) -> Self {
         let conditions = collect::conditions(results);
         let places = conditions.iter().enumerate().map(|(place, condition)| (condition.name, place)).collect();
-        let machine = results.environment.as_ref().map(|environment| machine_view::view(&environment.machine));
+        let machine = results.environment.as_ref().and_then(|environment| machine_view::view(&environment.machine));
         Self { results, summary, conditions, machine, places }
     }
 

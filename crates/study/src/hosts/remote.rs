@@ -117,7 +117,8 @@ impl Remote {
         let mut best = ClockOffset { offset_s: 0.0, uncertainty_s: f64::INFINITY };
         let deadline = Instant::now() + GREETING;
         for _ in 0..READINGS {
-            let (requested, clock) = (unix_ns(), Instant::now());
+            // In this order, a pause between the two counts as uncertainty.
+            let (clock, requested) = (Instant::now(), unix_ns());
             self.say(&Ask::Time);
             let there = loop {
                 if let Some(FromClient::Time(ns)) = self.hear()? {

@@ -147,7 +147,9 @@ impl From<StateError> for Problem {
             StateError::Leftovers(_) => {
                 Self::new(Exit::Machine, e.to_string()).advice("remove this cause, then run: tare restore")
             }
-            StateError::NoCache | StateError::Proc(_) => Self::new(Exit::Machine, e.to_string()),
+            StateError::NoCache | StateError::NotUtf8(_) | StateError::Proc(_) => {
+                Self::new(Exit::Machine, e.to_string())
+            }
         };
         problem.raised(raise)
     }
@@ -179,6 +181,7 @@ fn own_folders(e: &FilesError) -> Option<&'static str> {
     matches!(kind, Some(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)).then_some(OWN_FOLDERS)
 }
 
+const NO_PLACE: &str = "set XDG_RUNTIME_DIR or TMPDIR to an existing folder of your own whose path is short and UTF-8";
 const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or set \
     it where the server's own client looks";
 const NO_SERVER: &str = "start the server, or name its address: --socket PATH, or --host HOST and --port PORT (in a \
@@ -214,6 +217,12 @@ impl From<EngineError> for Problem {
             }
             EngineError::DiskFull { .. } => {
                 (Exit::Machine, Some("free disk space, or set TARE_CACHE_DIR to a directory with more".to_owned()))
+            }
+            EngineError::NoPlace(_) | EngineError::SocketPathTooLong { .. } => {
+                (Exit::Machine, Some(NO_PLACE.to_owned()))
+            }
+            EngineError::Io { source, .. } if source.kind() == ErrorKind::ReadOnlyFilesystem => {
+                (Exit::Machine, Some("make this file system writable".to_owned()))
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
             EngineError::NoAddress { sources, .. } => {

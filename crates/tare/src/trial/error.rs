@@ -65,10 +65,17 @@ impl TrialError {
         matches!(self, Self::State(StateError::Noise(NoiseError::NotParentsLock { .. })))
     }
 
-    /// Whether no trial can be run here now: a disk is full, or the system refuses files, threads or processes.
+    /// Whether no trial can be run here now: a disk is full or read-only, a folder of this program's own cannot be
+    /// used, or the system refuses files, threads or processes.
     pub fn stops_run(&self) -> bool {
         let lacks_threads = self.first_cause().downcast_ref().is_some_and(EngineError::lacks_threads);
-        self.is_disk_full() || self.to_raise().is_some() || lacks_threads
+        self.cannot_write() || self.lacks_place() || self.to_raise().is_some() || lacks_threads
+    }
+
+    fn lacks_place(&self) -> bool {
+        let engine = self.first_cause().downcast_ref();
+        matches!(self, Self::State(state) if state.lacks_place())
+            || matches!(engine, Some(EngineError::NoPlace(_) | EngineError::SocketPathTooLong { .. }))
     }
 
     /// What to raise if a limit was reached.
@@ -85,10 +92,14 @@ impl TrialError {
         }
     }
 
-    /// Whether there is no room left for the copy of the data, the server, a log or the record.
-    fn is_disk_full(&self) -> bool {
-        if matches!(self, Self::NoRoom(_)) {
-            return true;
+    /// Whether the copy of the data, the server, a log or the record cannot be written: there is no room left, or the
+    /// file system has become read-only.
+    fn cannot_write(&self) -> bool {
+        match self {
+            Self::NoRoom(_) => return true,
+            // A setting that this machine does not let tare write belongs to the condition.
+            Self::State(StateError::Noise(NoiseError::Write { source, .. })) if is_read_only(source) => return false,
+            _ => {}
         }
         let mut cause = Some(self.first_cause());
         while let Some(error) = cause {
@@ -97,7 +108,7 @@ impl TrialError {
             let io = error.downcast_ref::<io::Error>();
             if matches!(engine, Some(EngineError::DiskFull { .. }))
                 || sql.is_some_and(|sql| sql.kind == SqlErrorKind::DiskFull)
-                || io.is_some_and(|io| matches!(io.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+                || io.is_some_and(|io| is_full(io) || is_read_only(io))
             {
                 return true;
             }
@@ -113,5 +124,43 @@ impl TrialError {
                 | Self::Host(HostError::Interrupted)
                 | Self::Engine(EngineError::Interrupted)
         )
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::ReadOnlyFilesystem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn what_would_fail_every_trial_stops_the_run_and_what_a_condition_asks_for_does_not() {
+        let (path, io) = (PathBuf::from("/x"), |kind: ErrorKind| io::Error::from(kind));
+        let engine = |kind| EngineError::Io { what: "copy data to", path: path.clone(), source: io(kind) };
+        let file = |kind| tare_files::FilesError::Io { doing: "write to", path: path.clone(), source: io(kind) };
+        let setting = |kind| NoiseError::Write { action: "write", path: path.clone(), source: io(kind) };
+        let read_only = ErrorKind::ReadOnlyFilesystem;
+        for (error, stops) in [
+            (engine(read_only).into(), true),
+            (engine(ErrorKind::StorageFull).into(), true),
+            (engine(ErrorKind::NotFound).into(), false),
+            (EngineError::NoPlace(Box::new(engine(ErrorKind::NotFound))).into(), true),
+            (LoadError::Engine(EngineError::NoPlace(Box::new(engine(ErrorKind::NotFound)))).into(), true),
+            (EngineError::SocketPathTooLong { path: path.clone(), length: 108, limit: 107 }.into(), true),
+            (StateError::Files(file(ErrorKind::PermissionDenied)).into(), true),
+            (StateError::Noise(file(read_only).into()).into(), true),
+            (StateError::Noise(setting(read_only)).into(), false),
+            (StateError::Noise(setting(ErrorKind::StorageFull)).into(), true),
+        ] {
+            let error: TrialError = error;
+            assert_eq!(error.stops_run(), stops, "{error:?}");
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! A full disk stops the run without a failed trial; damaged records are repaired.
 
 use crate::support::{QUIET, World, text, trials};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 const STUDY: &str = "name = \"full\"\n[workload]\nrows = 3000\n[sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0\n\
                      sample_s = 0.05\n";
@@ -72,6 +75,40 @@ fn too_little_disk_space_for_the_results_is_reported_before_the_start() {
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert!(err.contains("the results need about 424 kB of disk, and small/results has 204 kB left"), "{err}");
     assert!(err.contains("choose another disk with --out"), "{err}");
+}
+
+/// A folder that no trial can use is no failure of a trial, which `--resume` would not repeat.
+#[test]
+fn a_folder_for_sockets_that_cannot_be_used_stops_the_run_which_can_be_resumed() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let long = world.path(&"d".repeat(100));
+    let other = world.path("").join(OsStr::from_bytes(b"\xff"));
+    for made in [&long, &other] {
+        std::fs::create_dir(made).unwrap();
+    }
+    let run = |words: &[&str], place: &Path| {
+        let output = world.tare(words).env_remove("XDG_RUNTIME_DIR").env("TMPDIR", place).output().unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    // Data is prepared with a server too.
+    world.exits(0, &["run", &study, "--out", "first", "--set", "sampling.trials=1"]);
+    let (code, err) = run(&["run", &study, "--out", "results"], &world.path("missing"));
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("TMPDIR") && err.contains("tare run --resume results"), "{err}");
+    for place in [&PathBuf::from(&study), &long, &other] {
+        let (code, err) = run(&["run", "--resume", "results"], place);
+        assert_eq!(code, Some(3), "{err}");
+        assert!(!world.path("results/trials.jsonl").exists(), "{err}");
+    }
+    let (code, err) = run(&["run", "--resume", "results"], &std::env::temp_dir());
+    assert_eq!(code, Some(0), "{err}");
+    let records = trials(&world.path("results"));
+    assert!(records.len() == 3 && records.iter().all(|r| r["outcome"] == "ok" && r["attempt"] == 1), "{records:?}");
+    let mut elsewhere = world.tare(&["run", &study, "--out", "none"]);
+    let err = text(&elsewhere.env("TARE_CACHE_DIR", &other).output().unwrap().stderr);
+    assert!(err.contains("is not UTF-8: set TARE_CACHE_DIR") && !world.path("none").exists(), "{err}");
+    world.assert_clean();
 }
 
 #[test]

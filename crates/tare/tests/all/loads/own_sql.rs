@@ -101,12 +101,28 @@ fn published_rows(statement: &str) -> (f64, f64) {
     }
 }
 
+/// Whether the published rows are a mean, and not the most that one execution can return.
+fn is_range_from_anywhere(statement: &str) -> bool {
+    let wide =
+        ["read_only_simple_", "read_only_order_", "read_only_distinct_", "read_only_10000_", "random_points_1000_"];
+    wide.iter().any(|begin| statement.starts_with(begin))
+}
+
 /// All microbenchmarks at the same time, so that a server is started only once; each for a moment.
 fn microbenchmarks_run_on(engine: &dyn Engine) {
+    // A busy machine may need longer until each was drawn.
+    let ran = [3, 12, 48].into_iter().any(|sample_s| microbenchmarks_have_published_rows(engine, sample_s) == 34);
+    assert!(ran, "{}: not all of them ran", engine.name());
+}
+
+/// Returns how many of them ran.
+fn microbenchmarks_have_published_rows(engine: &dyn Engine, sample_s: u32) -> usize {
     let world = World::new();
-    let study = "name = \"micro\"\n[workload]\nname = \"sql\"\nbuiltin = \"microbenchmarks\"\nrows = 2000\n\
-                 tables = 2\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 3\n";
-    let record = run_on(&world, engine, 0, study).remove(0);
+    let study = format!(
+        "name = \"micro\"\n[workload]\nname = \"sql\"\nbuiltin = \"microbenchmarks\"\nrows = 2000\ntables = 2\n\
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = {sample_s}\n"
+    );
+    let record = run_on(&world, engine, 0, &study).remove(0);
     let covariates = record["samples"][0]["covariates"].as_object().unwrap();
     let run = covariates.keys().filter_map(|name| name.strip_prefix("statement_executions_"));
     let (mut loads, mut others) = (std::collections::BTreeSet::new(), Vec::new());
@@ -116,16 +132,18 @@ fn microbenchmarks_run_on(engine: &dyn Engine) {
         let (least, most) = published_rows(statement);
         // A small number of executions allows a deviation; a constant number of rows does not.
         let room = if least == most { 0.0 } else { 0.5 * most / of("executions").sqrt() };
-        let fits = rows >= least - room && rows <= most;
+        // Where a range begins anywhere, a single execution returns up to twice the mean.
+        let above = if is_range_from_anywhere(statement) { room } else { 0.0 };
+        let fits = rows >= least - room && rows <= most + above;
         if !fits {
             others.push(format!("{statement} has {rows} rows in {} executions", of("executions")));
         }
         loads.insert(statement.rsplit_once('_').unwrap().0.to_owned());
     }
     assert!(others.is_empty(), "{}: {others:#?}", engine.name());
-    assert_eq!(loads.len(), 34, "{}: {loads:?}", engine.name());
     let errors: Vec<_> = covariates.keys().filter(|name| name.starts_with("statement_errors_")).collect();
     assert!(errors.is_empty(), "{}: {errors:?}", engine.name());
+    loads.len()
 }
 
 #[test]

@@ -105,8 +105,9 @@ fn a_study_of_an_effect_with_a_time_limit_ends_at_the_look_that_shows_it() {
 fn a_race_out_of_time_reports_the_remaining_candidates_and_how_to_resume() {
     let world = World::new();
     let pair = ["command=sleep 0.05", "command=sleep 0.050"];
-    let all =
-        [&["find", "--out", "results", "--within", "3s", "--minimum-effect", "0.01%"], &pair[..], &QUIET[..]].concat();
+    // Chance must not decide between equal candidates.
+    let rule = ["--within", "3s", "--minimum-effect", "0.01%", "--confidence", "99.99%"];
+    let all = [&["find", "--out", "results"], &rule[..], &pair, &QUIET].concat();
     assert!(world.exits(0, &[&all[..], &["--dry-run"]].concat()).0.contains(" per block"));
     let (out, err) = world.exits(5, &all);
     assert!(out.starts_with("Undecided after ") && out.contains("2 of 2 remain"), "{out}");
