@@ -28,22 +28,23 @@ impl Drift {
     }
 }
 
-/// The residual of each trial after the effects of conditions, in the order of the run.
-pub(super) fn residuals(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<f64> {
-    let mut left: Vec<(usize, u32, f64)> = Vec::new();
-    for (condition, cell) in conditions.iter().zip(&composite.cells) {
+/// The residual of each trial after the effects of conditions, in the order of the run, with the number of its
+/// condition.
+pub(super) fn residuals(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<(usize, f64)> {
+    let mut left: Vec<((usize, u32), (usize, f64))> = Vec::new();
+    for (number, (condition, cell)) in conditions.iter().zip(&composite.cells).enumerate() {
         let Some(centre) = mean(&cell.iter().map(|(_, ln)| *ln).collect::<Vec<_>>()) else { continue };
-        left.extend(condition.ok.iter().zip(cell).map(|(t, (_, ln))| (t.trial, t.attempt, ln - centre)));
+        left.extend(condition.ok.iter().zip(cell).map(|(t, (_, ln))| ((t.trial, t.attempt), (number, ln - centre))));
     }
-    left.sort_by_key(|(trial, attempt, _)| (*trial, *attempt));
-    left.into_iter().map(|(_, _, residual)| residual).collect()
+    left.sort_by_key(|(order, _)| *order);
+    left.into_iter().map(|(_, residual)| residual).collect()
 }
 
 /// The check of one run; none if the order of its trials is unknown, or there are too few.
 pub(super) fn check(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Option<Drift> {
     let left = residuals(conditions, composite);
-    let found = serial::run_order(&left, SEED)?;
-    let levels: Vec<f64> = left.iter().map(|ln| ln.exp()).collect();
+    let found = serial::run_order_of(&left, SEED)?;
+    let levels: Vec<f64> = left.iter().map(|(_, ln)| ln.exp()).collect();
     Some(Drift {
         correlation: found.correlation,
         p_value: found.p_value,

@@ -58,16 +58,33 @@ fn inflation(rho: f64, n: usize) -> f64 {
     (of_mean / of_spread).min(LARGEST_INFLATION)
 }
 
-/// Tests whether trials, in the order in which they ran, are correlated with their neighbours. The values are the
-/// residuals of the conditions, so that the order of the conditions has no effect. `None` below 6 trials or without
-/// variance: then drift cannot be detected, which does not mean that there is none.
-pub fn run_order(residuals: &[f64], seed: u64) -> Option<RunOrder> {
-    let n = residuals.len();
+/// Tests whether trials, in the order in which they ran, are correlated with their neighbours. `None` below 6 trials or
+/// without variance: then drift cannot be detected, which does not mean that there is none.
+pub fn run_order(values: &[f64], seed: u64) -> Option<RunOrder> {
+    run_order_of(&values.iter().map(|value| (0, *value)).collect::<Vec<_>>(), seed)
+}
+
+/// The same for trials of several conditions, each with the number of its condition and its residual, so that the order
+/// of the conditions has no effect. Only trials of one condition are permuted: as their residuals add up to 0, they are
+/// negatively correlated, but neighbours are mostly of different conditions.
+pub fn run_order_of(trials: &[(usize, f64)], seed: u64) -> Option<RunOrder> {
+    let n = trials.len();
     if n < FEWEST {
         return None;
     }
-    let found = lag1_autocorrelation(residuals)?;
-    let p_value = permuted(&mut [residuals.to_vec()], found, seed, |runs| lag1_autocorrelation(&runs[0]));
+    let mut conditions: Vec<Vec<f64>> = Vec::new();
+    let mut places = Vec::new();
+    for (condition, residual) in trials {
+        conditions.resize(conditions.len().max(condition + 1), Vec::new());
+        places.push((*condition, conditions[*condition].len()));
+        conditions[*condition].push(*residual);
+    }
+    let in_order = |conditions: &[Vec<f64>]| {
+        let values: Vec<f64> = places.iter().map(|(condition, place)| conditions[*condition][*place]).collect();
+        lag1_autocorrelation(&values)
+    };
+    let found = in_order(&conditions)?;
+    let p_value = permuted(&mut conditions, found, seed, in_order);
     // Kendall 1954: E[r] = rho - (1 + 4 rho) / n.
     let corrected = (n as f64 * found + 1.0) / (n as f64 - 4.0);
     Some(RunOrder { correlation: corrected.clamp(0.0, LARGEST), p_value, trials: n })

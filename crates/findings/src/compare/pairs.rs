@@ -162,7 +162,7 @@ fn others<'l>(condition: &'l ConditionTrials<'_>, a: &Levels, b: &Levels) -> Vec
 fn order(conditions: &[ConditionTrials<'_>]) -> Option<Vec<f64>> {
     let composite = composite::of(conditions, &headline_metric(&collect::all_metrics(conditions))?)?;
     let ordered = conditions.iter().all(|condition| condition.blocked);
-    ordered.then(|| run_order::residuals(conditions, &composite))
+    ordered.then(|| run_order::residuals(conditions, &composite).into_iter().map(|(_, residual)| residual).collect())
 }
 
 /// P-value up to which drift between two runs is shown.
