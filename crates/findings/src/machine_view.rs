@@ -1,6 +1,7 @@
 //! The machine as a tree of nested boxes, as lstopo draws it: the input of the drawing.
 
 use super::figures::figure;
+use std::collections::HashSet;
 use tare_cpuset::CpuSet;
 use tare_topology::{Machine, Pairing};
 
@@ -125,11 +126,10 @@ fn containers(machine: &Machine) -> Vec<Container> {
 
 /// Caches that several cores share; the outer one of two with the same CPUs.
 fn shared_caches(machine: &Machine) -> Vec<&tare_topology::Cache> {
-    let mut shared: Vec<&tare_topology::Cache> = Vec::new();
-    for cache in &machine.caches {
+    let (mut shared, mut known) = (Vec::new(), HashSet::new());
+    for cache in machine.caches.iter().filter(|cache| cache.cpus.len() > 1) {
         let in_one_core = machine.cores.iter().any(|core| cache.cpus.is_subset(&core.cpus));
-        let known = shared.iter().any(|outer| outer.cpus == cache.cpus);
-        if !in_one_core && !known && cache.cpus.len() > 1 {
+        if !in_one_core && known.insert(&cache.cpus) {
             shared.push(cache);
         }
     }
@@ -199,9 +199,10 @@ mod tests {
     #[test]
     fn a_machine_of_anyone_nests_few_boxes_and_none_is_made_of_too_many_objects() {
         let mut machine = Machine::synthetic("package:1 core:2 pu:1").unwrap();
-        machine.packages = vec![machine.packages[0].clone(); 5_000];
+        machine.packages = vec![machine.packages[0].clone(); 300];
         let root = view(&machine).unwrap();
         assert_eq!((first_path(&root).len(), cpus(&root)), (MOST_AROUND + 1, vec![0, 1]));
+        machine.packages = vec![machine.packages[0].clone(); 5_000];
         machine.pus = vec![machine.pus[0].clone(); 200_000];
         assert_eq!(view(&machine), None);
     }
