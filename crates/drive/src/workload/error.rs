@@ -4,7 +4,7 @@ use super::sessions::InvalidSample;
 use crate::sut::SutError;
 use std::error::Error;
 use tare_cpuset::LimitTooLow;
-use tare_engine::{EngineError, Session, SqlError};
+use tare_engine::{EngineError, Session, SqlError, SqlErrorKind};
 
 const SHOWN: usize = 120;
 
@@ -94,6 +94,13 @@ pub enum LoadError {
 impl LoadError {
     pub fn own(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Own(Box::new(error))
+    }
+
+    /// Whether the connection to the server was lost in a transaction.
+    pub fn is_connection_lost(&self) -> bool {
+        let causes = std::iter::successors(self.source(), |&cause| cause.source());
+        let mut of_server = causes.filter_map(|cause| cause.downcast_ref::<SqlError>());
+        of_server.any(|error| error.kind == SqlErrorKind::Lost)
     }
 }
 

@@ -70,7 +70,8 @@ fn case(xml: &mut Writer<&mut dyn Write>, suite: &str, trial: &TrialRecord, not_
     };
     xml.write_event(Event::Start(start))?;
     let mut inner = BytesStart::new(not_ok);
-    inner.push_attribute(("message", reason.lines().next().unwrap_or("")));
+    // CI systems show it on one line; the first line of a reason may only announce what the program wrote.
+    inner.push_attribute(("message", reason.lines().collect::<Vec<_>>().join(" ").as_str()));
     if not_ok == "failure" {
         inner.push_attribute(("type", "trial"));
         xml.write_event(Event::Start(inner))?;
@@ -94,4 +95,25 @@ fn seconds(s: f64) -> String {
 /// The schema requires a time without fraction and time zone.
 fn without_zone(at: &str) -> String {
     at.chars().take("2026-01-01T00:00:00".len()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::schema::{Outcome, PlannedTrial};
+
+    #[test]
+    fn the_message_of_a_failure_has_all_lines_of_its_reason() {
+        let planned = PlannedTrial { trial: 0, block: 0, condition: "base".to_owned(), lifetime: None };
+        let reason = Some("it ended with exit status: 3; it wrote last:\ncannot open file x".to_owned());
+        let trial = TrialRecord {
+            outcome: Outcome::Failed,
+            reason,
+            ..TrialRecord::new(&planned, 1, Default::default(), String::new())
+        };
+        let mut text = Vec::new();
+        case(&mut Writer::new(&mut text as &mut dyn Write), "s", &trial, Some("failure")).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains("message=\"it ended with exit status: 3; it wrote last: cannot open file x\""), "{text}");
+    }
 }

@@ -61,8 +61,8 @@ pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
 pub fn aside_words(aside: usize) -> Option<String> {
     (aside > 0).then(|| {
         format!(
-            "{aside} good trials are left out: another machine completed more of their blocks, and a block is never \
-             compared across machines"
+            "left out: {}, because another part has more of the same blocks, and a block is never taken from two parts",
+            tare_text::count(aside, "good trial")
         )
     })
 }

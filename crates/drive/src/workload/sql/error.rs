@@ -47,3 +47,16 @@ impl LoadError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_engine::SqlErrorKind;
+
+    #[test]
+    fn a_statement_in_which_the_connection_was_lost_is_not_wrong_itself() {
+        let failed = |kind| LoadError::own(SqlLoadError::refused("q", "SELECT 1", SqlError::own(kind, "why")));
+        assert!(failed(SqlErrorKind::Lost).is_connection_lost());
+        assert!(!failed(SqlErrorKind::Other).is_connection_lost());
+    }
+}

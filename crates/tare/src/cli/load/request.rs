@@ -6,7 +6,7 @@ use super::server_args::ServerArgs;
 use crate::cli::{Exit, Problem, run};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tare_drive::workload::LoadError;
+use tare_drive::workload::{AnyLoad, LoadError};
 use tare_engine::{Address, ConnectTarget, Engine, EngineError, target_of};
 use tare_study::language::made::{KeyValue, MadeStudy};
 use tare_study::language::parse::Overrides;
@@ -64,9 +64,17 @@ impl<'a> LoadRequest<'a> {
 
     /// Converts an error of the load, with the place of the statement if a statement is the cause.
     pub fn failed(&self, error: LoadError) -> Problem {
+        let is_lost = error.is_connection_lost();
         let statement = error.refused_statement().map(str::to_owned);
         let problem = Problem::from(error);
         match statement {
+            _ if is_lost => {
+                let more = match self.settings.workload.load {
+                    AnyLoad::Sql(_) | AnyLoad::Tpcc(_) => "",
+                    _ => "; to continue when it is back, add --reconnect",
+                };
+                problem.advice(format!("read in the server's log why it ended{more}"))
+            }
             Some(name) => problem
                 .at(self.places.of(&name))
                 .advice("correct the statement, or create what it names: the server does not accept it"),

@@ -75,7 +75,9 @@ fn a_load_fails_and_reports_the_outage_first_if_its_server_stays_away() {
     drop(server);
     let output = plain.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
-    assert!(began.elapsed() < Duration::from_secs(20) && text(&output.stderr).contains("closed the connection"));
+    let err = text(&output.stderr);
+    assert!(began.elapsed() < Duration::from_secs(20) && err.contains("closed the connection"), "{err}");
+    assert!(err.contains("do now: read in the server's log why it ended; to continue") && err.contains("--reconnect"));
     // With --reconnect the load runs for the full time and prints its figures, but fails all the same.
     let server = start(&place, &data);
     let waiting = load(&world, &tables, &["--time", "4s", "--reconnect"]);
