@@ -11,6 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 use strum::IntoEnumIterator;
 use tare_findings::collect;
 use tare_findings::relative::RelativeTable;
+use tare_findings::state;
 use tare_results::schema::{Levels, TrialRecord};
 
 /// One of the tidy tables: a row is one observation, a column one variable.
@@ -29,7 +30,7 @@ pub enum Table {
     Conditions,
     /// One row per load and build, or value of an option: relative throughput, and the cost of an operation
     Relative,
-    /// What `tare show` and `tare compare` read again, of analysed trials:
+    /// What `tare show` and `tare compare` read again, of trials that count:
     /// condition,trial,sample,metric,value,block,disturbed
     Values,
 }
@@ -121,16 +122,18 @@ fn relative<E>(source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'_>) -> Result
 
 fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'_>) -> Result<(), E>) -> Result<(), E> {
     let conditions = collect::conditions(source.results);
-    let analysed: HashSet<*const TrialRecord> =
+    let counting: HashSet<*const TrialRecord> =
         conditions.iter().flat_map(|condition| &condition.ok).map(|trial| std::ptr::from_ref(*trial)).collect();
+    let leaves_disturbed_out = source.summary.answer.leaves_disturbed_out();
     for trial in &source.results.trials {
-        let analysed = analysed.contains(&std::ptr::from_ref(trial));
+        let counts = counting.contains(&std::ptr::from_ref(trial));
+        let analysed = counts && !(leaves_disturbed_out && state::is_disturbed(trial));
         let row = TidyRow { trial: Some(trial), analysed, ..empty(&trial.condition, &trial.levels) };
         if table == Table::Trials {
             emit(&row)?;
             continue;
         }
-        if table == Table::Values && !analysed {
+        if table == Table::Values && !counts {
             continue;
         }
         // Percentiles of all transactions of a trial, which comparisons use; they have no sample of their own.

@@ -12,6 +12,7 @@ use tare_results::Results;
 use tare_results::metric::TPS;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_results::statement_errors;
+use tare_text::was;
 
 /// Maximum reasons listed; the rest are counted.
 const LISTED: usize = 5;
@@ -92,7 +93,7 @@ fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
     lines
 }
 
-/// Trials that are analysed although disturbed, because no attempt was clean.
+/// Trials of which no attempt was clean.
 fn disturbed_trials(results: &Results) -> Option<String> {
     let usable: Vec<&TrialRecord> = results.trials.iter().filter(|trial| is_usable(trial)).collect();
     let disturbed: Vec<&&TrialRecord> =
@@ -100,11 +101,11 @@ fn disturbed_trials(results: &Results) -> Option<String> {
     let first = disturbed.first()?;
     let reason = first.reason.as_deref().unwrap_or_default();
     let all = usable.len();
-    let counts = if disturbed.len() == 1 { "counts" } else { "count" };
     Some(format!(
-        "{} of {} {counts} although disturbed, as no attempt was clean, like trial {} ({}): {reason}",
+        "{} of {} {} disturbed in every attempt, like trial {} ({}): {reason}",
         disturbed.len(),
         count(all, "trial"),
+        was(disturbed.len()),
         first.trial,
         first.condition
     ))

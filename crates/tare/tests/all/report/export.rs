@@ -17,7 +17,7 @@ fn results() -> tempfile::TempDir {
     fake::dir(&fake::bimodal())
 }
 
-fn export(dir: &Path, arguments: &[&str]) -> String {
+pub(super) fn export(dir: &Path, arguments: &[&str]) -> String {
     let (code, out, err) = tare(&[&["export", path(dir)], arguments].concat());
     assert_eq!(code, 0, "{arguments:?}: {err}");
     out

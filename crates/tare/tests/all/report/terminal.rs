@@ -105,6 +105,10 @@ fn what_the_answer_leaves_out_is_in_no_figure_but_in_the_counts() {
         assert_eq!((condition.trials, condition.clean_trials + condition.disturbed_trials), (10, 10), "{condition:?}");
         assert!(condition.disturbed_trials > 0 && condition.analysed() == condition.clean_trials, "{condition:?}");
     }
+    let table = super::export::export(dir.path(), &["--format", "csv", "--table", "trials"]);
+    let column = table.lines().next().unwrap().split(',').position(|name| name == "analysed").unwrap();
+    let analysed = table.lines().filter(|line| line.split(',').nth(column) == Some("true"));
+    assert_eq!(analysed.count(), 23, "{table}");
 }
 
 /// The parts of a page, rows of charts and of tables, that belong to a condition.

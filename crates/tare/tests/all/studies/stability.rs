@@ -149,7 +149,7 @@ fn a_trial_that_is_disturbed_in_every_attempt_counts_and_is_marked() {
     let outcomes: Vec<String> = trials(&world.path("results")).iter().map(|r| r["outcome"].to_string()).collect();
     assert_eq!(outcomes, ["\"disturbed\"", "\"ok\""]);
     let (out, _) = world.exits(0, &["show", "results", "--json"]);
-    assert!(out.contains("although disturbed, as no attempt was clean"), "{out}");
+    assert!(out.contains("disturbed in every attempt, like trial "), "{out}");
 }
 
 #[test]
