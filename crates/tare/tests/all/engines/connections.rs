@@ -94,7 +94,7 @@ fn every_command_reports_a_refused_account_and_a_missing_socket_alike() {
 #[test]
 fn without_an_address_the_default_sockets_are_tried_and_reported() {
     let world = World::new();
-    let (_, err) = world.exits(2, &["load", "point_select", "--engine", "postgres", "--port", "5999"]);
+    let (_, err) = world.exits(3, &["load", "point_select", "--engine", "postgres", "--port", "5999"]);
     assert!(err.contains("/var/run/postgresql/.s.PGSQL.5999") && err.contains("PGHOST"), "{err}");
 }
 
