@@ -80,7 +80,7 @@ fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
                 .find(|other| other.trial == trial.trial && other.condition == trial.condition && is_usable(other));
             let again = match again.map(state::of) {
                 Some(State::Clean) => "; it was run again, clean",
-                Some(_) => "; it was run again, and the last attempt counts although disturbed too",
+                Some(_) => "; it was run again and disturbed again",
                 None => "",
             };
             format!("trial {} (attempt {}, {}) {words}: {reason}{again}", trial.trial, trial.attempt, trial.condition)
