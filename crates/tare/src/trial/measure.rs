@@ -33,6 +33,8 @@ use tare_topology::{Fingerprint, Machine};
 pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a pause checks whether it must end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How much later than its connections the process of a server may end.
+const END_AFTER_CONNECTIONS: Duration = Duration::from_secs(2);
 /// Least size of the logs of a trial, bytes: one of the trial, one of its server, one of a client.
 const LOGS_BYTES: u64 = 32 << 10;
 
@@ -394,11 +396,22 @@ pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialEr
         // On an interruption or a timeout, the server is killed as well.
         e @ (LoadError::Interrupted | LoadError::Ended(_)) => e.into(),
         // Only the log of a server that died says why.
-        e if server.is_alive() => e.into(),
+        e if survives(&e, server) => e.into(),
         e => {
             let limited = |s| format!("{e}; here a process that uses {s} s of CPU time is ended (ulimit -t)");
             let reason = getrlimit(Resource::Cpu).current.map_or(e.to_string(), limited);
             TrialError::ServerDied { reason, tail: server.log_tail(12).join("\n") }
+        }
+    }
+}
+
+/// The connections of a server that dies are closed before its process has ended.
+fn survives(error: &LoadError, server: &mut dyn Server) -> bool {
+    let until = Instant::now() + if error.is_connection_lost() { END_AFTER_CONNECTIONS } else { Duration::ZERO };
+    loop {
+        match server.is_alive() {
+            true if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+            alive => return alive,
         }
     }
 }
