@@ -5,7 +5,7 @@ use crate::made_up::{profile, results, trial};
 use std::collections::BTreeMap;
 use tare_findings::compare::{Options, Side, compare};
 use tare_findings::summary::Profiled;
-use tare_findings::verdict::{Moved, Verdict};
+use tare_findings::verdict::{Apart, Moved, Verdict};
 use tare_findings::{answered, settled, summarize};
 use tare_results::Results;
 use tare_results::captures::Captures;
@@ -86,6 +86,49 @@ fn the_best_condition_names_no_factor_that_moves_nothing() {
 fn two_trials_that_agree_to_four_digits_show_that_one_condition_is_twice_the_other() {
     let given = [("placement=a", 0.0, 0.0001), ("placement=b", 1.0, 0.0001)];
     assert_eq!(claims("best", |seed| run(seed, &given, 2, 0.0, &[])), STUDIES);
+}
+
+/// The published runs of "Mind your core", one row for each set of PUs of the clients: server on 4-11, on 4 and 6, on 4
+/// and 5; and the five rows on both nodes.
+const MIND_YOUR_CORE: [(&str, [[f64; 3]; 3]); 6] = [
+    ("0,1", [[39570.0, 38656.0, 39633.0], [39395.0, 39481.0, 39814.0], [39889.0, 40270.0, 40457.0]]),
+    ("0,2", [[39890.0, 38698.0, 40005.0], [40068.0, 40309.0, 39961.0], [40680.0, 40571.0, 40481.0]]),
+    ("0", [[37642.0, 39730.0, 35984.0], [40426.0, 40063.0, 40200.0], [40292.0, 40158.0, 40125.0]]),
+    ("12,13", [[34224.0, 34463.0, 34295.0], [34518.0, 34418.0, 34436.0], [34282.0, 34512.0, 34583.0]]),
+    ("12,14", [[34462.0, 34127.0, 34620.0], [34438.0, 34379.0, 34419.0], [34804.0, 34453.0, 34729.0]]),
+    ("12", [[34989.0, 35162.0, 35245.0], [35503.0, 35455.0, 35632.0], [35572.0, 35481.0, 35692.0]]),
+];
+const ON_BOTH_NODES: [(&str, &[f64]); 5] = [
+    ("2-11,14-23", &[35188.0, 37426.0, 35140.0, 37640.0, 37625.0, 35574.0, 35709.0, 37680.0]),
+    ("4,16 balanced", &[30001.0, 36160.0, 24403.0, 24354.0, 37708.0, 24478.0, 36323.0, 24579.0]),
+    ("4,16", &[33628.0, 34190.0, 35380.0, 37572.0]),
+    ("4,16 from 0", &[36742.0, 36326.0, 36701.0, 36570.0]),
+    ("4,16 from 12", &[35440.0, 35667.0, 35748.0, 35578.0]),
+];
+
+/// One of its 23 conditions has two modes: a test of the extreme means alone finds no difference.
+#[test]
+fn the_23_conditions_of_the_placement_article_differ() {
+    let mut conditions: Vec<(String, Vec<f64>)> = Vec::new();
+    for (client, servers) in MIND_YOUR_CORE {
+        let of = |(server, tps): (&str, [f64; 3])| (format!("placement={client} to {server}"), tps.to_vec());
+        conditions.extend(["4-11", "4,6", "4,5"].into_iter().zip(servers).map(of));
+    }
+    conditions.extend(ON_BOTH_NODES.map(|(name, tps)| (format!("placement={name}"), tps.to_vec())));
+    let mut trials = Vec::new();
+    for block in 0..8 {
+        for (name, tps) in &conditions {
+            trials.extend(tps.get(block).map(|tps| trial(trials.len(), block, name, *tps, false)));
+        }
+    }
+    let Verdict::Ranked { ranking, .. } = answered(&results("best", trials)).verdict else {
+        panic!("no difference is claimed")
+    };
+    let Apart { high, low } = ranking.apart.unwrap();
+    assert_eq!((high.as_str(), low.as_str()), ("placement=0,2 to 4,5", "placement=12,13 to 4-11"));
+    assert!((ranking.ratio - 1.182).abs() < 0.001, "{}", ranking.ratio);
+    // Welch's test of each pair alone has p < 0.02 for 97 of 253.
+    assert!((75..97).contains(&ranking.differing), "{} pairs differ", ranking.differing);
 }
 
 /// Six differences between two conditions whose mean is so many standard errors: 3.5 have a p-value of 0.017, 3.0 one
