@@ -107,9 +107,13 @@ fn of_control(control: &Control) -> String {
     let ratio = control.ratio.map_or_else(
         || "not known yet".to_owned(),
         |ratio| {
-            // An interval wider than fourfold is not worth printing.
-            let shown = ratio.ci.filter(|ci| ci.high < 4.0 * ci.low);
-            format!("{:.4}{}", ratio.value, shown.map_or_else(|| " (no interval yet)".to_owned(), interval))
+            let interval = match ratio.ci {
+                None => " (no interval yet)".to_owned(),
+                // Its limits are not worth printing.
+                Some(ci) if ci.high >= 4.0 * ci.low => " (interval wider than fourfold)".to_owned(),
+                Some(ci) => interval(ci),
+            };
+            format!("{:.4}{interval}", ratio.value)
         },
     );
     format!("{} B/A {ratio}{moved}", control.name)
@@ -203,10 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_without_information_is_left_out() {
+    fn the_limits_of_an_interval_without_information_are_left_out() {
         let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
-        for (low, high, text) in [(0.99, 1.02, "(0.9900 to 1.0200)"), (0.2, 5.0, "(no interval yet)")] {
-            let ratio = Some(Estimate { value: 1.0, ci: Some(Interval { low, high }) });
+        for (ci, text) in [
+            (Some((0.99, 1.02)), "(0.9900 to 1.0200)"),
+            (Some((0.2, 5.0)), "(interval wider than fourfold)"),
+            (None, "(no interval yet)"),
+        ] {
+            let ci = ci.map(|(low, high)| Interval { low, high });
+            let ratio = Some(Estimate { value: 1.0, ci });
             found.controls = vec![Control { name: "probe_spin_ns".into(), ratio, moved: false }];
             assert_eq!(row(&found, "control"), format!("probe_spin_ns B/A 1.0000 {text}"));
         }
