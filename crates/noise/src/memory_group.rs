@@ -3,6 +3,7 @@
 //! allow. A limit in bytes includes the page cache of files that the server reads and writes.
 
 use crate::control_group::{ControlGroup, Hierarchy, PREFIX, SWITCH, hierarchies};
+use crate::oom;
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -156,6 +157,16 @@ impl MemoryGroup {
         self.version == 2
     }
 
+    /// That the kernel killed a process in it because its limit was reached, and what to do; none if it did not.
+    pub fn lack_of_memory(&self) -> Option<String> {
+        let bytes = self.confines.limit_bytes?;
+        oom::kills(&self.group.0).filter(|killed| *killed > 0)?;
+        Some(format!(
+            "the kernel killed a process of the server for lack of memory: process.memory_limit_bytes is {bytes}; raise \
+             it, or lower what the server needs"
+        ))
+    }
+
     /// Creates the group, and returns the file through which a process enters it, by writing `0` itself. Entering
     /// resets the CPU affinity of the process to every CPU and maps the nodes of its memory policy to those of the
     /// group: a policy over all nodes becomes one over these nodes.
@@ -204,7 +215,7 @@ fn lowest(files: Vec<Vec<PathBuf>>) -> Option<u64> {
     files.into_iter().flatten().filter_map(|file| number(&file)).min()
 }
 
-fn limit_files_of(pid: u32) -> Vec<Vec<PathBuf>> {
+pub(crate) fn limit_files_of(pid: u32) -> Vec<Vec<PathBuf>> {
     let read = |path: &str| proc_text(path).unwrap_or_default();
     limit_files(&read("/proc/self/mountinfo"), &read(&format!("/proc/{pid}/cgroup")))
 }
@@ -225,7 +236,7 @@ fn limit_files(mounts: &str, own: &str) -> Vec<Vec<PathBuf>> {
 }
 
 /// The number in a file; `None` also for `max`.
-fn number(file: &Path) -> Option<u64> {
+pub(crate) fn number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
