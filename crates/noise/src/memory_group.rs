@@ -3,7 +3,6 @@
 //! allow. A limit in bytes includes the page cache of files that the server reads and writes.
 
 use crate::control_group::{ControlGroup, Hierarchy, PREFIX, SWITCH, hierarchies};
-use crate::oom;
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -21,6 +20,8 @@ const MEMORY: &str = "memory";
 /// The files of the memory limit and the swap limit, by version of the hierarchy.
 const LIMIT_FILES_1: [&str; 2] = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
 const LIMIT_FILES_2: [&str; 2] = ["memory.max", "memory.swap.max"];
+/// The files that count processes killed for lack of memory: of version 1 and of version 2.
+const COUNTERS: [&str; 2] = ["memory.oom_control", "memory.events"];
 
 /// The limits of a server's memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,7 +161,7 @@ impl MemoryGroup {
     /// That the kernel killed a process in it because its limit was reached, and what to do; none if it did not.
     pub fn lack_of_memory(&self) -> Option<String> {
         let bytes = self.confines.limit_bytes?;
-        oom::kills(&self.group.0).filter(|killed| *killed > 0)?;
+        kills(&self.group.0).filter(|killed| *killed > 0)?;
         Some(format!(
             "the kernel killed a process of the server for lack of memory: process.memory_limit_bytes is {bytes}; raise \
              it, or lower what the server needs"
@@ -233,6 +234,13 @@ fn limit_files(mounts: &str, own: &str) -> Vec<Vec<PathBuf>> {
         Some(above.map(|above| above.join(file)).collect())
     };
     hierarchies(mounts).into_iter().filter_map(files).collect()
+}
+
+/// How many processes of this group the kernel killed for lack of memory; `None` if it does not count them.
+pub(crate) fn kills(group: &Path) -> Option<u64> {
+    let counted = |line: &str| line.split_once(' ').filter(|(name, _)| *name == "oom_kill")?.1.parse().ok();
+    let counters = COUNTERS.iter().filter_map(|file| fs::read_to_string(group.join(file)).ok());
+    counters.into_iter().find_map(|text| text.lines().find_map(counted))
 }
 
 /// The number in a file; `None` also for `max`.

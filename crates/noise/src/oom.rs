@@ -1,12 +1,9 @@
 //! Whether the kernel killed processes of a control group because it had no memory left. The limit of the group is then
 //! the reason of an error that otherwise says only that a process received SIGKILL.
 
-use crate::memory_group::{limit_files_of, number};
-use std::fs;
-use std::path::{Path, PathBuf};
+use crate::memory_group::{kills, limit_files_of, number};
+use std::path::PathBuf;
 
-/// The files that count such kills, next to those of the limits: of version 1 and of version 2.
-const COUNTERS: [&str; 2] = ["memory.oom_control", "memory.events"];
 /// Version 1 reports a group without a limit as one of 2^63 bytes, rounded down to a page.
 const UNLIMITED: u64 = 1 << 62;
 
@@ -52,15 +49,10 @@ impl OomKills {
     }
 }
 
-/// How many processes of this group the kernel killed; none if it does not count them.
-pub(crate) fn kills(group: &Path) -> Option<u64> {
-    let counters = COUNTERS.iter().filter_map(|file| fs::read_to_string(group.join(file)).ok());
-    counters.into_iter().find_map(|text| text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn kills_are_counted_in_the_nearest_group_that_counts_them_and_have_the_lowest_limit() {

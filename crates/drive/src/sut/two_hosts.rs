@@ -48,7 +48,7 @@ impl SutWatch {
         Err(SutError::OtherHost("a thread that serves its connections ended while it was bound".to_owned()))
     }
 
-    /// Checks before a sample that the thread of every connection was bound, if each has CPUs of its own: the other host
+    /// Checks before a sample that the thread of every connection was bound, if each is to be bound: the other host
     /// could say that it has fewer connections, and the others would run anywhere.
     pub(super) fn all_serving(&self) -> Result<(), SutError> {
         let placement = &self.settings.placement;

@@ -165,8 +165,8 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
     Ok(done)
 }
 
-/// None if nothing was recorded; also the number of lines that are no records. Records of trials that the schedule does not have do not make a part the owner of a
-/// block.
+/// None if nothing was recorded; also the number of lines that are no records. Records of trials that the schedule does
+/// not have do not make a part the owner of a block.
 fn read_heads(place: Place, schedule: &Schedule) -> Result<(Option<Part>, usize), ReadError> {
     let folder = place.folder()?;
     let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
