@@ -114,7 +114,7 @@ fn reported(
         report("ready");
         answer("ready")
     };
-    let hooks = Hooks { bind: &bind, memory: Some(&memory), ready: &ready, done: &|| report("done") };
+    let hooks = Hooks { bind: &bind, memory: Some(&memory), ready: &ready, done: &|| report("done"), ..Hooks::NONE };
     let outcome = run(&Config { hooks, memory_scope, ..small(Strategy::Atomic) });
     (reported.into_inner().unwrap(), outcome)
 }

@@ -59,9 +59,10 @@ impl ControlGroup {
         OpenOptions::new().write(true).open(self.0.join("cgroup.procs"))
     }
 
-    /// The processes that are in it now, or in a group below it.
+    /// The processes that are in it now, or in a group below it; callers end them.
     pub fn processes(&self) -> Vec<i32> {
-        let texts = self.folders().into_iter().map(|folder| fs::read_to_string(folder.join("cgroup.procs")));
+        let folders = if self.is_ours() { self.folders() } else { Vec::new() };
+        let texts = folders.into_iter().map(|folder| fs::read_to_string(folder.join("cgroup.procs")));
         let pids =
             texts.flatten().flat_map(|text| text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<i32>>());
         pids.filter(|pid| *pid > 0).collect()
@@ -256,6 +257,9 @@ mod tests {
             assert!(!ControlGroup(path.into()).is_ours(), "{path}");
         }
         assert!(ControlGroup("/sys/fs/cgroup/unified/tare-server-1".into()).is_ours());
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("cgroup.procs"), format!("{}\n", std::process::id())).unwrap();
+        assert_eq!(ControlGroup(folder.path().to_owned()).processes(), Vec::<i32>::new());
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod kernel;
 mod lock;
 mod lock_file;
 mod memory_group;
+mod oom;
 pub mod probe;
 mod process_stat;
 mod resctrl;
@@ -59,6 +60,7 @@ pub use journal::{
 };
 pub use lock::{HostLock, Patience, TrialLock};
 pub use memory_group::{MemoryConfines, MemoryGroup, MemoryGroups, memory_limit_bytes, own_memory_limit_bytes};
+pub use oom::OomKills;
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};
 pub use state_dir::{ROOT_STATE_DIR, default_state_dir, host_name};

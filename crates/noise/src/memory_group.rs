@@ -20,6 +20,8 @@ const MEMORY: &str = "memory";
 /// The files of the memory limit and the swap limit, by version of the hierarchy.
 const LIMIT_FILES_1: [&str; 2] = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
 const LIMIT_FILES_2: [&str; 2] = ["memory.max", "memory.swap.max"];
+/// The files that count processes killed for lack of memory: of version 1 and of version 2.
+const COUNTERS: [&str; 2] = ["memory.oom_control", "memory.events"];
 
 /// The limits of a server's memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,6 +158,16 @@ impl MemoryGroup {
         self.version == 2
     }
 
+    /// That the kernel killed a process in it because its limit was reached, and what to do; none if it did not.
+    pub fn lack_of_memory(&self) -> Option<String> {
+        let bytes = self.confines.limit_bytes?;
+        kills(&self.group.0).filter(|killed| *killed > 0)?;
+        Some(format!(
+            "the kernel killed a process of the server for lack of memory: process.memory_limit_bytes is {bytes}; raise \
+             it, or lower what the server needs"
+        ))
+    }
+
     /// Creates the group, and returns the file through which a process enters it, by writing `0` itself. Entering
     /// resets the CPU affinity of the process to every CPU and maps the nodes of its memory policy to those of the
     /// group: a policy over all nodes becomes one over these nodes.
@@ -204,7 +216,7 @@ fn lowest(files: Vec<Vec<PathBuf>>) -> Option<u64> {
     files.into_iter().flatten().filter_map(|file| number(&file)).min()
 }
 
-fn limit_files_of(pid: u32) -> Vec<Vec<PathBuf>> {
+pub(crate) fn limit_files_of(pid: u32) -> Vec<Vec<PathBuf>> {
     let read = |path: &str| proc_text(path).unwrap_or_default();
     limit_files(&read("/proc/self/mountinfo"), &read(&format!("/proc/{pid}/cgroup")))
 }
@@ -224,8 +236,15 @@ fn limit_files(mounts: &str, own: &str) -> Vec<Vec<PathBuf>> {
     hierarchies(mounts).into_iter().filter_map(files).collect()
 }
 
+/// How many processes of this group the kernel killed for lack of memory; `None` if it does not count them.
+pub(crate) fn kills(group: &Path) -> Option<u64> {
+    let counted = |line: &str| line.split_once(' ').filter(|(name, _)| *name == "oom_kill")?.1.parse().ok();
+    let counters = COUNTERS.iter().filter_map(|file| fs::read_to_string(group.join(file)).ok());
+    counters.into_iter().find_map(|text| text.lines().find_map(counted))
+}
+
 /// The number in a file; `None` also for `max`.
-fn number(file: &Path) -> Option<u64> {
+pub(crate) fn number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 

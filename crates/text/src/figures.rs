@@ -4,8 +4,11 @@
 pub fn percent(fraction: f64) -> String {
     let value = (fraction * 100.0).abs();
     // Too many digits to read: written with a power of ten.
-    if value >= 1e12 {
-        return format!("{:.2e}%", fraction * 100.0);
+    if value >= 1e12 && fraction.is_finite() {
+        // A hundred times the figure may be infinite.
+        let text = format!("{fraction:.2e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{digits}e{}%", power.parse::<i32>().unwrap_or(0) + 2);
     }
     let decimals = if value >= 9.95 {
         0
@@ -75,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_percentage_too_long_to_read_is_a_power_of_ten_and_zero_has_no_sign() {
-        assert_eq!([percent(1e298), percent(-1e20), percent(5.0)], ["1.00e300%", "-1.00e22%", "500%"]);
+        assert_eq!([percent(1e308), percent(-1e20), percent(5.0)], ["1.00e310%", "-1.00e22%", "500%"]);
         assert_eq!([percent(-4e-5), percent(-6e-5)], ["0.00%", "-0.01%"]);
     }
 }

@@ -166,9 +166,12 @@ pub struct Hooks<'a> {
     pub ready: &'a (dyn Fn() -> Result<(), String> + Sync),
     /// Called when all threads have finished their rounds and still exist.
     pub done: &'a (dyn Fn() + Sync),
+    /// Called by each thread every few rounds: if true, the thread makes no further ones. The outcome of the run then
+    /// means nothing.
+    pub stopped: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Hooks<'static> {
     /// No callbacks: threads are not bound, and memory is interleaved as in the original program.
-    pub const NONE: Self = Self { bind: &|_| {}, memory: None, ready: &|| Ok(()), done: &|| {} };
+    pub const NONE: Self = Self { bind: &|_| {}, memory: None, ready: &|| Ok(()), done: &|| {}, stopped: &|| false };
 }

@@ -10,6 +10,9 @@ use crate::strategies::{Counting, Plan};
 use std::marker::PhantomData;
 use std::time::Instant;
 
+/// Rounds after which a thread looks whether the run is to end: in short rounds, the call would be measured.
+const LOOK_EVERY: u64 = 16;
+
 /// A strategy with its counters and data. Called about ten times per run and thread, never for an increment.
 pub(super) trait Counted: Send + Sync {
     /// The state that the generators of all threads share.
@@ -73,7 +76,10 @@ impl<S: Counting, G: Generator> Counted for Kept<S, G> {
             return None;
         }
         let start = Instant::now();
-        for _ in 0..config.rounds {
+        for round in 0..config.rounds {
+            if round.is_multiple_of(LOOK_EVERY) && (config.hooks.stopped)() {
+                break;
+            }
             if config.data_work {
                 for _ in 0..config.steps {
                     self.payload.data_step(&self.strategy, &mut local, &mut random);

@@ -3,6 +3,7 @@
 use super::{Partner, SutError, SutWatch};
 use std::collections::BTreeSet;
 use tare_cpuset::{ThreadRef, observe};
+use tare_topology::Bind;
 
 /// A verified thread of the server and its start time, because thread ids are reused.
 type Proved = (ThreadRef, u64);
@@ -47,6 +48,19 @@ impl SutWatch {
         Err(SutError::OtherHost("a thread that serves its connections ended while it was bound".to_owned()))
     }
 
+    /// Checks before a sample that the thread of every connection was bound, if each is to be bound: the other host
+    /// could say that it has fewer connections, and the others would run anywhere.
+    pub(super) fn all_serving(&self) -> Result<(), SutError> {
+        let placement = &self.settings.placement;
+        let Some(all) = self.clients_elsewhere.filter(|_| placement.bind == Bind::Thread) else { return Ok(()) };
+        let bound = self.sides().connections.len();
+        if placement.server.is_empty() || bound == all {
+            return Ok(());
+        }
+        let what = format!("a sample begins with {bound} connections, expected {all}, whose threads are to be bound");
+        Err(SutError::OtherHost(what))
+    }
+
     fn of_server(&self, serving: &[Option<i32>]) -> Result<Vec<Option<Proved>>, SutError> {
         let named = serving.iter().enumerate();
         let found = named.map(|(connection, tid)| {
@@ -78,7 +92,7 @@ mod tests {
     use std::time::{Duration, Instant};
     use tare_cpuset::{CpuSet, affinity_of};
     use tare_noise::{HostLock, Journal, ThreadAffinities};
-    use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
+    use tare_topology::{MemoryPolicy, Pairing, ResolvedPlacement};
 
     struct Ended(Child);
 
@@ -143,6 +157,7 @@ mod tests {
         let lock = HostLock::acquire(state.path()).unwrap();
         let affinities = Arc::new(Mutex::new(ThreadAffinities::new(state.path(), &lock)));
         let mut watch = watch(thread.pid, cpu, 1).journalled(Some(Arc::clone(&affinities)));
+        assert!(watch.start(LoadAround::GoesOn).unwrap_err().to_string().contains("0 connections, expected 1"));
         watch.serves(&[Some(thread.tid)]).unwrap();
         assert_eq!(affinity_of(thread).unwrap(), CpuSet::from(cpu));
         assert!(Journal::pending(state.path()), "its original affinity is on disk");

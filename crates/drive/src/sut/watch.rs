@@ -259,6 +259,7 @@ impl SutWatch {
         if self.is_open() && self.clients_elsewhere.is_some() {
             return Err(SutError::OtherHost("a sample begins in the middle of another".to_owned()));
         }
+        self.all_serving()?;
         match &mut self.partner {
             Some(partner) => partner.start(load)?,
             None if self.probe.as_ref().is_some_and(ProbeWatch::has_before) => {}

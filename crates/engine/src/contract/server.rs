@@ -338,6 +338,10 @@ pub trait Server: Send + Sync {
         &[]
     }
     fn is_alive(&mut self) -> bool;
+    /// That the kernel killed a process of it because the limit of its memory was reached, and what to do.
+    fn lack_of_memory(&self) -> Option<String> {
+        None
+    }
     /// The server's diagnostics, over a connection of their own.
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(Silent("this engine")))

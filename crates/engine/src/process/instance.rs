@@ -344,6 +344,10 @@ impl Server for PrivateServer {
         self.instance.process.is_alive()
     }
 
+    fn lack_of_memory(&self) -> Option<String> {
+        self.instance.process.lack_of_memory()
+    }
+
     fn log_tail(&self, lines: usize) -> Vec<String> {
         self.instance.process.log_tail(lines)
     }

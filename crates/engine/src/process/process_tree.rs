@@ -119,6 +119,11 @@ impl ProcessTree {
         Ok(GroupFiles { group, memory, limits: self.limits.as_ref().map(open).transpose()? })
     }
 
+    /// That a limit of its memory was reached, and the kernel therefore killed a process of it.
+    pub(crate) fn lack_of_memory(&self) -> Option<String> {
+        self.confined.iter().find_map(MemoryGroup::lack_of_memory)
+    }
+
     fn groups(&self) -> impl Iterator<Item = &ControlGroup> {
         self.group.iter().chain(self.confined.iter().map(MemoryGroup::group))
     }

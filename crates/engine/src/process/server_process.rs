@@ -163,10 +163,18 @@ impl ServerProcess {
 
     pub(crate) fn status(&mut self) -> String {
         match self.ended() {
-            Ok(Some(status)) => status.to_string(),
+            Ok(Some(status)) => match self.lack_of_memory() {
+                Some(why) => format!("{status}: {why}"),
+                None => status.to_string(),
+            },
             Ok(None) => "still running".to_owned(),
             Err(error) => error.to_string(),
         }
+    }
+
+    /// That a limit of its memory was reached; only as long as it has not been ended.
+    pub(crate) fn lack_of_memory(&self) -> Option<String> {
+        self.tree.as_ref()?.lack_of_memory()
     }
 
     /// Sends the shutdown signal, then SIGKILL when `timeout` has expired.

@@ -51,6 +51,9 @@ struct Sums {
     spun_s: Option<f64>,
 }
 
+/// A part of a transaction above this, microseconds, is no time: squared, in an interval, it would be infinite.
+const MOST_US: f64 = 1e100;
+
 /// Covariate: seconds for which the clients' control group was throttled.
 const THROTTLED: &str = "client_throttled_s";
 
@@ -182,6 +185,9 @@ impl<'r> TrialTime<'r> {
             parts.insert(Part::Way, (us * share - clients_us).clamp(0.0, rest_us.max(0.0)));
         }
         parts.insert(Part::NotExplained, us - parts.values().sum::<f64>());
+        if !parts.values().all(|us| us.abs() < MOST_US) {
+            return None;
+        }
         Some(Self {
             trial,
             clients: sums.clients,

@@ -58,6 +58,16 @@ pub fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
     WaitsFile { schema: SCHEMA, elapsed_s: 1.0, looks: 1, looking_cpu_s: 0.0, connections, background, stacks: None }
 }
 
+#[test]
+fn a_time_that_no_thread_can_have_is_no_part_of_a_transaction() {
+    for (client_s, server_s) in [(-1e308, 0.1), (0.1, 1e308), (0.1, f64::INFINITY)] {
+        let mut record = trial(0, 0, "threads=1", 1000.0, false);
+        record.samples[0].threads =
+            vec![thread(ThreadClass::Client, client_s, 0.1, 0.0), thread(ThreadClass::Connection, server_s, 0.1, 0.0)];
+        assert_eq!(TrialTime::of(&record, None), None);
+    }
+}
+
 /// Of the 250 us that a client is awake it spins for 150: waiting for the server, and for the answer on its way back.
 #[test]
 fn time_that_clients_spin_is_in_no_part_of_the_transaction() {

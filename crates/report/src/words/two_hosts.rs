@@ -66,7 +66,7 @@ fn cpus<'a>(counts: impl Iterator<Item = (&'a str, f64)>) -> Option<String> {
     if more > 0 {
         words.push_str(&format!(" and {more} more"));
     }
-    (all > 0.0).then_some(words)
+    (all > 0.0 && all.is_finite()).then_some(words)
 }
 
 #[cfg(test)]
@@ -78,6 +78,7 @@ mod tests {
         let counts = [("0", 1.0), ("3", 98.0), ("0", 1.0)];
         assert_eq!(cpus(counts.into_iter()).unwrap(), "CPU 3 (98%), CPU 0 (2%)");
         assert_eq!(cpus([("1", 0.0)].into_iter()), None);
+        assert_eq!(cpus([("1", 1e308), ("0", 1e308)].into_iter()), None);
         let many = ["0", "1", "2", "3", "4", "5"].map(|cpu| (cpu, 1.0));
         assert!(cpus(many.into_iter()).unwrap().ends_with(" and 2 more"));
     }

@@ -25,6 +25,8 @@ pub struct Merged {
     pub aside: usize,
     /// Trials of the schedule without a good result.
     pub missing: usize,
+    /// The number of lines that are no records and were left out, of each folder that has some.
+    pub damaged: Vec<(PathBuf, usize)>,
 }
 
 /// Merges studies cut into shards, or results directories with some of their blocks, into `out`.
@@ -59,6 +61,7 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, DirectoryError> 
         records,
         aside: found.aside,
         missing: found.plan.trials.len().saturating_sub(found.owner.iter().map(good).sum()),
+        damaged: found.damaged,
     })
 }
 

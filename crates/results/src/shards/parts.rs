@@ -48,6 +48,8 @@ pub(super) struct Parts {
     pub owner: BTreeMap<usize, usize>,
     /// Good trials of blocks of which another part ran more.
     pub aside: usize,
+    /// The number of lines that are no records, of each folder that has some.
+    pub damaged: Vec<(PathBuf, usize)>,
 }
 
 impl Parts {
@@ -78,7 +80,7 @@ pub(super) fn of(sharded: &Sharded) -> Result<Parts, ReadError> {
 }
 
 fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadError> {
-    let (mut parts, mut records) = (Vec::new(), 0);
+    let (mut parts, mut records, mut damaged) = (Vec::new(), 0, Vec::new());
     let too_many = |path, what, limit| ReadError::TooMany { path, what, limit };
     let mut toml = cut.map(|cut| study_text(cut.folder())).transpose()?;
     // A study cut into shards has its whole schedule; other parts make up the schedule together.
@@ -98,7 +100,12 @@ fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadErro
         if schedule.len() > MOST_TRIALS {
             return Err(too_many(place.path(), "trials", MOST_TRIALS));
         }
-        if let Some(part) = read_heads(place, &schedule)? {
+        let path = place.path();
+        let (part, lines) = read_heads(place, &schedule)?;
+        if lines > 0 {
+            damaged.push((path, lines));
+        }
+        if let Some(part) = part {
             records += part.records.len();
             if records > MOST_RECORDS {
                 return Err(too_many(part.place.path(), "records", MOST_RECORDS));
@@ -111,7 +118,7 @@ fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadErro
     plan.machine = None;
     plan.trials = schedule.into_values().collect();
     let (owner, aside) = choose(&parts);
-    Ok(Parts { parts, plan, study_toml: toml.ok_or_else(missing)?, owner, aside })
+    Ok(Parts { parts, plan, study_toml: toml.ok_or_else(missing)?, owner, aside, damaged })
 }
 
 fn study_text(folder: &Folder) -> Result<String, ReadError> {
@@ -148,7 +155,7 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
     let (wanted, schedule) = (sharded.plan().blocks(), by_number(sharded.plan().trials.clone()));
     let mut done = BTreeSet::new();
     for place in of_shard(sharded, index)? {
-        let good = read_heads(place, &schedule)?.map(|part| part.good).unwrap_or_default();
+        let good = read_heads(place, &schedule)?.0.map(|part| part.good).unwrap_or_default();
         done.extend(
             good.iter()
                 .filter(|(block, good)| wanted.get(block).map(Vec::len) == Some(good.len()))
@@ -158,12 +165,12 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
     Ok(done)
 }
 
-/// None if nothing was recorded. Records of trials that the schedule does not have do not make a part the owner of a
-/// block.
-fn read_heads(place: Place, schedule: &Schedule) -> Result<Option<Part>, ReadError> {
+/// None if nothing was recorded; also the number of lines that are no records. Records of trials that the schedule does
+/// not have do not make a part the owner of a block.
+fn read_heads(place: Place, schedule: &Schedule) -> Result<(Option<Part>, usize), ReadError> {
     let folder = place.folder()?;
     let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
-    each_record(&folder, |head, _| {
+    let damaged = each_record(&folder, |head, _| {
         if let Some(ran_on) = &head.ran_on
             && part.host.is_empty()
         {
@@ -176,15 +183,15 @@ fn read_heads(place: Place, schedule: &Schedule) -> Result<Option<Part>, ReadErr
         }
         Ok(())
     })?;
-    Ok((!part.records.is_empty()).then_some(part))
+    Ok(((!part.records.is_empty()).then_some(part), damaged))
 }
 
-/// Calls `each` for every valid record; damaged lines are reported when the results are read.
+/// Calls `each` for every valid record. Returns the number of other lines: damaged, or not written to their end yet.
 pub(super) fn each_record(
     folder: &Folder,
     mut each: impl FnMut(&Head, &[u8]) -> Result<(), std::io::Error>,
-) -> Result<(), ReadError> {
-    let mut records = 0;
+) -> Result<usize, ReadError> {
+    let (mut records, mut damaged) = (0, 0);
     for (name, open) in lines::opened(folder)? {
         let path = folder.path().join(name);
         let failed = |source| ReadError::Io { path: path.clone(), source };
@@ -205,11 +212,13 @@ pub(super) fn each_record(
                     return Err(ReadError::TooMany { path, what: "records", limit: MOST_RECORDS });
                 }
                 each(&head, &line).map_err(failed)?;
+            } else {
+                damaged += usize::from(!line.trim_ascii().is_empty());
             }
             line.clear();
         }
     }
-    Ok(())
+    Ok(damaged)
 }
 
 /// The lines of a part's records, for the blocks that are taken from it.
@@ -223,6 +232,7 @@ pub(super) fn each_line(
         let first = parts.owns(index, head.block) && seen.insert((head.trial, head.attempt));
         if first { each(line) } else { Ok(()) }
     })
+    .map(drop)
 }
 
 /// Assigns each block to the part that has most of it, and to the first of two that have equally much. A block is never

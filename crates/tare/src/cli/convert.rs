@@ -182,6 +182,8 @@ fn own_folders(e: &FilesError) -> Option<&'static str> {
 }
 
 const NO_PLACE: &str = "set XDG_RUNTIME_DIR or TMPDIR to an existing folder of your own whose path is short and UTF-8";
+const NO_WRITING: &str = "make this file system writable, or name another folder: TARE_STATE_DIR, for sockets \
+                          XDG_RUNTIME_DIR or TMPDIR";
 const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or set \
     it where the server's own client looks";
 const NO_SERVER: &str = "start the server, or name its address: --socket PATH, or --host HOST and --port PORT (in a \
@@ -195,6 +197,10 @@ const NO_THREAD: &str = "raise what limits the server's threads: TasksMax= of it
                          ulimit -u of its user, kernel.threads-max";
 const EMBEDDED: &str = "tare load needs a running server, and SQLite has none: tare run --engine sqlite starts \
                         one of its own";
+
+fn is_read_only(error: &EngineError) -> bool {
+    matches!(error, EngineError::Io { source, .. } if source.kind() == ErrorKind::ReadOnlyFilesystem)
+}
 
 /// What to do if a server refuses the account: only PostgreSQL's errors have an SQLSTATE instead of a number.
 fn login(refused: &EngineError) -> String {
@@ -218,12 +224,11 @@ impl From<EngineError> for Problem {
             EngineError::DiskFull { .. } => {
                 (Exit::Machine, Some("free disk space, or set TARE_CACHE_DIR to a directory with more".to_owned()))
             }
+            EngineError::NoPlace(inner) if is_read_only(inner) => (Exit::Machine, Some(NO_WRITING.to_owned())),
             EngineError::NoPlace(_) | EngineError::SocketPathTooLong { .. } => {
                 (Exit::Machine, Some(NO_PLACE.to_owned()))
             }
-            EngineError::Io { source, .. } if source.kind() == ErrorKind::ReadOnlyFilesystem => {
-                (Exit::Machine, Some("make this file system writable".to_owned()))
-            }
+            e if is_read_only(e) => (Exit::Machine, Some("make this file system writable".to_owned())),
             EngineError::Interrupted => (Exit::Interrupted, None),
             EngineError::NoAddress { sources, .. } => {
                 // As without a server at a named address; an engine without a server has none to name.

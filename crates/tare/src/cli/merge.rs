@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use tare_results::shards::{aside_words, merge};
 use tare_text::count;
 
+/// Most parts with damaged lines that are named.
+const NAMED: usize = 5;
+
 /// Merge the shards of a study into one results directory
 #[derive(Debug, Args)]
 pub struct MergeArgs {
@@ -31,9 +34,20 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
     if let Some(words) = aside_words(merged.aside) {
         note(&format!("note: {words}"));
     }
-    if merged.missing > 0 {
+    for (folder, lines) in merged.damaged.iter().take(NAMED) {
         note(&format!(
-            "note: {} of the schedule have no usable result yet; merge again later",
+            "note: left out: {}; they are named by: tare show {}",
+            count(*lines, "damaged or unfinished line"),
+            quoted_path(folder)
+        ));
+    }
+    if merged.damaged.len() > NAMED {
+        note(&format!("note: left out: such lines of {}", count(merged.damaged.len() - NAMED, "further part")));
+    }
+    if merged.missing > 0 {
+        let have = if merged.missing == 1 { "has" } else { "have" };
+        note(&format!(
+            "note: {} of the schedule {have} no usable result yet; merge again later",
             count(merged.missing, "trial")
         ));
     }

@@ -378,8 +378,9 @@ pub fn execute(
         Ok(end) => end.left > 0,
         Err(e) => goes_on(e),
     };
-    if !keeps {
-        tare_engine::remove_working_copies(&state::cache_directory()?).map_err(StateError::from)?;
+    // What is left there, as on a file system that has become read-only, must not hide the results or their error.
+    if !keeps && let Err(e) = remove_working_copies() {
+        note(&format!("note: {e}"));
     }
     end.map_err(|e| match e {
         _ if lost_its_name(directory.folder()) => trust::exchanged(directory.path()),
@@ -388,7 +389,7 @@ pub fn execute(
             let to_do = match &e {
                 RunError::Directory(e) => to_raise(e),
                 RunError::Spawn(source) => to_raise(source),
-                RunError::Stopped(failure) => failure.advice.clone(),
+                RunError::Stopped(failure) | RunError::Prepare(failure) => failure.advice.clone(),
                 _ => None,
             };
             let to_do = to_do.unwrap_or("free disk space or inodes (df -h, df -i), or fix the permissions".to_owned());
@@ -408,6 +409,11 @@ pub fn execute(
     })
 }
 
+fn remove_working_copies() -> Result<(), StateError> {
+    tare_engine::remove_working_copies(&state::cache_directory()?)?;
+    Ok(())
+}
+
 /// The command that goes on with a run.
 fn resume_command(plan: &Plan, directory: &Directory) -> String {
     let command = match plan {
@@ -423,6 +429,8 @@ fn goes_on(stopped: &RunError) -> bool {
     match stopped {
         // Spawn: not even the log of a trial could be created, or there was no process for it.
         RunError::Directory(_) | RunError::Stopped(_) | RunError::Spawn(_) => true,
+        // Without advice, it is not known that anything but another study helps.
+        RunError::Prepare(failure) => failure.exit_code == Exit::Machine as u8 && failure.advice.is_some(),
         _ => false,
     }
 }

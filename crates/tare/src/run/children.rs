@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRefused;
 use tare_drive::workload::Progress;
 use tare_files::Folder;
+use tare_noise::OomKills;
 use tare_results::schema::{Plan, TrialRecord, Turns};
 use tare_results::store::{DirectoryError, LOGS, end_of_trials, read_trials_behind};
 
@@ -92,9 +93,12 @@ impl<'a> Children<'a> {
     }
 
     /// Why a child ended without a record: the failure that it reported, or else the last lines of its log.
-    fn cause(&self, attempt: &Attempt, failure: Option<Failure>) -> String {
+    fn cause(&self, attempt: &Attempt, failure: Option<Failure>, memory: Option<&OomKills>) -> String {
         if let Some(failure) = failure {
             return failure.what;
+        }
+        if let Some(why) = memory.and_then(OomKills::since) {
+            return why;
         }
         let name = format!("trial-{:05}-{}.log", attempt.trial, attempt.attempt);
         let text = log_end(self.directory, &name);
@@ -137,16 +141,19 @@ impl Runner for Children<'_> {
 
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
         let attempt = Attempt { trial, attempt: 0, timeout: PREPARE_TIMEOUT };
+        let memory = OomKills::here();
         let (exit, failure) = self.child(&attempt, None, hear)?;
         Ok(match exit {
             Exit::By(status) if status.success() => Prepared::Done,
             Exit::Interrupted => Prepared::Interrupted,
             Exit::TimedOut => Prepared::Failed(plain("it took longer than a day".into())),
-            Exit::By(status) => {
-                Prepared::Failed(failure.unwrap_or_else(|| {
-                    plain(format!("its process ended with {status}: {}", self.cause(&attempt, None)))
-                }))
-            }
+            Exit::By(status) => Prepared::Failed(match (failure, memory.as_ref().and_then(OomKills::since)) {
+                (Some(failure), None) => failure,
+                (Some(failure), Some(why)) => Failure { what: format!("{}\n{why}", failure.what), ..failure },
+                (None, _) => {
+                    plain(format!("its process ended with {status}: {}", self.cause(&attempt, None, memory.as_ref())))
+                }
+            }),
         })
     }
 
@@ -181,12 +188,14 @@ impl Runner for Children<'_> {
 struct Begun {
     started_at: String,
     clock: Instant,
+    memory: Option<OomKills>,
     before: u64,
 }
 
 impl Begun {
     fn now(directory: &Folder) -> Result<Self, RunError> {
-        Ok(Self { started_at: tare_results::now(), clock: Instant::now(), before: end_of_trials(directory)? })
+        let memory = OomKills::here();
+        Ok(Self { started_at: tare_results::now(), clock: Instant::now(), memory, before: end_of_trials(directory)? })
     }
 }
 
@@ -204,7 +213,7 @@ impl Children<'_> {
         begun: Begun,
         (exit, failure): (Exit, Option<Failure>),
     ) -> Result<Ended, RunError> {
-        let Begun { started_at, clock, before } = begun;
+        let Begun { started_at, clock, memory, before } = begun;
         let stopped = failure.clone().filter(|failure| failure.exit_code == STOPS_RUN);
         let reason = match exit {
             Exit::Interrupted => return Ok(Ended::Interrupted),
@@ -222,7 +231,7 @@ impl Children<'_> {
                 if let Some(record) = self.record(attempt, before)? {
                     return Ok(Ended::Recorded(Box::new(record)));
                 }
-                format!("its process ended with {status}: {}", self.cause(attempt, failure))
+                format!("its process ended with {status}: {}", self.cause(attempt, failure, memory.as_ref()))
             }
         };
         // The next trial must not find a server or settings of this one.

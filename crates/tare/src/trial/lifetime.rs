@@ -2,9 +2,9 @@
 
 use super::dataset::{self, TrialData};
 use super::host::note_no_captures;
+use super::measure::Began;
 use super::{Trial, TrialError, machine, memory_nodes, server_start};
 use crate::state::{self, StateError};
-use std::time::Instant;
 use tare_drive::capture;
 use tare_drive::workload::Progress;
 use tare_engine::program_sha1;
@@ -31,12 +31,12 @@ impl Trial<'_> {
             order: all.iter().map(|task| task.condition.name.clone()).collect(),
         };
         let mut shared = self.new_record();
-        let clock = Instant::now();
+        let began = Began::now();
         let mut begun = match self.begin_lifetime(&mut shared) {
             Ok(begun) => begun,
             Err(error) => {
                 shared.lifetime = Some(lifetime(0));
-                return self.end_record(shared, Err(error), &[], clock);
+                return self.end_record(shared, Err(error), &[], &began);
             }
         };
         for (place, task) in all.iter().enumerate() {
@@ -45,7 +45,7 @@ impl Trial<'_> {
                 // The first rung warmed the server up for all.
                 rung.task.condition.settings.workload.load.load_mut().take_warm();
             }
-            let clock = Instant::now();
+            let began = Began::now();
             let planned = rung.new_record();
             let (trial, block, attempt) = (planned.trial, planned.block, planned.attempt);
             let (condition, levels, started_at) = (planned.condition, planned.levels, planned.started_at);
@@ -55,7 +55,7 @@ impl Trial<'_> {
             let mut disturbed = Vec::new();
             let ended = rung.measure_rung(place, &mut begun, &mut record, &mut disturbed);
             let failed = ended.is_err();
-            if !rung.end_record(record, ended, &disturbed, clock)? {
+            if !rung.end_record(record, ended, &disturbed, &began)? {
                 return Ok(false);
             }
             if failed {

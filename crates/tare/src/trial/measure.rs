@@ -18,7 +18,7 @@ use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings
 use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
 use tare_engine::{Server, Spinning, program_sha1};
 use tare_files::check_room;
-use tare_noise::host_name;
+use tare_noise::{OomKills, host_name};
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
 use tare_results::probe::ProbeUse;
@@ -37,6 +37,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const END_AFTER_CONNECTIONS: Duration = Duration::from_secs(2);
 /// Least size of the logs of a trial, bytes: one of the trial, one of its server, one of a client.
 const LOGS_BYTES: u64 = 32 << 10;
+
+/// When a record was begun, and how many processes the kernel had killed for lack of memory then.
+pub(super) struct Began {
+    clock: Instant,
+    memory: Option<OomKills>,
+}
+
+impl Began {
+    pub(super) fn now() -> Self {
+        Self { clock: Instant::now(), memory: OomKills::here() }
+    }
+
+    /// The reason of a failure. Server and clients are in the control group of the trial, unless the study limits the
+    /// server's memory.
+    fn reason(&self, error: &TrialError) -> String {
+        match self.memory.as_ref().and_then(OomKills::since) {
+            Some(why) => format!("{error}\n{why}"),
+            None => error.to_string(),
+        }
+    }
+}
 
 impl Trial<'_> {
     /// Makes sure that the data of this condition is in the cache, and that there is a working copy.
@@ -59,11 +80,11 @@ impl Trial<'_> {
         if let Some(number) = self.task.planned.lifetime {
             return self.run_lifetime(number, rest);
         }
-        let clock = Instant::now();
+        let began = Began::now();
         let mut record = self.new_record();
         let mut disturbed = Vec::new();
         let ended = self.measure(&mut record, &mut disturbed);
-        self.end_record(record, ended, &disturbed, clock)
+        self.end_record(record, ended, &disturbed, &began)
     }
 
     pub(super) fn new_record(&self) -> TrialRecord {
@@ -77,7 +98,7 @@ impl Trial<'_> {
         mut record: TrialRecord,
         ended: Result<(), TrialError>,
         disturbed: &[String],
-        clock: Instant,
+        began: &Began,
     ) -> Result<bool, TrialError> {
         // A rung of a ladder is not repeated: the repeat would run on a server of its own, which is another condition.
         let is_rung = record.lifetime.is_some();
@@ -92,10 +113,10 @@ impl Trial<'_> {
             Err(_) if self.interrupted.load(Ordering::Relaxed) => return Ok(false),
             Err(e) => {
                 record.outcome = Outcome::Failed;
-                record.reason = Some(e.to_string());
+                record.reason = Some(began.reason(&e));
             }
         }
-        record.elapsed_s = clock.elapsed().as_secs_f64();
+        record.elapsed_s = began.clock.elapsed().as_secs_f64();
         match &self.writer {
             Some(writer) => store::append_trial_of(self.directory, writer, &record)?,
             None => store::append_trial(self.directory, &record)?,
@@ -395,11 +416,17 @@ pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialEr
     match error {
         // On an interruption or a timeout, the server is killed as well.
         e @ (LoadError::Interrupted | LoadError::Ended(_)) => e.into(),
-        // Only the log of a server that died says why.
-        e if survives(&e, server) => e.into(),
         e => {
+            let starved = server.lack_of_memory();
+            // Only the log of a server that died says why. PostgreSQL survives the end of one of its processes.
+            if starved.is_none() && survives(&e, server) {
+                return e.into();
+            }
             let limited = |s| format!("{e}; here a process that uses {s} s of CPU time is ended (ulimit -t)");
-            let reason = getrlimit(Resource::Cpu).current.map_or(e.to_string(), limited);
+            let reason = match starved {
+                Some(why) => format!("{e}; {why}"),
+                None => getrlimit(Resource::Cpu).current.map_or(e.to_string(), limited),
+            };
             TrialError::ServerDied { reason, tail: server.log_tail(12).join("\n") }
         }
     }

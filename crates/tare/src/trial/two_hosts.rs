@@ -76,8 +76,9 @@ impl Clients {
         };
         self.remote.say(&Ask::Begin(Box::new(begin)));
         let (watch, host) = (job.watch, job.host);
-        let mut half = Half { watch, host, failed: None, captures: Captures::ToCome, steps: (Instant::now(), 0) };
-        let mut end_requested = None::<Instant>;
+        let mut half =
+            Half { watch, host, failed: None, captures: Captures::ToCome, watched: 0, steps: (Instant::now(), 0) };
+        let (began, mut end_requested) = (Instant::now(), None::<Instant>);
         loop {
             if half.wants_an_end() && end_requested.is_none() {
                 end_requested = Some(Instant::now());
@@ -96,10 +97,10 @@ impl Clients {
                     let of_host =
                         |what: &str| LoadError::Generator(format!("on {host}: {}", cut(what, LONGEST_MESSAGE)));
                     return match *ended {
-                        Ok(driven) if driven.samples.len() > job.counts.samples => {
-                            Err(half.error(of_host("the other host sent more samples than the trial has")))
-                        }
-                        Ok(driven) => Ok(driven),
+                        Ok(driven) => match unbelievable(&driven, job.counts.samples, half.watched, began.elapsed()) {
+                            Some(what) => Err(half.error(of_host(&what))),
+                            None => Ok(driven),
+                        },
                         Err(failed) if failed.interrupted && half.host.interrupted() => Err(LoadError::Interrupted),
                         Err(failed) => Err(half.error(of_host(&failed.what))),
                     };
@@ -132,6 +133,19 @@ fn shown(setting: AppliedSetting) -> AppliedSetting {
     AppliedSetting { factor, level, found: found.map(|text| cut(&text, LONGEST_MESSAGE)), verified }
 }
 
+/// Why these cannot be the samples of a trial whose clients ran for this time, `watched` samples or parts of samples of
+/// which were watched here; none if they can be.
+fn unbelievable(driven: &Driven, wanted: usize, watched: usize, took: Duration) -> Option<String> {
+    let sent = driven.samples.len();
+    if sent != wanted || watched < sent {
+        return Some(format!("it sent {sent} samples, expected {wanted}, and {watched} were watched here"));
+    }
+    // The clocks of two machines differ by less than this.
+    let most = took.as_secs_f64() * 1.01;
+    let wrong = driven.samples.iter().map(|sample| sample.elapsed_s).find(|s| !(0.0..=most).contains(s))?;
+    Some(format!("it sent a sample of {wrong:e} s, and its clients ran for {most:.1} s"))
+}
+
 /// The task of clients on another host.
 pub struct Job<'a> {
     pub server: &'a dyn Server,
@@ -149,6 +163,8 @@ struct Half<'a> {
     /// The error on this host because of which the clients were told to end.
     failed: Option<LoadError>,
     captures: Captures,
+    /// The samples, or parts of samples, that were watched here.
+    watched: usize,
     /// When the current second of steps began, and the number of steps in it.
     steps: (Instant, u32),
 }
@@ -190,7 +206,10 @@ impl Half<'_> {
             FromClient::Connected(serving) => self.watch.serves(&serving).map(|()| Ask::Go),
             FromClient::Idle => self.watch.idle().map(|()| Ask::Go),
             FromClient::Start(load) => self.watch.start(load).map(|()| Ask::Go),
-            FromClient::Finish => self.watch.finish().map(|around| Ask::Seen(Box::new(around))),
+            FromClient::Finish => {
+                self.watched += 1;
+                self.watch.finish().map(|around| Ask::Seen(Box::new(around)))
+            }
             FromClient::BeginCaptures if self.captures == Captures::ToCome => {
                 self.captures = Captures::UnderWay;
                 self.host.begin_captures(&self.watch.sides());

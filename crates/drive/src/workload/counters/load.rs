@@ -90,7 +90,7 @@ impl CountersSettings {
             return Err(LoadError::Interrupted);
         }
         stage.host.progress(Progress::Sample { sample, seconds: 0.0 });
-        let placement = &stage.placement.placement;
+        let (placement, host) = (&stage.placement.placement, stage.host);
         let eyes = Eyes::new(&mut stage.watch, placement);
         let (bind, set_policy) = (|thread| eyes.bind(thread), || eyes.set_policy());
         let hooks = Hooks {
@@ -99,10 +99,15 @@ impl CountersSettings {
             memory: (placement.memory != MemoryPolicy::Default).then_some(&set_policy),
             ready: &|| eyes.ready(),
             done: &|| eyes.done(),
+            stopped: &|| host.interrupted(),
         };
         let run = tare_counters_study::workload::run(&self.config(stage.threads, stage.seed, hooks));
+        let sight = eyes.close();
+        if host.interrupted() {
+            return Err(LoadError::Interrupted);
+        }
         // An error of the placement explains more than the failure of the run that follows from it.
-        let sight = eyes.close()?;
+        let sight = sight?;
         let outcome = run.map_err(LoadError::own)?;
         let memory = proof::memory(self.memory_scope, &placement.memory, &outcome, sight.policy.as_ref())?;
         let (elapsed_s, metrics) = (outcome.elapsed_s, metrics(&outcome));

@@ -91,11 +91,16 @@ fn a_folder_for_sockets_that_cannot_be_used_stops_the_run_which_can_be_resumed()
         let output = world.tare(words).env_remove("XDG_RUNTIME_DIR").env("TMPDIR", place).output().unwrap();
         (output.status.code(), text(&output.stderr))
     };
-    // Data is prepared with a server too.
-    world.exits(0, &["run", &study, "--out", "first", "--set", "sampling.trials=1"]);
-    let (code, err) = run(&["run", &study, "--out", "results"], &world.path("missing"));
-    assert_eq!(code, Some(3), "{err}");
-    assert!(err.contains("TMPDIR") && err.contains("tare run --resume results"), "{err}");
+    // Data is prepared with a server too: in the first run.
+    for results in ["first", "results"] {
+        let (code, err) = run(&["run", &study, "--out", results], &world.path("missing"));
+        assert_eq!(code, Some(3), "{err}");
+        assert_eq!(err.contains("cannot prepare the data"), results == "first", "{err}");
+        assert!(err.contains("TMPDIR") && err.contains(&format!("tare run --resume {results}")), "{err}");
+        if results == "first" {
+            world.exits(0, &["run", "--resume", results]);
+        }
+    }
     for place in [&PathBuf::from(&study), &long, &other] {
         let (code, err) = run(&["run", "--resume", "results"], place);
         assert_eq!(code, Some(3), "{err}");

@@ -82,6 +82,15 @@ fn results_that_are_moved_away_during_a_run_stop_it_and_can_be_resumed() {
     world.assert_clean();
 }
 
+/// As when its file system becomes read-only: working copies cannot be removed at the end.
+#[test]
+fn a_cache_that_is_lost_during_a_run_does_not_hide_its_results() {
+    let world = World::new();
+    let command = "sh -c 'sleep 0.02; rm -rf cache; touch cache'";
+    let (out, err) = world.exits(0, &["run", "--command", command, "--runs", "1", "--out", "results"]);
+    assert!(out.contains("wall_s") && err.contains("note: ") && err.contains("results/report.html"), "{out}{err}");
+}
+
 #[test]
 fn a_server_thread_whose_cpu_affinity_is_changed_fails_its_trial() {
     assert!(std::thread::available_parallelism().unwrap().get() > 1, "this test needs two CPUs to stray between");

@@ -218,6 +218,12 @@ fn ctrl_c_ends_a_run_of_the_counters_workload() {
     );
     let run = Interrupted { world: &world, args: vec!["run", &study, "--out", "results"], server: None };
     run.at_moments(moments(4), Duration::from_millis(1500));
+    // Its trial too, if the run can no longer end it.
+    let mut run = world.begin(&["run", &study, "--out", "killed"]);
+    wait_until("a trial", 60, || world.processes().into_iter().any(is_trial));
+    std::thread::sleep(Duration::from_millis(700));
+    run.kill().and_then(|()| run.wait()).unwrap();
+    wait_until("the end of its trial", 4, || world.processes().is_empty());
 }
 
 /// An incomplete merge is no obstacle: the same command completes it.

@@ -36,6 +36,30 @@ fn data_beyond_the_memory_limit_of_the_server_is_read_from_storage() {
 }
 
 #[test]
+fn a_server_that_was_killed_for_lack_of_memory_is_reported_with_the_limit() {
+    let world = World::sharing();
+    let study = world.study(STUDY);
+    let confines = tare_noise::MemoryConfines { nodes: None, limit_bytes: Some(40 << 20) };
+    if let Err(why) = tare_noise::MemoryGroups::here(&confines) {
+        println!("not tried: {why}");
+        return;
+    }
+    let set = [
+        "engine.name=mariadb",
+        "workload.rows=100",
+        "workload.preload=off",
+        "engine.options.innodb_buffer_pool_size=24M",
+        "process.memory_limit_bytes=40M",
+    ];
+    let args: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+    world.exits(4, &[&["run", &study, "--out", "results"], &args[..]].concat());
+    let reason = trials(&world.path("results")).remove(0)["reason"].to_string();
+    let what = "the kernel killed a process of the server for lack of memory: process.memory_limit_bytes is 41943040";
+    assert!(reason.contains("SIGKILL") && reason.contains(what), "{reason}");
+    world.assert_clean();
+}
+
+#[test]
 fn a_memory_limit_below_the_buffer_pool_is_refused_before_anything_starts() {
     let world = World::new();
     let study = world.study(STUDY);

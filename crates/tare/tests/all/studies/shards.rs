@@ -77,7 +77,14 @@ fn shards_contain_whole_blocks_and_merge_into_every_trial_once() {
     assert!(err.contains("6 trials of the schedule have no usable result yet"), "{err}");
     assert!(err.contains("tare show 'all of it'"), "the command can be pasted: {err}");
     let half = std::fs::read(merged.join("trials.jsonl")).unwrap();
-    merge();
+    let shard = world.path("shards/shard-0001");
+    let machine = names(&shard).into_iter().find(|name| !name.starts_with('.')).unwrap();
+    let records = shard.join(machine).join("trials.jsonl");
+    let whole = std::fs::read(&records).unwrap();
+    std::fs::write(&records, [&whole, &b"{\"schema\":\x1b[31m}\n"[..]].concat()).unwrap();
+    let err = merge();
+    assert!(err.contains("left out: 1 damaged or unfinished line") && err.contains("shards/shard-0001/"), "{err}");
+    std::fs::write(&records, whole).unwrap();
     assert_eq!(std::fs::read(merged.join("trials.jsonl")).unwrap(), half);
     world.exits(0, &["run", "--shard", "shards", "0"]);
     // Again: nothing is left to run.

@@ -73,6 +73,20 @@ fn the_server_host_can_order_no_more_samples_than_a_trial_may_have() {
 }
 
 #[test]
+fn connections_and_samples_that_the_client_host_makes_up_fail_the_trial() {
+    for (edit, refused) in [
+        ("s/\"connected\":\\[[^]]*\\]/\"connected\":[]/", "a sample begins with 0 connections, expected 1"),
+        ("s/\"samples\":\\[{.*\\],\"applied\"/\"samples\":[],\"applied\"/", "it sent 0 samples, expected 1"),
+        ("s/\"elapsed_s\":[^,]*,\"operations\"/\"elapsed_s\":1e300,\"operations\"/", "it sent a sample of 1e300 s"),
+    ] {
+        let world = World::new();
+        let reason = reason(&world, &format!("\"$@\" | sed -u '{edit}'\n"));
+        assert!(reason.contains(refused), "{reason}");
+        world.assert_clean();
+    }
+}
+
+#[test]
 fn the_server_host_can_name_no_file_of_the_clients_host() {
     let world = World::new();
     let named = "s|\"settings\":{|&\"workload.file\":\"/etc/passwd\",|";

@@ -1,0 +1,78 @@
+//! Whether the kernel killed processes of a control group because it had no memory left. The limit of the group is then
+//! the reason of an error that otherwise says only that a process received SIGKILL.
+
+use crate::memory_group::{kills, limit_files_of, number};
+use std::path::PathBuf;
+
+/// Version 1 reports a group without a limit as one of 2^63 bytes, rounded down to a page.
+const UNLIMITED: u64 = 1 << 62;
+
+/// The kills in the control group of this process, from now on.
+#[derive(Debug, Clone)]
+pub struct OomKills {
+    group: PathBuf,
+    before: u64,
+    limit_bytes: Option<u64>,
+}
+
+impl OomKills {
+    /// None if the kernel counts none for this process: without the memory controller, and in version 2 in the root
+    /// group.
+    pub fn here() -> Option<Self> {
+        limit_files_of(std::process::id()).iter().find_map(|files| Self::of(files))
+    }
+
+    /// In the nearest of these groups, given by the files of their limits, that counts them.
+    fn of(limits: &[PathBuf]) -> Option<Self> {
+        let mut groups = limits.iter().filter_map(|file| file.parent());
+        let (group, before) = groups.find_map(|group| Some((group, kills(group)?)))?;
+        let limit_bytes = limits.iter().filter_map(|file| number(file)).min().filter(|bytes| *bytes < UNLIMITED);
+        Some(Self { group: group.to_owned(), before, limit_bytes })
+    }
+
+    /// What was killed since then, the limit, and what to do; none if nothing was.
+    pub fn since(&self) -> Option<String> {
+        let killed = kills(&self.group)?.checked_sub(self.before).filter(|killed| *killed > 0)?;
+        let processes = if killed == 1 { "a process" } else { "processes" };
+        Some(match self.limit_bytes {
+            Some(bytes) => format!(
+                "the kernel killed {processes} of the control group {} for lack of memory: its limit is {bytes} bytes; \
+                 raise it (of the container, unit or job), or lower what server and clients need",
+                self.group.display()
+            ),
+            None => format!(
+                "the kernel killed {processes} of the control group {} for lack of memory: lower what server and \
+                 clients need, or end other programs",
+                self.group.display()
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn kills_are_counted_in_the_nearest_group_that_counts_them_and_have_the_lowest_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let says = |file: &str, text: &str| fs::write(folder.path().join(file), text).unwrap();
+        let groups = |file: &str| ["a/b", "a"].map(|group| folder.path().join(group).join(file)).to_vec();
+        fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        assert!(OomKills::of(&groups("memory.max")).is_none());
+        says("a/memory.events", "low 0\noom 3\noom_kill 2\noom_group_kill 0\n");
+        says("a/memory.max", "5000\n");
+        let two = OomKills::of(&groups("memory.max")).unwrap();
+        assert_eq!(two.since(), None, "earlier ones");
+        says("a/memory.events", "oom 4\noom_kill 3\n");
+        let text = two.since().unwrap();
+        assert!(text.contains("killed a process of") && text.contains("its limit is 5000 bytes"), "{text}");
+        says("a/b/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
+        says("a/b/memory.limit_in_bytes", "9223372036854771712\n");
+        let one = OomKills::of(&groups("memory.limit_in_bytes")).unwrap();
+        says("a/b/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+        let text = one.since().unwrap();
+        assert!(text.contains("killed processes of") && text.contains("end other programs"), "{text}");
+    }
+}
