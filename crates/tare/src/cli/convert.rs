@@ -232,6 +232,9 @@ impl From<EngineError> for Problem {
                     |own| (Exit::Machine, Some(format!("{NO_ADDRESS}: {own}"))),
                 )
             }
+            EngineError::OtherProduct { its_own, .. } => {
+                (Exit::Usage, Some(format!("use --engine {its_own} (in a study: engine.name)")))
+            }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             EngineError::NoThread { .. } => (Exit::Machine, Some(to_raise_for_tasks())),
             e if e.is_login_refused() => (Exit::Machine, Some(login(e))),
