@@ -2,10 +2,12 @@
 
 /// A fraction as a percentage with two significant digits: `0.21%`, `5.7%`, `42%`.
 pub fn percent(fraction: f64) -> String {
-    let value = (fraction * 100.0).abs();
+    // A fraction near the largest number is that number as a percentage.
+    let of_100 = (fraction * 100.0).clamp(f64::MIN, f64::MAX);
+    let value = of_100.abs();
     // Too many digits to read: written with a power of ten.
     if value >= 1e12 {
-        return format!("{:.2e}%", fraction * 100.0);
+        return format!("{of_100:.2e}%");
     }
     let decimals = if value >= 9.95 {
         0
@@ -76,6 +78,7 @@ mod tests {
     #[test]
     fn a_percentage_too_long_to_read_is_a_power_of_ten_and_zero_has_no_sign() {
         assert_eq!([percent(1e298), percent(-1e20), percent(5.0)], ["1.00e300%", "-1.00e22%", "500%"]);
+        assert_eq!([percent(1e308), percent(-1e308)], ["1.80e308%", "-1.80e308%"]);
         assert_eq!([percent(-4e-5), percent(-6e-5)], ["0.00%", "-0.01%"]);
     }
 }

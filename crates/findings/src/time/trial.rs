@@ -182,6 +182,10 @@ impl<'r> TrialTime<'r> {
             parts.insert(Part::Way, (us * share - clients_us).clamp(0.0, rest_us.max(0.0)));
         }
         parts.insert(Part::NotExplained, us - parts.values().sum::<f64>());
+        // Throughput and covariates in records of others may be any numbers.
+        if !parts.values().all(|part| part.is_finite()) {
+            return None;
+        }
         Some(Self {
             trial,
             clients: sums.clients,

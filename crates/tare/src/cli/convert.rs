@@ -131,7 +131,7 @@ impl From<DirectoryError> for Problem {
             DirectoryError::File(FilesError::WrongKind { .. }) => return Self::new(Exit::Usage, e.to_string()),
             DirectoryError::File(_) => (Exit::Usage, "check what it is, then remove it, or name another directory"),
             DirectoryError::RecordTooLong { .. } => (Exit::Usage, "lower sampling.samples"),
-            DirectoryError::TooLong { .. } => (Exit::Usage, "make the study smaller, or split it"),
+            DirectoryError::OutOfRange { .. } => (Exit::Usage, "make the study smaller, or split it"),
             DirectoryError::BadWriter(_) => (Exit::Usage, "name it with letters and digits"),
         };
         Self::new(exit, e.to_string()).advice(advice).raised(raise)
