@@ -338,6 +338,10 @@ pub trait Server: Send + Sync {
         &[]
     }
     fn is_alive(&mut self) -> bool;
+    /// How its process ended, such as by a signal; none if it has not, or if that is not known.
+    fn exit_status(&mut self) -> Option<String> {
+        None
+    }
     /// The server's diagnostics, over a connection of their own.
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(Silent("this engine")))

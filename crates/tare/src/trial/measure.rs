@@ -398,7 +398,8 @@ pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialEr
         e => {
             let limited = |s| format!("{e}; here a process that uses {s} s of CPU time is ended (ulimit -t)");
             let reason = getrlimit(Resource::Cpu).current.map_or(e.to_string(), limited);
-            TrialError::ServerDied { reason, tail: server.log_tail(12).join("\n") }
+            let ended = server.exit_status().unwrap_or_else(|| "its exit status is not known".to_owned());
+            TrialError::ServerDied { ended, reason, tail: server.log_tail(12).join("\n") }
         }
     }
 }
