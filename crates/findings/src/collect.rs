@@ -145,6 +145,13 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().any(|trial| known.get(&*trial.started_at).is_some_and(|same| is_same_trial(trial, same)))
     }
 
+    /// Number of trials of which an attempt failed and none gave a result.
+    pub fn lost(&self) -> usize {
+        let failed: BTreeSet<usize> = self.failed.iter().map(|trial| trial.trial).collect();
+        let counting: BTreeSet<usize> = self.ok.iter().map(|trial| trial.trial).collect();
+        failed.difference(&counting).count()
+    }
+
     pub fn clean(&self) -> Self {
         let ok = self.ok.iter().copied().filter(|trial| !state::is_disturbed(trial)).collect();
         Self { ok, ..self.clone() }

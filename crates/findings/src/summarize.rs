@@ -122,7 +122,8 @@ fn condition_summary<'a>(
         latencies: distributions::of(condition),
         clean_trials: counting.ok.len() - disturbed,
         disturbed_trials: disturbed,
-        failed_trials: condition.failed.len(),
+        failed_trials: counting.lost(),
+        failed_attempts: condition.failed.len(),
         put_aside_trials: condition.put_aside.len(),
     }
 }

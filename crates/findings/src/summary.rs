@@ -283,7 +283,9 @@ pub struct ConditionSummary {
     pub clean_trials: usize,
     /// How many of the trials count although they were disturbed, because no attempt at a clean one was left.
     pub disturbed_trials: usize,
+    /// Trials of which an attempt failed and none gave a result.
     pub failed_trials: usize,
+    pub failed_attempts: usize,
     /// Disturbed attempts that were set aside for another one.
     pub put_aside_trials: usize,
     /// Spread over the primary metrics; null below two trials.

@@ -45,6 +45,7 @@ fn condition(condition: &ConditionSummary) -> impl Serialize {
     object! {
         #[serde(flatten)]
         condition,
+        analysed_trials: condition.analysed(),
         metrics: metrics.collect::<Vec<_>>(),
     }
 }

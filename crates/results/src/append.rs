@@ -59,7 +59,7 @@ fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), Di
         }
     }
     let record = within_limits(record);
-    record.check().map_err(|too_long| DirectoryError::TooLong { path: directory.path().join(name), too_long })?;
+    record.check().map_err(|e| DirectoryError::OutOfRange { path: directory.path().join(name), out_of_range: e })?;
     serde_json::to_writer(&mut line, &record).map_err(|e| failed(e.into()))?;
     line.push(b'\n');
     if line.len() as u64 >= LONGEST_LINE {

@@ -200,7 +200,7 @@ fn parsed<T: DeserializeOwned + Limited>(text: &[u8]) -> Result<T, String> {
         return Err(format!("it has schema {}, this tare reads up to {SCHEMA}", versioned.schema));
     }
     let document: T = serde_json::from_slice(text).map_err(|e| e.to_string())?;
-    document.check().map_err(|too_long| too_long.to_string())?;
+    document.check().map_err(|out_of_range| out_of_range.to_string())?;
     Ok(document)
 }
 

@@ -47,7 +47,7 @@ fn distances(bytes: &[u8], path: &Path) -> Result<Measured, ReadError> {
         what: error.to_string(),
         expected: "what tare topo --measure --json prints".to_owned(),
     })?;
-    read.measured.check().map_err(|too_long| ReadError::TooLong { path: path.to_owned(), too_long })?;
+    read.measured.check().map_err(|out_of_range| ReadError::OutOfRange { path: path.to_owned(), out_of_range })?;
     Ok(read.measured)
 }
 

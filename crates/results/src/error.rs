@@ -1,7 +1,7 @@
 //! Errors of reading and writing a results directory.
 
 use super::limits::{LONGEST_LINE, MOST_CONDITIONS};
-use super::lists::TooLong;
+use super::lists::OutOfRange;
 use std::io;
 use std::path::{Path, PathBuf};
 use tare_files::FilesError;
@@ -28,8 +28,8 @@ pub enum ReadError {
         what: &'static str,
         limit: usize,
     },
-    #[error("{}: {too_long}", path.display())]
-    TooLong { path: PathBuf, too_long: TooLong },
+    #[error("{}: {out_of_range}", path.display())]
+    OutOfRange { path: PathBuf, out_of_range: OutOfRange },
     #[error("{} has schema {found}, this tare reads up to {known}", path.display())]
     NewerSchema { path: PathBuf, found: u32, known: u32 },
     #[error("{what}")]
@@ -75,8 +75,8 @@ pub enum DirectoryError {
     )]
     RecordTooLong { bytes: u64 },
     /// A list that was to be written is too long to be read back.
-    #[error("{} would be refused when it is read: {too_long}", path.display())]
-    TooLong { path: PathBuf, too_long: TooLong },
+    #[error("{} would be refused when it is read: {out_of_range}", path.display())]
+    OutOfRange { path: PathBuf, out_of_range: OutOfRange },
     #[error("{0:?} cannot name a writer: expected up to 100 letters, digits, dots, hyphens and underscores")]
     BadWriter(String),
 }

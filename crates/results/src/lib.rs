@@ -53,7 +53,7 @@ pub use error::{DirectoryError, ReadError};
 pub use everything::{Results, Source};
 pub use limits::{LONGEST_LINE, MOST_CONDITIONS, MOST_TRIALS};
 pub use lines::{DamagedLine, repair};
-pub use lists::{Limited, MOST_SAMPLES, TooLong};
+pub use lists::{Limited, MOST_SAMPLES, OutOfRange};
 pub use names::levels_of;
 pub use place::{Place, folder};
 pub use plain::Plain;

@@ -147,7 +147,7 @@ fn take(batch: Vec<RawLine>, path: &Path, packed: bool, records: &mut Records) -
                 records.damaged.push(damaged("it was cut short, as by a crash, or is being written".to_owned()));
             }
             Err(ReadError::Malformed { what, .. }) => records.damaged.push(damaged(what)),
-            Err(ReadError::TooLong { too_long, .. }) => records.damaged.push(damaged(too_long.to_string())),
+            Err(ReadError::OutOfRange { out_of_range, .. }) => records.damaged.push(damaged(out_of_range.to_string())),
             Err(error) => return Err(error),
         }
         if records.damaged.len() > MOST_DAMAGED {
@@ -222,7 +222,7 @@ pub(super) fn parse<T: DeserializeOwned + Limited>(
         return Err(ReadError::NewerSchema { path: path.to_owned(), found: versioned.schema, known: SCHEMA });
     }
     let document: T = serde_json::from_slice(bytes).map_err(malformed)?;
-    document.check().map_err(|too_long| ReadError::TooLong { path: path.to_owned(), too_long })?;
+    document.check().map_err(|out_of_range| ReadError::OutOfRange { path: path.to_owned(), out_of_range })?;
     Ok(document)
 }
 

@@ -7,7 +7,7 @@ use super::events::{EventCounts, SidesEvents};
 use super::limits::{MOST_CONDITIONS, MOST_METRICS, MOST_TRIALS};
 use super::lists::{
     Checked, Limited, MOST_CPUS, MOST_NAMES, MOST_OF_A_SAMPLE, MOST_PROGRAMS, MOST_READINGS, MOST_SAMPLES, MOST_STEPS,
-    MOST_THREADS, all, each, part,
+    MOST_THREADS, all, each, length, part, times,
 };
 use super::schema::{CaptureSample, Environment, Plan, PlannedCondition, SampleRecord, ThreadRecord, TrialRecord};
 use super::search::SearchRecord;
@@ -28,7 +28,6 @@ macro_rules! limited {
 }
 
 limited! {
-    ThreadRecord { seen_cpus: MOST_CPUS }
     SearchRecord { steps: MOST_STEPS }
     SharedLine { accesses: MOST_NAMES }
     EventCounts { counts: MOST_NAMES }
@@ -54,7 +53,7 @@ impl Limited for TrialRecord {
             ran_on: _,
             client_host: _,
             started_at: _,
-            elapsed_s: _,
+            elapsed_s,
             lifetime,
             settings,
             data: _,
@@ -97,6 +96,7 @@ impl Limited for TrialRecord {
             ("captures", captures.len(), MOST_NAMES),
             ("captures_missing", captures_missing.len(), MOST_NAMES),
         ])?;
+        times([("elapsed_s", *elapsed_s)])?;
         for (metric, took) in warm_up {
             each([("s", took.len(), MOST_READINGS)]).map_err(|e| e.within(format_args!("warm_up[{metric:?}]")))?;
         }
@@ -110,7 +110,7 @@ impl Limited for TrialRecord {
 
 impl Limited for SampleRecord {
     fn check(&self) -> Checked {
-        let Self { sample: _, started_at: _, elapsed_s: _, metrics, tps_each_second, covariates, histograms, threads } =
+        let Self { sample: _, started_at: _, elapsed_s, metrics, tps_each_second, covariates, histograms, threads } =
             self;
         each([
             ("metrics", metrics.len(), MOST_OF_A_SAMPLE),
@@ -119,7 +119,18 @@ impl Limited for SampleRecord {
             ("histograms", histograms.len(), MOST_OF_A_SAMPLE),
             ("threads", threads.len(), MOST_THREADS),
         ])?;
+        length("elapsed_s", *elapsed_s)?;
         all("threads", threads)
+    }
+}
+
+impl Limited for ThreadRecord {
+    fn check(&self) -> Checked {
+        each([("seen_cpus", self.seen_cpus.len(), MOST_CPUS)])?;
+        times([("user_s", self.user_s), ("system_s", self.system_s)])?;
+        let Some(spent) = &self.schedule else { return Ok(()) };
+        let spent = times([("ran_s", spent.ran_s), ("waited_s", spent.waited_s), ("slept_s", spent.slept_s)]);
+        spent.map_err(|out_of_range| out_of_range.within("schedule"))
     }
 }
 
@@ -147,7 +158,8 @@ impl Limited for ServerRecord {
 
 impl Limited for CaptureSample {
     fn check(&self) -> Checked {
-        let Self { elapsed_s: _, tps: _, tps_ratio: _, statement_us, events, lines } = self;
+        let Self { elapsed_s, tps: _, tps_ratio: _, statement_us, events, lines } = self;
+        length("elapsed_s", *elapsed_s)?;
         each([("statement_us", statement_us.len(), MOST_NAMES)])?;
         part("events", events.as_ref())?;
         part("lines", lines.as_ref())

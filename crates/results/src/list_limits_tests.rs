@@ -6,7 +6,7 @@ use crate::cache_lines::LineAccess;
 use crate::error::{DirectoryError, ReadError};
 use crate::limits::{MOST_BYTES, MOST_DAMAGED, MOST_METRICS_OF_RECORDS};
 use crate::lines;
-use crate::lists::TooLong;
+use crate::lists::{Found, OutOfRange};
 use crate::schema::{Levels, PlannedTrial};
 use crate::store::write_plan;
 use serde_json::{Value, json};
@@ -45,12 +45,13 @@ fn holds<T: Limited + serde::de::DeserializeOwned>(base: &Value, pointer: &str, 
     let refused = |document: Value| serde_json::from_value::<T>(document).unwrap().check().err();
     assert_eq!(refused(base.clone()), None);
     // Most limits are 10,000 or lower: the longest lists are only built where needed.
-    let too_long = [11_000, 300_000].into_iter().find_map(|count| refused(at(base, pointer, list(count))));
-    let TooLong { field, most, .. } = too_long.unwrap_or_else(|| panic!("{pointer}"));
+    let out_of_range = [11_000, 300_000].into_iter().find_map(|count| refused(at(base, pointer, list(count))));
+    let Some(OutOfRange { field, found: Found::Entries { most, .. } }) = out_of_range else { panic!("{pointer}") };
     let named = pointer[1..].replace('/', ".").replace(".0", "[0]");
     assert!(field == named || named.contains("~"), "{field} of {pointer}");
     assert_eq!(refused(at(base, pointer, list(most))), None, "{pointer}");
-    assert_eq!(refused(at(base, pointer, list(most + 1))).map(|e| e.found), Some(most + 1), "{pointer}");
+    let one_more = Found::Entries { found: most + 1, most };
+    assert_eq!(refused(at(base, pointer, list(most + 1))).map(|e| e.found), Some(one_more), "{pointer}");
 }
 
 #[test]
@@ -157,13 +158,48 @@ fn every_list_of_a_plan_has_a_limit_and_is_named_with_it() {
 }
 
 #[test]
+fn a_record_with_an_impossible_time_is_set_aside_with_the_field() {
+    let good = serde_json::to_value(record()).unwrap();
+    let sample = SampleRecord { elapsed_s: 1e-9, ..SampleRecord::default() };
+    assert_eq!(sample.check(), Ok(()));
+    for (place, field) in [
+        ("/elapsed_s", "elapsed_s"),
+        ("/samples/0/elapsed_s", "samples[0].elapsed_s"),
+        ("/samples/0/threads/0/user_s", "samples[0].threads[0].user_s"),
+        ("/samples/0/threads/0/system_s", "samples[0].threads[0].system_s"),
+        ("/samples/0/threads/0/schedule/ran_s", "samples[0].threads[0].schedule.ran_s"),
+        ("/samples/0/threads/0/schedule/waited_s", "samples[0].threads[0].schedule.waited_s"),
+        ("/samples/0/threads/0/schedule/slept_s", "samples[0].threads[0].schedule.slept_s"),
+        ("/capture_sample/elapsed_s", "capture_sample.elapsed_s"),
+    ] {
+        let mut whole = good.clone();
+        whole["samples"][0]["threads"][0]["schedule"] = json!({"ran_s": 1.0, "waited_s": 1.0, "slept_s": 0.0});
+        whole["capture_sample"] = json!({"elapsed_s": 1.0, "tps": 1.0, "tps_ratio": 1.0});
+        let lengths = field.contains("sample") && field.ends_with("elapsed_s");
+        for wrong in [-1.0, -1e300, 1e300].into_iter().chain(lengths.then_some(5e-324)) {
+            let dir = tempfile::tempdir().unwrap();
+            let folder = Folder::open(dir.path(), Trust::Anyone).unwrap().unwrap();
+            let text = format!("{good}\n{}\n", at(&whole, place, json!(wrong)));
+            std::fs::write(dir.path().join("trials.jsonl"), text).unwrap();
+            let read = lines::read(&folder).unwrap();
+            let said: Vec<String> = read.damaged.iter().map(ToString::to_string).collect();
+            let expected = format!("line 2 of trials.jsonl is damaged and set aside: {field} is {wrong:e} s");
+            assert!(read.trials.len() == 1 && said.len() == 1 && said[0].starts_with(&expected), "{said:?}");
+        }
+    }
+}
+
+#[test]
 fn a_list_that_is_too_long_is_reported_with_its_file_and_never_written() {
     let directory = tempfile::tempdir().unwrap();
     let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
     let mut long = record();
     long.warm_up = (0..=MOST_NAMES).map(|n| (format!("q{n}"), Vec::new())).collect();
     let refused = append_trial(&folder, &long).unwrap_err();
-    assert!(matches!(&refused, DirectoryError::TooLong { too_long, .. } if too_long.field == "warm_up"), "{refused}");
+    assert!(
+        matches!(&refused, DirectoryError::OutOfRange { out_of_range, .. } if out_of_range.field == "warm_up"),
+        "{refused}"
+    );
     let line = serde_json::to_string(&long).unwrap();
     std::fs::write(directory.path().join("trials.jsonl"), format!("{line}\n")).unwrap();
     // Output of a program may be of any length: the record is kept with the part that is within the limits.
@@ -177,7 +213,7 @@ fn a_list_that_is_too_long_is_reported_with_its_file_and_never_written() {
     assert_eq!(read.trials[0].samples[0].tps_each_second.len(), MOST_READINGS);
 
     let plan = Plan { schema: 3, notes: vec![String::new(); 2 * MOST_CONDITIONS + 1], ..Plan::default() };
-    assert!(matches!(write_plan(&folder, &plan), Err(DirectoryError::TooLong { .. })));
+    assert!(matches!(write_plan(&folder, &plan), Err(DirectoryError::OutOfRange { .. })));
     std::fs::write(directory.path().join("plan.json"), serde_json::to_string(&plan).unwrap()).unwrap();
     let refused = crate::open(directory.path()).unwrap_err().to_string();
     assert!(refused.ends_with("plan.json: notes has 10001 entries: at most 10000 are read"), "{refused}");

@@ -1,5 +1,5 @@
-//! Maximum lengths of lists: longer than any that is written, and short enough for every reader. `list_limits` assigns
-//! them to lists.
+//! Maximum lengths of lists: longer than any that is written, and short enough for every reader; and the range of
+//! times. `list_limits` assigns them to fields.
 
 use std::fmt;
 
@@ -23,51 +23,87 @@ pub(super) const MOST_STEPS: usize = 1_000;
 /// Client programs: the one that was started, and the one that measured.
 pub(super) const MOST_PROGRAMS: usize = 100;
 
-/// A list that is longer than any that is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TooLong {
-    /// Path of the list: `samples[3].threads`.
+/// The longest time that is read, seconds: 300 years.
+const LONGEST_S: f64 = 1e10;
+/// The shortest length of a sample, seconds, next to 0 for one that was not recorded: figures are divided by it.
+const SHORTEST_S: f64 = 1e-9;
+
+/// A list that is longer than any that is written, or a time that nothing can take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutOfRange {
+    /// Path of the field: `samples[3].threads`.
     pub field: String,
-    pub found: usize,
-    pub most: usize,
+    pub found: Found,
 }
 
-impl fmt::Display for TooLong {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Found {
+    Entries { found: usize, most: usize },
+    Seconds { found: f64, least: f64 },
+}
+
+impl fmt::Display for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} has {} entries: at most {} are read", self.field, self.found, self.most)
+        match self.found {
+            Found::Entries { found, most } => {
+                write!(f, "{} has {found} entries: at most {most} are read", self.field)
+            }
+            Found::Seconds { found, least } => {
+                write!(f, "{} is {found:e} s, expected 0 or from {least:e} s to {LONGEST_S:e} s", self.field)
+            }
+        }
     }
 }
 
-impl TooLong {
+impl OutOfRange {
     pub(super) fn within(mut self, outer: impl fmt::Display) -> Self {
         self.field = format!("{outer}.{}", self.field);
         self
     }
 }
 
-pub(super) type Checked = Result<(), TooLong>;
+pub(super) type Checked = Result<(), OutOfRange>;
 
 pub trait Limited {
     /// # Errors
-    /// The first list that is too long.
+    /// The first list that is too long, or time that is out of range.
     fn check(&self) -> Checked;
 }
 
 /// Checks each list, given as name, length and limit.
 pub(super) fn each<const N: usize>(lists: [(&str, usize, usize); N]) -> Checked {
     match lists.into_iter().find(|(_, found, most)| found > most) {
-        Some((field, found, most)) => Err(TooLong { field: field.to_owned(), found, most }),
+        Some((field, found, most)) => {
+            Err(OutOfRange { field: field.to_owned(), found: Found::Entries { found, most } })
+        }
         None => Ok(()),
+    }
+}
+
+/// Checks each time, given as name and seconds.
+pub(super) fn times<const N: usize>(times: [(&str, f64); N]) -> Checked {
+    times.into_iter().try_for_each(|(field, seconds)| time(field, seconds, 0.0))
+}
+
+/// Checks the length of a sample.
+pub(super) fn length(field: &str, seconds: f64) -> Checked {
+    time(field, seconds, SHORTEST_S)
+}
+
+fn time(field: &str, found: f64, least: f64) -> Checked {
+    match found == 0.0 || (least..=LONGEST_S).contains(&found) {
+        true => Ok(()),
+        false => Err(OutOfRange { field: field.to_owned(), found: Found::Seconds { found, least } }),
     }
 }
 
 pub(super) fn all<'t, T: Limited + 't>(field: &str, list: impl IntoIterator<Item = &'t T>) -> Checked {
     list.into_iter().enumerate().try_for_each(|(at, one)| {
         let place = || format!("{field}[{at}]");
-        one.check().map_err(|too_long| too_long.within(place()))
+        one.check().map_err(|out_of_range| out_of_range.within(place()))
     })
 }
 
 pub(super) fn part<T: Limited>(field: &str, part: Option<&T>) -> Checked {
-    part.map_or(Ok(()), |part| part.check().map_err(|too_long| too_long.within(field)))
+    part.map_or(Ok(()), |part| part.check().map_err(|out_of_range| out_of_range.within(field)))
 }

@@ -114,6 +114,15 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The command that resumes it: `tare NAME --resume DIR`.
+    pub fn resumed_by(&self) -> &'static str {
+        match (&self.settle, &self.race) {
+            (Some(_), _) => "ab",
+            (None, Some(_)) => "find",
+            (None, None) => "run",
+        }
+    }
+
     pub fn blocks(&self) -> BTreeMap<usize, Vec<&PlannedTrial>> {
         let mut blocks: BTreeMap<usize, Vec<&PlannedTrial>> = BTreeMap::new();
         self.trials.iter().for_each(|trial| blocks.entry(trial.block).or_default().push(trial));

@@ -151,8 +151,8 @@ pub fn read_plan(directory: &Folder) -> Result<Plan, DirectoryError> {
 /// Replaces `plan.json`: with a decision, and never with fewer trials.
 pub fn write_plan(directory: &Folder, plan: &Plan) -> Result<(), DirectoryError> {
     let path = directory.path().join("plan.json");
-    if let Err(too_long) = plan.check() {
-        return Err(DirectoryError::TooLong { path, too_long });
+    if let Err(out_of_range) = plan.check() {
+        return Err(DirectoryError::OutOfRange { path, out_of_range });
     }
     let text = pretty(plan);
     if text.len() as u64 > directory::LARGEST_PLAN {

@@ -252,9 +252,17 @@ pub fn misplaced(threads: &[Watched], records: &[ThreadRecord]) -> Option<String
             return None; // helpers of a server come and go
         }
         let who = || format!("{} thread {} ({})", side(thread.class), thread.thread.tid, record.name);
-        if record.allowed_cpus != *requested {
-            let now = &record.allowed_cpus;
-            let now = if now.is_empty() { "gone".to_owned() } else { now.to_string() };
+        let now = &record.allowed_cpus;
+        if now.is_empty() {
+            // Its name is gone too.
+            let (side, tid) = (side(thread.class), thread.thread.tid);
+            let why = match thread.class {
+                ThreadClass::Client => "",
+                _ => ": the server ended, or closed the connection",
+            };
+            return Some(format!("{side} thread {tid}, bound to CPUs {requested}, ended during the sample{why}"));
+        }
+        if now != requested {
             return Some(format!("{} was bound to CPUs {requested} and its affinity is now {now}", who()));
         }
         // A sleeping thread is still reported on the CPU where it last ran, whatever its affinity.

@@ -81,6 +81,15 @@ pub enum EngineError {
     },
     #[error("no server listens at {address}: {reason}")]
     NoServer { address: String, reason: &'static str },
+    /// The statements of an engine are not all known to a server of another kind.
+    #[error("the server at {address} is {version}, not one of engine {engine}")]
+    OtherProduct {
+        engine: &'static str,
+        /// The engine of such servers.
+        its_own: &'static str,
+        version: String,
+        address: String,
+    },
     #[error("cannot connect to {address}: {source}")]
     Connect { address: String, source: SqlError },
     #[error("{statement}: {source}")]

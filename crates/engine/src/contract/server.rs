@@ -342,6 +342,10 @@ pub trait Server: Send + Sync {
     fn lack_of_memory(&self) -> Option<String> {
         None
     }
+    /// How its process ended, such as by a signal; none if it has not, or if that is not known.
+    fn exit_status(&mut self) -> Option<String> {
+        None
+    }
     /// The server's diagnostics, over a connection of their own.
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(Silent("this engine")))

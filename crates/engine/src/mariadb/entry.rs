@@ -1,7 +1,7 @@
 //! The implementation of [`Engine`] for MariaDB and MySQL.
 
 use super::arguments::variable_name;
-use super::binary::{product_of, series};
+use super::binary::{NAME, PRODUCT, product_of, series};
 use super::diagnostics::MariadbDiagnostics;
 use super::kind::OfKind;
 use super::{arguments, install, option_file, options, server};
@@ -18,6 +18,19 @@ use std::path::{Path, PathBuf};
 
 /// The character set in which the server expects the statements of this connection.
 const CHARSET_QUESTION: &str = "SELECT @@character_set_client";
+
+/// The engine that uses this code too.
+const MYSQL: &str = "mysql";
+
+/// The engine of a server with this version, if the version says so: MySQL's names no product, and a MariaDB can be
+/// given a version without its name, but MySQL has no version 10 or later.
+fn own_engine(version: &str) -> Option<&'static str> {
+    match series(version) {
+        _ if version.contains(PRODUCT) => Some(NAME),
+        Some((major, _)) if major < 10 => Some(MYSQL),
+        _ => None,
+    }
+}
 
 impl<E: OfKind> Engine for E {
     fn name(&self) -> &'static str {
@@ -106,7 +119,15 @@ impl<E: OfKind> Engine for E {
     }
 
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(Connection::to(target)?))
+        let connection = Connection::to(target)?;
+        let engine = self.kind().name;
+        if let Some(its_own) = own_engine(connection.version()).filter(|own| *own != engine) {
+            let (version, address) = (connection.version().to_owned(), target.address.to_string());
+            let product = if its_own == NAME { PRODUCT } else { "MySQL" };
+            let version = format!("{product} {version}");
+            return Err(EngineError::OtherProduct { engine, its_own, version, address });
+        }
+        Ok(Box::new(connection))
     }
 
     fn login_files(&self, requested: &Login) -> Result<Login, EngineError> {
@@ -142,5 +163,16 @@ impl<E: OfKind> Engine for E {
 
     fn lock_wait_setting(&self) -> Option<&'static str> {
         Some("performance_schema")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_tells_mariadb_from_mysql_unless_it_was_replaced() {
+        let of = ["10.11.19-MariaDB-0+deb12u1", "9.7.4-2", "5.7.44-48-log", "11.8.3-own", "own"].map(own_engine);
+        assert_eq!(of, [Some(NAME), Some(MYSQL), Some(MYSQL), None, None]);
     }
 }

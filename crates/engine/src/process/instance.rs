@@ -348,6 +348,10 @@ impl Server for PrivateServer {
         self.instance.process.lack_of_memory()
     }
 
+    fn exit_status(&mut self) -> Option<String> {
+        self.instance.process.exit_status()
+    }
+
     fn log_tail(&self, lines: usize) -> Vec<String> {
         self.instance.process.log_tail(lines)
     }

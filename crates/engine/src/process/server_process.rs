@@ -161,6 +161,10 @@ impl ServerProcess {
         matches!(self.ended(), Ok(None)) && self.behind.as_ref().is_none_or(Behind::is_alive)
     }
 
+    pub(crate) fn exit_status(&mut self) -> Option<String> {
+        self.ended().ok().flatten().map(|status| status.to_string())
+    }
+
     pub(crate) fn status(&mut self) -> String {
         match self.ended() {
             Ok(Some(status)) => match self.lack_of_memory() {

@@ -54,7 +54,8 @@ pub fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
 /// MariaDB's greeting, with or without the capability bit for TLS.
 pub fn greeting(tls: bool) -> Vec<u8> {
     let mut out = vec![10];
-    out.extend_from_slice(b"5.5.5-10.11.0-MariaDB\0\x01\0\0\0abcdefgh\0\xfe");
+    // A version without a product, which the engines mariadb and mysql accept.
+    out.extend_from_slice(b"5.5.5-10.11.0-neither\0\x01\0\0\0abcdefgh\0\xfe");
     out.extend_from_slice(if tls { b"\xff" } else { b"\xf7" });
     out.extend_from_slice(b"\x2d\x02\0\xff\x81\x15");
     out.extend_from_slice(&[0; 6]);

@@ -26,7 +26,7 @@ pub(super) fn of(matched: &Matched<'_, '_>, [first, side]: [&str; 2]) -> Vec<Los
 pub(super) fn lost(side: &ConditionTrials<'_>) -> Lost {
     let numbers = |trials: &[&tare_results::schema::TrialRecord]| trials.iter().map(|t| t.trial).collect();
     let (failed, ok): (BTreeSet<usize>, BTreeSet<usize>) = (numbers(&side.failed), numbers(&side.ok));
-    Lost { failed: failed.len(), lost: failed.difference(&ok).count(), trials: failed.union(&ok).count() }
+    Lost { failed: failed.len(), lost: side.lost(), trials: failed.union(&ok).count() }
 }
 
 /// Tests whether B fails more often; all pairs of conditions are one family of tests.

@@ -95,7 +95,7 @@ fn between(
         lines: [&times_a, &times_b].map(|side| lines::summary(side.iter().map(|time| time.trial))),
         unnamed: unnamed.into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction)),
         hardware: both.iter().find_map(|results| Hardware::of(&results.environment.as_ref()?.settings)),
-        lost: [one, other].map(|condition| condition.failed.len()),
+        lost: [one, other].map(ConditionTrials::lost),
         missing: trials.a.iter().chain(trials.b).flat_map(|time| time.trial.captures_missing.clone()).collect(),
         causes,
         sides,

@@ -164,7 +164,9 @@ pub const SUMMARY: &[Column] = &[
     column!(summary, "clean_trials", Whole, "trials of the condition that nothing disturbed", |(c, _)| {
         Cell::whole(c.clean_trials)
     }),
-    column!(summary, "failed_trials", Whole, "attempts that gave no result", |(c, _)| Cell::whole(c.failed_trials)),
+    column!(summary, "failed_trials", Whole, "trials of which an attempt failed and none gave a result", |(c, _)| {
+        Cell::whole(c.failed_trials)
+    }),
     column("mean", Kind::Number, "mean over trials of the trial means", |row| figure(row, |m| Some(m.mean))),
     column("ci_low", Kind::Number, "lower end of its 95% interval over trials; none below two trials", |row| {
         figure(row, |m| m.ci.map(|ci| ci.low))

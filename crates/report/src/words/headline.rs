@@ -73,7 +73,7 @@ fn nothing_tested(why: &Untested) -> String {
             format!("No trial gave a usable result: {} recorded, none of them ok.", count(*attempts, "attempt"))
         }
         Untested::NoneOk { attempts, disturbed } => format!(
-            "No trial counts yet: {disturbed} of {} {} disturbed; tare run --resume repeats them.",
+            "No trial counts yet: {disturbed} of {} {} disturbed; resuming repeats them.",
             count(*attempts, "attempt"),
             was(*disturbed)
         ),
@@ -343,7 +343,7 @@ mod tests {
     fn a_run_that_was_stopped_while_it_repeated_its_only_trial_says_so() {
         let none = |disturbed| headline(&Verdict::Untested(Untested::NoneOk { attempts: 2, disturbed }));
         assert_eq!(none(0), "No trial gave a usable result: 2 attempts recorded, none of them ok.");
-        assert_eq!(none(1), "No trial counts yet: 1 of 2 attempts was disturbed; tare run --resume repeats them.");
+        assert_eq!(none(1), "No trial counts yet: 1 of 2 attempts was disturbed; resuming repeats them.");
     }
 
     #[test]

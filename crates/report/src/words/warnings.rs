@@ -4,12 +4,15 @@ use super::terms::{self, mode_cause};
 use super::which::not_realizable;
 use super::{client_limit, disturbance, plans, searches, trials, waits, warm_up};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use tare_findings::ab::Ab;
 use tare_findings::collect::{self, is_usable};
 use tare_findings::figures::{count, list, percent};
 use tare_findings::state::{self, State};
 use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_results::metric::TPS;
+use tare_results::pairs::Stop;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_results::statement_errors;
 use tare_text::was;
@@ -87,8 +90,12 @@ fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
         })
         .collect();
     if bad.len() > LISTED {
-        let words = if kind == Bad::Failed { "failed" } else { "were disturbed and put aside" };
-        lines.push(format!("{} more {words}; trials.jsonl lists all", count(bad.len() - LISTED, "attempt")));
+        let more = bad.len() - LISTED;
+        let words = match kind {
+            Bad::Failed => "failed".to_owned(),
+            Bad::PutAside => format!("{} disturbed and put aside", was(more)),
+        };
+        lines.push(format!("{} {words}; trials.jsonl lists all", count(more, "more attempt")));
     }
     lines
 }
@@ -141,12 +148,29 @@ fn counted_errors(results: &Results) -> Option<String> {
     ))
 }
 
+/// Trials of a comparison or a race are not made again: others are added until it ends.
+fn of_rounds(results: &Results, path: &str) -> String {
+    let aside = "their pairs are left out";
+    let Some(plan) = &results.plan else { return aside.to_owned() };
+    let ended = Ab::of(plan, &results.trials).is_some_and(|ab| ab.stop.is_some_and(|why| why != Stop::Session));
+    let bisected = results.path.parent().and_then(Path::parent).filter(|above| above.join("bisect.json").exists());
+    match (bisected, plan.settle.as_ref().is_some_and(|rule| rule.certify)) {
+        _ if ended => aside.to_owned(),
+        (Some(above), _) => {
+            format!("`tare bisect --resume {}` continues", tare_text::quoted(&above.display().to_string()))
+        }
+        (None, true) => "measure more with: tare ab --certify".to_owned(),
+        (None, false) => format!("`tare {} --resume {path}` continues", plan.resumed_by()),
+    }
+}
+
 /// Planned trials without a usable record yet.
 fn missing_words(results: &Results) -> Option<String> {
     let missing = collect::missing_trials(results);
     let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
     let path = tare_text::quoted(&results.path.display().to_string());
     let advice = match results.open_shards.as_slice() {
+        _ if results.plan.as_ref().is_some_and(|plan| plan.resumed_by() != "run") => of_rounds(results, &path),
         _ if collect::is_out_of_attempts(results) => {
             let study = tare_text::quoted(&results.path.join("study.toml").display().to_string());
             format!("no attempt is left; for more, raise `attempts` in {study}, then: tare run --resume {path}")
@@ -183,7 +207,7 @@ fn modes(summary: &Summary) -> Vec<String> {
 }
 
 fn single_trials(summary: &Summary) -> Option<String> {
-    let single = summary.conditions.iter().filter(|condition| condition.trials == 1).count();
+    let single = summary.conditions.iter().filter(|condition| condition.analysed() == 1).count();
     let none = summary.conditions.iter().filter(|condition| condition.trials == 0).count();
     let mut parts = Vec::new();
     if none > 0 {

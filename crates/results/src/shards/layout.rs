@@ -9,7 +9,7 @@
 //! A block belongs to one shard and is run completely by one machine, so that no comparison crosses machines.
 
 use crate::error::{DirectoryError, ReadError};
-use crate::lists::{Limited, TooLong};
+use crate::lists::{Limited, OutOfRange};
 use crate::place::{Place, folder};
 use crate::schema::{Plan, SCHEMA};
 use crate::store::{Directory, Writer};
@@ -30,7 +30,7 @@ struct ShardsFile {
 
 impl Limited for ShardsFile {
     /// It has no list.
-    fn check(&self) -> Result<(), TooLong> {
+    fn check(&self) -> Result<(), OutOfRange> {
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::schema::{Outcome, Plan, PlannedTrial, RanOn, SCHEMA};
 use crate::{directory, lines, store};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tare_files::{FilesError, Folder, Trust};
@@ -62,7 +62,7 @@ impl Parts {
 pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
     let (mut places, mut cut) = (Vec::new(), None);
     for path in folders {
-        let missing = || ReadError::NotResults { path: path.clone() };
+        let missing = || ReadError::Io { path: path.clone(), source: ErrorKind::NotFound.into() };
         let folder = Folder::open(path, Trust::Anyone)?.ok_or_else(missing)?;
         match Sharded::of(folder.again()?)? {
             Some(sharded) => {

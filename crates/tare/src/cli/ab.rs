@@ -186,7 +186,7 @@ fn can_be_resumed(path: &Path, plan: &Plan) -> Result<(), Problem> {
         |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
     match &plan.settle {
         None => {
-            let advice = format!("resume with: tare run --resume {}", quoted_path(path));
+            let advice = format!("resume with: tare {} --resume {}", plan.resumed_by(), quoted_path(path));
             no_comparison("this is not a comparison of two sides", advice)
         }
         Some(rule) if rule.certify => {

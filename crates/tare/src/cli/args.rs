@@ -103,8 +103,12 @@ const STACK: u64 = 512 << 10;
 /// Parses the command line, runs the command, prints its error.
 pub fn main() -> ExitCode {
     super::secret::leave_environment();
-    let exit = enough_stack().and_then(|()| parsed()).unwrap_or_else(|problem| printed(&problem));
-    ExitCode::from(exit as u8)
+    let exit = enough_stack().and_then(|()| parsed()).and_then(|exit| {
+        // The command has said on standard error how to go on.
+        let interrupted = (exit == Exit::Interrupted).then(|| Problem::new(exit, "interrupted"));
+        super::output::end(interrupted.as_ref()).map(|()| exit)
+    });
+    ExitCode::from(exit.unwrap_or_else(|problem| printed(&problem)) as u8)
 }
 
 /// Refuses a stack that would be exceeded, because the system would end this program without a reason then.
@@ -128,7 +132,8 @@ fn parsed() -> Result<Exit, Problem> {
 
 fn printed(problem: &Problem) -> Exit {
     super::output::note(&problem.to_string());
-    super::output::error(problem);
+    // A reader that has gone does not need the error either.
+    let _ = super::output::end(Some(problem));
     problem.exit
 }
 

@@ -131,7 +131,7 @@ impl From<DirectoryError> for Problem {
             DirectoryError::File(FilesError::WrongKind { .. }) => return Self::new(Exit::Usage, e.to_string()),
             DirectoryError::File(_) => (Exit::Usage, "check what it is, then remove it, or name another directory"),
             DirectoryError::RecordTooLong { .. } => (Exit::Usage, "lower sampling.samples"),
-            DirectoryError::TooLong { .. } => (Exit::Usage, "make the study smaller, or split it"),
+            DirectoryError::OutOfRange { .. } => (Exit::Usage, "make the study smaller, or split it"),
             DirectoryError::BadWriter(_) => (Exit::Usage, "name it with letters and digits"),
         };
         Self::new(exit, e.to_string()).advice(advice).raised(raise)
@@ -236,6 +236,9 @@ impl From<EngineError> for Problem {
                     || (Exit::Usage, Some(EMBEDDED.to_owned())),
                     |own| (Exit::Machine, Some(format!("{NO_ADDRESS}: {own}"))),
                 )
+            }
+            EngineError::OtherProduct { its_own, .. } => {
+                (Exit::Usage, Some(format!("use --engine {its_own} (in a study: engine.name)")))
             }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             EngineError::NoThread { .. } => (Exit::Machine, Some(to_raise_for_tasks())),

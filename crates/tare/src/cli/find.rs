@@ -106,15 +106,16 @@ impl FindArgs {
 pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
-    let begun = rounds::gone_on(path, &args.options(), |plan| match &mut plan.race {
-        Some(race) => {
-            race.budget_s = args.within.or(race.budget_s);
-            Ok(())
-        }
-        None => Err(Problem::new(Exit::Usage, "this is not a race")
-            .at(path.display().to_string())
-            .advice(format!("resume with: tare run --resume {}", quoted_path(path)))),
-    })?;
+    let begun =
+        rounds::gone_on(path, &args.options(), |plan| match &mut plan.race {
+            Some(race) => {
+                race.budget_s = args.within.or(race.budget_s);
+                Ok(())
+            }
+            None => Err(Problem::new(Exit::Usage, "this is not a race")
+                .at(path.display().to_string())
+                .advice(format!("resume with: tare {} --resume {}", plan.resumed_by(), quoted_path(path)))),
+        })?;
     let Some(mut run) = begun else { return Ok(Exit::Interrupted) };
     run.plan = race::resumed(run.plan, &read_trials(run.directory.folder())?, args.within);
     write_plan(run.directory.folder(), &run.plan)?;

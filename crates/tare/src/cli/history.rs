@@ -2,6 +2,7 @@
 
 use super::compare::{exit_of, nearest, percentage};
 use super::history_kept::{self, Kept, few};
+use super::results_problem::nearest_results;
 use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
@@ -195,7 +196,8 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
         if inside.is_empty() {
             return Err(Problem::new(Exit::Usage, "this folder contains no results")
                 .at(path.display().to_string())
-                .expected("results directories as `tare run --out DIR` writes them, or CSV files"));
+                .expected("results directories as `tare run --out DIR` writes them, or CSV files")
+                .advice(nearest_results(path)));
         }
         inside.sort();
         all.extend(inside);

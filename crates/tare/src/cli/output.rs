@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tare_report::terminal::{Style, wrap};
 /// Formats the duration of a plan; minutes are rounded up.
 pub use tare_text::duration_at_most as duration;
@@ -91,8 +91,8 @@ pub fn command(line: &str) {
 /// Version of every document; a document that changes incompatibly will get a number of its own.
 const VERSION: u32 = 1;
 
-/// Whether a document was printed already: an error after it is not printed as JSON.
-static PRINTED: AtomicBool = AtomicBool::new(false);
+/// The document of this command, printed at its end: only then it is known whether an error belongs to it.
+static DOCUMENT: Mutex<Option<String>> = Mutex::new(None);
 
 /// The first fields of every document: docs/schema has a file for each name.
 #[derive(Serialize)]
@@ -108,11 +108,15 @@ pub fn quoted_path(path: &Path) -> String {
     tare_text::quoted(&path.to_string_lossy())
 }
 
-/// Prints the one JSON document of a command: schema and version, then the fields of `rest`, which must have some.
+/// Keeps the one JSON document of a command for [`end`]: schema and version, then the fields of `rest`, which must have
+/// some.
 pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Problem> {
-    let document = document_text(schema, rest)?;
-    PRINTED.store(true, Ordering::Relaxed);
-    as_is(&tare_text::shown_json(&document))
+    *kept() = Some(document_text(schema, rest)?);
+    Ok(())
+}
+
+fn kept() -> MutexGuard<'static, Option<String>> {
+    DOCUMENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<String, Problem> {
@@ -126,21 +130,32 @@ pub fn pretty(document: &impl Serialize) -> Result<String, Problem> {
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))
 }
 
-/// Prints an error as JSON too, if the command line requests JSON and no document was printed yet.
-pub fn error(problem: &Problem) {
-    if !json_is_requested(std::env::args_os().skip(1)) || PRINTED.load(Ordering::Relaxed) {
-        return;
-    }
-    // A reader that has gone does not need the error either.
-    let error = object! {
-        error: &problem.what,
-        #[serde(rename = "where")]
-        place: problem.place.as_deref(),
-        expected: problem.expected.as_deref(),
-        advice: problem.advice.as_deref(),
-        exit: problem.exit as u8,
+/// Prints the document of a command that has ended. An error is its last field, or a document of its own if there is no
+/// other and the command line requests JSON.
+pub fn end(problem: Option<&Problem>) -> Result<(), Problem> {
+    let error = problem.map(|problem| {
+        object! {
+            error: &problem.what,
+            #[serde(rename = "where")]
+            place: problem.place.as_deref(),
+            expected: problem.expected.as_deref(),
+            advice: problem.advice.as_deref(),
+            exit: problem.exit as u8,
+        }
+    });
+    let document = match (kept().take(), error) {
+        (Some(document), None) => document,
+        (Some(document), Some(error)) => with_error(&document, &pretty(&error)?),
+        (None, Some(error)) if json_is_requested(std::env::args_os().skip(1)) => document_text("tare-error", &error)?,
+        (None, _) => return Ok(()),
     };
-    let _ = document("tare-error", &error);
+    as_is(&tare_text::shown_json(&document))
+}
+
+/// A document with an error as its last field.
+fn with_error(document: &str, error: &str) -> String {
+    let fields = document.trim_end().strip_suffix('}').unwrap_or(document).trim_end();
+    format!("{fields},\n  \"error\": {}\n}}\n", error.trim_end().replace('\n', "\n  "))
 }
 
 /// Whether these arguments of a command line request JSON.
@@ -163,6 +178,17 @@ pub fn time(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_is_the_last_field_of_a_document() {
+        let document = document_text("tare-x", &object! { text: "}" }).unwrap();
+        let error = pretty(&object! { error: "a\n}", exit: 4 }).unwrap();
+        let whole: serde_json::Value = serde_json::from_str(&with_error(&document, &error)).unwrap();
+        assert_eq!(
+            (&whole["text"], &whole["error"]["error"], &whole["error"]["exit"]),
+            (&"}".into(), &"a\n}".into(), &4.into())
+        );
+    }
 
     #[test]
     fn notes_wrap_at_words_and_keep_their_indentation() {

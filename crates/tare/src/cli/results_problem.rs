@@ -27,7 +27,7 @@ fn with_damage_reported(results: Results) -> Result<Results, Problem> {
 }
 
 /// Advice for a path without results: similar results, the latest ones, or how to make some.
-fn nearest_results(wrong: &Path) -> String {
+pub fn nearest_results(wrong: &Path) -> String {
     let known: Vec<String> = state::results().into_iter().map(|path| path.display().to_string()).collect();
     let all = if known.len() > 1 { "; see all of them with: tare clean --dry-run" } else { "" };
     let wrong = wrong.display().to_string();
@@ -108,7 +108,7 @@ impl From<ReadError> for Problem {
                     .expected(format!("at most {limit} {what}, because they are held in memory together"))
                     .advice("split the file, and analyse each part")
             }
-            ReadError::TooLong { path, too_long } => Self::new(Exit::Usage, too_long.to_string())
+            ReadError::OutOfRange { path, out_of_range } => Self::new(Exit::Usage, out_of_range.to_string())
                 .at(path.display().to_string())
                 .expected("a JSON document written by tare"),
             ReadError::Malformed { path, line, column, expected, .. } => {

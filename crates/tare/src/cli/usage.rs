@@ -5,6 +5,7 @@ use super::{Exit, Problem};
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
+use std::ffi::OsString;
 use std::num::{ParseFloatError, ParseIntError};
 use std::path::Path;
 use tare_study::language::builtin;
@@ -72,8 +73,15 @@ fn what(error: &Error) -> String {
             format!("invalid value '{value}' for '{argument}'")
         }
         (ErrorKind::InvalidValue, _) => format!("'{argument}' needs a value"),
+        (ErrorKind::InvalidUtf8, _) => not_utf8(std::env::args_os()),
         (kind, _) => format!("{}: '{argument}'", kind.as_str().unwrap_or("wrong usage")),
     }
+}
+
+/// clap does not name the argument.
+fn not_utf8(arguments: impl Iterator<Item = OsString>) -> String {
+    let wrong = arguments.filter(|argument| argument.to_str().is_none()).map(|argument| format!("{argument:?}"));
+    format!("not UTF-8: {}", wrong.collect::<Vec<_>>().join(", "))
 }
 
 fn words(error: &Error, kind: ContextKind) -> Vec<String> {

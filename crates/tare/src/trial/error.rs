@@ -55,8 +55,8 @@ pub enum TrialError {
     /// The samples of one trial are from different client programs.
     #[error("the client's program file was replaced between two samples: do not change it during a run")]
     ClientExchanged,
-    #[error("the server died: {reason}\n{tail}")]
-    ServerDied { reason: String, tail: String },
+    #[error("the server died ({ended}): {reason}\n{tail}")]
+    ServerDied { ended: String, reason: String, tail: String },
 }
 
 impl TrialError {

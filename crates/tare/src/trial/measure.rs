@@ -423,11 +423,14 @@ pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialEr
                 return e.into();
             }
             let limited = |s| format!("{e}; here a process that uses {s} s of CPU time is ended (ulimit -t)");
-            let reason = match starved {
-                Some(why) => format!("{e}; {why}"),
-                None => getrlimit(Resource::Cpu).current.map_or(e.to_string(), limited),
+            let (reason, otherwise) = match starved {
+                Some(why) => (format!("{e}; {why}"), "one of its processes was killed"),
+                None => {
+                    (getrlimit(Resource::Cpu).current.map_or(e.to_string(), limited), "its exit status is not known")
+                }
             };
-            TrialError::ServerDied { reason, tail: server.log_tail(12).join("\n") }
+            let ended = server.exit_status().unwrap_or_else(|| otherwise.to_owned());
+            TrialError::ServerDied { ended, reason, tail: server.log_tail(12).join("\n") }
         }
     }
 }

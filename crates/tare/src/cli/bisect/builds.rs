@@ -157,7 +157,10 @@ impl<'a> Builds<'a> {
                 )
                 .at(log.display().to_string())
                 .expected("exit 0, or 125 for a commit that cannot be built")
-                .advice(format!("see the end of its log:\n{}", ended.tail.join("\n"))));
+                .advice(match ended.tail.iter().all(|line| line.trim().is_empty()) {
+                    true => format!("its log is empty: run the command in {} and look why", source.display()),
+                    false => format!("see the end of its log:\n{}", ended.tail.join("\n")),
+                }));
             }
         };
         self.keep(place, &built)?;
@@ -185,6 +188,9 @@ fn program(ended: &Ended, named: Option<&Path>, source: &Path, log: &Path) -> Re
         Some(place) if place.is_file() => Ok(place),
         place => Err(Problem::new(Exit::Usage, "the build made no program")
             .at(place.unwrap_or_else(|| log.to_path_buf()).display().to_string())
-            .expected("a file, named by --binary or by the last line that --build writes to standard output")),
+            .expected("a file, named by --binary or by the last line that --build writes to standard output")
+            .advice(
+                "name the built program with --binary, relative to the source tree, or end --build with: echo PATH",
+            )),
     }
 }

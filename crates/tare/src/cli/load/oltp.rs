@@ -3,7 +3,7 @@
 use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed, Work};
 use super::request::LoadRequest;
-use super::rows::{Done, done, filled};
+use super::rows::{dropped, filled, prepared};
 use super::scripts::Statements;
 use super::{lines, scripts};
 use crate::cli::{Exit, Problem};
@@ -41,14 +41,14 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
         drop(session);
         return prepare(args, &request, &settings);
     }
-    let dropped = match settings.workload {
+    let there = match settings.workload {
         Workload::BulkInsert => Tables { tables: request.threads(), ..settings.tables },
         _ => settings.tables,
     };
     if args.cleans_up() {
         let began = Instant::now();
-        oltp::cleanup(session.as_mut(), &dropped).map_err(failed)?;
-        return done(Done::Dropped, None, began, args.report.json);
+        let tables = oltp::cleanup(session.as_mut(), &there).map_err(failed)?;
+        return dropped(tables, began, args.report.json);
     }
     oltp::check(session.as_mut(), &settings.tables, settings.workload).map_err(|e| {
         let advice = match e {
@@ -86,7 +86,7 @@ fn prepare(args: &LoadArgs, request: &LoadRequest<'_>, settings: &OltpSettings) 
     if settings.workload == Workload::BulkInsert {
         let (mut session, began) = (engine.connect(target)?, Instant::now());
         oltp::prepare_bulk(session.as_mut(), request.threads(), engine.dialect()).map_err(failed)?;
-        return done(Done::Prepared, Some(0), began, args.report.json);
+        return prepared(0, began, args.report.json);
     }
     let is_set = args.make_up.keys.get("distribution").is_some();
     let fill = Fill {

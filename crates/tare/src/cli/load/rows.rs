@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use tare_text::object;
+use tare_text::{count, object};
 
 /// Seconds between two progress lines.
 const EVERY_S: u64 = 2;
@@ -15,18 +15,30 @@ pub type GoOn<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
 
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Done {
+enum Done {
     Prepared,
     Dropped,
 }
 
-/// Ends the command that started at `began`; prints a document with `--json`, with the added rows if known.
-pub fn done(done: Done, rows: Option<u64>, began: Instant, json: bool) -> Result<Exit, Problem> {
+/// Ends the command that dropped this number of tables since `began`.
+pub fn dropped(tables: usize, began: Instant, json: bool) -> Result<Exit, Problem> {
+    match tables {
+        0 => output::note("no table to drop: none of this load exists in this database"),
+        _ => output::note(&format!("dropped {}", count(tables, "table"))),
+    }
+    done(Done::Dropped, (Some(tables), None), began, json)
+}
+
+/// Ends the command that added this number of rows since `began`.
+pub fn prepared(rows: u64, began: Instant, json: bool) -> Result<Exit, Problem> {
+    done(Done::Prepared, (None, Some(rows)), began, json)
+}
+
+/// Prints a document with `--json`, with the number of dropped tables or added rows if known.
+fn done(done: Done, (tables, rows): (Option<usize>, Option<u64>), began: Instant, json: bool) -> Result<Exit, Problem> {
     if json {
         let elapsed_s = began.elapsed().as_secs_f64();
-        output::document("tare-load-tables", &object! { done, rows, elapsed_s })?;
-    } else if let Done::Dropped = done {
-        output::note("the tables are removed");
+        output::document("tare-load-tables", &object! { done, tables, rows, elapsed_s })?;
     }
     Ok(Exit::Done)
 }
@@ -45,7 +57,7 @@ pub fn filled(
     })?;
     let (seconds, added) = (rows.began.elapsed().as_secs_f64(), rows.added.into_inner());
     output::note(&format!("{of}, {added} rows in {seconds:.1} s"));
-    done(Done::Prepared, Some(added), rows.began, json)
+    prepared(added, rows.began, json)
 }
 
 /// Counts rows as they are added and prints the count from time to time.

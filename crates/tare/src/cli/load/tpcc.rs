@@ -2,7 +2,7 @@
 
 use super::measure::measure;
 use super::request::LoadRequest;
-use super::rows::{Done, done, filled};
+use super::rows::{dropped, filled};
 use super::tpcc_args::{TpccArgs, TpccCommand};
 use super::tpcc_view::{Looked, NOT_OFFICIAL};
 use crate::cli::{Exit, Problem, interrupt, output};
@@ -45,9 +45,8 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
         TpccCommand::Check => check(args, &request, &settings),
         TpccCommand::Cleanup => {
             let began = Instant::now();
-            let dropped = tpcc::cleanup(request.engine.connect(&request.target)?.as_mut()).map_err(failed)?;
-            output::note(&format!("dropped {}", count(dropped, "table")));
-            done(Done::Dropped, None, began, args.report.json)
+            let tables = tpcc::cleanup(request.engine.connect(&request.target)?.as_mut()).map_err(failed)?;
+            dropped(tables, began, args.report.json)
         }
     }
 }

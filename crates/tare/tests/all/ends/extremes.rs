@@ -28,6 +28,9 @@ fn an_output_directory_may_have_a_name_that_is_not_utf_8() {
     assert!(world.path("").join(out).join("report.html").is_file());
     let resumed = with(&["run".as_ref(), "--resume".as_ref(), out]);
     assert_eq!(resumed.status.code(), Some(0), "{}", text(&resumed.stderr));
+    let wrong = with(&["run".as_ref(), out]);
+    let err = text(&wrong.stderr);
+    assert!(wrong.status.code() == Some(2) && err.contains("not UTF-8: \"r\\xFFsults\""), "{err}");
     // Nor may a name that looks like an option be one for the trials.
     world.exits(0, &["run", &study, "--out=--json"]);
     assert!(world.path("--json/report.html").is_file());

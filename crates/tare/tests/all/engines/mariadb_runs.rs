@@ -137,9 +137,18 @@ fn sysbench_and_tare_run_on_the_same_tables_prepared_by_tare() {
             assert!(result["latency_ms"][key].as_f64().unwrap() > 0.0, "{out}");
         }
     }
-    load("point_select", &["--cleanup"]);
+    for existed in [2, 0] {
+        let dropped = json(&load("point_select", &["--cleanup", "--json"]));
+        assert_eq!((&dropped["done"], &dropped["tables"]), (&"dropped".into(), &existed.into()), "{dropped}");
+    }
     let mut args = vec!["load", "point_select"];
     args.extend(common);
+    let (_, err) = world.exits(0, &[&args[..], &["--cleanup"]].concat());
+    assert!(err.contains("no table to drop"), "{err}");
+    args[3] = "mysql";
+    let (_, err) = world.exits(2, &args);
+    assert!(err.contains("is MariaDB ") && err.contains("use --engine mariadb"), "{err}");
+    args[3] = "mariadb";
     let (_, err) = world.exits(2, &args);
     assert!(err.contains("--prepare"), "{err}");
     server.stop(Duration::from_secs(30)).unwrap();

@@ -1,7 +1,7 @@
 //! `tare load --reconnect` with a real MariaDB that is killed and restarted under the load.
 
 use crate::engines::support::{Place, copied};
-use crate::support::{World, json, send, text};
+use crate::support::{World, json, send, text, wait_until};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -79,10 +79,12 @@ fn a_load_fails_and_reports_the_outage_first_if_its_server_stays_away() {
     assert!(began.elapsed() < Duration::from_secs(20) && err.contains("closed the connection"), "{err}");
     assert!(err.contains("do now: read in the server's log why it ended; to continue") && err.contains("--reconnect"));
     // With --reconnect the load runs for the full time and prints its figures, but fails all the same.
-    let server = start(&place, &data);
+    let mut server = start(&place, &data);
     let waiting = load(&world, &tables, &["--time", "4s", "--reconnect"]);
     std::thread::sleep(Duration::from_secs(2));
     kill(server.as_ref());
+    wait_until("the end of its last thread", 10, || server.exit_status().is_some());
+    assert_eq!(server.exit_status().as_deref(), Some("signal: 9 (SIGKILL)"));
     let output = waiting.wait_with_output().unwrap();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(4), "{out}{err}");

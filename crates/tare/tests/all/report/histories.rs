@@ -90,7 +90,7 @@ fn a_last_run_in_which_everything_failed_passes_no_gate() {
 fn missing_results_and_names_are_usage_errors_and_too_few_runs_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let (code, _, err) = tare(&["history", path(dir.path())]);
-    assert!(code == 2 && err.contains("this folder contains no results"), "{code} {err}");
+    assert!(code == 2 && err.contains("this folder contains no results") && err.contains("do now: "), "{code} {err}");
     runs_of(dir.path(), &stepped(2, 5, 500.0));
     let (code, out, _) = tare(&["history", path(dir.path())]);
     assert!(code == 0 && out.contains("5 runs: fewer than 6 runs"), "{code} {out}");

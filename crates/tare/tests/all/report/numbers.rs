@@ -113,12 +113,41 @@ fn trials_without_attempts_left_are_not_advised_to_be_resumed() {
     let last = results.plan.as_ref().unwrap().trials.last().unwrap().clone();
     let mut failed = results.trials[0].clone();
     (failed.trial, failed.attempt, failed.outcome) = (last.trial, 1, tare_results::schema::Outcome::Failed);
+    failed.condition.clone_from(&last.condition);
     results.trials.push(failed.clone());
     assert!(of(&results).unwrap().contains("`tare run --resume"), "one attempt is left");
     failed.attempt = 2;
     results.trials.push(failed);
     let printed = of(&results).unwrap();
     assert!(printed.contains("no attempt is left; for more, raise `attempts` in "), "{printed}");
+    // Both attempts are one trial.
+    let summary = summarize(&results);
+    let condition = summary.conditions.iter().find(|one| one.name == last.condition).unwrap();
+    assert_eq!((condition.trials, condition.failed_trials, condition.failed_attempts), (9, 1, 3));
+}
+
+#[test]
+fn comparisons_and_races_are_resumed_by_their_own_command() {
+    use tare_results::pairs::Rule;
+    use tare_results::schema::{Plan, Race, Settle};
+    use tare_stats::racing::Question;
+    let mut study = fake::bimodal();
+    study.missing = 1;
+    let mut results = fake::results(&study);
+    let of = |results: &tare_results::Results, command: &str| {
+        let warnings = summarize(results).warnings;
+        assert!(warnings.iter().any(|line| line.contains(&format!("`tare {command} --resume"))), "{warnings:?}");
+    };
+    of(&results, "run");
+    let names = ["placement=float", "placement=same-pu"].map(str::to_owned);
+    let question = Question { minimum_effect: 0.02, alpha: 0.05 };
+    let plan = |results: &mut tare_results::Results, change: &dyn Fn(&mut Plan)| {
+        results.plan.as_mut().map(change).unwrap();
+    };
+    plan(&mut results, &|plan| plan.settle = Some(Settle::between(names.clone(), Rule::Anytime, 1)));
+    of(&results, "ab");
+    plan(&mut results, &|plan| (plan.settle, plan.race) = (None, Some(Race::of(names.to_vec(), question, 1))));
+    of(&results, "find");
 }
 
 #[test]

@@ -57,6 +57,11 @@ fn every_command_names_the_schema_of_its_json_document() {
             assert!(err.contains(document["error"].as_str().unwrap()), "{err}");
         }
     }
+    // With results so far, the error is a field of their document.
+    let (out, err) = world.exits(4, &["ab", "--a", "command=false", "--b", "command=false", "--out", "ab", "--json"]);
+    let (document, error) = (json(&out), json(&out)["error"].clone());
+    assert_eq!((&document["schema"], &error["exit"]), (&"tare-ab".into(), &4.into()), "{out}");
+    assert!(err.contains(error["error"].as_str().unwrap()) && error["advice"].as_str().unwrap().contains("tare ab"));
     world.exits(0, &["history", &values, "--keep", "runs.jsonl"]);
     let kept = json(&std::fs::read_to_string(world.path("runs.jsonl")).unwrap());
     assert_eq!(kept["schema"], "tare-history-run");

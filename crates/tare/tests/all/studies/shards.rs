@@ -91,6 +91,8 @@ fn shards_contain_whole_blocks_and_merge_into_every_trial_once() {
     world.exits(0, &["run", "--shard", "shards", "0"]);
     let err = merge();
     assert!(err.contains("12 records of 2 parts from"), "{err}");
+    let (_, err) = world.exits(2, &["merge", "nowhere", "--out", "all of it"]);
+    assert!(err.contains("these results do not exist\n  where: nowhere"), "{err}");
     // The same part under two names is one part.
     let part = format!("shards/shard-0000/{}", host(&world));
     let (_, err) = world.exits(0, &["merge", "shards", &part, "--out", "all of it"]);
