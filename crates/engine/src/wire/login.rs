@@ -114,10 +114,10 @@ fn of_file(path: &Path) -> Result<Vec<u8>, SqlError> {
 #[cold]
 fn kept_secret() -> SqlError {
     let message = "the server requests the password in clear text, and the connection is not encrypted: any server \
-        that answers could read it, so it was not sent. Request TLS (tls = \"required\" in a study, tare load --tls required, ssl-mode in an option file), use \
-        the Unix socket, give the server's public key (server_public_key, server-public-key-path: public_key.pem \
-                   of its data directory), or, on a trusted network, let the server send its key \
-                   (get_server_public_key, get-server-public-key)";
+                   that answers could read it, so it was not sent. Request TLS (tls = \"required\" in a study, tare \
+                   load --tls required, ssl-mode in an option file), use the Unix socket, give the server's public \
+                   key (server_public_key, server-public-key-path: public_key.pem of its data directory), or, on a \
+                   trusted network, let the server send its key (get_server_public_key, get-server-public-key)";
     SqlError::own(SqlErrorKind::Other, message)
 }
 
