@@ -117,10 +117,15 @@ impl Plan {
     /// The command that resumes it: `tare NAME --resume DIR`.
     pub fn resumed_by(&self) -> &'static str {
         match (&self.settle, &self.race) {
-            (Some(_), _) => "ab",
-            (None, Some(_)) => "find",
-            (None, None) => "run",
+            (Some(rule), _) if !rule.certify => "ab",
+            (_, Some(_)) => "find",
+            _ => "run",
         }
+    }
+
+    /// Whether trials are added until a comparison or a race ends.
+    pub fn goes_in_rounds(&self) -> bool {
+        self.settle.is_some() || self.race.is_some()
     }
 
     pub fn blocks(&self) -> BTreeMap<usize, Vec<&PlannedTrial>> {

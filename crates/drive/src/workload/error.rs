@@ -47,6 +47,16 @@ pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<u64, SessionEr
     session.run(sql).map_err(|source| SessionError::statement(sql, source))
 }
 
+/// Whether the server can read these columns of a table; no row is read.
+pub(super) fn reads(session: &mut dyn Session, columns: &str, table: &str) -> Result<bool, SessionError> {
+    let sql = format!("SELECT {columns} FROM {table} WHERE 1 = 0");
+    match session.query(&sql) {
+        Ok(_) => Ok(true),
+        Err(source) if source.kind == SqlErrorKind::Other => Ok(false),
+        Err(source) => Err(SessionError::statement(&sql, source)),
+    }
+}
+
 impl From<SessionError> for LoadError {
     fn from(error: SessionError) -> Self {
         Self::own(error)

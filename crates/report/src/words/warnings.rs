@@ -13,7 +13,7 @@ use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_results::metric::TPS;
 use tare_results::pairs::Stop;
-use tare_results::schema::{Outcome, TrialRecord};
+use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_results::statement_errors;
 use tare_text::was;
 
@@ -170,7 +170,7 @@ fn missing_words(results: &Results) -> Option<String> {
     let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
     let path = tare_text::quoted(&results.path.display().to_string());
     let advice = match results.open_shards.as_slice() {
-        _ if results.plan.as_ref().is_some_and(|plan| plan.resumed_by() != "run") => of_rounds(results, &path),
+        _ if results.plan.as_ref().is_some_and(Plan::goes_in_rounds) => of_rounds(results, &path),
         _ if collect::is_out_of_attempts(results) => {
             let study = tare_text::quoted(&results.path.join("study.toml").display().to_string());
             format!("no attempt is left; for more, raise `attempts` in {study}, then: tare run --resume {path}")

@@ -416,12 +416,7 @@ fn remove_working_copies() -> Result<(), StateError> {
 
 /// The command that goes on with a run.
 fn resume_command(plan: &Plan, directory: &Directory) -> String {
-    let command = match plan {
-        Plan { settle: Some(rule), .. } if !rule.certify => "ab",
-        Plan { race: Some(_), .. } => "find",
-        _ => "run",
-    };
-    format!("tare {command} --resume {}", quoted_path(directory.path()))
+    format!("tare {} --resume {}", plan.resumed_by(), quoted_path(directory.path()))
 }
 
 /// Whether the run can go on once there is disk space, permission or a higher limit.

@@ -92,12 +92,13 @@ impl<'a> Children<'a> {
         Some(self.companions.swap_remove(self.companions.iter().rposition(of)?))
     }
 
-    /// Why a child ended without a record: the failure that it reported, or else the last lines of its log.
-    fn cause(&self, attempt: &Attempt, failure: Option<Failure>, memory: Option<&OomKills>) -> String {
+    /// Why a child ended without a record: the failure that it reported, or else that the kernel killed a process for
+    /// lack of memory, or else the last lines of its log.
+    fn cause(&self, attempt: &Attempt, failure: Option<Failure>, starved: Option<String>) -> String {
         if let Some(failure) = failure {
             return failure.what;
         }
-        if let Some(why) = memory.and_then(OomKills::since) {
+        if let Some(why) = starved {
             return why;
         }
         let name = format!("trial-{:05}-{}.log", attempt.trial, attempt.attempt);
@@ -150,8 +151,8 @@ impl Runner for Children<'_> {
             Exit::By(status) => Prepared::Failed(match (failure, memory.as_ref().and_then(OomKills::since)) {
                 (Some(failure), None) => failure,
                 (Some(failure), Some(why)) => Failure { what: format!("{}\n{why}", failure.what), ..failure },
-                (None, _) => {
-                    plain(format!("its process ended with {status}: {}", self.cause(&attempt, None, memory.as_ref())))
+                (None, starved) => {
+                    plain(format!("its process ended with {status}: {}", self.cause(&attempt, None, starved)))
                 }
             }),
         })
@@ -231,7 +232,8 @@ impl Children<'_> {
                 if let Some(record) = self.record(attempt, before)? {
                     return Ok(Ended::Recorded(Box::new(record)));
                 }
-                format!("its process ended with {status}: {}", self.cause(attempt, failure, memory.as_ref()))
+                let starved = memory.as_ref().and_then(OomKills::since);
+                format!("its process ended with {status}: {}", self.cause(attempt, failure, starved))
             }
         };
         // The next trial must not find a server or settings of this one.

@@ -1,7 +1,7 @@
 //! Checking and dropping the tables.
 
 use super::{OltpError, SessionError, Tables, Workload};
-use crate::workload::error::run;
+use crate::workload::error::{reads, run};
 use tare_engine::{Collation, Dialect, Session, SqlErrorKind};
 
 /// Checks that every table exists and has exactly the ids 1 to `rows`; after `insert` a table may have more rows,
@@ -62,19 +62,10 @@ pub fn cleanup(session: &mut dyn Session, tables: &Tables) -> Result<usize, Oltp
     tables.check()?;
     let mut dropped = 0;
     for table in 1..=tables.tables {
-        dropped += usize::from(exists(session, table)?);
+        dropped += usize::from(reads(session, "1", &format!("sbtest{table}"))?);
         drop_table(session, table)?;
     }
     Ok(dropped)
-}
-
-fn exists(session: &mut dyn Session, table: usize) -> Result<bool, OltpError> {
-    let sql = format!("SELECT 1 FROM sbtest{table} WHERE 1 = 0");
-    match session.query(&sql) {
-        Ok(_) => Ok(true),
-        Err(source) if source.kind == SqlErrorKind::Other => Ok(false),
-        Err(source) => Err(SessionError::statement(&sql, source).into()),
-    }
 }
 
 pub(super) fn drop_table(session: &mut dyn Session, table: usize) -> Result<(), OltpError> {

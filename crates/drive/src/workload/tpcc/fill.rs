@@ -3,11 +3,11 @@
 use super::batch::Out;
 use super::rows::Piece;
 use super::{SessionError, Sizes, TABLES, TpccError};
-use crate::workload::error::{run, shown};
+use crate::workload::error::{reads, run, shown};
 use crate::workload::fill::in_parallel;
 use std::error::Error;
 use std::ops::ControlFlow;
-use tare_engine::{Dialect, Session, SqlErrorKind};
+use tare_engine::{Dialect, Session};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
@@ -116,14 +116,4 @@ pub fn cleanup(session: &mut dyn Session) -> Result<usize, TpccError> {
         run(session, &format!("DROP TABLE {name}"))?;
     }
     Ok(there.len())
-}
-
-/// Whether the server can read these columns of a table; no row is read.
-fn reads(session: &mut dyn Session, columns: &str, table: &str) -> Result<bool, TpccError> {
-    let sql = format!("SELECT {columns} FROM {table} WHERE 1 = 0");
-    match session.query(&sql) {
-        Ok(_) => Ok(true),
-        Err(source) if source.kind == SqlErrorKind::Other => Ok(false),
-        Err(source) => Err(SessionError::statement(&sql, source).into()),
-    }
 }
