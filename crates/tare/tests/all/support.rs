@@ -207,7 +207,9 @@ pub fn trials(results: &Path) -> Vec<Value> {
 }
 
 pub fn wait_for_trials(results: &Path, count: usize) {
-    wait_until(&format!("{count} trials"), 60, || trials(results).len() >= count);
+    // The last line may not be written to its end.
+    let text = || std::fs::read_to_string(results.join("trials.jsonl")).unwrap_or_default();
+    wait_until(&format!("{count} trials"), 60, || text().matches('\n').count() >= count);
 }
 
 pub fn wait_until(what: &str, seconds: u64, mut holds: impl FnMut() -> bool) {
