@@ -27,6 +27,9 @@ struct Used {
     path: PathBuf,
     bytes: u64,
     removed: bool,
+    /// Whether it is removed without `--dry-run`.
+    #[serde(skip)]
+    to_remove: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -48,7 +51,7 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
         listed.cache.push(used(&path, !args.dry_run)?);
     }
     for directory in &named {
-        listed.results.push(Used { removed: !args.dry_run, ..used(directory.path(), false)? });
+        listed.results.push(Used { removed: !args.dry_run, to_remove: true, ..used(directory.path(), false)? });
         if !args.dry_run {
             remove(directory)?;
         }
@@ -122,7 +125,7 @@ fn used(path: &Path, remove: bool) -> Result<Used, Problem> {
             Problem::new(Exit::Machine, format!("cannot remove it: {error}")).at(path.display().to_string())
         })?;
     }
-    Ok(Used { path: path.to_owned(), bytes, removed: remove })
+    Ok(Used { path: path.to_owned(), bytes, removed: remove, to_remove: remove })
 }
 
 fn text(listed: &CleanJson, cache: &Path) -> String {
@@ -132,10 +135,14 @@ fn text(listed: &CleanJson, cache: &Path) -> String {
     let verb = if listed.cache.iter().any(|used| used.removed) { "removed from" } else { "in" };
     text.push_str(&format!("prepared data: {} {verb} {}\n", mib(all), cache.display()));
     for used in &listed.results {
-        let verb = if used.removed { "removed" } else { "kept" };
+        let verb = match (used.removed, used.to_remove) {
+            (true, _) => "removed",
+            (false, true) => "to be removed",
+            (false, false) => "kept",
+        };
         text.push_str(&format!("results: {:>11} {verb}  {}\n", mib(used.bytes), used.path.display()));
     }
-    if listed.results.iter().any(|used| !used.removed) {
+    if listed.results.iter().any(|used| !used.to_remove) {
         text.push_str("results are removed only if named: tare clean RESULTS\n");
     }
     text
