@@ -19,7 +19,9 @@ fn clean_removes_prepared_data_and_keeps_unnamed_results_and_foreign_files() {
     assert!(place.exists(), "a dry run removes nothing");
     let folder = place.parent().unwrap();
     std::fs::write(folder.join("thesis-final.txt"), "not ours").unwrap();
-    std::fs::create_dir(folder.join("mysql-initialised-0123456789abcdef0123")).unwrap();
+    for left in ["mysql-initialised-0123456789abcdef0123", "work-0123456789abcdef0123"] {
+        std::fs::create_dir(folder.join(left)).unwrap();
+    }
     let (dry, _) = world.exits(0, &["clean", "tare-results/named", "--dry-run"]);
     assert!(dry.contains("to be removed  tare-results/named") && dry.contains("kept  tare-results/kept"), "{dry}");
     let (reported, _) = world.exits(0, &["clean", "tare-results/named"]);
