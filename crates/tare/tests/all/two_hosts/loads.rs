@@ -12,7 +12,7 @@ fn study(world: &World, workload: &str, engine: &str) -> String {
     world.study(&format!(
         "name = \"loads\"\n[engine]\nname = \"{engine}\"\ntransport = \"tcp\"\n[workload]\n{workload}{client}\
          [placement]\nclient = \"pu:1\"\nserver = \"pu:0\"\nbind = \"thread\"\n\
-         [sampling]\ntrials = 1\nwarmup_s = 0.1\nsample_s = 0.3\nattempts = 1\n"
+         [sampling]\ntrials = 1\nwarmup_s = 0.1\nsample_s = 1\nattempts = 1\n"
     ))
 }
 
