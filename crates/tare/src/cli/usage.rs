@@ -34,6 +34,9 @@ pub fn problem(error: &Error) -> Option<Problem> {
                 None => text,
             })
         }
+        // clap's usage line shows both arguments, as if they could be used together.
+        None if is_repeated(error) => Some("the option once".to_owned()),
+        None if !words(error, ContextKind::PriorArg).is_empty() => Some("one of the two".to_owned()),
         None if values.is_empty() => {
             usage.filter(|_| key.is_none() && pgbench.is_none() && !is_far_fetched(error)).map(str::to_owned)
         }
@@ -66,6 +69,7 @@ fn what(error: &Error) -> String {
         }
         (ErrorKind::InvalidSubcommand, _) => format!("there is no command '{}'", word(ContextKind::InvalidSubcommand)),
         (ErrorKind::MissingRequiredArgument, _) => format!("missing: {argument}"),
+        (ErrorKind::ArgumentConflict, _) if is_repeated(error) => format!("'{argument}' was given more than once"),
         (ErrorKind::ArgumentConflict, _) => {
             format!("'{argument}' cannot be used with '{}'", word(ContextKind::PriorArg))
         }
@@ -76,6 +80,12 @@ fn what(error: &Error) -> String {
         (ErrorKind::InvalidUtf8, _) => not_utf8(std::env::args_os()),
         (kind, _) => format!("{}: '{argument}'", kind.as_str().unwrap_or("wrong usage")),
     }
+}
+
+/// Whether an option that takes one value was given again: clap calls this a conflict with itself.
+fn is_repeated(error: &Error) -> bool {
+    let given = words(error, ContextKind::InvalidArg);
+    !given.is_empty() && given == words(error, ContextKind::PriorArg)
 }
 
 /// clap does not name the argument.

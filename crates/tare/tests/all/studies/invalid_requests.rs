@@ -79,6 +79,14 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
         (&["run", "--command", "true", "--warmup", "3"], "  do now: did you mean `--warmup-runs`? Else see "),
         (&["load", "point_select", "-c", "4"], "'-c'\n  do now: did you mean `--threads`? Else see "),
         (&["run", "sleep", "0.1"], "error: unexpected argument '0.1'\n"),
+        (
+            &["run", "luck", "--out", "a", "--out", "b"],
+            "error: '--out <DIR>' was given more than once\n  expected: the option once\n",
+        ),
+        (
+            &["run", "--resume", "a", "luck"],
+            "error: '--resume <DIR>' cannot be used with '[STUDY]'\n  expected: one of the two\n",
+        ),
         (&["run", "sleep 0.1"], "  do now: to measure a program: tare run --command 'sleep 0.1'\n"),
         (&["run", "/bin/true"], "  do now: to measure a program: tare run --command /bin/true\n"),
         (&["ab", "threads=1", "threads=2"], "  expected: tare ab --a <SIDE> --b <SIDE> [OPTIONS]\n"),
