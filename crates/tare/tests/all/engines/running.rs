@@ -344,7 +344,8 @@ fn a_run_ends_at_once_when_its_running_server_has_died_and_goes_on_when_it_is_ba
     let err = text(&ended.stderr);
     assert_eq!(ended.status.code(), Some(3), "{err}");
     let socket = theirs.folder.path().join("s");
-    assert!(err.contains(&format!("cannot be reached any more: no server listens at {}", socket.display())), "{err}");
+    // It may have died between accepting the connection and answering.
+    assert!(err.contains("cannot be reached any more: ") && err.contains(socket.to_str().unwrap()), "{err}");
     assert!(err.contains("do now: start the server, then: tare run --resume results"), "{err}");
     let failed = |record: &&Value| record["outcome"] != "ok";
     let before = trials(&results);
