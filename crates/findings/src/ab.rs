@@ -1,5 +1,6 @@
 //! Whether B differs from A, decided from pairs of trials that were added until the question was settled.
 
+use crate::state::{self, State};
 use tare_results::metric::{self, Better};
 use tare_results::pairs::{Measured, Pairs, Stop};
 use tare_results::schema::{Plan, Settle, TrialRecord};
@@ -85,6 +86,23 @@ impl ToGo {
     }
 }
 
+/// An attempt without a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedAttempt {
+    pub trial: usize,
+    pub attempt: u32,
+    pub reason: String,
+    /// Its log, as a path in the results directory.
+    pub log: String,
+}
+
+impl FailedAttempt {
+    fn of(record: &TrialRecord) -> Option<Self> {
+        let State::Failed(reason) = state::of(record) else { return None };
+        Some(Self { trial: record.trial, attempt: record.attempt, reason, log: record.log() })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ab {
     /// The compared metric; none if no trial has one.
@@ -105,6 +123,8 @@ pub struct Ab {
     pub lost: usize,
     /// How many of these lack a result of A alone, and how many of B alone.
     pub lost_alone: [usize; 2],
+    /// The last attempt that failed.
+    pub last_failed: Option<FailedAttempt>,
     pub elapsed_s: f64,
     pub pair_s: f64,
     /// The smallest change that this number of pairs detects with 80% power, as a fraction.
@@ -165,6 +185,7 @@ impl Ab {
             disturbed_alone: pairs.disturbed_alone(),
             lost: pairs.lost,
             lost_alone: pairs.lost_alone,
+            last_failed: records.iter().rev().find_map(FailedAttempt::of),
             elapsed_s: pairs.elapsed_s,
             pair_s,
             smallest_detectable: outlook.and_then(|outlook| outlook.smallest_detectable),

@@ -2,7 +2,7 @@
 
 use crate::mode::{Middle, Mode};
 use tare_stats::Interval;
-pub use tare_text::{count, percent};
+pub use tare_text::{count, decimal, percent};
 
 /// How the values of one metric are formatted in one table or on one axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -188,11 +188,6 @@ pub fn figure(value: f64, unit: &str) -> String {
 pub fn change(fraction: f64) -> String {
     let sign = if fraction < 0.0 { "-" } else { "+" };
     unsigned_zero(format!("{sign}{}", percent(fraction.abs())))
-}
-
-/// A value without a unit, with this many decimals: `0.0267`; as a power of ten if it is too large to read.
-pub fn decimal(value: f64, decimals: usize) -> String {
-    if value.abs() >= TOO_LONG { format!("{value:.2e}") } else { unsigned_zero(format!("{value:.decimals$}")) }
 }
 
 /// A number that rounds to zero has no sign.

@@ -69,7 +69,7 @@ fn of(condition: &ConditionTrials<'_>, metric: &str, index: usize) -> Option<Out
         value: *value,
         mean_without: descriptive::mean(&without)?,
         ci: mean_interval(&without, CONFIDENCE),
-        log: condition.blocked.then(|| format!("logs/trial-{:05}-{}.log", trial.trial, trial.attempt)),
+        log: condition.blocked.then(|| trial.log()),
         unusual: unusual(trial, &others),
     })
 }

@@ -1,5 +1,6 @@
 //! Computes a [`Summary`] from results.
 
+use super::ab::Ab;
 use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
@@ -53,6 +54,7 @@ pub fn summarize(results: &Results) -> Summary {
         scaling: scaling::scaling(&conditions, context.ladder_rate()),
         spread_sources: effects::sources(&conditions, context.rate(&Question::Spread)),
         answer,
+        pairs: results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials)),
         modes_tested: headline.and_then(|metric| seen.tested(&conditions, metric)),
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
         run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),

@@ -1,5 +1,6 @@
 //! The summary: all findings of a set of results as values, the input of every report and every sentence.
 
+use super::ab::Ab;
 use super::collect::{self, Unrealizable};
 use super::counters::CounterTable;
 use super::distance::DistanceCost;
@@ -46,6 +47,9 @@ pub struct Summary {
     /// The answer to the study's question, from tested effects only.
     #[serde(skip)]
     pub answer: Answer,
+    /// The answer of a paired comparison.
+    #[serde(skip)]
+    pub pairs: Option<Ab>,
     pub unrealizable: Vec<Unrealizable>,
     /// Whether the headline metric has modes, with the power of the test; none if nothing was tested.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -305,8 +309,7 @@ pub struct MetricSummary {
     /// 95% interval over trials; null with fewer than two trials.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Coefficient of variation of the samples of a trial, averaged over trials, as a fraction; null with one sample
-    /// per trial.
+    /// CoV of the samples of a trial, averaged over trials, as a fraction; null with one sample per trial.
     pub within_cov: Option<f64>,
     /// Coefficient of variation of the trial means, as a fraction; null with fewer than two trials.
     pub between_cov: Option<f64>,
@@ -319,8 +322,7 @@ pub struct MetricSummary {
     /// What the trials of each mode have in common, if a recorded covariate explains it.
     #[serde(skip)]
     pub mode_cause: Option<ModeCause>,
-    /// No mode is shown, but the trials lie far apart, and their mean lies between two groups of them or is hardly
-    /// known.
+    /// No mode is shown, but the trials lie far apart: their mean lies between two groups or is hardly known.
     #[serde(skip)]
     pub far_from_mean: bool,
     pub trials: usize,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use tare_text::percent;
+use tare_text::{decimal, percent};
 
 /// From this share of their available CPU time on, clients are the limit.
 const BUSY: f64 = 0.9;
@@ -47,9 +47,10 @@ impl fmt::Display for ClientLimit {
             Self::CpuUsedFraction(share) => {
                 write!(f, "its threads used {} of the CPU time available to them", percent(share))
             }
-            Self::StoodStillS(seconds) => write!(f, "it stalled for {seconds:.2} s"),
+            Self::StoodStillS(seconds) => write!(f, "it stalled for {} s", decimal(seconds, 2)),
             Self::BeganLateElse(ms) => {
-                write!(f, "it started transactions late; without this the latency would have been {ms:.3} ms")
+                let ms = decimal(ms, 3);
+                write!(f, "it started transactions late; without this the latency would have been {ms} ms")
             }
         }
     }

@@ -18,6 +18,18 @@ pub const LOGS: &str = "logs";
 pub const CAPTURES: &str = "captures";
 const LOCK: &str = ".lock";
 
+/// The name of the log of an attempt at a trial, in [`LOGS`].
+pub fn trial_log(trial: usize, attempt: u32) -> String {
+    format!("trial-{trial:05}-{attempt}.log")
+}
+
+impl TrialRecord {
+    /// The log of this attempt, as a path in the results directory.
+    pub fn log(&self) -> String {
+        format!("{LOGS}/{}", trial_log(self.trial, self.attempt))
+    }
+}
+
 /// A results directory that is open for writing, with its lock.
 #[derive(Debug)]
 pub struct Directory {

@@ -22,6 +22,17 @@ pub fn percent(fraction: f64) -> String {
     format!("{:.*}%", decimals, fraction * 100.0)
 }
 
+/// A value without a unit, with this many decimals: `0.0267`; as a power of ten if it is too large to read.
+pub fn decimal(value: f64, decimals: usize) -> String {
+    if value.abs() >= 1e12 {
+        return format!("{value:.2e}");
+    }
+    let text = format!("{value:.decimals$}");
+    // No minus sign before a figure that is rounded to 0.
+    let zero = text.strip_prefix('-').filter(|digits| digits.chars().all(|c| matches!(c, '0' | '.')));
+    zero.map_or(text.clone(), str::to_owned)
+}
+
 /// A number with its noun: `1 trial`, `2 trials`.
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }

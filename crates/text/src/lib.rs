@@ -1,6 +1,6 @@
 //! Formats and parses text: figures, safe output of foreign text, suggestions for misspelt names, and settings by key.
 //!
-//! - [`percent`], [`count`], [`duration`]: figures as text.
+//! - [`percent`], [`decimal`], [`count`], [`duration`]: figures as text.
 //! - [`shown()`], [`shown_name`], [`shown_json`], [`as_text_cell`]: foreign text for terminals, logs and spreadsheets.
 //! - [`UnknownWord`], [`nearest()`]: errors about unknown names, with a suggestion.
 //! - [`Key`], [`Value`]: settings that are declared once and set by name.
@@ -15,7 +15,7 @@ mod shown;
 mod unknown_word;
 mod value;
 
-pub use figures::{count, duration, duration_at_most, percent, quoted, was};
+pub use figures::{count, decimal, duration, duration_at_most, percent, quoted, was};
 
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use names::{apart, ending};

@@ -306,6 +306,21 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_thread_that_ends_is_reported_with_what_ended_it() {
+        let ended = |class| {
+            let thread = ThreadRef { pid: i32::MAX, tid: 7 };
+            let watched = Watched { class, pair: None, thread, requested: Some(CpuSet::from(3)) };
+            misplaced(&[watched], &[ThreadRecord { class, ..ThreadRecord::default() }])
+        };
+        let of_server = "server thread 7, bound to CPUs 3, ended during the sample: the server ended, or closed the \
+                         connection";
+        assert_eq!(ended(ThreadClass::Connection).as_deref(), Some(of_server));
+        let of_client = "client thread 7, bound to CPUs 3, ended during the sample";
+        assert_eq!(ended(ThreadClass::Client).as_deref(), Some(of_client));
+        assert_eq!(ended(ThreadClass::Background), None, "helpers of a server come and go");
+    }
+
+    #[test]
     fn a_thread_that_goes_on_while_counters_are_read_did_no_more_than_the_measurement_is_long() {
         let (zero, ms) = (Instant::now(), Duration::from_millis);
         // No thread has this number, so that its last known counters are used: always busy, a third of it waiting.

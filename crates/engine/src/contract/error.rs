@@ -128,6 +128,20 @@ impl EngineError {
         Self::NoServer { address: address.to_string(), reason }
     }
 
+    /// Whether a disk reported an error of its own (EIO) when a file was read or written.
+    pub fn is_disk_error(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if Errno::from_io_error(source) == Some(Errno::IO))
+    }
+
+    /// Whether no server answered.
+    pub fn is_unreached(&self) -> bool {
+        match self {
+            Self::NoServer { .. } | Self::NoAddress { .. } => true,
+            Self::Connect { source, .. } => source.kind == SqlErrorKind::Lost,
+            _ => false,
+        }
+    }
+
     /// Whether the server was reached and refused the account or its password.
     pub fn is_login_refused(&self) -> bool {
         self.is_refused_with(&LOGIN_REFUSED, |state| state.class() == "28")

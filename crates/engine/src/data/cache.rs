@@ -199,14 +199,16 @@ fn make_partial(
 ) -> Result<(), EngineError> {
     let folder = PrivateFolder::open_or_create(partial, Access::Closed).map_err(not_private)?;
     crash::point("prepared data: before it is made");
+    let syncing = |source| EngineError::io("sync", partial, source);
+    // Opened first, because syncfs(2) reports only errors of writes that fail while this is open.
+    let file_system = File::open(partial).map_err(syncing)?;
     make(partial)?;
     crash::point("prepared data: made, without a key");
     let identity = Identity::of(key, &partial.join("data")).ok_or_else(|| EngineError::Directory {
         path: partial.join("data"),
         reason: "contains something other than this user's files and directories".to_owned(),
     })?;
-    let sync = || rustix::fs::syncfs(File::open(partial)?).map_err(std::io::Error::from);
-    sync().map_err(|source| EngineError::io("sync", partial, source))?;
+    rustix::fs::syncfs(&file_system).map_err(|error| syncing(error.into()))?;
     // Last: an entry with a KEY is complete.
     folder.write(KEY, identity.text().as_bytes()).map_err(not_private)
 }

@@ -9,7 +9,7 @@ use tare_findings::differences::What;
 use tare_findings::time::{Missing, Part, TrialTime};
 use tare_findings::why::{Suspect, why};
 use tare_results::captures::{Captures, LockShare, LocksFile, StatusFile, WaitKind};
-use tare_results::schema::{Environment, SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord};
+use tare_results::schema::{Environment, Outcome, SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord};
 use tare_results::waits::{CallerShare, StackSamples, ThreadsTime, TimePart, TimeUse, WaitsFile};
 
 /// A thread with these seconds of a second on a CPU (user, kernel) and waiting for one.
@@ -283,8 +283,10 @@ fn the_part_that_was_made_larger_is_named_and_nothing_else() {
     let sum: f64 = found.parts.iter().map(|part| part.us).sum::<f64>() + found.not_explained.us;
     assert!((sum - found.difference.us).abs() < 1e-6, "{sum}");
 
-    let hot_row = two_sides(0.0, 300.0);
+    let mut hot_row = two_sides(0.0, 300.0);
+    hot_row.trials[1].outcome = Outcome::Failed;
     let found = differ(&hot_row);
+    assert_eq!((found.lost, found.sides[1].trials), ([0, 1], 5), "a trial of B has no result");
     assert_eq!((&found.causes[0].suspect, found.causes[0].shown), (&Suspect::RowLock, true), "{found:#?}");
     assert!((found.causes[0].us - 300.0).abs() < 30.0, "{found:#?}");
     assert!(found.causes[0].prove.arguments.iter().any(|word| word.contains("rows=100000")), "{found:#?}");

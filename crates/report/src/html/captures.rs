@@ -12,7 +12,7 @@ use crate::words::{between, lines, waits, wakes};
 use maud::{Markup, html};
 use tare_findings::compare::Side;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{count, percent, times};
+use tare_findings::figures::{count, decimal, percent, times};
 use tare_findings::lines::LinesSummary;
 use tare_findings::summary::{BuildComparison, CaptureSummary, Changed, GrowthRanking, Profiled};
 use tare_findings::time;
@@ -190,7 +190,7 @@ fn of_condition(capture: &CaptureSummary) -> Markup {
                     (captioned(&format!("Lock waits of {}", capture.condition), "Lock waits in the server",
                         &[L("lock"), R("taken"), R("waited, ms"), R("of the connections' time")],
                         capture.locks.iter().take(ROWS).map(|lock| row![
-                            lock.name, format!("{:.0}", lock.count), format!("{:.3}", lock.wait_ms),
+                            lock.name, decimal(lock.count, 0), decimal(lock.wait_ms, 3),
                             percent(lock.wait_fraction)
                         ])))
                 }

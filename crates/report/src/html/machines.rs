@@ -153,7 +153,7 @@ fn thread_row(condition: &str, row: &ThreadSummary, scheduled: bool) -> Markup {
         tr {
             th scope="row" { (condition) } td.l.c { (name) } td.l.c { (allowed) } td.l { (seen_words(row)) }
             td { (number(row.migrations)) } td { (number(row.voluntary_switches)) } td { (number(row.involuntary_switches)) }
-            td { (format!("{:.2}", row.cpu_s)) }
+            td { (decimal(row.cpu_s, 2)) }
             @if scheduled {
                 @let share = |part: usize| row.schedule.map_or("–".to_owned(), |spent| percent(spent[part]));
                 td { (share(1)) } td { (share(2)) }
@@ -178,7 +178,7 @@ fn seen_words(row: &ThreadSummary) -> String {
 }
 
 fn number(value: f64) -> String {
-    if value >= 100.0 || value == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+    if value >= 100.0 || value == 0.0 { decimal(value, 0) } else { decimal(value, 1) }
 }
 
 /// Maximum rows of the table; for a study of many conditions `tare show --json` has the rest.
@@ -196,7 +196,7 @@ pub(super) fn nodes(page: &Page<'_>) -> Option<Markup> {
             (table("Memory by node", &[L("condition"), R("node"), R("server's memory"), R("share"), R("hit, pages"),
                 R("miss, pages"), R("other, pages")], nodes.iter().take(ROWS).map(|node| row![
                 node.condition, node.node, figure(node.server_bytes, "bytes"), percent(share(node, nodes)),
-                format!("{:.0}", node.hit_pages), format!("{:.0}", node.miss_pages), format!("{:.0}", node.other_pages)
+                decimal(node.hit_pages, 0), decimal(node.miss_pages, 0), decimal(node.other_pages, 0)
             ])))
         }
     })

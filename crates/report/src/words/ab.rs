@@ -255,6 +255,7 @@ pub(super) mod tests {
             disturbed_alone: [0; 2],
             lost: 0,
             lost_alone: [0; 2],
+            last_failed: None,
             elapsed_s: 540.0,
             pair_s: 30.0,
             smallest_detectable: Some(0.034),

@@ -1,7 +1,7 @@
 //! The table of a paired comparison.
 
 use super::ab::{TURNS, by, change_of, most, of_them_disturbed};
-use tare_findings::ab::{Ab, AbVerdict, Control, ToGo};
+use tare_findings::ab::{Ab, AbVerdict, Control, FailedAttempt, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::Interval;
 use tare_text::{count, duration, percent};
@@ -44,6 +44,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
     if of_a + of_b > 0 {
         rows.push(("no result", format!("only A in {}, only B in {of_b}", count(of_a, "pair"))));
     }
+    rows.extend(ab.last_failed.as_ref().filter(|_| ab.lost > 0).map(|last| ("failed", failed(last))));
     rows.extend(ab.controls.iter().map(|control| ("control", of_control(control))));
     if ab.rule.duet.is_some() {
         let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
@@ -83,6 +84,13 @@ fn places(ab: &Ab) -> &'static str {
 fn lost(ab: &Ab) -> String {
     let what = if ab.pairs > 0 { "more pair" } else { "pair" };
     if ab.lost > 0 { format!("; {} gave no result", count(ab.lost, what)) } else { String::new() }
+}
+
+/// The last failure. The first line is its reason; lines of a log may follow.
+fn failed(last: &FailedAttempt) -> String {
+    let FailedAttempt { trial, attempt, reason, log } = last;
+    let reason = reason.lines().next().unwrap_or_default();
+    format!("last, trial {trial} (attempt {attempt}): {reason}; its log: {log}")
 }
 
 fn sessions(ab: &Ab) -> String {
@@ -166,7 +174,7 @@ fn stopped(stop: Stop) -> Option<String> {
         Stop::FailsMore => {
             "the other trials of a side that fails more often may be a selection: see the reasons with tare show"
         }
-        Stop::LeftOut => "more pairs gave no result than gave one; see the logs of the trials",
+        Stop::LeftOut => "more pairs gave no result than gave one",
     };
     Some(why.to_owned())
 }
@@ -196,6 +204,14 @@ mod tests {
         assert_eq!(row(&found, "pairs"), "18 in 9 min, 15 of them disturbed; 1 more pair gave no result");
         assert_eq!(row(&found, "to go"), "about 25 pairs (13 min), at most 60 (30 min) at 95%");
         assert_eq!(row(&found, "sessions"), "1");
+        found.last_failed = Some(FailedAttempt {
+            trial: 7,
+            attempt: 2,
+            reason: "the server died (signal: 9)\nline of its log".to_owned(),
+            log: "logs/trial-00007-2.log".to_owned(),
+        });
+        let failed = "last, trial 7 (attempt 2): the server died (signal: 9); its log: logs/trial-00007-2.log";
+        assert_eq!(row(&found, "failed"), failed);
         (found.pairs, found.to_go) = (3, ToGo::TooFew { first_look: 4 });
         assert_eq!(row(&found, "to go"), "not known before the first look, after 4 pairs (2 min in all)");
         found.to_go = ToGo::TooMany;

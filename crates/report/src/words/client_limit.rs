@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use tare_findings::client_limit::{ClientFindings, LongestStall};
-use tare_findings::figures::{count, percent};
+use tare_findings::figures::{count, decimal, percent};
 use tare_results::Results;
 use tare_results::client_limit::ClientLimit;
 
@@ -14,7 +14,7 @@ pub fn reason(covariates: &BTreeMap<String, f64>, elapsed_s: f64) -> Option<Stri
 
 fn limit_words(found: ClientLimit, elapsed_s: f64) -> String {
     let of = match found {
-        ClientLimit::StoodStillS(_) => format!(" of {elapsed_s:.2} s"),
+        ClientLimit::StoodStillS(_) => format!(" of {} s", decimal(elapsed_s, 2)),
         _ => String::new(),
     };
     format!("{found}{of}")
@@ -26,7 +26,8 @@ pub fn stall_words(LongestStall { from_s, length_s, is_clients }: &LongestStall)
         true => "the client itself stalled",
         false => "the client ran, so the server or the connection to it stalled",
     };
-    format!("no transaction completed for {length_s:.2} s from second {from_s:.1} on: {whose}")
+    let (length_s, from_s) = (decimal(*length_s, 2), decimal(*from_s, 1));
+    format!("no transaction completed for {length_s} s from second {from_s} on: {whose}")
 }
 
 pub(super) fn notes(results: &Results) -> Vec<String> {
@@ -92,6 +93,8 @@ mod tests {
         assert!(still(0.14).is_none() && still(0.3).is_some(), "a moment of a short sample is an accident");
         let short = reason(&of(&[("client_stalled_s", 0.6)]), 0.847);
         assert_eq!(short.as_deref(), Some("it stalled for 0.60 s of 0.85 s"), "one unit for both");
+        let absurd = reason(&of(&[("client_stalled_s", 1e308)]), 1e300);
+        assert_eq!(absurd.as_deref(), Some("it stalled for 1.00e308 s of 1.00e300 s"));
     }
 
     #[test]

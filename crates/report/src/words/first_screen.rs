@@ -5,7 +5,6 @@ use super::further::further;
 use super::warnings::warnings;
 use super::{ab, certificate};
 use std::collections::BTreeSet;
-use tare_findings::ab::Ab;
 use tare_findings::certificate::Certified;
 use tare_findings::collect::is_usable;
 use tare_findings::figures::{count, percent};
@@ -42,15 +41,13 @@ pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
 /// trials.
 pub fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
     let AnswerJson { text, mut details, .. } = AnswerJson::of(&summary.answer);
-    let Some(pairs) = results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials)) else {
-        return (text, details);
-    };
+    let Some(pairs) = &summary.pairs else { return (text, details) };
     details.insert(0, format!("Over all trials, without pairing: {text}"));
     if let Some(certified) = Certified::stored(results) {
         let words = certificate::alongside(Some(&certified));
         details.insert(0, format!("A/A there: {}.", tare_text::shown(&words)));
     }
-    (ab::sentence(&pairs), details)
+    (ab::sentence(pairs), details)
 }
 
 fn what_was_run(summary: &Summary, results: &Results) -> String {
@@ -68,10 +65,10 @@ fn what_was_run(summary: &Summary, results: &Results) -> String {
         0 => String::new(),
         _ => format!(", server {}", versions.into_iter().collect::<Vec<_>>().join(" and ")),
     };
-    let when = match (results.trials.first(), results.trials.last()) {
-        (Some(first), Some(last)) if !first.started_at.is_empty() => {
-            format!(", from {} to {}", to_the_second(&first.started_at), to_the_second(&last.started_at))
-        }
+    // The clock may have been set back during the run, so the last trial need not have the latest time.
+    let times = || results.trials.iter().map(|trial| trial.started_at.as_str()).filter(|time| !time.is_empty());
+    let when = match (times().min(), times().max()) {
+        (Some(first), Some(last)) => format!(", from {} to {}", to_the_second(first), to_the_second(last)),
         _ => String::new(),
     };
     format!(
@@ -185,6 +182,18 @@ fn metric_name(summary: &Summary) -> &str {
 mod tests {
     use super::*;
     use tare_results::schema::{Levels, PlannedTrial, SampleRecord};
+
+    #[test]
+    fn a_run_does_not_end_before_it_began_where_the_clock_was_set_back() {
+        let trial = |(trial, started_at): (usize, &str)| {
+            let planned = PlannedTrial { trial, block: trial, condition: "a".to_owned(), lifetime: None };
+            TrialRecord::new(&planned, 1, Levels::new(), started_at.to_owned())
+        };
+        let times = ["2026-11-20T10:00:00.5Z", "2026-11-20T10:30:00.5Z", "2026-11-20T09:00:00.5Z"];
+        let results = Results { trials: times.into_iter().enumerate().map(trial).collect(), ..Results::default() };
+        let text = what_was_run(&tare_findings::summarize(&results), &results);
+        assert!(text.ends_with(", from 2026-11-20T09:00:00Z to 2026-11-20T10:30:00Z."), "{text}");
+    }
 
     #[test]
     fn half_of_an_interval_is_not_negative_where_the_mean_is() {

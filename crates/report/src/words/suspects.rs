@@ -1,7 +1,7 @@
 //! Sentences on suspects: the name of each, its figure, and the experiment that would decide.
 
 use super::why::{last_word, signed};
-use tare_findings::figures::percent;
+use tare_findings::figures::{decimal, percent};
 use tare_findings::why::{Cause, Expected, SUSPECTS_SHOWN, Suspect, Why};
 
 /// Smaller times would be printed as 0, because microseconds have one decimal.
@@ -39,18 +39,22 @@ pub fn suspect(suspect: &Suspect) -> String {
 /// The figures of a suspect: its time, and related counts.
 pub fn evidence(cause: &Cause) -> String {
     let share = cause.share.map_or(String::new(), |share| format!(" ({} of the difference)", signed(share)));
-    let counts = cause.counts.map_or(String::new(), |[a, b]| match cause.suspect {
-        Suspect::RemoteMemory => format!(", work on other nodes than its memory {} -> {}", percent(a), percent(b)),
-        Suspect::HugePages { .. } => format!(", memory in huge pages {} -> {}", percent(a), percent(b)),
-        Suspect::TlbMisses => format!(", TLB misses per 1,000 instructions {a:.1} -> {b:.1}"),
-        Suspect::NumaBalancing => format!(", its page faults per transaction {a:.3} -> {b:.3}"),
-        Suspect::PageFaults => format!(", page faults per transaction {a:.3} -> {b:.3}"),
-        Suspect::WakeUps => format!(", switches per transaction {a:.3} -> {b:.3}"),
-        Suspect::Storage => format!(", reads from storage per transaction {a:.3} -> {b:.3}"),
-        _ => format!(", log writes per transaction {a:.3} -> {b:.3}"),
+    let counts = cause.counts.map_or(String::new(), |[a, b]| {
+        let change = |decimals| format!("{} -> {}", decimal(a, decimals), decimal(b, decimals));
+        match cause.suspect {
+            Suspect::RemoteMemory => format!(", work on other nodes than its memory {} -> {}", percent(a), percent(b)),
+            Suspect::HugePages { .. } => format!(", memory in huge pages {} -> {}", percent(a), percent(b)),
+            Suspect::TlbMisses => format!(", TLB misses per 1,000 instructions {}", change(1)),
+            Suspect::NumaBalancing => format!(", its page faults per transaction {}", change(3)),
+            Suspect::PageFaults => format!(", page faults per transaction {}", change(3)),
+            Suspect::WakeUps => format!(", switches per transaction {}", change(3)),
+            Suspect::Storage => format!(", reads from storage per transaction {}", change(3)),
+            _ => format!(", log writes per transaction {}", change(3)),
+        }
     });
     let verdict = if cause.shown { "shown" } else { "not shown" };
-    format!("{:+.1} µs{share}{counts}, {verdict}", cause.us)
+    let sign = if cause.us < 0.0 { "-" } else { "+" };
+    format!("{sign}{} µs{share}{counts}, {verdict}", decimal(cause.us.abs(), 1))
 }
 
 /// The command that would decide about a suspect.

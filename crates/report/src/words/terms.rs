@@ -1,7 +1,7 @@
 //! Phrases that several sentences and tables share.
 
 use super::steadiness::many;
-use tare_findings::figures::{change, changes_of, figure, list, percent, times_between};
+use tare_findings::figures::{change, changes_of, decimal, figure, list, percent, times_between};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
 use tare_findings::threads::{FULLEST_NODE, PAIRS};
 use tare_findings::verdict::Measured;
@@ -81,7 +81,7 @@ pub fn mode_cause(cause: &ModeCause, unit: &str) -> String {
     let side = |side: &ModeSide| {
         let what = match &side.in_common {
             InCommon::Number(share) if name == FULLEST_NODE => format!("{} of threads on one node", percent(*share)),
-            InCommon::Number(mean) => format!("{name} {mean:.3} on average"),
+            InCommon::Number(mean) => format!("{name} {} on average", decimal(*mean, 3)),
             InCommon::Pairs { relation, share } => pairs(*relation, *share),
             InCommon::Unknown => format!("{name} unknown"),
             InCommon::Word { word, trials, of } => {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use tare_findings::collect::ConditionTrials;
+use tare_findings::figures::decimal;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::schema::ClientHost;
 
@@ -45,9 +46,10 @@ fn of_host(name: &str, all: &[&ClientHost]) -> Option<String> {
     let (offset_ms, known_ms) = (1e3 * best.clock_offset_s, 1e3 * best.clock_uncertainty_s);
     let ahead = if offset_ms < 0.0 { "behind" } else { "ahead of" };
     Some(format!(
-        "The clients ran on {name} ({}), its clock {:.2} ms {ahead} the server's host's (±{known_ms:.2} ms).",
+        "The clients ran on {name} ({}), its clock {} ms {ahead} the server's host's (±{} ms).",
         best.requested,
-        offset_ms.abs()
+        decimal(offset_ms.abs(), 2),
+        decimal(known_ms, 2)
     ))
 }
 

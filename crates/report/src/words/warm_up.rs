@@ -4,7 +4,7 @@ use super::terms::query;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use tare_findings::collect::is_usable;
-use tare_findings::figures::{count, percent, times};
+use tare_findings::figures::{count, decimal, percent, times};
 use tare_findings::warm_up::{WARM, WarmUp};
 use tare_findings::warm_up_by::WarmUpBy;
 use tare_results::Results;
@@ -93,8 +93,9 @@ pub(super) fn unsettled(results: &Results) -> Vec<String> {
             .map(|(what, amount)| format!("{what} {amount}"))
             .collect();
         format!(
-            "{condition}: the server had not settled {waited_s:.0} s after the warm-up in {} ({}), so the samples \
+            "{condition}: the server had not settled {} s after the warm-up in {} ({}), so the samples \
              include work of the warm-up; a longer workload.settle_s waits for it",
+            decimal(waited_s, 0),
             count(trials.len(), "trial"),
             left.join(", ")
         )

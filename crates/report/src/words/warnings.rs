@@ -5,7 +5,6 @@ use super::which::not_realizable;
 use super::{client_limit, disturbance, plans, searches, trials, waits, warm_up};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use tare_findings::ab::Ab;
 use tare_findings::collect::{self, is_usable};
 use tare_findings::figures::{count, list, percent};
 use tare_findings::state::{self, State};
@@ -40,7 +39,7 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
     warnings.extend(disturbed);
     warnings.extend(client_limit::notes(results));
     warnings.extend(counted_errors(results));
-    warnings.extend(missing_words(results));
+    warnings.extend(missing_words(summary, results));
     let cannot = results.plan.as_ref().map_or(Vec::new(), not_realizable);
     warnings.extend(cannot.into_iter().map(|(which, why)| format!("{which} is left out: {why}")));
     warnings.extend(modes(summary));
@@ -149,10 +148,10 @@ fn counted_errors(results: &Results) -> Option<String> {
 }
 
 /// Trials of a comparison or a race are not made again: others are added until it ends.
-fn of_rounds(results: &Results, path: &str) -> String {
+fn of_rounds(summary: &Summary, results: &Results, path: &str) -> String {
     let aside = "their pairs are left out";
     let Some(plan) = &results.plan else { return aside.to_owned() };
-    let ended = Ab::of(plan, &results.trials).is_some_and(|ab| ab.stop.is_some_and(|why| why != Stop::Session));
+    let ended = summary.pairs.as_ref().and_then(|ab| ab.stop).is_some_and(|why| why != Stop::Session);
     let bisected = results.path.parent().and_then(Path::parent).filter(|above| above.join("bisect.json").exists());
     match (bisected, plan.settle.as_ref().is_some_and(|rule| rule.certify)) {
         _ if ended => aside.to_owned(),
@@ -165,12 +164,12 @@ fn of_rounds(results: &Results, path: &str) -> String {
 }
 
 /// Planned trials without a usable record yet.
-fn missing_words(results: &Results) -> Option<String> {
+fn missing_words(summary: &Summary, results: &Results) -> Option<String> {
     let missing = collect::missing_trials(results);
     let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
     let path = tare_text::quoted(&results.path.display().to_string());
     let advice = match results.open_shards.as_slice() {
-        _ if results.plan.as_ref().is_some_and(Plan::goes_in_rounds) => of_rounds(results, &path),
+        _ if results.plan.as_ref().is_some_and(Plan::goes_in_rounds) => of_rounds(summary, results, &path),
         _ if collect::is_out_of_attempts(results) => {
             let study = tare_text::quoted(&results.path.join("study.toml").display().to_string());
             format!("no attempt is left; for more, raise `attempts` in {study}, then: tare run --resume {path}")

@@ -10,6 +10,7 @@
 //! | `commands` | names that distinguish command lines |
 //! | `option_files` | options that servers get from a study's option file |
 //! | `available` | whether a condition can run here |
+//! | `running` | options that cannot differ on one running server |
 //! | `pool_memory` | whether an engine can give its buffer pool a memory policy of its own |
 //! | `memory_nodes` | servers whose memory a control group must confine to their nodes |
 //! | `resolve` | conditions on this machine, and the schedule; placements with clients on another host |
@@ -51,6 +52,7 @@ pub mod race;
 mod reached;
 pub mod resolve;
 pub mod rungs;
+mod running;
 pub mod settle;
 pub mod shard;
 pub mod stack;

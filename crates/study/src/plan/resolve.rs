@@ -3,7 +3,7 @@
 use super::available::{available, options, starts_a_server};
 use super::builds::{self, Programs};
 use super::design::{self, Condition};
-use super::{commands, estimate, ladder, limits, memory_nodes, needs, option_files, pilot, pool_memory};
+use super::{commands, estimate, ladder, limits, memory_nodes, needs, option_files, pilot, pool_memory, running};
 use crate::hosts::{HostError, Remote};
 use crate::language::settings::Settings;
 use crate::language::spec::Study;
@@ -48,6 +48,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     }
     notes.extend(commands::name(&mut conditions));
     pool_memory::fold(&mut conditions);
+    running::check(&conditions)?;
     let hosts = (place == Where::Here).then(ClientHosts::default);
     if hosts.is_none() && conditions.iter().any(|c| c.settings.client.on.host.is_some()) {
         notes.push("the CPUs of the clients are known only if client.host can be reached".to_owned());

@@ -228,6 +228,9 @@ impl From<EngineError> for Problem {
             EngineError::NoPlace(_) | EngineError::SocketPathTooLong { .. } => {
                 (Exit::Machine, Some(NO_PLACE.to_owned()))
             }
+            e if e.is_disk_error() => {
+                (Exit::Machine, Some("look for errors of the disk (dmesg), repair it".to_owned()))
+            }
             e if is_read_only(e) => (Exit::Machine, Some("make this file system writable".to_owned())),
             EngineError::Interrupted => (Exit::Interrupted, None),
             EngineError::NoAddress { sources, .. } => {
@@ -326,6 +329,7 @@ impl From<TrialError> for Problem {
             TrialError::Machine(e) => e.into(),
             TrialError::State(e) => e.into(),
             TrialError::Engine(e) => e.into(),
+            TrialError::ServerGone(_) => Self::new(Exit::Machine, e.to_string()).advice("start the server"),
             TrialError::Task(e) => e.into(),
             TrialError::OtherMachine(e) => e.into(),
             TrialError::Load(e @ (LoadError::Engine(_) | LoadError::Generator(_) | LoadError::SystemUnderTest(_))) => {

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRefused;
 use tare_drive::workload::Progress;
 use tare_files::Folder;
-use tare_results::store::LOGS;
+use tare_results::store::{LOGS, trial_log};
 use tare_study::language::process::PADDING;
 
 /// How long a trial that exceeded its limit may take to restore settings before it is killed.
@@ -72,7 +72,7 @@ pub fn run_child(
     // When this child ends in any way, the other trial of the pair no longer waits for it.
     let _over = guest.map(Over);
     let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
-    let log = directory.make_sub(LOGS)?.new_log(&format!("trial-{trial:05}-{attempt}.log"))?;
+    let log = directory.make_sub(LOGS)?.new_log(&trial_log(trial, attempt))?;
     // Another program, possibly of another user, may have this program's path by now.
     let mut command = Command::new("/proc/self/exe");
     command.arg0(std::env::current_exe()?);

@@ -13,7 +13,7 @@ use tare_drive::workload::Progress;
 use tare_files::Folder;
 use tare_noise::OomKills;
 use tare_results::schema::{Plan, TrialRecord, Turns};
-use tare_results::store::{DirectoryError, LOGS, end_of_trials, read_trials_behind};
+use tare_results::store::{DirectoryError, LOGS, end_of_trials, read_trials_behind, trial_log};
 
 use tare_study::language::spec::Study;
 use tare_study::language::write;
@@ -101,7 +101,7 @@ impl<'a> Children<'a> {
         if let Some(why) = starved {
             return why;
         }
-        let name = format!("trial-{:05}-{}.log", attempt.trial, attempt.attempt);
+        let name = trial_log(attempt.trial, attempt.attempt);
         let text = log_end(self.directory, &name);
         let lines: Vec<&str> = text.lines().rev().take(LOG_LINES).collect();
         if lines.is_empty() {

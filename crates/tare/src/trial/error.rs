@@ -40,6 +40,9 @@ pub enum TrialError {
     State(#[from] StateError),
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The running server of the study was reached before, and is not any more.
+    #[error("the server of this study cannot be reached any more: {0}")]
+    ServerGone(EngineError),
     /// A property of the server process can no longer be obtained.
     #[error("{0}")]
     Process(String),
@@ -66,10 +69,11 @@ impl TrialError {
     }
 
     /// Whether no trial can be run here now: a disk is full or read-only, a folder of this program's own cannot be
-    /// used, or the system refuses files, threads or processes.
+    /// used, the system refuses files, threads or processes, or the running server is gone.
     pub fn stops_run(&self) -> bool {
         let lacks_threads = self.first_cause().downcast_ref().is_some_and(EngineError::lacks_threads);
-        self.cannot_write() || self.lacks_place() || self.to_raise().is_some() || lacks_threads
+        let is_gone = matches!(self, Self::ServerGone(_));
+        self.cannot_write() || self.lacks_place() || self.to_raise().is_some() || lacks_threads || is_gone
     }
 
     fn lacks_place(&self) -> bool {
@@ -87,13 +91,13 @@ impl TrialError {
         match self {
             // A transparent error does not return the inner error as its source.
             Self::Load(LoadError::Own(own) | LoadError::Ended(own)) => own.as_ref(),
-            Self::Load(LoadError::Engine(engine)) | Self::Engine(engine) => engine,
+            Self::Load(LoadError::Engine(engine)) | Self::Engine(engine) | Self::ServerGone(engine) => engine,
             other => other,
         }
     }
 
-    /// Whether the copy of the data, the server, a log or the record cannot be written: there is no room left, or the
-    /// file system has become read-only.
+    /// Whether the copy of the data, the server, a log or the record cannot be written: there is no room left, the file
+    /// system has become read-only, or the disk reports errors.
     fn cannot_write(&self) -> bool {
         match self {
             Self::NoRoom(_) => return true,
@@ -107,6 +111,7 @@ impl TrialError {
             let sql = error.downcast_ref::<SqlError>();
             let io = error.downcast_ref::<io::Error>();
             if matches!(engine, Some(EngineError::DiskFull { .. }))
+                || engine.is_some_and(EngineError::is_disk_error)
                 || sql.is_some_and(|sql| sql.kind == SqlErrorKind::DiskFull)
                 || io.is_some_and(|io| is_full(io) || is_read_only(io))
             {
@@ -138,6 +143,7 @@ fn is_read_only(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::io::Errno;
     use std::path::PathBuf;
 
     #[test]
@@ -151,6 +157,7 @@ mod tests {
             (engine(read_only).into(), true),
             (engine(ErrorKind::StorageFull).into(), true),
             (engine(ErrorKind::NotFound).into(), false),
+            (EngineError::Io { what: "copy data to", path: path.clone(), source: Errno::IO.into() }.into(), true),
             (EngineError::NoPlace(Box::new(engine(ErrorKind::NotFound))).into(), true),
             (LoadError::Engine(EngineError::NoPlace(Box::new(engine(ErrorKind::NotFound)))).into(), true),
             (EngineError::SocketPathTooLong { path: path.clone(), length: 108, limit: 107 }.into(), true),

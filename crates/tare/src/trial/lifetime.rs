@@ -1,8 +1,8 @@
 //! A server lifetime that several trials share: the rungs of a ladder one after the other, each with its own record.
 
 use super::dataset::{self, TrialData};
+use super::death::{Began, server_error};
 use super::host::note_no_captures;
-use super::measure::Began;
 use super::{Trial, TrialError, machine, memory_nodes, server_start};
 use crate::state::{self, StateError};
 use tare_drive::capture;
@@ -101,7 +101,7 @@ impl Trial<'_> {
         let settings = &self.task.condition.settings;
         let driven = match self.drive(settings.workload.load.load(), Some(server), None) {
             Ok((driven, _)) => driven,
-            Err(error) => return Err(super::measure::server_error(error, server)),
+            Err(error) => return Err(server_error(error, server)),
         };
         let binary = settings.engine.kind.binary(settings.engine.binary.as_deref())?;
         capture::server::note(server, &binary, settings.engine.defaults_file.as_ref(), self.directory, record);

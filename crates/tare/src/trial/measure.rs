@@ -1,13 +1,13 @@
 //! One trial, in a process of its own: apply settings, start, bind, load, verify, stop, restore, append one record.
 
 use super::dataset::TrialData;
+use super::death::{Began, server_error};
 use super::host::{Begun, TrialHost, note_captures, note_no_captures};
 use super::two_hosts::{Clients, Job};
 use super::{
     Trial, TrialError, dataset, disturbance, figures, machine, memory_nodes, options, process, running, server_start,
 };
 use crate::state::{self, StateError};
-use rustix::process::{Resource, getrlimit};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings
 use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
 use tare_engine::{Server, Spinning, program_sha1};
 use tare_files::check_room;
-use tare_noise::{OomKills, host_name};
+use tare_noise::host_name;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
 use tare_results::probe::ProbeUse;
@@ -33,31 +33,8 @@ use tare_topology::{Fingerprint, Machine};
 pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a pause checks whether it must end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How much later than its connections the process of a server may end.
-const END_AFTER_CONNECTIONS: Duration = Duration::from_secs(2);
 /// Least size of the logs of a trial, bytes: one of the trial, one of its server, one of a client.
 const LOGS_BYTES: u64 = 32 << 10;
-
-/// When a record was begun, and how many processes the kernel had killed for lack of memory then.
-pub(super) struct Began {
-    clock: Instant,
-    memory: Option<OomKills>,
-}
-
-impl Began {
-    pub(super) fn now() -> Self {
-        Self { clock: Instant::now(), memory: OomKills::here() }
-    }
-
-    /// The reason of a failure. Server and clients are in the control group of the trial, unless the study limits the
-    /// server's memory.
-    fn reason(&self, error: &TrialError) -> String {
-        match self.memory.as_ref().and_then(OomKills::since) {
-            Some(why) => format!("{error}\n{why}"),
-            None => error.to_string(),
-        }
-    }
-}
 
 impl Trial<'_> {
     /// Makes sure that the data of this condition is in the cache, and that there is a working copy.
@@ -408,41 +385,6 @@ impl Trial<'_> {
         }
         applied.extend(process::verify(&settings.process, server.pid())?);
         Ok(applied)
-    }
-}
-
-/// The error of a load on a server that tare started.
-pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialError {
-    match error {
-        // On an interruption or a timeout, the server is killed as well.
-        e @ (LoadError::Interrupted | LoadError::Ended(_)) => e.into(),
-        e => {
-            let starved = server.lack_of_memory();
-            // Only the log of a server that died says why. PostgreSQL survives the end of one of its processes.
-            if starved.is_none() && survives(&e, server) {
-                return e.into();
-            }
-            let limited = |s| format!("{e}; here a process that uses {s} s of CPU time is ended (ulimit -t)");
-            let (reason, otherwise) = match starved {
-                Some(why) => (format!("{e}; {why}"), "one of its processes was killed"),
-                None => {
-                    (getrlimit(Resource::Cpu).current.map_or(e.to_string(), limited), "its exit status is not known")
-                }
-            };
-            let ended = server.exit_status().unwrap_or_else(|| otherwise.to_owned());
-            TrialError::ServerDied { ended, reason, tail: server.log_tail(12).join("\n") }
-        }
-    }
-}
-
-/// The connections of a server that dies are closed before its process has ended.
-fn survives(error: &LoadError, server: &mut dyn Server) -> bool {
-    let until = Instant::now() + if error.is_connection_lost() { END_AFTER_CONNECTIONS } else { Duration::ZERO };
-    loop {
-        match server.is_alive() {
-            true if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-            alive => return alive,
-        }
     }
 }
 

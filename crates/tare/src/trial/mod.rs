@@ -14,12 +14,14 @@
 //! | `pool_memory` | the memory policy of a server's buffer pool |
 //! | `options` | options and the character set, as the server reports them |
 //! | `two_hosts`, `agent` | a trial whose clients are on another host: the server's half and the clients' half |
+//! | `death` | whether a failure is the end of the server, or of a process for lack of memory |
 //! | `figures` | which figures of a sample are valid |
 //! | `disturbance` | which samples were disturbed |
 //! | `error` | why a trial has no result |
 
 pub mod agent;
 mod dataset;
+mod death;
 pub mod disturbance;
 mod error;
 mod figures;

@@ -19,7 +19,11 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
     let settings = &trial.task.condition.settings;
     let command = &settings.engine.running.restart;
     let server = match command.is_empty() {
-        true => attach(trial)?,
+        // Without its server, every further trial would fail as well.
+        true => attach(trial).map_err(|error| match error {
+            TrialError::Engine(error) if error.is_unreached() => TrialError::ServerGone(error),
+            other => other,
+        })?,
         false => {
             let (server, proof) = restarted(trial, command)?;
             record.settings.push(AppliedSetting::new("restart", command.join(" "), proof));
@@ -36,10 +40,16 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
     Ok(server)
 }
 
-/// Checks that the tables exist: nothing is created on a running server.
+/// Checks that the tables exist, because nothing is created on a running server, and that its options are those of the
+/// study, unless a restart may still change them.
 pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
     let server = attach(trial)?;
-    let load = trial.task.condition.settings.workload.load.load();
+    let settings = &trial.task.condition.settings;
+    let engine = &settings.engine;
+    for (option, level) in engine.options.iter().filter(|_| engine.running.restart.is_empty()) {
+        as_requested(engine.kind.name(), &server, option, level)?;
+    }
+    let load = settings.workload.load.load();
     load.check_data(&mut *server.connect()?).map_err(|error| {
         let what = format!("{error}; tare creates nothing on a running server: {}", load.how_to_fill());
         TrialError::Load(LoadError::Generator(what))

@@ -5,6 +5,7 @@ use super::tree::{Note, Stamp, Tree, detects_changes};
 use crate::EngineError;
 use crate::data::directories::not_private;
 use crate::data::room::{Room, held};
+use crate::process::guard::interrupted;
 use sha1::{Digest, Sha1};
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::os::unix::ffi::OsStrExt;
@@ -16,8 +17,6 @@ use tare_results::schema::{CopyMethod, DataRecord};
 
 /// Prefix of the names of working copies in the cache.
 const PREFIX: &str = "work-";
-/// From this many copied bytes on, the copy is synced to disk before anything is measured.
-const SYNC_FROM: u64 = 64 << 20;
 
 /// A directory with the content of prepared data, for one server at a time: it is locked against other processes
 /// while this value lives.
@@ -36,7 +35,7 @@ impl WorkingCopy {
     /// otherwise its content is compared. None if another process holds the lock.
     ///
     /// # Errors
-    /// When files cannot be read or written. A newly created copy that failed is removed.
+    /// When files cannot be read or written; the copy is then removed.
     pub fn take(prepared: &Path, cache: &Path) -> Result<Option<Self>, EngineError> {
         let clock = Instant::now();
         let cache = PrivateFolder::open_or_create(cache, Access::Closed).map_err(not_private)?;
@@ -50,8 +49,9 @@ impl WorkingCopy {
         let mut restored = match bring_back(&prepared, &folder) {
             Ok(restored) => restored,
             Err(error) => {
-                if !was_there {
-                    // An incomplete copy would only occupy space, which may be what was missing.
+                // An incomplete copy would only occupy space, which may be what was missing. And after a failed write,
+                // memory may hold another content than the disk, so comparing would not find what is wrong.
+                if !was_there || !interrupted() {
                     let _ = fs::remove_dir_all(&place);
                 }
                 return Err(error);
@@ -115,6 +115,9 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<DataRecord, Eng
     let stale: Vec<&PathBuf> =
         original.files.iter().filter(|(path, stamp)| !is_unchanged(path, **stamp)).map(|(path, _)| path).collect();
     let mut room = Room::new(folder.path(), growth(prepared, &data, &stale));
+    let syncing = |source| EngineError::io("write to the disk what was copied to", &data, source);
+    // Opened first, because syncfs(2) reports only errors of writes that fail while this is open.
+    let file_system = File::open(&data).map_err(syncing)?;
     let mut shared = 0;
     for path in stale {
         let put = put_back(&prepared.join(path), &data.join(path), &mut room)?;
@@ -126,9 +129,10 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<DataRecord, Eng
     if shared > 0 && restored.bytes_copied == 0 {
         restored.way = CopyMethod::Shared;
     }
-    if restored.bytes_copied >= SYNC_FROM {
-        let synced = File::open(&data).and_then(|data| Ok(rustix::fs::syncfs(data)?));
-        synced.map_err(|source| EngineError::io("sync", &data, source))?;
+    // Before the note: what it lists as equal must be so on disk, even if the file system has an error later. It also
+    // keeps these writes out of the measurement.
+    if restored.bytes_copied > 0 {
+        rustix::fs::syncfs(&file_system).map_err(|error| syncing(error.into()))?;
     }
     if note.is_none() || restored.files_put_back > 0 {
         Note::write(folder, prepared, &original, &Tree::read(&data)?)?;

@@ -37,6 +37,42 @@ fn a_trial_that_finds_the_disk_full_uses_up_no_attempt() {
     world.assert_clean();
 }
 
+/// The disk is a file below which the room runs out: the file system accepts writes and loses them later. Its prepared
+/// data are intact.
+#[test]
+fn a_copy_whose_writes_did_not_reach_the_disk_is_named_and_made_again() {
+    if !rustix::process::geteuid().is_root() {
+        return; // only root can mount such a disk
+    }
+    let world = World::new();
+    let study = world.study(&STUDY.replace("rows = 3000", "rows = 20000"));
+    let script = r#"set -eu
+        mkdir below disk && mount -t tmpfs -o size=64m none below
+        truncate -s 200m below/image
+        mkfs.ext4 -q -F -N 512 -m 0 -J size=4 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard below/image
+        mount -o loop,discard below/image disk || exit 77
+        export TARE_CACHE_DIR=$PWD/disk/cache
+        "$0" run "$1" --out first --set sampling.trials=1 $2; sync
+        room=$(df -k --output=avail below | tail -1)
+        head -c "$(( (room - 300) * 1024 ))" /dev/zero >below/filler
+        code=0; "$0" run "$1" --out results $2 2>err || code=$?
+        cat err >&2; test $code = 3; test ! -e results/trials.jsonl
+        # The kernel may make the file system read-only before the next trial.
+        grep -Eq 'disk/cache/work-.*: (Input/output error|Read-only file system)' err
+        grep -q 'do now: .*, then: tare run --resume results' err
+        rm below/filler; umount disk; mount -o loop below/image disk
+        "$0" run --resume results"#;
+    let script = script.replace("$2", &QUIET.join(" "));
+    let output = world.behind(&["unshare", "-m", "sh", "-c", &script], &[&study]).output().expect("unshare");
+    let err = text(&output.stderr);
+    if output.status.code() == Some(77) {
+        return println!("no loop device here: {err}");
+    }
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let records = trials(&world.path("results"));
+    assert!(records.len() == 3 && records.iter().all(|r| r["outcome"] == "ok" && r["attempt"] == 1), "{records:?}");
+}
+
 #[test]
 fn a_cache_disk_that_becomes_full_at_any_step_of_preparing_data_is_named() {
     let world = World::new();

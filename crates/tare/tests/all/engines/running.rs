@@ -2,9 +2,10 @@
 
 use crate::engines::running_support::{Theirs, engines, placed};
 use crate::engines::support::{PATIENCE, Place, prepared};
-use crate::support::{Moments, World, json, one_line, send, text, trials, verified, wait_until};
+use crate::support::{Moments, World, json, one_line, send, text, trials, verified, wait_for_trials, wait_until};
 use rustix::process::Signal;
-use std::process::Command;
+use serde_json::Value;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use tare_cpuset::CpuSet;
 use tare_engine::{Engine, Mariadb, Postgresql};
@@ -142,7 +143,14 @@ fn requests_that_a_running_server_cannot_meet_are_refused_with_the_reason() {
     };
     refused("[process]\naslr = \"off\"\n", 3, "a running server");
     refused("[placement]\nmemory = \"local\"\nserver = \"cpus:0\"\n", 3, "runs already");
-    refused("[engine.options]\nmax_connections = 7\n", 4, "tare sets nothing on a running server");
+    refused("[engine.options]\nmax_connections = 7\n", 2, "tare sets nothing on a running server");
+    let (study, differ) =
+        (theirs.study(""), ["--a", "option.max_connections=100", "--b", "option.max_connections=200"]);
+    for more in [&["--dry-run"][..], &["--out", "refused"]] {
+        let (_, err) = theirs.world.exits(2, &[&["ab", "--study", &study], &differ[..], more].concat());
+        assert!(err.contains("option.max_connections differs between `side=a option.max_connections=100`"), "{err}");
+        assert!(!theirs.world.path("refused").exists(), "{err}");
+    }
     let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.binary=/bin/true"]);
     assert!(err.contains("not both"), "{err}");
     let nowhere = theirs.load(&["--client", "node:999"]);
@@ -243,10 +251,26 @@ impl Alone {
         std::fs::read_to_string(self.folder.path().join("pid")).ok()?.trim().parse().ok()
     }
 
+    /// Starts it with its owner's script, which is returned, and makes the tables.
+    fn started(&self) -> String {
+        let restart = restart_script(self);
+        self.start(&restart);
+        let socket = self.folder.path().join("s").display().to_string();
+        self.world.exits(0, &["load", "point_select", "--socket", &socket, "--rows", "500", "--prepare"]);
+        restart
+    }
+
+    fn start(&self, restart: &str) {
+        assert!(Command::new("sh").arg(restart).status().unwrap().success());
+        let answers = || std::os::unix::net::UnixStream::connect(self.folder.path().join("s")).is_ok();
+        wait_until("a server that its owner starts", PATIENCE.as_secs(), answers);
+    }
+
+    /// `restart` is a line of the study.
     fn study(&self, restart: &str, more: &str) -> String {
         let socket = self.folder.path().join("s");
         self.world.study(&format!(
-            "name = \"restarted\"\n[engine]\nname = \"mariadb\"\nsocket = \"{}\"\nrestart = {restart}\n\
+            "name = \"restarted\"\n[engine]\nname = \"mariadb\"\nsocket = \"{}\"\n{restart}\n\
              start_timeout_s = 60\n[workload]\nrows = 500\nthreads = 2\n\
              [sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\n{more}",
             socket.display()
@@ -265,14 +289,8 @@ impl Drop for Alone {
 #[test]
 fn a_study_restarts_a_running_server_before_each_trial_by_its_owners_command() {
     let theirs = Alone::new();
-    let restart = restart_script(&theirs);
-    assert!(Command::new("sh").arg(&restart).status().unwrap().success());
-    let socket = theirs.folder.path().join("s").display().to_string();
-    let answers = || std::os::unix::net::UnixStream::connect(&socket).is_ok();
-    wait_until("a server that its owner starts", PATIENCE.as_secs(), answers);
-    theirs.world.exits(0, &["load", "point_select", "--socket", &socket, "--rows", "500", "--prepare"]);
-
-    let study = theirs.study(&format!("[\"sh\", \"{restart}\"]"), &placed());
+    let restart = theirs.started();
+    let study = theirs.study(&format!("restart = [\"sh\", \"{restart}\"]"), &placed());
     let (plan, _) = theirs.world.exits(0, &["run", &study, "--dry-run"]);
     let (_, err) = theirs.world.exits(0, &["run", &study, "--out", "results"]);
     for reported in [plan, err] {
@@ -304,12 +322,37 @@ fn a_study_restarts_a_running_server_before_each_trial_by_its_owners_command() {
         ("[\"/nonexistent/restart\"]".to_owned(), "cannot be run"),
         (format!("[\"sh\", \"-c\", \"kill $(cat {}/pid)\"]", theirs.folder.path().display()), "no answer within 1 s"),
     ] {
-        let study = theirs.study(&restart, "");
+        let study = theirs.study(&format!("restart = {restart}"), "");
         let one = ["--set", "sampling.trials=1", "--set", "engine.start_timeout_s=1", "--out", "failing"];
         let (_, err) = theirs.world.exits(4, &[&["run", &study][..], &one].concat());
         assert!(err.contains(words), "{restart}: {err}");
         std::fs::remove_dir_all(theirs.world.path("failing")).unwrap();
     }
+}
+
+#[test]
+fn a_run_ends_at_once_when_its_running_server_has_died_and_goes_on_when_it_is_back() {
+    let theirs = Alone::new();
+    let restart = theirs.started();
+    let sets = ["--set", "sampling.trials=5", "--set", "sampling.attempts=2", "--set", "sampling.sample_s=0.5"];
+    let results = theirs.world.path("results");
+    let mut run = theirs.world.tare(&[&["run", &theirs.study("", ""), "--out", "results"], &sets[..]].concat());
+    let run = run.stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_trials(&results, 1);
+    send(theirs.pid().unwrap(), Signal::KILL);
+    let ended = run.wait_with_output().unwrap();
+    let err = text(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(3), "{err}");
+    let socket = theirs.folder.path().join("s");
+    // It may have died between accepting the connection and answering.
+    assert!(err.contains("cannot be reached any more: ") && err.contains(socket.to_str().unwrap()), "{err}");
+    assert!(err.contains("do now: start the server, then: tare run --resume results"), "{err}");
+    let failed = |record: &&Value| record["outcome"] != "ok";
+    let before = trials(&results);
+    assert!(before.iter().filter(failed).count() <= 1 && before.len() < 5, "only the trial at work: {before:?}");
+    theirs.start(&restart);
+    theirs.world.exits(0, &["run", "--resume", "results"]);
+    assert_eq!(trials(&results).iter().filter(|record| record["outcome"] == "ok").count(), 5);
 }
 
 #[test]

@@ -36,6 +36,7 @@ fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
         disturbed: 0,
         disturbed_alone: [0; 2],
         lost_alone: [0; 2],
+        last_failed: None,
         elapsed_s: 87.0,
         pair_s: 12.4,
         smallest_detectable: Some(0.034),

@@ -146,6 +146,15 @@ fn comparisons_and_races_are_resumed_by_their_own_command() {
     };
     plan(&mut results, &|plan| plan.settle = Some(Settle::between(names.clone(), Rule::Anytime, 1)));
     of(&results, "ab");
+    plan(&mut results, &|plan| plan.settle.iter_mut().for_each(|rule| rule.certify = true));
+    let certify = |line: &String| line.ends_with("no usable result: measure more with: tare ab --certify");
+    assert!(summarize(&results).warnings.iter().any(certify), "{:?}", summarize(&results).warnings);
+    plan(&mut results, &|plan| plan.settle.iter_mut().for_each(|rule| rule.certify = false));
+    let bisection = tempfile::tempdir().unwrap();
+    fs::write(bisection.path().join("bisect.json"), "{}").unwrap();
+    let path = std::mem::replace(&mut results.path, bisection.path().join("pairs/a-b"));
+    of(&results, "bisect");
+    results.path = path;
     plan(&mut results, &|plan| (plan.settle, plan.race) = (None, Some(Race::of(names.to_vec(), question, 1))));
     of(&results, "find");
 }
