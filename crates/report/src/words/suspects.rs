@@ -45,7 +45,7 @@ pub fn evidence(cause: &Cause) -> String {
         Suspect::TlbMisses => format!(", TLB misses per 1,000 instructions {a:.1} -> {b:.1}"),
         Suspect::NumaBalancing => format!(", its page faults per transaction {a:.3} -> {b:.3}"),
         Suspect::PageFaults => format!(", page faults per transaction {a:.3} -> {b:.3}"),
-        Suspect::WakeUps => format!(", switches per transaction {a:.3} -> {b:.3}"),
+        Suspect::WakeUps => format!(", voluntary switches per transaction {a:.3} -> {b:.3}"),
         Suspect::Storage => format!(", reads from storage per transaction {a:.3} -> {b:.3}"),
         _ => format!(", log writes per transaction {a:.3} -> {b:.3}"),
     });
