@@ -25,8 +25,7 @@ pub struct DamagedLine {
 
 impl fmt::Display for DamagedLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
-        write!(f, "line {} of {file} is damaged and set aside: {}", self.line, self.what)
+        write!(f, "line {} of {} is damaged and set aside: {}", self.line, self.path.display(), self.what)
     }
 }
 
@@ -185,7 +184,7 @@ fn parsed(batch: &[RawLine], path: &Path, packed: bool) -> Vec<Result<TrialRecor
 }
 
 /// Parses a valid record in one pass; an invalid one is parsed again for its error.
-fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Result<TrialRecord, ReadError> {
+pub(super) fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Result<TrialRecord, ReadError> {
     let mut trial = match serde_json::from_slice::<TrialRecord>(bytes) {
         Ok(trial) if trial.schema <= SCHEMA && trial.check().is_ok() => trial,
         _ => parse(bytes, path, lines_before)?,

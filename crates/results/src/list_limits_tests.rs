@@ -183,8 +183,8 @@ fn a_record_with_an_impossible_time_is_set_aside_with_the_field() {
             std::fs::write(dir.path().join("trials.jsonl"), text).unwrap();
             let read = lines::read(&folder).unwrap();
             let said: Vec<String> = read.damaged.iter().map(ToString::to_string).collect();
-            let expected = format!("line 2 of trials.jsonl is damaged and set aside: {field} is {wrong:e} s");
-            assert!(read.trials.len() == 1 && said.len() == 1 && said[0].starts_with(&expected), "{said:?}");
+            let expected = format!("trials.jsonl is damaged and set aside: {field} is {wrong:e} s");
+            assert!(read.trials.len() == 1 && said.len() == 1 && said[0].contains(&expected), "{said:?}");
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn evidence(cause: &Cause) -> String {
             Suspect::TlbMisses => format!(", TLB misses per 1,000 instructions {}", change(1)),
             Suspect::NumaBalancing => format!(", its page faults per transaction {}", change(3)),
             Suspect::PageFaults => format!(", page faults per transaction {}", change(3)),
-            Suspect::WakeUps => format!(", switches per transaction {}", change(3)),
+            Suspect::WakeUps => format!(", voluntary switches per transaction {}", change(3)),
             Suspect::Storage => format!(", reads from storage per transaction {}", change(3)),
             _ => format!(", log writes per transaction {}", change(3)),
         }

@@ -83,9 +83,9 @@ fn open(out: &Path, found: &Parts) -> Result<Directory, DirectoryError> {
 fn nothing_lost(found: &Parts, out: &Folder) -> Result<(), DirectoryError> {
     let kept: BTreeSet<usize> = found.parts.iter().flat_map(|part| part.good.values().flatten().copied()).collect();
     let mut lost = BTreeSet::new();
-    parts::each_record(out, |head, _| {
-        if head.outcome == Outcome::Ok && !kept.contains(&head.trial) {
-            lost.insert(head.trial);
+    parts::each_record(out, |record, _| {
+        if record.outcome == Outcome::Ok && !kept.contains(&record.trial) {
+            lost.insert(record.trial);
         }
         Ok(())
     })?;

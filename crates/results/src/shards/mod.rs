@@ -16,6 +16,6 @@ mod read;
 
 pub use layout::{Sharded, TakenShard};
 pub use merge::{Merged, merge};
-pub use parts::{ShardState, finished_blocks, states};
+pub use parts::{ShardState, finished_blocks, repair, states};
 pub use read::aside_words;
 pub(crate) use read::read;

@@ -1,29 +1,18 @@
 //! The parts of a study that machines ran, and the part that each block is taken from.
 
 use super::Sharded;
-use crate::error::ReadError;
+use crate::error::{DirectoryError, ReadError};
 use crate::limits::{LONGEST_LINE, MOST_RECORDS, MOST_TRIALS};
 use crate::place::Place;
-use crate::schema::{Outcome, Plan, PlannedTrial, RanOn, SCHEMA};
+use crate::schema::{Outcome, Plan, PlannedTrial, TrialRecord};
+use crate::store::Directory;
 use crate::{directory, lines, store};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tare_files::{FilesError, Folder, Trust};
-
-/// The fields of a record that are needed to assign it; the rest of the line is ignored.
-#[derive(Deserialize)]
-pub(super) struct Head {
-    schema: u32,
-    pub trial: usize,
-    attempt: u32,
-    block: usize,
-    pub outcome: Outcome,
-    #[serde(default)]
-    ran_on: Option<RanOn>,
-}
 
 /// A results directory with some blocks of a study.
 #[derive(Debug)]
@@ -165,31 +154,48 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
     Ok(done)
 }
 
+/// Moves the damaged lines of every part to files next to their own, and returns them.
+///
+/// # Errors
+/// As [`crate::repair`], and while a run of a shard goes on.
+pub fn repair(sharded: &Sharded) -> Result<Vec<lines::DamagedLine>, DirectoryError> {
+    let mut damaged = Vec::new();
+    for index in 0..sharded.count() {
+        let _taken = sharded.take(index)?;
+        for place in of_shard(sharded, index)? {
+            let part = Directory::resume_in(place.folder()?)?;
+            damaged.extend(lines::repair(part.folder())?);
+        }
+    }
+    Ok(damaged)
+}
+
 /// None if nothing was recorded; also the number of lines that are no records. Records of trials that the schedule does
 /// not have do not make a part the owner of a block.
 fn read_heads(place: Place, schedule: &Schedule) -> Result<(Option<Part>, usize), ReadError> {
     let folder = place.folder()?;
     let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
-    let damaged = each_record(&folder, |head, _| {
-        if let Some(ran_on) = &head.ran_on
+    let damaged = each_record(&folder, |record, _| {
+        if let Some(ran_on) = &record.ran_on
             && part.host.is_empty()
         {
             part.host = tare_text::shown_name(&ran_on.host).into_owned();
         }
-        part.records.insert((head.trial, head.attempt));
-        let planned = schedule.get(&head.trial);
-        if head.outcome == Outcome::Ok && planned.is_some_and(|planned| planned.block == head.block) {
-            part.good.entry(head.block).or_default().insert(head.trial);
+        part.records.insert((record.trial, record.attempt));
+        let planned = schedule.get(&record.trial);
+        if record.outcome == Outcome::Ok && planned.is_some_and(|planned| planned.block == record.block) {
+            part.good.entry(record.block).or_default().insert(record.trial);
         }
         Ok(())
     })?;
     Ok(((!part.records.is_empty()).then_some(part), damaged))
 }
 
-/// Calls `each` for every valid record. Returns the number of other lines: damaged, or not written to their end yet.
+/// Calls `each` for every record that can be analysed. Returns the number of other lines: damaged, or not written to
+/// their end yet.
 pub(super) fn each_record(
     folder: &Folder,
-    mut each: impl FnMut(&Head, &[u8]) -> Result<(), std::io::Error>,
+    mut each: impl FnMut(&TrialRecord, &[u8]) -> Result<(), std::io::Error>,
 ) -> Result<usize, ReadError> {
     let (mut records, mut damaged) = (0, 0);
     for (name, open) in lines::opened(folder)? {
@@ -201,19 +207,16 @@ pub(super) fn each_record(
             if !line.ends_with(b"\n") {
                 reader.skip_until(b'\n').map_err(failed)?;
             }
-            if let Ok(head) = serde_json::from_slice::<Head>(&line)
-                && line.ends_with(b"\n")
-            {
-                if head.schema > SCHEMA {
-                    return Err(ReadError::NewerSchema { path, found: head.schema, known: SCHEMA });
+            match lines::record(&line, &path, 0, false) {
+                Ok(record) if line.ends_with(b"\n") => {
+                    records += 1;
+                    if records > MOST_RECORDS {
+                        return Err(ReadError::TooMany { path, what: "records", limit: MOST_RECORDS });
+                    }
+                    each(&record, &line).map_err(failed)?;
                 }
-                records += 1;
-                if records > MOST_RECORDS {
-                    return Err(ReadError::TooMany { path, what: "records", limit: MOST_RECORDS });
-                }
-                each(&head, &line).map_err(failed)?;
-            } else {
-                damaged += usize::from(!line.trim_ascii().is_empty());
+                Err(newer @ ReadError::NewerSchema { .. }) => return Err(newer),
+                _ => damaged += usize::from(!line.trim_ascii().is_empty()),
             }
             line.clear();
         }
@@ -228,8 +231,8 @@ pub(super) fn each_line(
     mut each: impl FnMut(&[u8]) -> Result<(), std::io::Error>,
 ) -> Result<(), ReadError> {
     let mut seen = BTreeSet::new();
-    each_record(&parts.parts[index].place.folder()?, |head, line| {
-        let first = parts.owns(index, head.block) && seen.insert((head.trial, head.attempt));
+    each_record(&parts.parts[index].place.folder()?, |record, line| {
+        let first = parts.owns(index, record.block) && seen.insert((record.trial, record.attempt));
         if first { each(line) } else { Ok(()) }
     })
     .map(drop)

@@ -154,7 +154,7 @@ impl Arms<'_> {
 ///
 /// # Errors
 /// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], [`Error::Mismatch`] for unequal numbers of blocks, and
-/// [`Error::OutOfRange`] for a negative minimum effect.
+/// [`Error::OutOfRange`] for a negative minimum effect, and for a confidence that is not between 0 and 1.
 pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<Comparison>, Error> {
     if !(min_effect >= 0.0 && min_effect.is_finite()) {
         return Err(Error::OutOfRange { what: "minimum effect".into(), expected: "0 or more".into(), got: min_effect });

@@ -4,23 +4,26 @@ use super::{Exit, Problem, output};
 use clap::Args;
 use std::path::PathBuf;
 use tare_files::Trust;
+use tare_results::shards::{self, Sharded};
 use tare_results::store::Directory;
 use tare_text::{count, object};
 
 /// Move damaged lines of a results directory's records to files next to them
 #[derive(Debug, Args)]
 pub struct Repair {
-    /// A results directory that nothing is writing to
+    /// A results directory, or a study cut into shards, that nothing is writing to
     results: PathBuf,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
 
-/// Moves damaged lines to another file under the directory's lock, and prints them.
+/// Moves damaged lines to other files under the locks of their directories, and prints them.
 pub fn run(args: &Repair) -> Result<Exit, Problem> {
-    let directory = Directory::resume(&args.results, Trust::Anyone)?;
-    let damaged = tare_results::repair(directory.folder())?;
+    let damaged = match Sharded::open(&args.results, Trust::Anyone)? {
+        Some(sharded) => shards::repair(&sharded)?,
+        None => tare_results::repair(Directory::resume(&args.results, Trust::Anyone)?.folder())?,
+    };
     if args.json {
         let lines = damaged.iter().map(|d| object! { file: d.path.display().to_string(), line: d.line, what: &d.what });
         output::document("tare-repair", &object! { set_aside: lines.collect::<Vec<_>>() })?;

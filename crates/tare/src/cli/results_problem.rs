@@ -113,10 +113,12 @@ impl From<ReadError> for Problem {
                 .expected("a JSON document written by tare"),
             ReadError::Malformed { path, line, column, expected, .. } => {
                 let study = path.extension().is_some_and(|kind| kind == "toml");
-                problem
-                    .at(format!("{}, line {line}, column {column}", path.display()))
-                    .expected(expected)
-                    .advised(study.then(|| format!("run a study with: tare run {}", output::quoted_path(&path))))
+                problem.at(format!("{}, line {line}, column {column}", path.display())).expected(expected).advice(
+                    match study {
+                        true => format!("run a study with: tare run {}", output::quoted_path(&path)),
+                        false => "restore the file from a copy; without one, run the study again".to_owned(),
+                    },
+                )
             }
         }
     }

@@ -197,7 +197,7 @@ fn a_damaged_line_is_skipped_and_unreadable_results_are_a_clear_error() {
     std::fs::write(&records, &broken).unwrap();
     for args in [["show", "results"].as_slice(), &["report", "results"], &["run", "--resume", "results"]] {
         let (_, err) = world.exits(0, args);
-        assert!(err.contains("line 1 of trials.jsonl is damaged and set aside"), "{args:?}: {err}");
+        assert!(err.contains("line 1 of results/trials.jsonl is damaged and set aside"), "{args:?}: {err}");
     }
     let resumed = std::fs::read_to_string(&records).unwrap();
     assert!(resumed.starts_with(&broken), "nothing of the records is cut");
