@@ -21,7 +21,7 @@ pub enum FilesError {
     #[error("{} has further hard links, which may belong to another user: replace it by a copy", .0.display())]
     Linked(PathBuf),
     /// Another kind of file has that name: a pipe, a device, a folder.
-    #[error("{} is not a {expected}: remove it, or give another path", path.display())]
+    #[error("{} is not a {expected}: give another path, or remove it if nothing needs it", path.display())]
     WrongKind { path: PathBuf, expected: &'static str },
     /// It belongs to another user: its content may be malicious.
     #[error(

@@ -20,8 +20,8 @@ const WAITS: [Part; 2] = [Part::ClientWaited, Part::ServerWaited];
 /// The inputs of the suspects other than the trials.
 pub(super) struct Given<'g, 'r> {
     pub results: [&'r Results; 2],
-    /// The condition that takes longer, and its results: the one that experiments change.
-    pub slower: (&'g ConditionTrials<'r>, &'r Results),
+    /// The condition that takes longer, which experiments change, and the other one; each with its results.
+    pub slower_and_faster: [(&'g ConditionTrials<'r>, &'r Results); 2],
 }
 
 /// Every suspect with the sign of the whole difference, the largest first, each with whether it is shown.
@@ -42,11 +42,11 @@ pub(super) fn causes(
             us: one.time.value,
             ci: one.time.ci,
             share: whole.share(one.time.value),
-            condition: given.slower.0.name.to_owned(),
+            condition: given.slower_and_faster[0].0.name.to_owned(),
             counts: one.counts,
             // If no difference of the whole is shown, it has no reason either.
             shown: whole.shown && p_value <= NAMED_WRONGLY,
-            prove: experiment(&one.suspect, given.slower.0, given.slower.1),
+            prove: experiment(&one.suspect, given.slower_and_faster),
             suspect: one.suspect,
         })
         .collect();

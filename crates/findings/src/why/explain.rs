@@ -68,9 +68,13 @@ fn between(
     let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::OtherPrograms)));
     let own = TimeChange::of(&undisturbed.unwrap_or(whole));
     let (parts, not_explained) = parts(&trials, &sides, own, disturbed);
-    let slower = if own.us < 0.0 { (one, of_one) } else { (other, of_other) };
+    let mut slower_and_faster = [(other, of_other), (one, of_one)];
+    if own.us < 0.0 {
+        slower_and_faster.reverse();
+    }
     let both = [of_one, of_other];
-    let causes = causes::causes(&trials, &parts, own, &causes::Given { results: both, slower });
+    let given = causes::Given { results: both, slower_and_faster };
+    let causes = causes::causes(&trials, &parts, own, &given);
     let captured = |times: &[TrialTime<'_>], results: &Results| {
         let captures = times.iter().filter_map(|time| results.captures.get(&(time.trial.trial, time.trial.attempt)));
         captures::unnamed(&captures.collect::<Vec<_>>())

@@ -27,7 +27,8 @@ pub struct Experiment {
     pub arguments: Vec<String>,
     /// The changed keys of the study with their values.
     pub changes: Vec<Change>,
-    /// Whether the condition has these values already, so that nothing would be changed.
+    /// Whether it is no experiment: the condition has these values already, or becomes the other one, with which it has
+    /// just been compared.
     pub same: bool,
     /// The expected result in the slower of the two conditions, if the suspect is the reason.
     pub expected: Expected,
@@ -81,7 +82,11 @@ const THP: &str = "machine.thp";
 /// The original value of the machine: the active one is in brackets.
 const THP_FOUND: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-pub(super) fn experiment(suspect: &Suspect, side: &ConditionTrials<'_>, results: &Results) -> Experiment {
+/// A condition with its results.
+type Side<'s, 'r> = (&'s ConditionTrials<'r>, &'s Results);
+
+/// An experiment with the slower of two conditions.
+pub(super) fn experiment(suspect: &Suspect, [(side, results), (faster, of_faster)]: [Side<'_, '_>; 2]) -> Experiment {
     let known = Known { side, results };
     let (changes, expected) = known.changes(suspect);
     let study = match results.study_toml.is_some() && results.path.is_dir() {
@@ -91,7 +96,8 @@ pub(super) fn experiment(suspect: &Suspect, side: &ConditionTrials<'_>, results:
     let set = changes.iter().flat_map(|change| known.set(change));
     let arguments = std::iter::once(study.display().to_string()).chain(set).collect();
     let estimated_s = results.plan.as_ref().map(|plan| plan.estimated_s.max(0.0) as u32);
-    let same = changes.iter().all(|change| known.has_already(change));
+    let faster = Known { side: faster, results: of_faster };
+    let same = changes.iter().all(|change| known.has_already(change)) || known.becomes(&faster, &changes);
     Experiment { arguments, changes, same, expected, estimated_s }
 }
 
@@ -118,6 +124,15 @@ impl Known<'_, '_> {
     fn has_already(&self, change: &Change) -> bool {
         let own = self.setting(&change.key).map(ToString::to_string).or_else(|| self.found(&change.key));
         own.is_some() && own == change.value
+    }
+
+    /// Whether the other condition differs in no other key than these, and has these values.
+    fn becomes(&self, other: &Self, changes: &[Change]) -> bool {
+        let (Some(own), Some(others)) = (self.planned().next(), other.planned().next()) else { return false };
+        let keys: BTreeSet<&String> = own.settings.keys().chain(others.settings.keys()).collect();
+        let mut differ = keys.into_iter().filter(|key| own.settings.get(*key) != others.settings.get(*key));
+        differ.all(|key| changes.iter().any(|change| change.key == *key))
+            && changes.iter().all(|change| other.has_already(change))
     }
 
     /// The original value of a machine setting that the study did not change.

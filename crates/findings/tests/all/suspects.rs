@@ -179,8 +179,17 @@ fn an_experiment_changes_what_its_study_has() {
         plan(&mut both, &settings);
         let causes = found(&both);
         let rows = causes.iter().find(|cause| cause.suspect == Suspect::RowLock).unwrap();
-        assert_eq!(changes(rows), [expected], "{settings}");
+        assert_eq!((changes(rows), rows.prove.same), (vec![expected.to_owned()], false), "{settings}");
     }
+    // A condition with this change is what B was compared with, unless A differs in another key too.
+    let mut both = two_sides(20.0, 300.0);
+    plan(&mut both, &json!({"workload.name": "update_index", "workload.rows": 2}));
+    let mut same = |key: &str, value: Value| {
+        let a = &mut both.plan.as_mut().unwrap().conditions[0];
+        a.settings.insert(key.to_owned(), serde_json::from_value(value).unwrap());
+        found(&both).iter().any(|cause| cause.suspect == Suspect::RowLock && cause.prove.same)
+    };
+    assert!(same("workload.rows", json!(100_000)) && !same("workload.tables", json!(8)));
 }
 
 /// In B clients work 50 us longer; on another host they cannot use the server's Unix socket.

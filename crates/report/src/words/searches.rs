@@ -10,14 +10,15 @@ pub(super) fn notes(found: &[SearchNotes]) -> Vec<String> {
 
 fn scarce(notes: &SearchNotes) -> Option<String> {
     let fewest = notes.fewest_beyond.filter(|_| notes.scarce > 0)?;
+    let more_than = if fewest < 1.0 { "more than " } else { "" };
     Some(format!(
         "{}: {} of {} rest on fewer than {FEWEST_BEYOND} transactions beyond the SLO's percentile (the fewest: \
-         {}): such a rate is too high on average; a sample_s {:.1} times as long gives {FEWEST_BEYOND}",
+         {}): such a rate is too high on average; a sample_s {more_than}{:.0} times as long gives {FEWEST_BEYOND}",
         notes.condition,
         notes.scarce,
         count(notes.searches, "rate"),
         fewest.floor(),
-        FEWEST_BEYOND / fewest.max(1.0),
+        (FEWEST_BEYOND / fewest.max(1.0)).ceil(),
     ))
 }
 
@@ -76,7 +77,7 @@ mod tests {
         };
         let [scarce, without_end] = super::notes(&[notes]).try_into().unwrap();
         assert!(scarce.starts_with("base: 2 of 5 rates rest on fewer than 100"), "{scarce}");
-        assert!(scarce.ends_with("a sample_s 5.0 times as long gives 100"), "{scarce}");
+        assert!(scarce.ends_with("a sample_s 5 times as long gives 100"), "{scarce}");
         assert!(without_end.contains("between 700 /s and 1.09 k/s"), "{without_end}");
     }
 }

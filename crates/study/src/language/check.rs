@@ -91,8 +91,8 @@ pub fn factors(source: Source<'_>, places: &Places, study: &Study) -> Result<(),
             if let Err(expected) = fits {
                 return Err(unfit(source, &places.level(&factor.name, level), study, &factor.name, level, expected));
             }
-            // Two values are the same level if they are written alike and have the same type.
-            if !seen.insert(format!("{level:?}")) {
+            // Also of two types, such as 1 and "1": two conditions would have one name.
+            if !seen.insert(level.to_string()) {
                 let what = format!("factor {} has the level {level} twice", factor.name);
                 return Err(source.wrong(&places.level(&factor.name, level), what, "each level once"));
             }

@@ -23,6 +23,7 @@ fn a_mistake_of_a_study_has_its_line_and_column() {
         ("[placement.float]\n", 2, 12, "placements.float"),
         ("[factors]\nthread = [1, 2]\n", 3, 11, "threads"),
         ("[factors]\nthreads = [1, \"many\"]\n", 3, 15, "whole number"),
+        ("[factors]\nthreads = [1, \"1\"]\n", 3, 15, "each level once"),
         ("[placements.pairs]\n[factors]\nplacement = [\"pears\"]\n", 4, 14, "pairs"),
         ("[machine]\nnuma_balancing = \"sometimes\"\n", 3, 18, "on, off or tiering"),
         ("[factors]\nbuild = [\"mariia\"]\n[builds.maria]\nname = \"mariadb\"\n", 3, 10, "maria"),

@@ -109,6 +109,14 @@ impl Factor {
     }
 }
 
+/// What is expected where this name is no factor: it may be an option of the server.
+fn unknown_factor(name: &str) -> String {
+    let known = Study::factor_names();
+    let factors = document::one_of("a factor", name, &known);
+    let is_misspelled = name.contains('.') || tare_text::nearest(name, known.iter().copied()).is_some();
+    if is_misspelled { factors } else { format!("{factors}; for an option of the server: option.{name}") }
+}
+
 impl Study {
     /// Changes the study to compare these conditions and to vary nothing else: it has one trial of each, and a rule
     /// adds the others.
@@ -136,7 +144,7 @@ impl Study {
             SIDE => return level.one_of(&["a", "b"]).map(|_| Vec::new()),
             _ => match Target::of_factor(name) {
                 Target::Machine(_) if !machine::names().contains(&name) => {
-                    return Err(document::one_of("a factor", name, &Self::factor_names()));
+                    return Err(unknown_factor(name));
                 }
                 target => return Ok(vec![(target, level)]),
             },

@@ -79,14 +79,6 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
         (&["run", "--command", "true", "--warmup", "3"], "  do now: did you mean `--warmup-runs`? Else see "),
         (&["load", "point_select", "-c", "4"], "'-c'\n  do now: did you mean `--threads`? Else see "),
         (&["run", "sleep", "0.1"], "error: unexpected argument '0.1'\n"),
-        (
-            &["run", "luck", "--out", "a", "--out", "b"],
-            "error: '--out <DIR>' was given more than once\n  expected: the option once\n",
-        ),
-        (
-            &["run", "--resume", "a", "luck"],
-            "error: '--resume <DIR>' cannot be used with '[STUDY]'\n  expected: one of the two\n",
-        ),
         (&["run", "sleep 0.1"], "  do now: to measure a program: tare run --command 'sleep 0.1'\n"),
         (&["run", "/bin/true"], "  do now: to measure a program: tare run --command /bin/true\n"),
         (&["ab", "threads=1", "threads=2"], "  expected: tare ab --a <SIDE> --b <SIDE> [OPTIONS]\n"),
@@ -105,6 +97,24 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
     ] {
         let (_, err) = world.exits(2, words);
         assert!(err.contains(line) && !err.contains("trials=1"), "{words:?}: {err}");
+    }
+}
+
+#[test]
+fn options_that_exclude_each_other_are_not_shown_as_usable_together() {
+    let world = World::new();
+    for (words, printed) in [
+        (
+            &["run", "luck", "--out", "a", "--out", "b"][..],
+            "error: '--out <DIR>' was given more than once\n  expected: the option once\n",
+        ),
+        (
+            &["run", "--resume", "a", "luck"],
+            "error: '--resume <DIR>' cannot be used with '[STUDY]'\n  expected: one of the two\n",
+        ),
+    ] {
+        let (_, err) = world.exits(2, words);
+        assert!(err.contains(printed), "{words:?}: {err}");
     }
 }
 
@@ -187,6 +197,9 @@ fn a_metric_that_no_load_has_is_refused_before_the_first_pair() {
     // A side written as --set writes the key.
     let (_, err) = world.exits(2, &["ab", "--a", "process.aslr=off", "--b", "aslr=on"]);
     assert!(err.contains("process.aslr=off is not a side") && err.contains("mean aslr?)"), "{err}");
+    // An option of the server without its prefix.
+    let (_, err) = world.exits(2, &["ab", "--a", "shared_buffers=1GB", "--b", "aslr=on"]);
+    assert!(err.contains("; for an option of the server: option.shared_buffers\n"), "{err}");
     // A metric of another load.
     let (_, err) = world.exits(4, &[&sides[..], &["--metric", "tps", "--budget", "1s"]].concat());
     assert!(err.contains("no trial has the metric `tps`"), "{err}");

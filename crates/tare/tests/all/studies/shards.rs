@@ -56,6 +56,19 @@ fn becomes_another_machine(part: &Path, name: &str) -> std::path::PathBuf {
     moved
 }
 
+/// A record that no table can use is no result, although it names its trial.
+fn no_table_can_use(world: &World, records: &Path, whole: &[u8]) {
+    let unusable = String::from_utf8_lossy(whole).replacen("\"started_at\"", "\"began_at\"", 1);
+    std::fs::write(records, unusable).unwrap();
+    let (_, err) = world.exits(0, &["merge", "shards", "--out", "less of it"]);
+    assert!(err.contains("5 records of 1 part") && err.contains("left out: 1 damaged"), "{err}");
+    let (out, err) = world.exits(0, &["show", "shards"]);
+    assert!(out.contains("`tare run --shard shards 0`, and the same with 1, completes them"), "{out}");
+    assert!(err.contains("shards/shard-0001/"), "{err}");
+    let (out, _) = world.exits(0, &["repair", "shards"]);
+    assert!(out.contains("shards/shard-0001/") && out.contains("moved 1 damaged line"), "{out}");
+}
+
 #[test]
 fn shards_contain_whole_blocks_and_merge_into_every_trial_once() {
     let world = World::new();
@@ -84,16 +97,7 @@ fn shards_contain_whole_blocks_and_merge_into_every_trial_once() {
     std::fs::write(&records, [&whole, &b"{\"schema\":\x1b[31m}\n"[..]].concat()).unwrap();
     let err = merge();
     assert!(err.contains("left out: 1 damaged or unfinished line") && err.contains("shards/shard-0001/"), "{err}");
-    // A record that no table can use is no result, although it names its trial.
-    let unusable = String::from_utf8_lossy(&whole).replacen("\"started_at\"", "\"began_at\"", 1);
-    std::fs::write(&records, unusable).unwrap();
-    let (_, err) = world.exits(0, &["merge", "shards", "--out", "less of it"]);
-    assert!(err.contains("5 records of 1 part") && err.contains("left out: 1 damaged"), "{err}");
-    let (out, err) = world.exits(0, &["show", "shards"]);
-    assert!(out.contains("`tare run --shard shards 0`, and the same with 1, completes them"), "{out}");
-    assert!(err.contains("shards/shard-0001/"), "{err}");
-    let (out, _) = world.exits(0, &["repair", "shards"]);
-    assert!(out.contains("shards/shard-0001/") && out.contains("moved 1 damaged line"), "{out}");
+    no_table_can_use(&world, &records, &whole);
     std::fs::write(&records, whole).unwrap();
     assert_eq!(std::fs::read(merged.join("trials.jsonl")).unwrap(), half);
     world.exits(0, &["run", "--shard", "shards", "0"]);
