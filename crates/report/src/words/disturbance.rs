@@ -23,6 +23,7 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     let counted = disturbed.iter().filter(|trial| is_usable(trial)).count();
     let usable = results.trials.iter().filter(|trial| is_usable(trial)).count();
     let counted_words = match counted {
+        0 if usable == 0 => "no trial counts".to_owned(),
         0 => "no trial that counts was disturbed".to_owned(),
         _ => format!("{counted} of {} {} disturbed in every attempt", count(usable, "trial"), was(counted)),
     };

@@ -1,7 +1,8 @@
 //! The changes of the command line to a study that is read: `--set`, and options that stand for it.
 
 use super::document::{Place, Source, StudyError};
-use super::key::{Field, WORKLOAD};
+use super::key::WORKLOAD;
+use super::made::section_of;
 use super::parse::{Overrides, Parser};
 use super::settings::Settings;
 use super::spec::{CommandLineKey, Factor, Study};
@@ -81,7 +82,8 @@ impl Parser<'_> {
         let usage = || self.source.error(0..0, format!("`{set}` is not KEY=VALUE"), "path.to.key=value");
         let (path, value) = set.split_once('=').ok_or_else(usage)?;
         let (section, key) = path.split_once('.').ok_or_else(|| {
-            let Some(Field { section, key, .. }) = fields::factor(path) else { return usage() };
+            let factor = fields::factor(path).map(|field| (field.section, field.key));
+            let Some((section, key)) = factor.or_else(|| Some((section_of(path)?, path))) else { return usage() };
             self.source.error(0..0, format!("`{path}` has no section"), format!("{section}.{key}={value}"))
         })?;
         match (section, key.split_once('.')) {

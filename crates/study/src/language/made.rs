@@ -60,6 +60,14 @@ pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
     }
 }
 
+/// Sections whose keys are often written without them.
+const SECTIONS: [&str; 4] = ["workload", "sampling", "engine", "placement"];
+
+/// The section of a key that was written without it.
+pub fn section_of(key: &str) -> Option<&'static str> {
+    SECTIONS.into_iter().find(|section| declared(section, key).is_some())
+}
+
 pub fn check_value(section: &str, key: &str, value: &Value) -> Result<(), String> {
     match (sampling(section, key), fields::find(section, key)) {
         (Some(key), _) => key.set(&mut Sampling::default(), value),

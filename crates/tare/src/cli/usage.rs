@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::num::{ParseFloatError, ParseIntError};
 use std::path::Path;
 use tare_study::language::builtin;
-use tare_study::language::made::declared;
+use tare_study::language::made::section_of;
 
 /// Converts an error of clap; `None` if clap shows help that was requested or that replaces missing arguments.
 pub fn problem(error: &Error) -> Option<Problem> {
@@ -139,9 +139,6 @@ fn of_pgbench(error: &Error, command: &str) -> Option<String> {
     OF_PGBENCH.iter().find(|(short, _)| *short == option).map(|(_, long)| (*long).to_owned())
 }
 
-/// Sections of a study whose keys are often taken for options.
-const SECTIONS: [&str; 4] = ["workload", "sampling", "engine", "placement"];
-
 /// The key of a study with the name of an unknown option, or that an option of `tare load` with this name sets, if the
 /// command sets keys.
 fn key(error: &Error, command: &str) -> Option<String> {
@@ -151,7 +148,7 @@ fn key(error: &Error, command: &str) -> Option<String> {
     let is_meant = error.kind() == ErrorKind::UnknownArgument && (option != "--warmup" || !measures_a_program());
     let option = option.strip_prefix("--").filter(|option| is_meant && *option != "name")?;
     let name = option.replace('-', "_");
-    match SECTIONS.into_iter().find(|section| declared(section, &name).is_some()) {
+    match section_of(&name) {
         Some(section) => Some(format!("{section}.{name}")),
         None => super::load::key_of(option).map(|(section, key)| format!("{section}.{key}")),
     }

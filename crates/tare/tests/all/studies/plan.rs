@@ -166,6 +166,7 @@ fn mistakes_on_the_command_line_are_exit_2() {
             vec!["run", "--set", "threads=2"],
             "`threads` has no section\n  where: --set threads=2\n  expected: workload.threads=2",
         ),
+        (vec!["run", "--set", "warmup_s=5"], "  expected: sampling.warmup_s=5\n"),
         (vec!["run", "--engine", "oracle"], "mariadb"),
         (vec!["run", "--dry-run", "--topology", "node:two"], "synthetic"),
         (vec!["run", "--topology", "core:2"], "--dry-run"),
