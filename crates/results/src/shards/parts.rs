@@ -90,17 +90,15 @@ fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadErro
             return Err(too_many(place.path(), "trials", MOST_TRIALS));
         }
         let path = place.path();
-        let (part, lines) = read_heads(place, &schedule)?;
+        let (part, lines) = read_part(place, &schedule)?;
+        records += lines + part.as_ref().map_or(0, |part| part.records.len());
+        if records > MOST_RECORDS {
+            return Err(too_many(path, "records", MOST_RECORDS));
+        }
         if lines > 0 {
             damaged.push((path, lines));
         }
-        if let Some(part) = part {
-            records += part.records.len();
-            if records > MOST_RECORDS {
-                return Err(too_many(part.place.path(), "records", MOST_RECORDS));
-            }
-            parts.push(part);
-        }
+        parts.extend(part);
     }
     let missing = || ReadError::NotResults { path: PathBuf::new() };
     let mut plan = all.ok_or_else(missing)?;
@@ -144,7 +142,7 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
     let (wanted, schedule) = (sharded.plan().blocks(), by_number(sharded.plan().trials.clone()));
     let mut done = BTreeSet::new();
     for place in of_shard(sharded, index)? {
-        let good = read_heads(place, &schedule)?.0.map(|part| part.good).unwrap_or_default();
+        let good = read_part(place, &schedule)?.0.map(|part| part.good).unwrap_or_default();
         done.extend(
             good.iter()
                 .filter(|(block, good)| wanted.get(block).map(Vec::len) == Some(good.len()))
@@ -172,7 +170,7 @@ pub fn repair(sharded: &Sharded) -> Result<Vec<lines::DamagedLine>, DirectoryErr
 
 /// None if nothing was recorded; also the number of lines that are no records. Records of trials that the schedule does
 /// not have do not make a part the owner of a block.
-fn read_heads(place: Place, schedule: &Schedule) -> Result<(Option<Part>, usize), ReadError> {
+fn read_part(place: Place, schedule: &Schedule) -> Result<(Option<Part>, usize), ReadError> {
     let folder = place.folder()?;
     let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
     let damaged = each_record(&folder, |record, _| {
@@ -197,7 +195,7 @@ pub(super) fn each_record(
     folder: &Folder,
     mut each: impl FnMut(&TrialRecord, &[u8]) -> Result<(), std::io::Error>,
 ) -> Result<usize, ReadError> {
-    let (mut records, mut damaged) = (0, 0);
+    let (mut all, mut damaged) = (0, 0);
     for (name, open) in lines::opened(folder)? {
         let path = folder.path().join(name);
         let failed = |source| ReadError::Io { path: path.clone(), source };
@@ -207,16 +205,15 @@ pub(super) fn each_record(
             if !line.ends_with(b"\n") {
                 reader.skip_until(b'\n').map_err(failed)?;
             }
+            let is_written = !line.trim_ascii().is_empty();
+            all += usize::from(is_written);
+            if all > MOST_RECORDS {
+                return Err(ReadError::TooMany { path, what: "records", limit: MOST_RECORDS });
+            }
             match lines::record(&line, &path, 0, false) {
-                Ok(record) if line.ends_with(b"\n") => {
-                    records += 1;
-                    if records > MOST_RECORDS {
-                        return Err(ReadError::TooMany { path, what: "records", limit: MOST_RECORDS });
-                    }
-                    each(&record, &line).map_err(failed)?;
-                }
+                Ok(record) if line.ends_with(b"\n") => each(&record, &line).map_err(failed)?,
                 Err(newer @ ReadError::NewerSchema { .. }) => return Err(newer),
-                _ => damaged += usize::from(!line.trim_ascii().is_empty()),
+                _ => damaged += usize::from(is_written),
             }
             line.clear();
         }

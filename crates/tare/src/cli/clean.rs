@@ -70,9 +70,9 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// Whether an entry of the cache has a name of prepared or initialised data or of their working copy (which a run that
-/// was killed leaves), `ENGINE-` or `work-` and 20 hexadecimal digits, or of a trial's copy or a program's digest: other
-/// files in a directory that serves as the cache are kept.
+/// Whether an entry of the cache has a name of prepared or initialised data, or of their working copy, which a killed
+/// run leaves (`ENGINE-` or `work-` and 20 hexadecimal digits), or of a trial's copy or a program's digest. Other files
+/// in a directory that serves as the cache are kept.
 fn is_ours(path: &Path) -> bool {
     let Some((what, rest)) = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.split_once('-'))
     else {
