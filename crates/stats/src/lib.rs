@@ -21,7 +21,7 @@
 //! | [`scaling`] | the universal scalability law over threads or nodes |
 //! | [`ladder`] | the gain of each step of a ladder, and retrograde scaling |
 //! | [`pooled`] | the mean of one step over many ladders, and the ladders that are exceptions |
-//! | [`line`] | a straight-line fit of a response on a few measured quantities |
+//! | [`mod@line`] | a straight-line fit of a response on a few measured quantities |
 //! | [`growth`] | which symbol or lock has a share that grows along a ladder |
 //! | [`order`] | randomised complete blocks |
 //! | [`multiple`] | p-values adjusted for many tests |
