@@ -2,6 +2,7 @@
 
 use crate::mode::{Middle, Mode};
 use tare_stats::Interval;
+use tare_text::{TOO_LONG, is_zero, unsigned_zero};
 pub use tare_text::{count, decimal, percent};
 
 /// How the values of one metric are formatted in one table or on one axis.
@@ -13,8 +14,6 @@ pub struct Scale {
     pub unit: String,
 }
 
-/// From this value on, numbers are written as powers of ten, because so many digits are hard to read.
-const TOO_LONG: f64 = 1e12;
 /// Maximum number of decimals; a value that rounds to zero with them is written as a power of ten.
 const MOST_DECIMALS: usize = 6;
 
@@ -67,10 +66,7 @@ impl Scale {
     pub fn number(&self, value: f64) -> String {
         let scaled = value / self.divisor;
         let too_small = self.decimals == MOST_DECIMALS && scaled != 0.0 && scaled.abs() < 5e-7;
-        if scaled.abs() >= TOO_LONG || too_small {
-            return format!("{scaled:.2e}");
-        }
-        unsigned_zero(format!("{:.*}", self.decimals, scaled))
+        if too_small { format!("{scaled:.2e}") } else { decimal(scaled, self.decimals) }
     }
 
     /// The value that [`Scale::number`] prints.
@@ -190,16 +186,6 @@ pub fn change(fraction: f64) -> String {
     unsigned_zero(format!("{sign}{}", percent(fraction.abs())))
 }
 
-/// A number that rounds to zero has no sign.
-fn unsigned_zero(text: String) -> String {
-    let digits = text.strip_prefix(['-', '+']).filter(|digits| is_zero(digits));
-    digits.map_or(text.clone(), str::to_owned)
-}
-
-fn is_zero(digits: &str) -> bool {
-    digits.chars().all(|c| matches!(c, '0' | '.' | '%'))
-}
-
 /// Both ends of an interval of changes, `-12.4% to -11.9%`: two digits, or as many more as are needed to distinguish
 /// the ends.
 pub fn changes(ci: Interval) -> String {
@@ -310,7 +296,6 @@ mod tests {
         assert_eq!([figure(12_345_678.0, "ns"), figure(1e13, "ns")], ["12345678 ns", "1.00e13 ns"]);
         assert_eq!([figure(1e-9, "1/s"), figure(-3.21e-300, "")], ["1.00e-9 /s", "-3.21e-300"]);
         assert_eq!(times(1e300), "1.00e300x");
-        assert_eq!([decimal(1e300, 1), decimal(-0.02671, 4), decimal(-1e-6, 4)], ["1.00e300", "-0.0267", "0.0000"]);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Formats figures for people.
 
+/// From this value on, figures are written as powers of ten, because so many digits are hard to read.
+pub const TOO_LONG: f64 = 1e12;
+
 /// A fraction as a percentage with two significant digits: `0.21%`, `5.7%`, `42%`.
 pub fn percent(fraction: f64) -> String {
     let value = (fraction * 100.0).abs();
-    // Too many digits to read: written with a power of ten.
-    if value >= 1e12 && fraction.is_finite() {
+    if value >= TOO_LONG && fraction.is_finite() {
         // A hundred times the figure may be infinite.
         let text = format!("{fraction:.2e}");
         let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -17,20 +19,23 @@ pub fn percent(fraction: f64) -> String {
     } else {
         2
     };
-    // No minus sign before a figure that is rounded to 0.
-    let fraction = if value < 0.005 { 0.0 } else { fraction };
-    format!("{:.*}%", decimals, fraction * 100.0)
+    unsigned_zero(format!("{:.*}%", decimals, fraction * 100.0))
 }
 
 /// A value without a unit, with this many decimals: `0.0267`; as a power of ten if it is too large to read.
 pub fn decimal(value: f64, decimals: usize) -> String {
-    if value.abs() >= 1e12 {
-        return format!("{value:.2e}");
-    }
-    let text = format!("{value:.decimals$}");
-    // No minus sign before a figure that is rounded to 0.
-    let zero = text.strip_prefix('-').filter(|digits| digits.chars().all(|c| matches!(c, '0' | '.')));
-    zero.map_or(text.clone(), str::to_owned)
+    if value.abs() >= TOO_LONG { format!("{value:.2e}") } else { unsigned_zero(format!("{value:.decimals$}")) }
+}
+
+/// The text of a number or percentage, without its sign if it is rounded to zero.
+pub fn unsigned_zero(text: String) -> String {
+    let digits = text.strip_prefix(['-', '+']).filter(|digits| is_zero(digits));
+    digits.map_or(text.clone(), str::to_owned)
+}
+
+/// Whether the text of a number or percentage without a sign is zero.
+pub fn is_zero(digits: &str) -> bool {
+    digits.chars().all(|c| matches!(c, '0' | '.' | '%'))
 }
 
 /// A number with its noun: `1 trial`, `2 trials`.
@@ -91,5 +96,6 @@ mod tests {
     fn a_percentage_too_long_to_read_is_a_power_of_ten_and_zero_has_no_sign() {
         assert_eq!([percent(1e308), percent(-1e20), percent(5.0)], ["1.00e310%", "-1.00e22%", "500%"]);
         assert_eq!([percent(-4e-5), percent(-6e-5)], ["0.00%", "-0.01%"]);
+        assert_eq!([decimal(1e300, 1), decimal(-0.02671, 4), decimal(-1e-6, 4)], ["1.00e300", "-0.0267", "0.0000"]);
     }
 }

@@ -15,7 +15,7 @@ mod shown;
 mod unknown_word;
 mod value;
 
-pub use figures::{count, decimal, duration, duration_at_most, percent, quoted, was};
+pub use figures::{TOO_LONG, count, decimal, duration, duration_at_most, is_zero, percent, quoted, unsigned_zero, was};
 
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use names::{apart, ending};
