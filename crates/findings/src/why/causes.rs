@@ -2,11 +2,10 @@
 
 use super::accused::{Accused, us_of};
 use super::model::{Cause, PartChange, TimeChange};
-use super::prove::experiment;
+use super::prove::{Known, experiment};
 use super::suspect::Suspect;
 use super::trials::Trials;
 use super::{allocator, memory, unnamed};
-use crate::collect::ConditionTrials;
 use crate::time::{PAGE_LOCKS, Part, TrialTime};
 use tare_results::Results;
 use tare_results::captures::WaitKind;
@@ -20,8 +19,8 @@ const WAITS: [Part; 2] = [Part::ClientWaited, Part::ServerWaited];
 /// The inputs of the suspects other than the trials.
 pub(super) struct Given<'g, 'r> {
     pub results: [&'r Results; 2],
-    /// The condition that takes longer, which experiments change, and the other one; each with its results.
-    pub slower_and_faster: [(&'g ConditionTrials<'r>, &'r Results); 2],
+    /// The condition that takes longer, which experiments change, and the other one.
+    pub slower_and_faster: [Known<'g, 'r>; 2],
 }
 
 /// Every suspect with the sign of the whole difference, the largest first, each with whether it is shown.
@@ -42,11 +41,11 @@ pub(super) fn causes(
             us: one.time.value,
             ci: one.time.ci,
             share: whole.share(one.time.value),
-            condition: given.slower_and_faster[0].0.name.to_owned(),
+            condition: given.slower_and_faster[0].side.name.to_owned(),
             counts: one.counts,
             // If no difference of the whole is shown, it has no reason either.
             shown: whole.shown && p_value <= NAMED_WRONGLY,
-            prove: experiment(&one.suspect, given.slower_and_faster),
+            prove: experiment(&one.suspect, &given.slower_and_faster),
             suspect: one.suspect,
         })
         .collect();

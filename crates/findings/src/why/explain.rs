@@ -1,6 +1,7 @@
 //! Explains the difference between the transaction times of A and B: the whole, its parts, functions and suspects.
 
 use super::model::{PartChange, TimeChange, Times, Why, WhyError};
+use super::prove::Known;
 use super::trials::{FALSE_DISCOVERIES, Trials};
 use super::{causes, events, named, sleeps};
 use crate::captures;
@@ -68,7 +69,7 @@ fn between(
     let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::OtherPrograms)));
     let own = TimeChange::of(&undisturbed.unwrap_or(whole));
     let (parts, not_explained) = parts(&trials, &sides, own, disturbed);
-    let mut slower_and_faster = [(other, of_other), (one, of_one)];
+    let mut slower_and_faster = [(other, of_other), (one, of_one)].map(|(side, results)| Known { side, results });
     if own.us < 0.0 {
         slower_and_faster.reverse();
     }

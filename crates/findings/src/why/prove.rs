@@ -82,13 +82,10 @@ const THP: &str = "machine.thp";
 /// The original value of the machine: the active one is in brackets.
 const THP_FOUND: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// A condition with its results.
-type Side<'s, 'r> = (&'s ConditionTrials<'r>, &'s Results);
-
 /// An experiment with the slower of two conditions.
-pub(super) fn experiment(suspect: &Suspect, [(side, results), (faster, of_faster)]: [Side<'_, '_>; 2]) -> Experiment {
-    let known = Known { side, results };
+pub(super) fn experiment(suspect: &Suspect, [known, faster]: &[Known<'_, '_>; 2]) -> Experiment {
     let (changes, expected) = known.changes(suspect);
+    let results = known.results;
     let study = match results.study_toml.is_some() && results.path.is_dir() {
         true => results.path.join("study.toml"),
         false => Path::new("STUDY").to_owned(),
@@ -96,14 +93,14 @@ pub(super) fn experiment(suspect: &Suspect, [(side, results), (faster, of_faster
     let set = changes.iter().flat_map(|change| known.set(change));
     let arguments = std::iter::once(study.display().to_string()).chain(set).collect();
     let estimated_s = results.plan.as_ref().map(|plan| plan.estimated_s.max(0.0) as u32);
-    let faster = Known { side: faster, results: of_faster };
-    let same = changes.iter().all(|change| known.has_already(change)) || known.becomes(&faster, &changes);
+    let same = changes.iter().all(|change| known.has_already(change)) || known.becomes(faster, &changes);
     Experiment { arguments, changes, same, expected, estimated_s }
 }
 
-struct Known<'k, 'r> {
-    side: &'k ConditionTrials<'r>,
-    results: &'k Results,
+/// What is known of a condition: its trials, and the results with its settings.
+pub(super) struct Known<'k, 'r> {
+    pub side: &'k ConditionTrials<'r>,
+    pub results: &'k Results,
 }
 
 impl Known<'_, '_> {
