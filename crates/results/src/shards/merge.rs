@@ -1,12 +1,11 @@
 //! Merges the parts that machines ran into one results directory. The same parts always give the same bytes; more parts
 //! extend it.
 
-use super::parts::{self, Parts};
+use super::parts::{self, Parts, Recorded};
 use super::read;
 use crate::directory::{ENVIRONMENT, ENVIRONMENTS};
 use crate::error::{DirectoryError, io_error};
 use crate::lines::TRIALS;
-use crate::schema::Outcome;
 use crate::server::SETTINGS_FILE;
 use crate::store::{CAPTURES, Directory, LOGS, pretty, read_study_text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,14 +81,7 @@ fn open(out: &Path, found: &Parts) -> Result<Directory, DirectoryError> {
 /// Fails if an earlier merge has good trials that none of the parts has any more: they would be lost.
 fn nothing_lost(found: &Parts, out: &Folder) -> Result<(), DirectoryError> {
     let kept: BTreeSet<usize> = found.parts.iter().flat_map(|part| part.good.values().flatten().copied()).collect();
-    let mut lost = BTreeSet::new();
-    parts::each_record(out, |record, _| {
-        if record.outcome == Outcome::Ok && !kept.contains(&record.trial) {
-            lost.insert(record.trial);
-        }
-        Ok(())
-    })?;
-    match lost.len() {
+    match parts::good_trials(out)?.difference(&kept).count() {
         0 => Ok(()),
         trials => Err(DirectoryError::WouldLose { path: out.path().to_owned(), trials }),
     }
@@ -126,7 +118,7 @@ fn copy_files(
     out: &Folder,
 ) -> Result<(), DirectoryError> {
     let mut taken = BTreeSet::new();
-    for (trial, attempt) in &found.parts[index].records {
+    for Recorded { trial, attempt, .. } in &found.parts[index].records {
         if blocks.get(trial).is_some_and(|block| found.owns(index, *block)) {
             taken.insert(format!("{trial:05}-{attempt}"));
         }

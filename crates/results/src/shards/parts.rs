@@ -9,8 +9,11 @@ use crate::store::Directory;
 use crate::{directory, lines, store};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use tare_files::{FilesError, Folder, Trust};
 
@@ -23,8 +26,24 @@ pub(super) struct Part {
     pub host: String,
     /// The trials with a good result, by block.
     pub good: BTreeMap<usize, BTreeSet<usize>>,
-    /// Trial and attempt of every record.
-    pub records: BTreeSet<(usize, u32)>,
+    /// Every record, in the order of files and lines.
+    pub records: Vec<Recorded>,
+}
+
+/// A record that can be analysed, and the place of its line.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub trial: usize,
+    pub attempt: u32,
+    block: usize,
+    line: Line,
+}
+
+#[derive(Debug)]
+struct Line {
+    file: Rc<str>,
+    from: u64,
+    length: usize,
 }
 
 /// Parts of one study, with the owner of each block.
@@ -172,50 +191,61 @@ pub fn repair(sharded: &Sharded) -> Result<Vec<lines::DamagedLine>, DirectoryErr
 /// not have do not make a part the owner of a block.
 fn read_part(place: Place, schedule: &Schedule) -> Result<(Option<Part>, usize), ReadError> {
     let folder = place.folder()?;
-    let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
-    let damaged = each_record(&folder, |record, _| {
+    let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: Vec::new() };
+    let damaged = each_record(&folder, |record, line| {
         if let Some(ran_on) = &record.ran_on
             && part.host.is_empty()
         {
             part.host = tare_text::shown_name(&ran_on.host).into_owned();
         }
-        part.records.insert((record.trial, record.attempt));
+        let (trial, attempt, block) = (record.trial, record.attempt, record.block);
+        part.records.push(Recorded { trial, attempt, block, line });
         let planned = schedule.get(&record.trial);
         if record.outcome == Outcome::Ok && planned.is_some_and(|planned| planned.block == record.block) {
             part.good.entry(record.block).or_default().insert(record.trial);
         }
-        Ok(())
     })?;
     Ok(((!part.records.is_empty()).then_some(part), damaged))
 }
 
+/// The trials of a folder with a good result.
+pub(super) fn good_trials(folder: &Folder) -> Result<BTreeSet<usize>, ReadError> {
+    let mut good = BTreeSet::new();
+    each_record(folder, |record, _| {
+        if record.outcome == Outcome::Ok {
+            good.insert(record.trial);
+        }
+    })?;
+    Ok(good)
+}
+
 /// Calls `each` for every record that can be analysed. Returns the number of other lines: damaged, or not written to
 /// their end yet.
-pub(super) fn each_record(
-    folder: &Folder,
-    mut each: impl FnMut(&TrialRecord, &[u8]) -> Result<(), std::io::Error>,
-) -> Result<usize, ReadError> {
+fn each_record(folder: &Folder, mut each: impl FnMut(TrialRecord, Line)) -> Result<usize, ReadError> {
     let (mut all, mut damaged) = (0, 0);
     for (name, open) in lines::opened(folder)? {
-        let path = folder.path().join(name);
+        let path = folder.path().join(&name);
+        let file: Rc<str> = name.into();
         let failed = |source| ReadError::Io { path: path.clone(), source };
         let mut reader = BufReader::new(open);
-        let mut line = Vec::new();
-        while reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)? > 0 {
-            if !line.ends_with(b"\n") {
-                reader.skip_until(b'\n').map_err(failed)?;
+        let (mut bytes, mut from) = (Vec::new(), 0);
+        while reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
+            let line = Line { file: Rc::clone(&file), from, length: bytes.len() };
+            from += bytes.len() as u64;
+            if !bytes.ends_with(b"\n") {
+                from += reader.skip_until(b'\n').map_err(failed)? as u64;
             }
-            let is_written = !line.trim_ascii().is_empty();
+            let is_written = !bytes.trim_ascii().is_empty();
             all += usize::from(is_written);
             if all > MOST_RECORDS {
                 return Err(ReadError::TooMany { path, what: "records", limit: MOST_RECORDS });
             }
-            match lines::record(&line, &path, 0, false) {
-                Ok(record) if line.ends_with(b"\n") => each(&record, &line).map_err(failed)?,
+            match lines::record(&bytes, &path, 0, false) {
+                Ok(record) if bytes.ends_with(b"\n") => each(record, line),
                 Err(newer @ ReadError::NewerSchema { .. }) => return Err(newer),
                 _ => damaged += usize::from(is_written),
             }
-            line.clear();
+            bytes.clear();
         }
     }
     Ok(damaged)
@@ -227,12 +257,19 @@ pub(super) fn each_line(
     index: usize,
     mut each: impl FnMut(&[u8]) -> Result<(), std::io::Error>,
 ) -> Result<(), ReadError> {
-    let mut seen = BTreeSet::new();
-    each_record(&parts.parts[index].place.folder()?, |record, line| {
-        let first = parts.owns(index, record.block) && seen.insert((record.trial, record.attempt));
-        if first { each(line) } else { Ok(()) }
-    })
-    .map(drop)
+    let part = &parts.parts[index];
+    let files: BTreeMap<String, File> =
+        lines::opened(&part.place.folder()?)?.into_iter().map(|(name, open)| (name, open.into_inner())).collect();
+    let (mut seen, mut bytes) = (BTreeSet::new(), Vec::new());
+    for Recorded { trial, attempt, line, .. } in part.records.iter().filter(|one| parts.owns(index, one.block)) {
+        if seen.insert((trial, attempt)) {
+            bytes.resize(line.length, 0);
+            let file = files.get(&*line.file).ok_or_else(|| ErrorKind::NotFound.into());
+            let read = file.and_then(|file| file.read_exact_at(&mut bytes, line.from)).and_then(|()| each(&bytes));
+            read.map_err(|source| ReadError::Io { path: part.place.path().join(&*line.file), source })?;
+        }
+    }
+    Ok(())
 }
 
 /// Assigns each block to the part that has most of it, and to the first of two that have equally much. A block is never
