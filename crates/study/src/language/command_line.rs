@@ -2,7 +2,7 @@
 
 use super::document::{Place, Source, StudyError};
 use super::key::WORKLOAD;
-use super::made::section_of;
+use super::made::without_section;
 use super::parse::{Overrides, Parser};
 use super::settings::Settings;
 use super::spec::{CommandLineKey, Factor, Study};
@@ -82,8 +82,7 @@ impl Parser<'_> {
         let usage = || self.source.error(0..0, format!("`{set}` is not KEY=VALUE"), "path.to.key=value");
         let (path, value) = set.split_once('=').ok_or_else(usage)?;
         let (section, key) = path.split_once('.').ok_or_else(|| {
-            let factor = fields::factor(path).map(|field| (field.section, field.key));
-            let Some((section, key)) = factor.or_else(|| Some((section_of(path)?, path))) else { return usage() };
+            let Some((section, key)) = without_section(path) else { return usage() };
             self.source.error(0..0, format!("`{path}` has no section"), format!("{section}.{key}={value}"))
         })?;
         match (section, key.split_once('.')) {

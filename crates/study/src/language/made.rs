@@ -60,12 +60,10 @@ pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
     }
 }
 
-/// Sections whose keys are often written without them.
-const SECTIONS: [&str; 4] = ["workload", "sampling", "engine", "placement"];
-
-/// The section of a key that was written without it.
-pub fn section_of(key: &str) -> Option<&'static str> {
-    SECTIONS.into_iter().find(|section| declared(section, key).is_some())
+/// The section and name of a key that was written without its section.
+pub fn without_section(word: &str) -> Option<(&'static str, &'static str)> {
+    let of_sampling = || sampling("sampling", word).map(|key| ("sampling", key.name));
+    fields::factor(word).map(|field| (field.section, field.key)).or_else(of_sampling)
 }
 
 pub fn check_value(section: &str, key: &str, value: &Value) -> Result<(), String> {

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::num::{ParseFloatError, ParseIntError};
 use std::path::Path;
 use tare_study::language::builtin;
-use tare_study::language::made::section_of;
+use tare_study::language::made::without_section;
 
 /// Converts an error of clap; `None` if clap shows help that was requested or that replaces missing arguments.
 pub fn problem(error: &Error) -> Option<Problem> {
@@ -148,10 +148,7 @@ fn key(error: &Error, command: &str) -> Option<String> {
     let is_meant = error.kind() == ErrorKind::UnknownArgument && (option != "--warmup" || !measures_a_program());
     let option = option.strip_prefix("--").filter(|option| is_meant && *option != "name")?;
     let name = option.replace('-', "_");
-    match section_of(&name) {
-        Some(section) => Some(format!("{section}.{name}")),
-        None => super::load::key_of(option).map(|(section, key)| format!("{section}.{key}")),
-    }
+    without_section(&name).or_else(|| super::load::key_of(option)).map(|(section, key)| format!("{section}.{key}"))
 }
 
 fn measures_a_program() -> bool {
