@@ -31,11 +31,15 @@ impl Statements<'_> {
 pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let usage = |what: &str| Problem::new(Exit::Usage, what);
     if args.prepares() || args.cleans_up() {
-        return Err(usage("with a file of statements, tare does not create or drop tables on a running server")
-            .advice(
-                "the tables of microbenchmarks are sysbench's: tare load point_select --prepare, with the same \
-                     --tables and --rows",
-            ));
+        let how = match files {
+            Statements::Builtin("microbenchmarks") => {
+                "their tables are sysbench's: tare load point_select --prepare, with the same --tables and --rows"
+            }
+            _ => "make the tables with the server's own client first; a study that starts a server makes those of TOML",
+        };
+        return Err(
+            usage("with a file of statements, tare does not create or drop tables on a running server").advice(how)
+        );
     }
     // Sizes belong to files of statements (docs/sql.md); scripts have constants of their own (-D).
     let sizes_of_scripts = files.are_scripts() && !args.make_up.keys.values().is_empty();
