@@ -146,7 +146,7 @@ fn thread_row(condition: &str, row: &ThreadSummary, scheduled: bool) -> Markup {
     };
     let allowed = match row.allowed.iter().collect::<Vec<_>>().as_slice() {
         [one] => one.to_string(),
-        [first, rest @ ..] => format!("{first} and {} other sets", rest.len()),
+        [first, rest @ ..] => format!("{first} and {}", count(rest.len(), "other set")),
         [] => "–".to_owned(),
     };
     html! {

@@ -4,6 +4,7 @@ use super::document::document;
 use super::scroll::scroll;
 use crate::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
+use tare_findings::figures::count;
 use tare_topology::measure::{Costs, Measured};
 
 pub fn render(measured: &Measured, costs: &Costs) -> String {
@@ -60,7 +61,7 @@ fn maps(measured: &Measured) -> [Heat; 3] {
         },
         Heat {
             title: "Bandwidth of memory, GB/s".into(),
-            note: format!("Read by one thread per core of the row's node ({} threads).", readers(measured)),
+            note: format!("Read by one thread per core of the row's node ({}).", readers(measured)),
             rows: from,
             columns: to,
             values: scaled(&measured.bandwidth_bytes_per_s, 1e9),
@@ -73,8 +74,8 @@ fn maps(measured: &Measured) -> [Heat; 3] {
 fn readers(measured: &Measured) -> String {
     let (least, most) = (measured.readers.iter().min(), measured.readers.iter().max());
     match (least, most) {
-        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
-        (_, most) => most.copied().unwrap_or(0).to_string(),
+        (Some(least), Some(most)) if least != most => format!("{least} to {most} threads"),
+        (_, most) => count(most.copied().unwrap_or(0), "thread"),
     }
 }
 
