@@ -200,7 +200,7 @@ fn pilots_reach_what_they_promise_in_a_few_blocks_more() {
         let (planned, more) = (all(|one| one.0), all(|one| one.1));
         let (usual, nine_tenths) = (median(&planned).unwrap(), quantile(&more, 0.9).unwrap());
         let of =
-            |what: &str| format!("a pilot of {n} ({usual} planned, {nine_tenths} added at most in 9 of 10): {what}");
+            |what: &str| format!("a pilot of {n} ({usual} planned, {nine_tenths:.1} added at most in 9 of 10): {what}");
         rows.add(&of("none added"), Limit::None, Rate::count(each, |i| found[i].1 == 0));
         rows.add(&of("the interval covers"), least(0.91, each), Rate::count(each, |i| found[i].2));
         let enough = Rate::count(each, |i| found[i].1 as f64 <= most + 1.0);
