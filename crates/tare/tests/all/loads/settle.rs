@@ -6,7 +6,7 @@ use serde_json::Value;
 fn study(engine: &str, workload: &str) -> String {
     format!(
         "name = \"settle\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"update_non_index\"\ntables = 1\nrows = 100\n\
-         threads = 2\n{workload}\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 1\nsample_s = 0.5\n"
+         threads = 2\n{workload}\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 1\nsample_s = 2\n"
     )
 }
 
