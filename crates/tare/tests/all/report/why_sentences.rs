@@ -226,4 +226,6 @@ fn the_suggested_experiment_changes_a_setting_or_the_number_of_trials() {
     let [sentence, command] = suspects::decides(&unseen).unwrap();
     assert_eq!(command, "tare run study.toml --trials 16");
     assert_eq!(sentence, "To decide about a difference, in about 2 min, run twice as many trials:");
+    let [_, command] = suspects::decides(&Why { one_run: false, joined_by: JoinedBy::Difference, ..unseen }).unwrap();
+    assert_eq!(command, "tare run study.toml --set factors.KEY=A,B --trials 16");
 }
