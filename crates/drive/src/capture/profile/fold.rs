@@ -9,7 +9,8 @@ use tare_engine::Unavailable;
 use tare_results::captures::{ProfileFile, SymbolShare};
 use tare_results::schema::SCHEMA;
 
-/// Reads the samples of these processes, a list as for perf, with `perf script`, which resolves symbols, and writes the folded chains.
+/// Reads the samples of these processes (a list as for perf) with `perf script`, which resolves symbols, and writes
+/// the folded chains.
 pub(super) fn fold(place: &Place, recording: &Path, pids: &str) -> Result<Chains, Unavailable> {
     let script = Perf::script(recording, &["-F", "event,period,ip,sym,dso", "--pid", pids])?;
     let chains = frames::read(script).map_err(unreadable)?;
