@@ -1,5 +1,5 @@
-//! A LaTeX table (booktabs): one row per condition, mean and half-width of each metric, its range or its modes, units in
-//! the head.
+//! A LaTeX table (booktabs): one row per condition, mean and half-width of each metric, its range or its modes,
+//! units in the head.
 
 use super::source::Source;
 use crate::tables::Cell;
