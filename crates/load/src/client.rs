@@ -67,7 +67,8 @@ pub trait Client: Send {
         0
     }
 
-    /// Called when a sample begins: the client resets counts of its own.
+    /// Called when a sample begins, or right before its end if a transaction lasted for all of it: the client resets
+    /// counts of its own.
     fn sample_begins(&mut self) {}
 
     /// Called when sample number `sample`, from 0, is over: the client must hand over its own counts of the sample now,

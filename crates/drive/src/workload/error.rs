@@ -108,9 +108,16 @@ impl LoadError {
 
     /// Whether the connection to the server was lost in a transaction.
     pub fn is_connection_lost(&self) -> bool {
-        let causes = std::iter::successors(self.source(), |&cause| cause.source());
-        let mut of_server = causes.filter_map(|cause| cause.downcast_ref::<SqlError>());
-        of_server.any(|error| error.kind == SqlErrorKind::Lost)
+        self.sql_error().is_some_and(|error| error.kind == SqlErrorKind::Lost)
+    }
+
+    /// Whether the server did not do what a transaction asked for because the account has no right to it.
+    pub fn is_denied(&self) -> bool {
+        self.sql_error().is_some_and(SqlError::is_denied)
+    }
+
+    fn sql_error(&self) -> Option<&SqlError> {
+        std::iter::successors(self.source(), |&cause| cause.source()).find_map(|cause| cause.downcast_ref())
     }
 }
 

@@ -60,6 +60,15 @@ impl SqlError {
         Self { kind, code: None, message: message.into() }
     }
 
+    /// Whether the account lacks the right to do this: on a database, a table, a column or a routine, or of the server.
+    pub fn is_denied(&self) -> bool {
+        match &self.code {
+            Some(Code::Number(number)) => [1044, 1142, 1143, 1227, 1370].contains(number),
+            Some(Code::State(state)) => state.as_str() == "42501",
+            None => false,
+        }
+    }
+
     #[cold]
     pub(crate) fn unknown_statement() -> Self {
         Self::own(SqlErrorKind::Other, "a statement of another session")

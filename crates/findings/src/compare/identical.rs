@@ -48,8 +48,17 @@ pub(super) fn have_other_servers(pairs: &[(&ConditionTrials<'_>, &ConditionTrial
     pairs.iter().any(|(a, b)| (has_server(a) || has_server(b)) && differ(a, b))
 }
 
+/// Whether the studies differ in more than the address of a running server.
+pub(super) fn have_other_studies(differences: &[Difference]) -> bool {
+    const ADDRESS: [&str; 4] = ["engine.socket", "engine.host", "engine.port", "engine.service"];
+    differences.iter().any(|difference| match &difference.what {
+        What::Study(key) => !says_nothing(&difference.what) && !ADDRESS.contains(&key.as_str()),
+        _ => false,
+    })
+}
+
 /// The server programs if every pair of conditions is the same on both sides; else none.
-pub(crate) fn programs_of(
+pub(super) fn programs_of(
     pairs: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)],
     differences: &[Difference],
 ) -> Option<Vec<String>> {

@@ -10,7 +10,6 @@ mod run;
 mod sessions;
 mod verdicts;
 
-pub(crate) use identical::programs_of;
 pub use model::{
     Adjusted, AgainstFirst, Beyond, Change, CompareError, Comparison, ConditionPair, DisturbedSide, Gate, Grouped,
     InGroups, JoinedBy, Losses, Lost, ManyComparison, MetricComparison, MostDisturbing, Note, Options, ProbeChange,

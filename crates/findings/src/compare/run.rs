@@ -81,7 +81,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         differences.splice(0..0, differences::of_levels(one.levels, other.levels));
     }
     let identical = identical::programs_of(&matched, &differences);
-    let joined_by = joined_by([a.results, b.results], &matched, identical.is_some());
+    let joined_by = joined_by([a.results, b.results], &matched, &differences);
     if !origin.together() {
         notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()], joined_by });
     }
@@ -101,13 +101,15 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
 pub(crate) fn joined_by(
     runs: [&Results; 2],
     compared: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)],
-    are_identical: bool,
+    differences: &[Difference],
 ) -> JoinedBy {
-    match are_identical {
-        _ if runs.iter().any(|run| run.trials.iter().any(TrialRecord::ran_already)) => JoinedBy::Socket,
-        true => JoinedBy::Nothing,
-        false if identical::have_other_servers(compared) => JoinedBy::Binary,
-        false => JoinedBy::Difference,
+    let ran_already = runs.iter().any(|run| run.trials.iter().any(TrialRecord::ran_already));
+    match identical::programs_of(compared, differences) {
+        _ if ran_already && !identical::have_other_studies(differences) => JoinedBy::Socket,
+        _ if ran_already => JoinedBy::Difference,
+        Some(_) => JoinedBy::Nothing,
+        None if identical::have_other_servers(compared) => JoinedBy::Binary,
+        None => JoinedBy::Difference,
     }
 }
 

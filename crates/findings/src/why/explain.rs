@@ -87,7 +87,7 @@ fn between(
     Ok(Why {
         paired: trials.blocks.is_some(),
         one_run,
-        joined_by: compare::joined_by(both, &pair, compare::programs_of(&pair, &differences).is_some()),
+        joined_by: compare::joined_by(both, &pair, &differences),
         made_apart: made_apart(differences),
         difference: TimeChange::of(&whole),
         undisturbed: undisturbed.as_ref().map(TimeChange::of),

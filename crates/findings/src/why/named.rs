@@ -54,6 +54,11 @@ fn statements_of(time: &TrialTime<'_>) -> BTreeMap<String, f64> {
     }
     us.values_mut().for_each(|all| *all /= transactions);
     us.retain(|_, each| each.is_finite());
+    // Statements that still ran at the end of a sample are counted in full.
+    let beyond = us.values().sum::<f64>() / time.us;
+    if beyond > 1.0 {
+        us.values_mut().for_each(|each| *each /= beyond);
+    }
     if us.is_empty() { of_capture_sample(time).unwrap_or_default() } else { us }
 }
 

@@ -251,6 +251,24 @@ fn two_runs_are_reported_as_two_sessions_and_one_run_is_not() {
     assert_eq!(joined_by(Some(["p", "p"]), ["", ""]), Some(JoinedBy::Nothing));
     assert_eq!(joined_by(Some(["p", "p"]), other_option), Some(JoinedBy::Difference));
     assert_eq!(joined_by(None, other_option), Some(JoinedBy::Difference), "a command has no server");
+    let running = |studies: [&str; 2]| {
+        let [a, b] = studies.map(|study| {
+            let mut results = steady(6);
+            results.study_toml = Some(study.to_owned());
+            for trial in &mut results.trials {
+                trial.uncontrolled.insert("data".to_owned(), "as the owner keeps them".to_owned());
+            }
+            results
+        });
+        compare(whole(&a), whole(&b), &Options::default()).unwrap().notes
+    };
+    for (studies, expected) in [
+        (["[engine]\nsocket = \"p\"", "[engine]\nsocket = \"q\""], JoinedBy::Socket),
+        (["[workload]\nthreads = 2", "[workload]\nthreads = 4"], JoinedBy::Difference),
+    ] {
+        let is = |note: &Note| matches!(note, Note::Sessions { joined_by, .. } if *joined_by == expected);
+        assert!(running(studies).iter().any(is), "{studies:?}");
+    }
     let both = (0..12).map(|i| trial(i, i / 2, if i % 2 == 0 { "x" } else { "y" }, 1000.0 + i as f64, false)).collect();
     let both = results("best", both);
     let of = |condition| Side { results: &both, condition: Some(condition) };

@@ -391,6 +391,10 @@ impl<'a, C: Client> Worker<'a, C> {
                 let saw_start = before == Phase::Measure(part);
                 let now = CpuTime::of_this_thread();
                 let cpu = if saw_start { now.since(self.cpu_at_start) } else { CpuTime::default() };
+                if !saw_start && self.totals.completed > 0 {
+                    // What it has counted since the sample before, as in the warm-up, belongs to no sample.
+                    self.client.sample_begins();
+                }
                 self.client.sample_ended(part.sample as usize);
                 let backlog = self.backlog(in_hand);
                 let next = Recorder::of_loop(self.pace);

@@ -1,4 +1,5 @@
-//! A LaTeX table (booktabs): one row per condition, mean and half-width of each metric or its modes, units in the head.
+//! A LaTeX table (booktabs): one row per condition, mean and half-width of each metric, its range or its modes,
+//! units in the head.
 
 use super::source::Source;
 use crate::tables::Cell;
@@ -15,8 +16,8 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "% {} by tare; needs \\usepackage{{booktabs}}", line(&source.results.study))?;
     writeln!(
         out,
-        "% mean and half-width of its 95% interval over trials, or modes with their shares of the trials; \
-         between: coefficient of variation of trials"
+        "% mean and half-width of its 95% interval over trials; if the mean describes no trial, their range or their \
+         modes with shares; between: coefficient of variation of trials"
     )?;
     writeln!(out, "\\begin{{tabular}}{{l{}}}\n\\toprule", "r".repeat(heads.len() - 2))?;
     writeln!(out, "{} \\\\\n\\midrule", row(heads))?;

@@ -226,10 +226,10 @@ pub(super) fn waits(page: &Page<'_>) -> Option<Markup> {
                 details open[index == 0] {
                     summary { (capture.condition) }
                     p.note { (waits::cost(capture, found)) }
-                    (times_of(&capture.condition, "threads that serve connections", &found.connections))
+                    (times_of(&capture.condition, ["thread that serves connections", "threads that serve connections"], &found.connections))
                     @if let Some(stacks) = &found.stacks { (callers(&capture.condition, &stacks.callers)) }
                     @if !found.background.parts.is_empty() {
-                        (times_of(&capture.condition, "background threads", &found.background))
+                        (times_of(&capture.condition, ["background thread", "background threads"], &found.background))
                     }
                 }
             }
@@ -238,9 +238,12 @@ pub(super) fn waits(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-fn times_of(condition: &str, class: &str, time: &ClassTime) -> Markup {
+/// `one` and `class` name the threads: one, and all.
+fn times_of(condition: &str, [one, class]: [&str; 2], time: &ClassTime) -> Markup {
+    let number = format!("{:.0}", time.threads);
+    let those = if number == "1" { one } else { class };
     html! {
-        (captioned(&format!("Time of {class} of {condition}"), &format!("{:.0} {class}", time.threads),
+        (captioned(&format!("Time of {class} of {condition}"), &format!("{number} {those}"),
             &[L("what"), R("threads"), R("share"), R("95% interval"), R("per transaction")],
             time.parts.iter().take(PARTS).map(|part| row![
                 waits::what(part), if part.threads > 0 { part.threads.to_string() } else { "–".to_owned() },

@@ -117,8 +117,8 @@ fn one(time: &ConditionTime, style: Style) -> String {
         format!("; {} of the server's work on another node than its memory", percent(share))
     });
     let alongside = format!(
-        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches per \
-         transaction{remote}{unknown}",
+        "alongside, and no part of it: {} of CPU in background threads; {:.2} voluntary \
+         switches per transaction{remote}{unknown}",
         scale.figure(time.background_us),
         time.switches
     );

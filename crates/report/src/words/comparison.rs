@@ -119,7 +119,7 @@ pub fn sides_of(notes: &[Note]) -> Option<&'static str> {
 }
 
 /// Servers that were already running are distinguished by where they listen.
-fn factor(joined_by: JoinedBy) -> Option<&'static str> {
+pub(super) fn factor(joined_by: JoinedBy) -> Option<&'static str> {
     match joined_by {
         JoinedBy::Nothing => None,
         JoinedBy::Difference => Some("factors.KEY"),

@@ -1,5 +1,6 @@
 //! Sentences on suspects: the name of each, its figure, and the experiment that would decide.
 
+use super::comparison::factor;
 use super::why::{last_word, signed};
 use tare_findings::figures::{decimal, percent};
 use tare_findings::why::{Cause, Expected, SUSPECTS_SHOWN, Suspect, Why};
@@ -98,7 +99,9 @@ pub fn decides(found: &Why) -> Option<[String; 2]> {
         let sentence =
             format!("To decide about a difference{}, run twice as many trials:", minutes(any, TIMES_AS_MANY));
         let study = tare_text::quoted(any.prove.arguments.first()?);
-        return Some([sentence, format!("tare run {study} --trials {}", trials * TIMES_AS_MANY as usize)]);
+        let both = if found.one_run { None } else { factor(found.joined_by) };
+        let both = both.map_or_else(String::new, |factor| format!(" --set {factor}=A,B"));
+        return Some([sentence, format!("tare run {study}{both} --trials {}", trials * TIMES_AS_MANY as usize)]);
     }
     let first = found.causes.iter().find(|cause| !cause.prove.same && found.is_worth_a_trial(cause))?;
     let sentence = format!("To decide about {}{}; {}:", suspect(&first.suspect), minutes(first, 1), expected(first));

@@ -315,7 +315,7 @@ pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
 pub fn not_shown(changes: &Changes, what: &str) -> Option<String> {
     let words = |change: &NamedChange| Some(format!("{} ({})", change.name, figure(change.smallest_us?, "us")));
     let named: Vec<String> = changes.not_shown.iter().filter_map(words).collect();
-    (!named.is_empty()).then(|| format!("Not distinguishable among {what}, the largest: {}.", list(&named)))
+    (!named.is_empty()).then(|| format!("Not distinguishable among {what}, the largest, with the smallest difference that would probably have been detected: {}.", list(&named)))
 }
 
 /// Hardware events by which no part was divided, because they were not recorded, and why.

@@ -112,6 +112,11 @@ impl From<DirectoryError> for Problem {
                 (Exit::Usage, "fix the permissions, or name another directory")
             }
             DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "check the disk, or name another directory"),
+            DirectoryError::Io { ref source, .. }
+                if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+            {
+                (Exit::Machine, "name a directory that you may write to: --out DIR")
+            }
             DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
             DirectoryError::NotEmpty(ref path) if holds_own(path) => (
                 Exit::Usage,

@@ -240,9 +240,9 @@ pub fn begun_in(
 /// Checks the output directory before the user is asked and before waiting for the machine.
 pub fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Problem> {
     room_for_data(plan)?;
-    let Some(out) = out else { return Ok(()) };
-    Directory::can_be_created(out, trust::whose(trusted))?;
-    room_for_results(plan, out)
+    let out = out.map_or_else(|| default_out(&plan.study, &tare_results::now()), Path::to_path_buf);
+    Directory::can_be_created(&out, trust::whose(trusted))?;
+    room_for_results(plan, &out)
 }
 
 fn room_for_results(plan: &Plan, out: &Path) -> Result<(), Problem> {
@@ -389,7 +389,9 @@ pub fn execute(
             let to_do = match &e {
                 RunError::Directory(e) => to_raise(e),
                 RunError::Spawn(source) => to_raise(source),
-                RunError::Stopped(failure) | RunError::Prepare(failure) => failure.advice.clone(),
+                RunError::Stopped(failure) | RunError::Prepare(failure) | RunError::Running(failure) => {
+                    failure.advice.clone()
+                }
                 _ => None,
             };
             let to_do = to_do.unwrap_or("free disk space or inodes (df -h, df -i), or fix the permissions".to_owned());
@@ -425,7 +427,9 @@ fn goes_on(stopped: &RunError) -> bool {
         // Spawn: not even the log of a trial could be created, or there was no process for it.
         RunError::Directory(_) | RunError::Stopped(_) | RunError::Spawn(_) => true,
         // Without advice, it is not known that anything but another study helps.
-        RunError::Prepare(failure) => failure.exit_code == Exit::Machine as u8 && failure.advice.is_some(),
+        RunError::Prepare(failure) | RunError::Running(failure) => {
+            failure.exit_code == Exit::Machine as u8 && failure.advice.is_some()
+        }
         _ => false,
     }
 }

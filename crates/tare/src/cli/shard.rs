@@ -44,7 +44,7 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     let (sharded, each_s) = cut(&args.cut, args.into)?;
     let (path, count) = (quoted_path(sharded.path()), sharded.count());
     note(&format!(
-        "{} of {} in {path}, about {} each. On each machine, with the same program:\n  tare run --shard {path} 0    \
+        "{} in {path}: {} in all, about {} for each shard. On each machine, with the same program:\n  tare run --shard {path} 0    \
          (to {})\nprogress, and the results so far:\n  tare show {path}\nto merge all shards into one results \
          directory:\n  tare merge {path} --out RESULTS",
         tare_text::count(count, "shard"),
@@ -84,9 +84,13 @@ pub fn cut(args: &Cut, count: usize) -> Result<(Sharded, f64), Problem> {
     plan_view::something_left(&study, &plan)?;
     let blocks = plan.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     if count == 0 || count > blocks {
-        return Err(usage(format!("{count} shards of {blocks} blocks"))
-            .expected(format!("1 to {blocks} shards: a block (one trial of each condition) stays on one machine"))
-            .advised((count > 0).then(|| format!("more blocks: --set sampling.trials={count}"))));
+        return Err(usage(format!(
+            "the {} of this study cannot be divided into {}",
+            tare_text::count(blocks, "block"),
+            tare_text::count(count, "shard")
+        ))
+        .expected(format!("1 to {blocks} shards: a block (one trial of each condition) stays on one machine"))
+        .advised((count > 0).then(|| format!("more blocks: --set sampling.trials={count}"))));
     }
     let out = args.out.clone().unwrap_or_else(|| Path::new("tare-shards").join(&study.name));
     let each_s = each_s(&study, &plan, count);

@@ -8,9 +8,9 @@ use tare_engine::Server;
 use tare_noise::OomKills;
 
 /// How much later than its connections the process of a server may end.
-const END_AFTER_CONNECTIONS: Duration = Duration::from_secs(2);
+pub(super) const END_AFTER_CONNECTIONS: Duration = Duration::from_secs(2);
 /// How often to check whether it has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// When a record was begun, and how many processes the kernel had killed for lack of memory then.
 pub(super) struct Began {

@@ -40,8 +40,7 @@ pub enum TrialError {
     State(#[from] StateError),
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The running server of the study was reached before, and is not any more.
-    #[error("the server of this study cannot be reached any more: {0}")]
+    #[error("the running server of this study cannot be reached: {0}")]
     ServerGone(EngineError),
     /// A property of the server process can no longer be obtained.
     #[error("{0}")]

@@ -244,7 +244,7 @@ impl Trial<'_> {
         let affinities = running::affinities(&self.task.placement)?;
         let driven = self.drive(load, Some(&server), affinities.clone());
         running::put_back(affinities.as_ref())?;
-        let (mut driven, captures) = driven?;
+        let (mut driven, captures) = driven.map_err(|error| running::load_error(self, error))?;
         note_captures(captures, driven.extra.take(), record);
         Ok(driven)
     }

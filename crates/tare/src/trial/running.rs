@@ -1,11 +1,13 @@
 //! A trial on a running server: tare connects to it, and never stops or changes it, apart from affinities
 //! that the study requests, which are restored, and a restart command of the study.
 
+use super::death::{END_AFTER_CONNECTIONS, LOOK_EVERY};
 use super::restart::{attach, restarted};
 use super::{Trial, TrialError, options};
 use crate::state;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 use tare_drive::sut::SharedAffinities;
 use tare_drive::workload::LoadError;
 use tare_engine::{EngineError, RunningServer, Server, TlsMode};
@@ -19,11 +21,7 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
     let settings = &trial.task.condition.settings;
     let command = &settings.engine.running.restart;
     let server = match command.is_empty() {
-        // Without its server, every further trial would fail as well.
-        true => attach(trial).map_err(|error| match error {
-            TrialError::Engine(error) if error.is_unreached() => TrialError::ServerGone(error),
-            other => other,
-        })?,
+        true => reach(trial)?,
         false => {
             let (server, proof) = restarted(trial, command)?;
             record.settings.push(AppliedSetting::new("restart", command.join(" "), proof));
@@ -40,12 +38,35 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
     Ok(server)
 }
 
+/// Connects to the server. Without it, every further trial would fail as well.
+fn reach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
+    attach(trial).map_err(|error| match error {
+        TrialError::Engine(error) if error.is_unreached() => TrialError::ServerGone(error),
+        other => other,
+    })
+}
+
+/// The error of a load on this server: whether the server is gone, unless the study restarts it.
+pub fn load_error(trial: &Trial<'_>, error: LoadError) -> TrialError {
+    let is_unreached = matches!(&error, LoadError::Engine(error) if error.is_unreached());
+    let may_be_gone =
+        (is_unreached || error.is_connection_lost()) && trial.task.condition.settings.engine.running.restart.is_empty();
+    let until = Instant::now() + END_AFTER_CONNECTIONS;
+    while may_be_gone && Instant::now() < until {
+        if let Err(gone @ TrialError::ServerGone(_)) = reach(trial) {
+            return gone;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    error.into()
+}
+
 /// Checks that the tables exist, because nothing is created on a running server, and that its options are those of the
 /// study, unless a restart may still change them.
 pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
-    let server = attach(trial)?;
     let settings = &trial.task.condition.settings;
     let engine = &settings.engine;
+    let server = if engine.running.restart.is_empty() { reach(trial)? } else { attach(trial)? };
     for (option, level) in engine.options.iter().filter(|_| engine.running.restart.is_empty()) {
         as_requested(engine.kind.name(), &server, option, level)?;
     }

@@ -9,10 +9,10 @@ use tare_engine::Unavailable;
 use tare_results::captures::{ProfileFile, SymbolShare};
 use tare_results::schema::SCHEMA;
 
-/// Reads the samples of process `pid` with `perf script`, which resolves symbols, and writes the folded chains.
-pub(super) fn fold(place: &Place, recording: &Path, pid: u32) -> Result<Chains, Unavailable> {
-    let pid = pid.to_string();
-    let script = Perf::script(recording, &["-F", "event,period,ip,sym,dso", "--pid", &pid])?;
+/// Reads the samples of these processes (a list as for perf) with `perf script`, which resolves symbols, and writes
+/// the folded chains.
+pub(super) fn fold(place: &Place, recording: &Path, pids: &str) -> Result<Chains, Unavailable> {
+    let script = Perf::script(recording, &["-F", "event,period,ip,sym,dso", "--pid", pids])?;
     let chains = frames::read(script).map_err(unreadable)?;
     if chains.samples == 0 {
         return Err(Unavailable("perf took no sample of the server".to_owned()));

@@ -4,6 +4,8 @@ use super::super::perf::{LOOK_INSIDE, Recording, advice};
 use super::super::place::{Captured, FOLDED_FILE, PROFILE_RECORDING, Place};
 use super::fold;
 use crate::capture::settings::CallGraph;
+use std::collections::BTreeSet;
+use tare_cpuset::observe;
 use tare_engine::Unavailable;
 use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 
@@ -16,7 +18,9 @@ const LARGEST: &str = "640M";
 
 pub(in super::super) struct Profile {
     recording: Recording,
-    pid: u32,
+    root: u32,
+    /// All processes of the server that were seen: PostgreSQL has one for each connection.
+    processes: BTreeSet<i32>,
     scope: Scope,
     place: Place,
     frequency_hz: u64,
@@ -24,34 +28,36 @@ pub(in super::super) struct Profile {
 }
 
 impl Profile {
-    /// Starts perf, and returns when samples are taken.
-    pub fn begin(place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
-        Self::begin_on(Scope::Pus, place, call_graph, pid)
-            .or_else(|_| Self::begin_on(Scope::Threads, place, call_graph, pid))
+    /// Starts perf on process `root` and its descendants, and returns when samples are taken.
+    pub fn begin(place: &Place, call_graph: CallGraph, root: u32) -> Result<Self, Unavailable> {
+        Self::begin_on(Scope::Pus, place, call_graph, root)
+            .or_else(|_| Self::begin_on(Scope::Threads, place, call_graph, root))
     }
 
-    fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
+    fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, root: u32) -> Result<Self, Unavailable> {
+        let processes: BTreeSet<i32> = processes(root).collect();
         let frequency_hz = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
-        let (frequency, graph, pid_text) = (frequency_hz.to_string(), call_graph.argument(), pid.to_string());
+        let (frequency, graph, pids) = (frequency_hz.to_string(), call_graph.argument(), list(&processes));
         // No event is named: perf chooses cycles, or the CPU clock where there are none, and leaves out the kernel
         // where it may not observe it.
         let mut arguments = vec!["record", "-F", &frequency, "--call-graph", &graph, "--max-size", LARGEST];
         match scope {
             Scope::Pus => arguments.push("-a"),
-            Scope::Threads => arguments.extend(["-p", &pid_text]),
+            Scope::Threads => arguments.extend(["-p", &pids]),
         }
         let recording = Recording::begin(place, PROFILE_RECORDING, &arguments, LOOK_INSIDE)?;
-        Ok(Self { recording, pid, scope, place: place.clone(), frequency_hz, call_graph })
+        Ok(Self { recording, root, processes, scope, place: place.clone(), frequency_hz, call_graph })
     }
 
     pub fn end(&mut self) -> Result<(), Unavailable> {
+        self.processes.extend(processes(self.root));
         self.recording.end()
     }
 
     /// Writes call chains, table and flame graph from the recording.
     pub fn finish(self, captured: &mut Captured) {
         let place = &self.place;
-        let made = match fold::fold(place, &self.recording.path(), self.pid) {
+        let made = match fold::fold(place, &self.recording.path(), &list(&self.processes)) {
             Ok(made) => made,
             Err(e) => {
                 place.remove(FOLDED_FILE);
@@ -83,6 +89,16 @@ enum Scope {
     /// Samples the server's threads. Their events are saved and restored at every context switch, which halves the
     /// throughput of a server that switches for every statement.
     Threads,
+}
+
+fn processes(root: u32) -> impl Iterator<Item = i32> {
+    let root = root.cast_signed();
+    std::iter::once(root).chain(observe::descendants(root))
+}
+
+/// As perf reads several processes.
+fn list(processes: &BTreeSet<i32>) -> String {
+    processes.iter().map(i32::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn frequency_hz(sample_s: f64, pus: usize) -> u64 {

@@ -145,6 +145,7 @@ impl Client for WorkloadClient<'_> {
     fn sample_ended(&mut self, sample: usize) {
         let shared = &self.sessions.times;
         if let Some(times) = self.times() {
+            times.stop();
             shared.hand_over(sample, times);
         }
         self.sample = sample + 1;

@@ -21,19 +21,26 @@ pub(super) enum Timed {
 /// The time from sending a statement until its answer was read, by kind.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatementTimes {
-    is_on: bool,
+    since: Option<Instant>,
+    /// How long statements were timed, over all clients. A client times whole transactions, so this is not the length
+    /// of the sample.
+    timed: Duration,
     took: [Duration; KINDS],
 }
 
 impl StatementTimes {
     pub fn start(&mut self) {
-        self.is_on = true;
+        self.since = Some(Instant::now());
+    }
+
+    pub fn stop(&mut self) {
+        self.timed += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
     }
 
     /// The start time, to be passed to `note` with the answer; None while timing is off.
     #[inline]
     pub fn now(&self) -> Option<Instant> {
-        self.is_on.then(Instant::now)
+        self.since.map(|_| Instant::now())
     }
 
     /// Adds the time of a statement, including statements that failed.
@@ -51,16 +58,17 @@ impl StatementTimes {
 
 impl Merge for StatementTimes {
     fn merge(&mut self, other: &Self) {
+        self.timed += other.timed;
         self.took.iter_mut().zip(&other.took).for_each(|(sum, other)| *sum += *other);
     }
 
     fn clear(&mut self) {
-        self.took = Default::default();
+        (self.timed, self.took) = Default::default();
     }
 
-    fn statements(&self) -> BTreeMap<String, Duration> {
+    fn statements(&self) -> BTreeMap<String, f64> {
         let names = Statement::VARIANTS.iter().chain(&BORDERS);
         let all = names.zip(self.took).filter(|(_, took)| !took.is_zero());
-        all.map(|(name, took)| ((*name).to_owned(), took)).collect()
+        all.map(|(name, took)| ((*name).to_owned(), took.div_duration_f64(self.timed))).collect()
     }
 }

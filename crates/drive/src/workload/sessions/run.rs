@@ -7,7 +7,6 @@ use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadContext, LoadError};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::{DESCRIPTORS_OF_SESSION, SET_UP};
 use tare_load::{Arrivals, Connect, Curve, LoadSettings, Rest, RunError, Sample};
@@ -92,8 +91,8 @@ pub fn take_extra<T: Merge>(ran: &mut Vec<Ran<T>>, samples: usize) -> Option<Ext
 pub fn further<T: Merge>(ran: &Ran<T>, measured_tps: f64) -> Extra {
     let (sample, tps) = (&ran.sample, ran.sample.tps());
     let tps_ratio = if measured_tps > 0.0 { tps / measured_tps } else { 0.0 };
-    let of_one = |took: Duration| 1e6 * took.as_secs_f64() / sample.transactions.max(1) as f64;
-    let statement_us = ran.counted.statements().into_iter().map(|(name, took)| (name, of_one(took))).collect();
+    let us = 1e6 * sample.elapsed_s * sample.threads.len() as f64 / sample.transactions.max(1) as f64;
+    let statement_us = ran.counted.statements().into_iter().map(|(name, share)| (name, us * share)).collect();
     Extra { elapsed_s: sample.elapsed_s, tps, tps_ratio, statement_us }
 }
 
@@ -101,8 +100,8 @@ pub trait Merge {
     fn merge(&mut self, other: &Self);
     /// Clears all, and keeps the memory.
     fn clear(&mut self);
-    /// Total time of each kind of statement over all clients, which is measured in the capture sample only.
-    fn statements(&self) -> BTreeMap<String, Duration> {
+    /// Share of the clients' time in each kind of statement, which is measured in the capture sample only.
+    fn statements(&self) -> BTreeMap<String, f64> {
         BTreeMap::new()
     }
 }

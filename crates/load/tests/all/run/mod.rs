@@ -43,6 +43,8 @@ fn nap(milliseconds: u64) {
 
 /// A client with its own count, which it hands over at the end of each sample.
 struct Counting<'a> {
+    /// Length of transaction number `counted`, milliseconds.
+    length_ms: fn(u64) -> u64,
     counted: u64,
     handed_over: &'a Mutex<Vec<(usize, u64)>>,
 }
@@ -51,7 +53,7 @@ impl Client for Counting<'_> {
     type Error = String;
 
     fn transaction(&mut self, _: &mut Random) -> Result<Attempt, String> {
-        nap(2);
+        nap((self.length_ms)(self.counted));
         self.counted += 1;
         Ok(Attempt::Done(READ))
     }
@@ -68,7 +70,7 @@ impl Client for Counting<'_> {
 #[test]
 fn counts_of_the_clients_belong_to_the_measured_sample() {
     let handed_over = Mutex::default();
-    let connect = |_: ClientThread| Ok(Counting { counted: 0, handed_over: &handed_over });
+    let connect = |_: ClientThread| Ok(Counting { length_ms: |_| 2, counted: 0, handed_over: &handed_over });
     let samples = run(&LoadSettings { samples: 2, ..short(3) }, &connect, &mut Unobserved).unwrap();
     let handed_over = handed_over.into_inner().unwrap();
     for (number, sample) in samples.iter().enumerate() {
@@ -78,6 +80,16 @@ fn counts_of_the_clients_belong_to_the_measured_sample() {
         let sum: u64 = counted.iter().sum();
         assert!(sum.abs_diff(sample.transactions) <= 3 && sum > 100, "{sum} of {}", sample.transactions);
     }
+}
+
+#[test]
+fn counts_of_the_warm_up_are_in_no_sample_even_if_a_transaction_lasts_for_all_of_it() {
+    let handed_over = Mutex::default();
+    let length_ms = |number| if number < 20 { 2 } else { 1_000 };
+    let connect = |_: ClientThread| Ok(Counting { length_ms, counted: 0, handed_over: &handed_over });
+    let settings = LoadSettings { warmup_s: 0.5, sample_s: 0.1, ..short(1) };
+    run(&settings, &connect, &mut Unobserved).unwrap();
+    assert_eq!(handed_over.into_inner().unwrap(), [(0, 0)]);
 }
 
 /// A sample and the run end even while clients wait for a server to come back. The latencies of the waiting

@@ -64,7 +64,7 @@ impl<'a> LoadRequest<'a> {
 
     /// Converts an error of the load, with the place of the statement if a statement is the cause.
     pub fn failed(&self, error: LoadError) -> Problem {
-        let is_lost = error.is_connection_lost();
+        let (is_lost, is_denied) = (error.is_connection_lost(), error.is_denied());
         let statement = error.refused_statement().map(str::to_owned);
         let problem = Problem::from(error);
         match statement {
@@ -75,9 +75,10 @@ impl<'a> LoadRequest<'a> {
                 };
                 problem.advice(format!("read in the server's log why it ended{more}"))
             }
-            Some(name) => problem
-                .at(self.places.of(&name))
-                .advice("correct the statement, or create what it names: the server does not accept it"),
+            Some(name) => problem.at(self.places.of(&name)).advice(match is_denied {
+                true => "grant the account the right to it, or name another account: --user USER",
+                false => "correct the statement, its data or what it names: the server does not accept it",
+            }),
             None => problem,
         }
     }

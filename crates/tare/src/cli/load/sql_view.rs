@@ -27,13 +27,17 @@ pub fn words(viewed: &Viewed<'_>) -> String {
     }
     // Without it, statements would seem to explain a latency that is mostly the COMMIT.
     if let Some(latency) = viewed.sample.latency_ms {
-        let rest_ms = (latency.mean - all_ms / viewed.sample.transactions.max(1) as f64).max(0.0);
+        let rest_ms = latency.mean - all_ms / viewed.sample.transactions.max(1) as f64;
         // The time of a transaction includes failed attempts, whose failed statements are in no line above.
         let rest = match viewed.sample.restarts {
             0 => "rest of a transaction: BEGIN, COMMIT",
             _ => "rest: BEGIN, COMMIT, failed statements",
         };
-        text += &format!("  {rest:<39}{rest_ms:>11.3}\n");
+        // Statements are those of the transactions that began in the sample, the latency that of those that ended in
+        // it: few long transactions do not show the rest.
+        if rest_ms >= 0.0 {
+            text += &format!("  {rest:<39}{rest_ms:>11.3}\n");
+        }
     }
     text + &view::words(viewed)
 }

@@ -61,6 +61,13 @@ fn every_command_reports_a_refused_account_and_a_missing_socket_alike() {
         assert!(err.contains("Access denied") && err.contains("TARE_PASSWORD"), "{words:?}: {err}");
         assert!(!err.contains("cannot prepare") && !err.contains("no server listens"), "{words:?}: {err}");
     }
+    let mut owner = theirs.server.connect().unwrap();
+    owner.run("CREATE USER 'reader'@'localhost'").unwrap();
+    owner.run("GRANT SELECT ON sbtest.* TO 'reader'@'localhost'").unwrap();
+    std::fs::write(theirs.world.path("own.sql"), "DELETE FROM sbtest1 WHERE id = 0").unwrap();
+    let own = ["load", "own.sql", "--engine", "mariadb", "--socket", socket, "--user", "reader"];
+    let (_, err) = theirs.world.exits(4, &own);
+    assert!(err.contains("command denied") && err.contains("do now: grant the account the right"), "{err}");
     let no_database = theirs.load(&["--database", "nothing"]);
     let (_, err) = theirs.world.exits(3, &no_database.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(err.contains("Unknown database") && err.contains("do now: create it"), "{err}");

@@ -1,5 +1,6 @@
 //! The sentences of `tare why`: what makes up a difference, what is missing, and the experiment that would decide.
 
+use crate::support::one_line;
 use std::collections::BTreeMap;
 use tare_findings::compare::JoinedBy;
 use tare_findings::differences::{Difference, What};
@@ -117,7 +118,11 @@ fn an_interval_beyond_the_whole_time_is_not_printed() {
     side.ci = Some(Interval { low: 0.0, high: 1e9 });
     side.parts[0].ci = Some(Interval { low: 100.0, high: 300.0 });
     let text = terminal::times(&Times { conditions: vec![side], ..Times::default() }, "RESULTS", Style::default());
-    assert!(text.matches(" to ").count() == 1 && text.contains("; ?: half of the"), "{text}");
+    let words = one_line(&text);
+    assert!(
+        words.matches(" to ").count() == 1 && words.contains("2.00 voluntary switches per transaction; ?: half"),
+        "{text}"
+    );
     let whole = text.lines().find(|line| line.starts_with("all ")).unwrap();
     assert_eq!(whole.split_whitespace().nth(2), Some("?"), "{text}");
 }
@@ -226,4 +231,6 @@ fn the_suggested_experiment_changes_a_setting_or_the_number_of_trials() {
     let [sentence, command] = suspects::decides(&unseen).unwrap();
     assert_eq!(command, "tare run study.toml --trials 16");
     assert_eq!(sentence, "To decide about a difference, in about 2 min, run twice as many trials:");
+    let [_, command] = suspects::decides(&Why { one_run: false, joined_by: JoinedBy::Difference, ..unseen }).unwrap();
+    assert_eq!(command, "tare run study.toml --set factors.KEY=A,B --trials 16");
 }

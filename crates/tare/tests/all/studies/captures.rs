@@ -240,6 +240,23 @@ fn lock_waits_counters_and_innodb_status_of_mariadb_are_captured() {
 }
 
 #[test]
+fn the_profile_of_postgresql_covers_the_processes_of_its_connections() {
+    let world = World::sharing();
+    let study = world.study(&MARIADB.replace("mariadb", "postgresql"));
+    world.exits(0, &["run", &study, "--set", "capture.locks=off", "--set", "capture.status=off", "--out", "results"]);
+    let results = world.path("results");
+    let record = &trials(&results)[0];
+    if may_profile(record) {
+        let profile = document(&results, record, "profile");
+        let symbols = profile["symbols"].as_array().unwrap().iter();
+        let of =
+            |name: &str| symbols.clone().find(|one| one["symbol"] == name).map(|one| one["total_fraction"].as_f64());
+        assert!(profile["samples"].as_u64().unwrap() > 20, "{profile}");
+        assert!(of("PostgresMain").flatten().is_some_and(|share| share > 0.5), "{profile}");
+    }
+}
+
+#[test]
 fn a_killed_trial_leaves_no_perf_and_its_recording_is_removed() {
     let world = World::new();
     let study =
