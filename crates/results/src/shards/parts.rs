@@ -125,13 +125,17 @@ fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
     let place = sharded.place().sub(&name);
     let mut parts = Vec::new();
     for name in shard.names()? {
-        // A machine that died before it wrote its plan has no results, and anything but a folder is no part.
+        // Anything but a folder is no part.
         let part = match shard.sub(&name) {
             Err(FilesError::WrongKind { .. } | FilesError::Link(_)) => None,
             part => part?,
         };
-        if part.map(|part| part.file("plan.json")).transpose()?.flatten().is_some() {
+        let Some(part) = part else { continue };
+        if part.file("plan.json")?.is_some() {
             parts.push(place.sub(&name));
+        } else if lines::opened(&part)?.iter().any(|(_, records)| records.limit() > 0) {
+            // A machine that died before it wrote its plan has no records yet.
+            return Err(ReadError::NoPlan { path: part.path().to_owned() });
         }
     }
     Ok(parts)
@@ -179,9 +183,10 @@ fn read_part(place: Place, schedule: &Schedule) -> Result<(Option<Part>, usize),
         {
             part.host = tare_text::shown_name(&ran_on.host).into_owned();
         }
-        part.records.insert((record.trial, record.attempt));
-        let planned = schedule.get(&record.trial);
-        if record.outcome == Outcome::Ok && planned.is_some_and(|planned| planned.block == record.block) {
+        // Of two records of one attempt the first is analysed, and none of another condition.
+        let is_first = part.records.insert((record.trial, record.attempt));
+        let planned = schedule.get(&record.trial).filter(|planned| planned.condition == record.condition);
+        if is_first && record.outcome == Outcome::Ok && planned.is_some_and(|planned| planned.block == record.block) {
             part.good.entry(record.block).or_default().insert(record.trial);
         }
         Ok(())
