@@ -63,6 +63,7 @@ impl From<MachineError> for Problem {
             | MachineError::XmlUnreadable { .. }
             | MachineError::XmlInvalid { .. }
             | MachineError::XmlTooNew { .. }
+            | MachineError::TooManyPus { .. }
             | MachineError::Reader { .. } => Exit::Usage,
             _ => Exit::Machine,
         };
