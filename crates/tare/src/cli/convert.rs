@@ -101,9 +101,6 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
                 (Exit::Usage, "name a directory, or a path where one can be created")
             }
-            DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::FileTooLarge => {
-                (Exit::Machine, "raise the limit of this shell's files: ulimit -f unlimited")
-            }
             DirectoryError::Io { doing: "read" | "open", ref source, .. } if source.kind() == ErrorKind::NotFound => {
                 (Exit::Usage, "name one that exists")
             }

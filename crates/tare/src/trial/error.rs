@@ -144,11 +144,14 @@ fn is_read_only(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use rustix::io::Errno;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use std::path::PathBuf;
 
     #[test]
     fn what_would_fail_every_trial_stops_the_run_and_what_a_condition_asks_for_does_not() {
         let (path, io) = (PathBuf::from("/x"), |kind: ErrorKind| io::Error::from(kind));
+        let limit = Rlimit { current: Some(1 << 40), ..getrlimit(Resource::Fsize) };
+        setrlimit(Resource::Fsize, limit).unwrap();
         let engine = |kind| EngineError::Io { what: "copy data to", path: path.clone(), source: io(kind) };
         let file = |kind| tare_files::FilesError::Io { doing: "write to", path: path.clone(), source: io(kind) };
         let setting = |kind| NoiseError::Write { action: "write", path: path.clone(), source: io(kind) };
@@ -157,6 +160,7 @@ mod tests {
             (engine(read_only).into(), true),
             (engine(ErrorKind::StorageFull).into(), true),
             (engine(ErrorKind::NotFound).into(), false),
+            (EngineError::Io { what: "copy data to", path: path.clone(), source: Errno::FBIG.into() }.into(), true),
             (EngineError::Io { what: "copy data to", path: path.clone(), source: Errno::IO.into() }.into(), true),
             (EngineError::NoPlace(Box::new(engine(ErrorKind::NotFound))).into(), true),
             (LoadError::Engine(EngineError::NoPlace(Box::new(engine(ErrorKind::NotFound)))).into(), true),
