@@ -3,6 +3,8 @@
 use crate::state::StateError;
 use std::error::Error;
 use std::io::{self, ErrorKind};
+use std::iter::successors;
+use std::path::Path;
 use tare_cpuset::to_raise;
 use tare_drive::workload::LoadError;
 use tare_engine::{EngineError, SqlError, SqlErrorKind};
@@ -74,6 +76,14 @@ impl TrialError {
         let lacks_threads = self.first_cause().downcast_ref().is_some_and(EngineError::lacks_threads);
         let is_gone = matches!(self, Self::ServerGone(_));
         self.cannot_write() || self.lacks_place() || self.to_raise().is_some() || lacks_threads || is_gone
+    }
+
+    /// Names the place of the data if their server reported a full disk: its own message has a path below it at most.
+    pub(super) fn with_place(self, data: &Path) -> Self {
+        let reports = |sql: &SqlError| sql.kind == SqlErrorKind::DiskFull;
+        let is_full = successors(Some(self.first_cause()), |&error| error.source())
+            .any(|error| error.downcast_ref().is_some_and(reports));
+        if is_full { EngineError::DiskFull { place: data.to_owned(), detail: self.to_string() }.into() } else { self }
     }
 
     fn lacks_place(&self) -> bool {
@@ -173,5 +183,16 @@ mod tests {
             let error: TrialError = error;
             assert_eq!(error.stops_run(), stops, "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_full_disk_that_a_server_reports_has_the_place_of_its_data() {
+        let of = |kind| {
+            let error = LoadError::Own(Box::new(SqlError::own(kind, "could not extend file base/1/2")));
+            TrialError::from(error).with_place(Path::new("/data")).to_string()
+        };
+        let full = of(SqlErrorKind::DiskFull);
+        assert!(full.contains("no space left on the file system of /data: could not extend file base/1/2"), "{full}");
+        assert!(!of(SqlErrorKind::Other).contains("/data"));
     }
 }
