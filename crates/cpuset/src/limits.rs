@@ -59,6 +59,10 @@ pub fn to_raise(error: &(dyn Error + 'static)) -> Option<String> {
     let refused = |error: &io::Error| match Errno::from_io_error(error)? {
         // Without reading /proc, for which there is no descriptor.
         Errno::MFILE => open_files(0).as_ref().map(Limit::twice),
+        // Without a limit of this process, it is the file system's.
+        Errno::FBIG => getrlimit(Resource::Fsize)
+            .current
+            .map(|limit| format!("RLIMIT_FSIZE (length of a file) is {limit} bytes: ulimit -f unlimited")),
         Errno::NFILE => Some("raise fs.file-max (sudo sysctl -w fs.file-max=NUMBER)".to_owned()),
         Errno::AGAIN => {
             let wanted = Wanted { of_others: 1, ..Wanted::default() };
@@ -252,6 +256,7 @@ fn number(path: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{Rlimit, setrlimit};
 
     fn of(name: &str, counts: Kind, limit: u64) -> Limits {
         Limits(vec![Limit { name: name.to_owned(), counts, limit, used: 50, raise: "raise it to " }])
@@ -287,6 +292,10 @@ mod tests {
         let too_low = of("vm.some", Kind::Tasks, 1).check(Wanted { threads: 1, ..Wanted::default() }).unwrap_err();
         assert_eq!(to_raise(&too_low), Some(too_low.raise.clone()));
         assert_eq!((refused(Errno::NOENT), refused(Errno::NOSPC)), (None, None));
+        assert_eq!(refused(Errno::FBIG), None);
+        let limit = Rlimit { current: Some(1 << 40), ..getrlimit(Resource::Fsize) };
+        setrlimit(Resource::Fsize, limit).unwrap();
+        assert!(refused(Errno::FBIG).unwrap().contains("1099511627776 bytes: ulimit -f unlimited"));
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum ReadError {
     File(FilesError),
     #[error("{} is not a results directory: it has no plan.json", path.display())]
     NotResults { path: PathBuf },
+    #[error("{} has records, but no plan.json", path.display())]
+    NoPlan { path: PathBuf },
     #[error("{} holds results of another study ({study}), or of the same with other settings", path.display())]
     OtherStudy { path: PathBuf, study: String },
     #[error("{} holds {found} conditions: at most {MOST_CONDITIONS} are analysed together", path.display())]

@@ -195,6 +195,30 @@ fn records_beyond_the_schedule_displace_no_block_and_have_a_limit() {
 }
 
 #[test]
+fn records_that_are_not_analysed_make_no_part_the_owner_of_a_block() {
+    let (_folder, at) = scratch();
+    let append = |part: &Path, condition: &str, outcomes: &[Outcome]| {
+        let folder = Folder::open(part, Trust::Anyone).unwrap().unwrap();
+        for outcome in outcomes {
+            let planned = PlannedTrial { condition: condition.into(), ..planned(0) };
+            let record = TrialRecord::new(&planned, 1, BTreeMap::new(), crate::now());
+            append_trial(&folder, &TrialRecord { outcome: *outcome, ..record }).unwrap();
+        }
+    };
+    let [twice, other, right] = ["twice", "other", "right"].map(|name| part(at(name), &plan(&[0]), &[]));
+    append(&twice, "base", &[Outcome::Failed, Outcome::Ok]);
+    append(&other, "another", &[Outcome::Ok]);
+    append(&right, "base", &[Outcome::Ok]);
+    for wrong in [&twice, &other] {
+        let folders = [wrong.clone(), right.clone()];
+        let merged = merge(&folders, &at("out").join(wrong.file_name().unwrap())).unwrap();
+        assert_eq!((merged.records, merged.missing, merged.aside), (1, 0, 0), "{wrong:?}");
+        let alone = merge(&folders[..1], &at("alone").join(wrong.file_name().unwrap())).unwrap();
+        assert_eq!(alone.missing, 1, "{wrong:?}");
+    }
+}
+
+#[test]
 fn many_parts_of_a_long_schedule_take_no_longer_than_their_own_trials() {
     let (_folder, at) = scratch();
     let trials: Vec<usize> = (0..MOST_TRIALS).collect();
@@ -252,6 +276,22 @@ fn parts_and_captures_are_found_by_the_handle_of_their_folder() {
     assert_eq!(results.trials.len(), 1);
     drop(open);
     assert_eq!(results.captures[&(0, 1)].folded(&results.trials[0], FOLDED).as_deref(), Some("ours 1\n"));
+}
+
+#[test]
+fn a_part_with_records_and_without_a_plan_is_named() {
+    let (_folder, at) = scratch();
+    let cut = part(at("cut"), &plan(&[0, 1]), &[]);
+    std::fs::write(cut.join("shards.json"), pretty(&serde_json::json!({ "schema": SCHEMA, "shards": 1 }))).unwrap();
+    part(cut.join("shard-0000/one"), &plan(&[0, 1]), &[0]);
+    let two = part(cut.join("shard-0000/two"), &plan(&[0, 1]), &[1]);
+    std::fs::remove_file(two.join("plan.json")).unwrap();
+    let named = |error| matches!(error, DirectoryError::Read(ReadError::NoPlan { path }) if path == two);
+    assert!(named(merged(&[&cut], &at("out")).unwrap_err()));
+    assert!(named(crate::open(&cut).unwrap_err().into()));
+    // As a machine leaves it that died before it wrote its plan.
+    std::fs::write(two.join("trials.jsonl"), "").unwrap();
+    assert_eq!(merged(&[&cut], &at("out")).unwrap(), 1);
 }
 
 #[test]

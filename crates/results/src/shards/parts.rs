@@ -26,7 +26,7 @@ pub(super) struct Part {
     pub host: String,
     /// The trials with a good result, by block.
     pub good: BTreeMap<usize, BTreeSet<usize>>,
-    /// Every record, in the order of files and lines.
+    /// The first record of each attempt, in the order of files and lines.
     pub records: Vec<Recorded>,
 }
 
@@ -144,13 +144,17 @@ fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
     let place = sharded.place().sub(&name);
     let mut parts = Vec::new();
     for name in shard.names()? {
-        // A machine that died before it wrote its plan has no results, and anything but a folder is no part.
+        // Anything but a folder is no part.
         let part = match shard.sub(&name) {
             Err(FilesError::WrongKind { .. } | FilesError::Link(_)) => None,
             part => part?,
         };
-        if part.map(|part| part.file("plan.json")).transpose()?.flatten().is_some() {
+        let Some(part) = part else { continue };
+        if part.file("plan.json")?.is_some() {
             parts.push(place.sub(&name));
+        } else if lines::opened(&part)?.iter().any(|(_, records)| records.limit() > 0) {
+            // A machine that died before it wrote its plan has no records yet.
+            return Err(ReadError::NoPlan { path: part.path().to_owned() });
         }
     }
     Ok(parts)
@@ -192,17 +196,22 @@ pub fn repair(sharded: &Sharded) -> Result<Vec<lines::DamagedLine>, DirectoryErr
 fn read_part(place: Place, schedule: &Schedule) -> Result<(Option<Part>, usize), ReadError> {
     let folder = place.folder()?;
     let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: Vec::new() };
+    let mut seen = BTreeSet::new();
     let damaged = each_record(&folder, |record, line| {
         if let Some(ran_on) = &record.ran_on
             && part.host.is_empty()
         {
             part.host = tare_text::shown_name(&ran_on.host).into_owned();
         }
+        // Of two records of one attempt the first is analysed, and none of another condition.
         let (trial, attempt, block) = (record.trial, record.attempt, record.block);
-        part.records.push(Recorded { trial, attempt, block, line });
-        let planned = schedule.get(&record.trial);
-        if record.outcome == Outcome::Ok && planned.is_some_and(|planned| planned.block == record.block) {
-            part.good.entry(record.block).or_default().insert(record.trial);
+        let is_first = seen.insert((trial, attempt));
+        if is_first {
+            part.records.push(Recorded { trial, attempt, block, line });
+        }
+        let planned = schedule.get(&trial).filter(|planned| planned.condition == record.condition);
+        if is_first && record.outcome == Outcome::Ok && planned.is_some_and(|planned| planned.block == block) {
+            part.good.entry(block).or_default().insert(trial);
         }
     })?;
     Ok(((!part.records.is_empty()).then_some(part), damaged))
@@ -260,14 +269,12 @@ pub(super) fn each_line(
     let part = &parts.parts[index];
     let files: BTreeMap<String, File> =
         lines::opened(&part.place.folder()?)?.into_iter().map(|(name, open)| (name, open.into_inner())).collect();
-    let (mut seen, mut bytes) = (BTreeSet::new(), Vec::new());
-    for Recorded { trial, attempt, line, .. } in part.records.iter().filter(|one| parts.owns(index, one.block)) {
-        if seen.insert((trial, attempt)) {
-            bytes.resize(line.length, 0);
-            let file = files.get(&*line.file).ok_or_else(|| ErrorKind::NotFound.into());
-            let read = file.and_then(|file| file.read_exact_at(&mut bytes, line.from)).and_then(|()| each(&bytes));
-            read.map_err(|source| ReadError::Io { path: part.place.path().join(&*line.file), source })?;
-        }
+    let mut bytes = Vec::new();
+    for Recorded { line, .. } in part.records.iter().filter(|one| parts.owns(index, one.block)) {
+        bytes.resize(line.length, 0);
+        let file = files.get(&*line.file).ok_or_else(|| ErrorKind::NotFound.into());
+        let read = file.and_then(|file| file.read_exact_at(&mut bytes, line.from)).and_then(|()| each(&bytes));
+        read.map_err(|source| ReadError::Io { path: part.place.path().join(&*line.file), source })?;
     }
     Ok(())
 }

@@ -63,6 +63,7 @@ impl From<MachineError> for Problem {
             | MachineError::XmlUnreadable { .. }
             | MachineError::XmlInvalid { .. }
             | MachineError::XmlTooNew { .. }
+            | MachineError::TooManyPus { .. }
             | MachineError::Reader { .. } => Exit::Usage,
             _ => Exit::Machine,
         };
@@ -99,9 +100,6 @@ impl From<DirectoryError> for Problem {
             DirectoryError::File(e) if e.is_of_others() => return trust::refused(&e),
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
                 (Exit::Usage, "name a directory, or a path where one can be created")
-            }
-            DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::FileTooLarge => {
-                (Exit::Machine, "raise the limit of this shell's files: ulimit -f unlimited")
             }
             DirectoryError::Io { doing: "read" | "open", ref source, .. } if source.kind() == ErrorKind::NotFound => {
                 (Exit::Usage, "name one that exists")

@@ -83,6 +83,9 @@ impl From<ReadError> for Problem {
                     .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it")
                     .advice(pairs.or_else(|| one_inside(&path)).unwrap_or_else(|| nearest_results(&path)))
             }
+            ReadError::NoPlan { .. } => problem
+                .expected("a plan.json next to them, which is written before the first record")
+                .advice("restore it from a copy, or move this folder out of the study to continue without its trials"),
             ReadError::OtherStudy { .. } => problem
                 .expected("parts of one study, cut by `tare shard` or run with the same study file and seed")
                 .advice("compare results of different studies with: tare compare A B"),

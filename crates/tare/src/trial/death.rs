@@ -42,7 +42,8 @@ pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialEr
             let starved = server.lack_of_memory();
             // Only the log of a server that died says why. PostgreSQL survives the end of one of its processes.
             if starved.is_none() && survives(&e, server) {
-                return e.into();
+                let error = TrialError::from(e);
+                return if server.is_ours() { error.with_place(server.data()) } else { error };
             }
             let limited = |s| format!("{e}; here a process that uses {s} s of CPU time is ended (ulimit -t)");
             let (reason, otherwise) = match starved {

@@ -3,6 +3,8 @@
 use crate::state::StateError;
 use std::error::Error;
 use std::io::{self, ErrorKind};
+use std::iter::successors;
+use std::path::Path;
 use tare_cpuset::to_raise;
 use tare_drive::workload::LoadError;
 use tare_engine::{EngineError, SqlError, SqlErrorKind};
@@ -75,6 +77,14 @@ impl TrialError {
         self.cannot_write() || self.lacks_place() || self.to_raise().is_some() || lacks_threads || is_gone
     }
 
+    /// Names the place of the data if their server reported a full disk: its own message has a path below it at most.
+    pub(super) fn with_place(self, data: &Path) -> Self {
+        let reports = |sql: &SqlError| sql.kind == SqlErrorKind::DiskFull;
+        let is_full = successors(Some(self.first_cause()), |&error| error.source())
+            .any(|error| error.downcast_ref().is_some_and(reports));
+        if is_full { EngineError::DiskFull { place: data.to_owned(), detail: self.to_string() }.into() } else { self }
+    }
+
     fn lacks_place(&self) -> bool {
         let engine = self.first_cause().downcast_ref();
         matches!(self, Self::State(state) if state.lacks_place())
@@ -143,11 +153,14 @@ fn is_read_only(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use rustix::io::Errno;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use std::path::PathBuf;
 
     #[test]
     fn what_would_fail_every_trial_stops_the_run_and_what_a_condition_asks_for_does_not() {
         let (path, io) = (PathBuf::from("/x"), |kind: ErrorKind| io::Error::from(kind));
+        let limit = Rlimit { current: Some(1 << 40), ..getrlimit(Resource::Fsize) };
+        setrlimit(Resource::Fsize, limit).unwrap();
         let engine = |kind| EngineError::Io { what: "copy data to", path: path.clone(), source: io(kind) };
         let file = |kind| tare_files::FilesError::Io { doing: "write to", path: path.clone(), source: io(kind) };
         let setting = |kind| NoiseError::Write { action: "write", path: path.clone(), source: io(kind) };
@@ -156,6 +169,7 @@ mod tests {
             (engine(read_only).into(), true),
             (engine(ErrorKind::StorageFull).into(), true),
             (engine(ErrorKind::NotFound).into(), false),
+            (EngineError::Io { what: "copy data to", path: path.clone(), source: Errno::FBIG.into() }.into(), true),
             (EngineError::Io { what: "copy data to", path: path.clone(), source: Errno::IO.into() }.into(), true),
             (EngineError::NoPlace(Box::new(engine(ErrorKind::NotFound))).into(), true),
             (LoadError::Engine(EngineError::NoPlace(Box::new(engine(ErrorKind::NotFound)))).into(), true),
@@ -168,5 +182,16 @@ mod tests {
             let error: TrialError = error;
             assert_eq!(error.stops_run(), stops, "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_full_disk_that_a_server_reports_has_the_place_of_its_data() {
+        let of = |kind| {
+            let error = LoadError::Own(Box::new(SqlError::own(kind, "could not extend file base/1/2")));
+            TrialError::from(error).with_place(Path::new("/data")).to_string()
+        };
+        let full = of(SqlErrorKind::DiskFull);
+        assert!(full.contains("no space left on the file system of /data: could not extend file base/1/2"), "{full}");
+        assert!(!of(SqlErrorKind::Other).contains("/data"));
     }
 }

@@ -6,6 +6,11 @@ use strum::VariantNames;
 use tare_cpuset::{CpuSet, IndexSetError, parse_index};
 use tare_text::{did_you_mean, nearest};
 
+/// Limit on the objects that lie in one another: one of each kind. Resolving takes time with the square of it.
+const MOST_STEPS: usize = ObjectKind::VARIANTS.len();
+/// Limit on the terms that `+` joins.
+const MOST_TERMS: usize = 1000;
+
 /// Why a text is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {found:?} at byte {offset}{}", did_you_mean(*nearest))]
@@ -58,9 +63,8 @@ impl FromStr for Location {
     type Err = LocationError;
 
     fn from_str(text: &str) -> Result<Self, LocationError> {
-        let terms =
-            Piece { text, offset: 0 }.split('+').map(|piece| term(piece.trimmed())).collect::<Result<_, _>>()?;
-        Ok(Self { terms })
+        let pieces = Piece { text, offset: 0 }.split('+').map(Piece::trimmed);
+        Ok(Self { terms: each(pieces, MOST_TERMS, "terms", term)? })
     }
 }
 
@@ -70,8 +74,22 @@ fn term(piece: Piece<'_>) -> Result<Term, LocationError> {
     }
     match piece.split_once(':') {
         Some((word, list)) if word.text == "cpus" => cpus(list).map(Term::Cpus),
-        _ => piece.split('.').map(step).collect::<Result<_, _>>().map(Term::Objects),
+        _ => each(piece.split('.'), MOST_STEPS, "objects in one another", step).map(Term::Objects),
     }
+}
+
+/// What each piece is, if there are no more than `most`.
+fn each<'a, T>(
+    pieces: impl Iterator<Item = Piece<'a>>,
+    most: usize,
+    what: &str,
+    parse: fn(Piece<'a>) -> Result<T, LocationError>,
+) -> Result<Vec<T>, LocationError> {
+    let one = |(number, piece): (usize, Piece<'a>)| match number < most {
+        true => parse(piece),
+        false => Err(piece.error(&format!("at most {most} {what}"))),
+    };
+    pieces.enumerate().map(one).collect()
 }
 
 fn cpus(list: Piece<'_>) -> Result<CpuSet, LocationError> {
@@ -231,6 +249,17 @@ mod tests {
         ] {
             let e = text.parse::<Location>().unwrap_err();
             assert_eq!((e.offset, e.nearest), (offset, nearest), "{text:?}: {e}");
+        }
+    }
+
+    #[test]
+    fn a_location_of_too_many_pieces_is_refused_at_the_first_of_them() {
+        for (piece, separator, most) in [("core:0", ".", 10), ("all", "+", 1000)] {
+            let of = |number: usize| vec![piece; number].join(separator).parse::<Location>();
+            assert!(of(most).is_ok(), "{piece}");
+            let e = of(100_000).unwrap_err();
+            assert_eq!((e.offset, e.found.as_str()), (most * (piece.len() + 1), piece));
+            assert!(e.expected.starts_with(&format!("at most {most} ")), "{e}");
         }
     }
 }

@@ -27,6 +27,9 @@ pub enum MachineError {
         "{description:?} is neither an existing file nor an hwloc synthetic description, such as \"node:4 core:32 pu:1\""
     )]
     Synthetic { description: String },
+    /// A described machine is larger than any real one.
+    #[error("the machine {what} has more than {most} PUs (logical CPUs), the limit of a described machine")]
+    TooManyPus { what: String, most: usize },
     /// The XML file could not be read.
     #[error("could not read the hwloc XML file {}: {source}", path.display())]
     XmlUnreadable { path: PathBuf, source: std::io::Error },

@@ -22,6 +22,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Size limit of a file. A machine with 2,000 CPUs takes 2 MB.
 const FILE_BYTES: u64 = 64 << 20;
 
+/// Limit on the PUs of a described machine: Linux supports no more of them on any kind of processor.
+const MOST_PUS: usize = 8192;
+
 /// The signal of a failed assertion.
 const SIGABRT: i32 = Signal::ABORT.as_raw();
 
@@ -77,6 +80,7 @@ impl TopologyReader {
         }
         let failed = |reason| MachineError::Reader { what: path.display().to_string(), reason };
         let machine = self.ask(file.into(), None).map_err(failed)?.map_err(|refused| refused.of_file(path))?;
+        few_enough(machine.pu_count(), || path.display().to_string())?;
         Ok(Machine { origin: Origin::Xml(path.display().to_string()), ..machine })
     }
 
@@ -89,9 +93,11 @@ impl TopologyReader {
         if description.contains('\0') {
             return Err(MachineError::Synthetic { description: description.to_owned() });
         }
+        few_enough(pus_of(description), || format!("{description:?}"))?;
         let failed = |reason| MachineError::Reader { what: format!("{description:?}"), reason };
         let refused = |_: Refused| MachineError::Synthetic { description: description.to_owned() };
-        self.ask(Stdio::null(), Some(description)).map_err(failed)?.map_err(refused)
+        let machine = self.ask(Stdio::null(), Some(description)).map_err(failed)?.map_err(refused)?;
+        few_enough(machine.pu_count(), || format!("{description:?}")).map(|()| machine)
     }
 
     /// The answer of the child, or why there is none.
@@ -131,6 +137,30 @@ impl TopologyReader {
             }
         }
     }
+}
+
+fn few_enough(pus: usize, what: impl FnOnce() -> String) -> Result<(), MachineError> {
+    if pus > MOST_PUS { Err(MachineError::TooManyPus { what: what(), most: MOST_PUS }) } else { Ok(()) }
+}
+
+/// Number of PUs in a synthetic description, whose levels multiply: counted before hwloc makes the objects, which takes
+/// time with the square of their number. 1 for what is not a number here; hwloc parses it.
+fn pus_of(description: &str) -> usize {
+    let mut depth = 0_usize;
+    // Attributes in parentheses and memory in brackets are no levels.
+    let levels = description.chars().filter(|letter| match letter {
+        '(' | '[' => {
+            depth += 1;
+            false
+        }
+        ')' | ']' => {
+            depth = depth.saturating_sub(1);
+            false
+        }
+        _ => depth == 0,
+    });
+    let count = |level: &str| level.rsplit(':').next().and_then(|number| number.parse::<usize>().ok()).unwrap_or(1);
+    levels.collect::<String>().split_whitespace().map(count).fold(1, usize::saturating_mul)
 }
 
 fn ending(status: ExitStatus) -> String {

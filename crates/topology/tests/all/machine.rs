@@ -182,6 +182,29 @@ fn a_reader_that_hangs_crashes_or_prints_garbage_is_reported_and_ended() {
 }
 
 #[test]
+fn a_machine_with_more_pus_than_linux_supports_is_refused_before_it_is_made() {
+    for large in
+        ["core:99999 pu:99999", "8193", "node:3(memory=1 GB) [numa(memory=2)] core:1366 2", "pu:8193(indexes=1)"]
+    {
+        let e = shell("exec sleep 60").synthetic(large).unwrap_err();
+        assert!(matches!(e, MachineError::TooManyPus { most: 8192, .. }), "{large}: {e}");
+    }
+    for small in ["pu:8192", "node:2(memory=8193) core:64 pu:2", "core:64[numa:9000] pu:2", "core:x pu:y"] {
+        let e = shell("exit 7").synthetic(small).unwrap_err();
+        assert!(matches!(e, MachineError::Reader { .. }), "{small}: {e}");
+    }
+    // What a file describes is known only when it was read.
+    let folder = tempfile::tempdir().unwrap();
+    let (file, answer) = (folder.path().join("machine.xml"), folder.path().join("answer"));
+    let mut machine = synthetic("pu:1");
+    machine.pus = vec![machine.pus[0].clone(); 8193];
+    std::fs::write(&file, "").unwrap();
+    std::fs::write(&answer, serde_json::to_string(&Ok::<_, ()>(machine)).unwrap()).unwrap();
+    let e = shell(&format!("cat {}", answer.display())).xml(&file).unwrap_err();
+    assert!(matches!(e, MachineError::TooManyPus { .. }) && e.to_string().contains("machine.xml"), "{e}");
+}
+
+#[test]
 fn a_machine_file_that_is_not_regular_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.xml");
