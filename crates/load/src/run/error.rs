@@ -27,13 +27,13 @@ pub enum RunError<C, O> {
     Panicked { thread: usize },
     /// Clients did not become ready: the server accepted their connections but did not answer their first requests.
     #[error(
-        "{threads} client threads were not connected and ready {patience_s} s after the previous one: the server does \
+        "of the client threads, {threads} did not become ready within {patience_s} s of the previous one: the server does \
          not answer the first requests of a session"
     )]
     NotConnected { threads: usize, patience_s: f64 },
     /// Transactions that were running at the end of a sample got no answer in time.
     #[error(
-        "{threads} client threads had no answer {patience_s} s after the end of the sample: the server does not answer"
+        "no answer on {threads} of the client threads {patience_s} s after the end of the sample: the server does not answer"
     )]
     Unanswered { threads: usize, patience_s: f64 },
     /// The observer ended the run.

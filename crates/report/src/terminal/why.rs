@@ -43,8 +43,11 @@ pub fn why(found: &Why, style: Style) -> String {
 /// The experiments that will be made, and their total time in seconds.
 pub fn experiments(trials: &[Trial], within_s: f64, style: Style) -> String {
     let lines: String = trials.iter().map(|trial| wrap(style, "  ", "    ", &plain(&proof::plan(trial)))).collect();
-    let each = figure(within_s / trials.len().max(1) as f64, "s");
-    format!("{} in {} together, {each} each:\n{lines}", count(trials.len(), "experiment"), figure(within_s, "s"))
+    let each = match trials.len() {
+        ..=1 => String::new(),
+        several => format!(" together, {} each", figure(within_s / several as f64, "s")),
+    };
+    format!("{} in {}{each}:\n{lines}", count(trials.len(), "experiment"), figure(within_s, "s"))
 }
 
 pub fn proofs(found: &Why, proofs: &[Proof], style: Style) -> String {

@@ -123,8 +123,10 @@ const NEAR: usize = 4;
 
 /// The valid names; of many, only the nearest and how to list all.
 fn names(wrong: &str, known: &[&str]) -> String {
-    if known.len() <= FEW {
-        return format!("one of {}", known.join(", "));
+    match known {
+        [] => return "of which there is none".to_owned(),
+        few if few.len() <= FEW => return format!("one of {}", few.join(", ")),
+        _ => {}
     }
     let near = tare_text::nearest_of(wrong, known.iter().copied(), NEAR);
     let all = format!("list all {} with: tare studies --keys", known.len());
