@@ -27,7 +27,7 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
 }
 
 /// How long to wait for answers after an interruption before the figures are printed; a slower server gives no figures.
-const LAST_ANSWERS: Duration = Duration::from_millis(500);
+const LAST_ANSWERS: Duration = Duration::from_millis(1500);
 
 /// The host of a load on the command line, which prints a line per interval.
 pub struct Prompt {
