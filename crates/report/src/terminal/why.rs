@@ -7,9 +7,9 @@ use super::style::Style;
 use super::text::{heading, plain, with_command, wrap};
 use crate::tables;
 use crate::words::{between, proof, suspects as suspect_words, why as words};
-use tare_findings::figures::{Scale, count, figure};
+use tare_findings::figures::{Scale, count};
 use tare_findings::why::{Changes, EventChange, Proof, Trial, Why};
-use tare_text::ending;
+use tare_text::{duration, ending};
 
 /// Maximum functions and statements listed; `--json` has all that are shown.
 const LISTED: usize = 10;
@@ -45,9 +45,9 @@ pub fn experiments(trials: &[Trial], within_s: f64, style: Style) -> String {
     let lines: String = trials.iter().map(|trial| wrap(style, "  ", "    ", &plain(&proof::plan(trial)))).collect();
     let each = match trials.len() {
         ..=1 => String::new(),
-        several => format!(" together, {} each", figure(within_s / several as f64, "s")),
+        several => format!(" together, {} each", duration(within_s / several as f64)),
     };
-    format!("{} in {}{each}:\n{lines}", count(trials.len(), "experiment"), figure(within_s, "s"))
+    format!("{} in {}{each}:\n{lines}", count(trials.len(), "experiment"), duration(within_s))
 }
 
 pub fn proofs(found: &Why, proofs: &[Proof], style: Style) -> String {

@@ -66,7 +66,9 @@ pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
     match ended {
         // Errors while everything is being stopped do not come from the server.
         Err(_) if tare_engine::interrupted() => {
-            output::note("interrupted without figures: no sample had begun, or its last transactions had no answer in time");
+            output::note(
+                "interrupted without figures: no sample had begun, or its last transactions had no answer in time",
+            );
             Ok(Exit::Interrupted)
         }
         ended => ended,

@@ -87,7 +87,9 @@ fn a_planted_lock_is_ranked_first_by_its_growth() {
             for capture in ["profile.folded", "profile.flame_graph"] {
                 let path = results.join(record["captures"][capture].as_str().unwrap());
                 let text = std::fs::read_to_string(path).unwrap();
-                assert!(text.contains("tare_planted_lock"), "{capture}");
+                // Alone, a thread is in the lock for a quarter of its time: a few samples may have none of it.
+                let few = record["condition"] == "threads=1" && profile["samples"].as_u64().unwrap() < 100;
+                assert!(text.contains("tare_planted_lock") || few, "{capture}");
             }
         }
     }

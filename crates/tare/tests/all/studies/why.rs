@@ -278,7 +278,7 @@ fn more_client_threads_than_cpus_are_reported_as_a_shortage_of_cpus() {
     assert!(proof["ratio"].as_f64().is_none_or(|ratio| disturbed(&found) || ratio < 0.8), "{proof:#}");
     let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "2h", "--out", "long"]);
     let first = err.lines().next().unwrap();
-    assert!(first.contains(" together, "), "{err}");
+    assert_eq!(first, "1 experiment in 2 h 0 min:", "{err}");
     assert!(err.contains("add --yes to start anyway; shorter: --within 30min"), "{err}");
     assert!(!world.path("long").exists(), "nothing was started");
     let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "1s"]);
