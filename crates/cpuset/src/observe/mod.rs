@@ -15,5 +15,6 @@ pub use storage::{StorageUsage, storage_usage};
 pub use thread_ref::ThreadRef;
 pub use threads::{
     Sighting, ThreadSample, descendants, last_cpu, sighting, started_ticks, thread, threads, threads_of, waited,
+    with_descendants,
 };
 pub use usage::{ProcessUsage, process_usage, switches};

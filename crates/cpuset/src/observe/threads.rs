@@ -50,6 +50,11 @@ pub fn threads_of(pid: i32) -> Result<Vec<ThreadRef>, ObserveError> {
 
 /// The descendants that a process has now, without the process itself. A process that ends meanwhile has no children.
 pub fn descendants(pid: i32) -> Vec<i32> {
+    with_descendants(pid).split_off(1)
+}
+
+/// A process, first, and the descendants that it has now.
+pub fn with_descendants(pid: i32) -> Vec<i32> {
     let children = |pid: i32| -> Vec<i32> {
         let of_each = threads_of(pid).unwrap_or_default().into_iter();
         let lists = of_each.filter_map(|thread| proc_text(&format!("{}/children", thread.folder())).ok());
@@ -57,7 +62,7 @@ pub fn descendants(pid: i32) -> Vec<i32> {
             .flat_map(|list| list.split_ascii_whitespace().map_while(|pid| pid.parse().ok()).collect::<Vec<_>>())
             .collect()
     };
-    let mut found = children(pid);
+    let mut found = vec![pid];
     let mut next = 0;
     while let Some(pid) = found.get(next).copied() {
         next += 1;

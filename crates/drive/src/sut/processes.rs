@@ -58,7 +58,7 @@ impl SystemUnderTest {
 
     /// The first process and all its current descendants.
     pub fn processes(&self) -> Vec<i32> {
-        self.root.into_iter().chain(self.root.into_iter().flat_map(observe::descendants)).collect()
+        self.root.map_or_else(Vec::new, observe::with_descendants)
     }
 
     /// All current threads of all processes.

@@ -52,8 +52,7 @@ pub(in super::super) struct Lines {
 impl Lines {
     /// Starts perf, and returns when samples are taken.
     pub fn begin(place: &Place, server: u32, threads: &SideThreads) -> Result<Self, Unavailable> {
-        let root = server.cast_signed();
-        let processes = std::iter::once(root).chain(observe::descendants(root)).map(i32::unsigned_abs).collect();
+        let processes = observe::with_descendants(server.cast_signed()).into_iter().map(i32::unsigned_abs).collect();
         let clients = threads.clients.iter().map(|thread| thread.tid.unsigned_abs()).collect();
         let frequency = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
         let arguments = ["mem", "record", "-a", "-F", &frequency.to_string(), "--max-size", LARGEST];

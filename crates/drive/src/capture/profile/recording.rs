@@ -18,7 +18,7 @@ const LARGEST: &str = "640M";
 
 pub(in super::super) struct Profile {
     recording: Recording,
-    root: u32,
+    root: i32,
     /// All processes of the server that were seen: PostgreSQL has one for each connection.
     processes: BTreeSet<i32>,
     scope: Scope,
@@ -35,7 +35,8 @@ impl Profile {
     }
 
     fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, root: u32) -> Result<Self, Unavailable> {
-        let processes: BTreeSet<i32> = processes(root).collect();
+        let root = root.cast_signed();
+        let processes = BTreeSet::from_iter(observe::with_descendants(root));
         let frequency_hz = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
         let (frequency, graph, pids) = (frequency_hz.to_string(), call_graph.argument(), list(&processes));
         // No event is named: perf chooses cycles, or the CPU clock where there are none, and leaves out the kernel
@@ -50,7 +51,7 @@ impl Profile {
     }
 
     pub fn end(&mut self) -> Result<(), Unavailable> {
-        self.processes.extend(processes(self.root));
+        self.processes.extend(observe::with_descendants(self.root));
         self.recording.end()
     }
 
@@ -89,11 +90,6 @@ enum Scope {
     /// Samples the server's threads. Their events are saved and restored at every context switch, which halves the
     /// throughput of a server that switches for every statement.
     Threads,
-}
-
-fn processes(root: u32) -> impl Iterator<Item = i32> {
-    let root = root.cast_signed();
-    std::iter::once(root).chain(observe::descendants(root))
 }
 
 /// As perf reads several processes.

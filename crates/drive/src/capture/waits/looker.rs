@@ -149,8 +149,8 @@ fn look(root: i32, connections: &BTreeSet<ThreadRef>, mut stacks: Option<Stacks>
 
 fn search(root: i32, connections: &BTreeSet<ThreadRef>, followed: &mut Vec<Followed>) {
     let known: BTreeSet<ThreadRef> = followed.iter().map(|one| one.thread).collect();
-    let processes = std::iter::once(root).chain(observe::descendants(root));
-    let threads = processes.flat_map(|pid| observe::threads_of(pid).unwrap_or_default());
+    let threads =
+        observe::with_descendants(root).into_iter().flat_map(|pid| observe::threads_of(pid).unwrap_or_default());
     let new = threads.chain(connections.iter().copied()).filter(|thread| !known.contains(thread));
     let new: BTreeSet<ThreadRef> = new.collect();
     followed.extend(new.into_iter().filter_map(|thread| Followed::new(thread, connections.contains(&thread)).ok()));

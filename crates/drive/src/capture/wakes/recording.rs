@@ -80,14 +80,13 @@ fn in_first_pid_namespace() -> bool {
 
 /// Clients are threads of this process and its descendants; the server is `pid` and its descendants.
 fn threads(pid: u32, connections: &[ThreadRef]) -> Threads {
-    let below = |root: i32| std::iter::once(root).chain(observe::descendants(root));
     let of = |processes: Vec<i32>| -> BTreeSet<u32> {
         let all = processes.into_iter().flat_map(|pid| observe::threads_of(pid).unwrap_or_default());
         all.map(|thread| thread.tid.unsigned_abs()).collect()
     };
     let connections: BTreeSet<u32> = connections.iter().map(|thread| thread.tid.unsigned_abs()).collect();
-    let server = of(below(pid.cast_signed()).collect());
-    let own = of(below(std::process::id().cast_signed()).collect());
+    let server = of(observe::with_descendants(pid.cast_signed()));
+    let own = of(observe::with_descendants(std::process::id().cast_signed()));
     let clients = own.difference(&server).copied().filter(|tid| !connections.contains(tid)).collect();
     let background = server.difference(&connections).copied().collect();
     Threads { connections, clients, background }
