@@ -154,7 +154,7 @@ impl EngineError {
 
     /// Whether the account exists but has no right to use the database.
     pub fn is_database_denied(&self) -> bool {
-        self.is_refused_with(&[DATABASE_DENIED], |state| state.as_str() == "42501")
+        matches!(self, Self::Connect { source, .. } if source.is_denied())
     }
 
     /// Whether the server, or the account, has as many connections as it may have.
@@ -234,8 +234,6 @@ const LOGIN_REFUSED: [u32; 3] = [1045, 1698, 3955];
 
 /// MySQL's and MariaDB's error number for an unknown database.
 const NO_DATABASE: u32 = 1049;
-/// The error number for a database to which the account has no right, whether or not it exists.
-const DATABASE_DENIED: u32 = 1044;
 
 /// The error number for a connection for which no thread could be created.
 const NO_THREAD: u32 = 1135;
