@@ -11,9 +11,10 @@ use super::pooled::PooledStep;
 use super::pooled_steps;
 use super::question::AnswerContext;
 use super::scaling;
+use super::scaling::{Scaling, Step};
 use super::selection;
+use super::spread_from::SpreadSources;
 use super::spread_from::{ShownSource, SpreadFrom};
-use super::summary::{Scaling, SpreadSources, Step};
 use super::verdict::{
     Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Range, Selected, Tested, Untested, Verdict, Without,
 };

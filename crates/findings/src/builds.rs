@@ -1,17 +1,52 @@
 //! Two builds side by side: the ratio at each point, and which symbols and locks changed.
 
+use super::captures::Profiled;
 use super::captures::{self, mean_of, shares};
 use super::collect::{ConditionTrials, by_block};
 use super::confidence::CONFIDENCE;
+use super::ends;
 use super::factors;
+use super::groups::Group;
 use super::groups::Groups;
-use super::summary::{BuildComparison, Changed, Profiled};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::schema::Levels;
+use tare_stats::Interval;
 use tare_stats::blocks::{Condition, shared_p_values};
 use tare_stats::ratio::{self, Arms, Design, Verdict};
+
+/// One build compared with the first, with all other levels equal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BuildComparison {
+    /// The factor whose levels are compared: `build`, `binary`, or an option if the load is a factor too.
+    pub factor: String,
+    pub metric: String,
+    pub a: String,
+    pub b: String,
+    pub levels: Levels,
+    /// The kind of load, if the load is one of the other factors.
+    #[serde(skip)]
+    pub group: Option<Group>,
+    pub ratio: f64,
+    /// 95% interval of the ratio; null if a side has a single trial.
+    #[serde(flatten, serialize_with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Whether B is faster, at the error rate of the answer over all points together.
+    pub verdict: Verdict,
+    /// Functions whose share of the samples changed most.
+    pub symbols: Vec<Changed>,
+    /// Locks whose share of the connections' time changed most.
+    pub locks: Vec<Changed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Changed {
+    pub name: String,
+    pub a: f64,
+    pub b: f64,
+}
 
 /// The factors whose levels are builds: named builds, or paths of server programs.
 const BUILDS: [&str; 2] = ["build", "binary"];

@@ -3,14 +3,119 @@
 
 use super::collect::ConditionTrials;
 use super::confidence::{CONFIDENCE, FURTHER};
+use super::ends;
 use super::ladders::{Ladder, ladders};
-use super::summary::{CaptureSummary, Grown, GrowthRanking, LockSummary, Profiled, SymbolSummary, Unnamed};
+use super::lines::LinesSummary;
+use super::waits::WaitsSummary;
+use super::wakes::WakesSummary;
 use super::{lines, waits, wakes};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::captures::Captures;
+use tare_results::schema::Levels;
 use tare_results::schema::TrialRecord;
+use tare_stats::Interval;
 use tare_stats::growth::{self, Profile};
+
+/// The captures of one condition, means over its trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CaptureSummary {
+    pub condition: String,
+    pub trials: usize,
+    /// Throughput in the capture samples / throughput in the measured ones: 0.95 is a cost of 5%.
+    pub tps_ratio: Option<f64>,
+    /// Captures that were requested but not possible: name -> reason.
+    pub missing: BTreeMap<String, String>,
+    /// The sampling event of the profile: `cycles`, `cpu-clock` ...
+    pub event: Option<String>,
+    pub samples: u64,
+    pub symbols: Vec<SymbolSummary>,
+    pub locks: Vec<LockSummary>,
+    pub waits: Option<WaitsSummary>,
+    /// What kept the connections' threads asleep; none in results of older versions, which did not capture it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wakes: Option<WakesSummary>,
+    /// Contended cache lines, if memory accesses were sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<LinesSummary>,
+    /// The program or library whose functions have no names in the profile, if their share is large.
+    pub unnamed: Option<Unnamed>,
+}
+
+impl CaptureSummary {
+    /// The callers of the functions that connections slept in, `caller;callee`, with the share of the connections'
+    /// time, the largest first.
+    pub fn callers(&self) -> &[(String, f64)] {
+        let of_wakes = self.wakes.as_ref().map(|wakes| wakes.callers.as_slice()).filter(|callers| !callers.is_empty());
+        let stacks = || self.waits.as_ref()?.stacks.as_ref().map(|stacks| stacks.callers.as_slice());
+        of_wakes.or_else(stacks).unwrap_or_default()
+    }
+}
+
+/// Samples of a profile without a function name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unnamed {
+    /// The program or library with most of them.
+    pub object: String,
+    /// Share of the samples without a name, in all programs and libraries, 0 to 1.
+    pub fraction: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SymbolSummary {
+    /// Its name; kernel symbols end in `_[k]`.
+    pub symbol: String,
+    /// Share of the samples inside it, 0 to 1.
+    pub self_fraction: f64,
+    /// Share of the samples inside it or its callees, 0 to 1.
+    pub total_fraction: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LockSummary {
+    pub name: String,
+    pub count: f64,
+    /// Time spent waiting for the lock, over all threads, milliseconds.
+    pub wait_ms: f64,
+    /// `wait_ms` as a share of the time of all connections' threads.
+    pub wait_fraction: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profiled {
+    /// Waits for locks, as shares of the connections' time.
+    Locks,
+    /// Functions by the samples inside them.
+    Symbols,
+    /// Functions by the samples inside them or their callees.
+    Calls,
+}
+
+/// Names by growth along one ladder, the fastest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GrowthRanking {
+    pub what: Profiled,
+    /// The factor of the ladder: `threads` or `nodes`.
+    pub over: String,
+    pub levels: Levels,
+    pub grown: Vec<Grown>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Grown {
+    pub name: String,
+    /// Share on the first rung, 0 to 1.
+    pub first: f64,
+    pub last: f64,
+    pub per_doubling: f64,
+    /// 95% interval of `per_doubling`; null with two profiles.
+    #[serde(flatten, serialize_with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Whether it is shown to grow, tested together with all other names of the ranking.
+    pub shown: bool,
+}
 
 /// Share of a profile without names from which a note explains how to get the names.
 const UNNAMED: f64 = 0.2;

@@ -1,9 +1,11 @@
 //! A metric over a numeric factor (threads, nodes ...): which conditions form a line, and which lines share a chart.
 
 use super::collect::ConditionTrials;
+use super::condition::MetricSummary;
 use super::factors::{LOADS, words_of};
+use super::scaling::Scaling;
 use super::state::is_disturbed;
-use super::summary::{MetricSummary, Scaling, Summary};
+use super::summary::Summary;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;

@@ -6,18 +6,45 @@
 use super::collect::{self, ConditionTrials};
 use super::composite::Composite;
 use super::confidence::{CONFIDENCE, FURTHER};
+use super::ends;
 use super::factors::varying_factors;
 use super::ladders::OVER;
-use super::summary::{Effect, SpreadSource, SpreadSources};
+use super::spread_from::{SpreadSource, SpreadSources};
 use super::term::{Term, TermFactor};
 use super::verdict::{Moved, MovedAlone};
+use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::schema::SIDE;
+use tare_stats::Interval;
 use tare_stats::blocks::{Analysis, Condition};
 use tare_stats::effects::{self, Cell};
 use tare_stats::multiple::{benjamini_yekutieli, holm};
+
+/// Effect of a factor or an interaction on a metric's mean and on its spread between trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effect {
+    pub metric: String,
+    /// `aslr`, or `aslr:ahi` for an interaction; `allocator=jemalloc` for one level of a factor that has more than two.
+    pub term: Term,
+    /// The levels compared, `on/off`: ratios are first / second. Empty for an interaction.
+    pub levels: String,
+    /// Ratio of the mean at the first level to the mean at the second.
+    pub mean_ratio: f64,
+    #[serde(flatten, serialize_with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Probability of such an effect on the mean if there is none, adjusted for all listed effects.
+    pub p_value: Option<f64>,
+    /// Whether the study shows it: the adjusted p-value is at most 5%.
+    pub shown: bool,
+    /// Ratio of the between-trial CoVs; null if there are too few trials.
+    pub spread_ratio: Option<f64>,
+    #[serde(flatten, serialize_with = "ends::spread_ci")]
+    pub spread_ci: Option<Interval>,
+    pub spread_p_value: Option<f64>,
+    pub spread_shown: bool,
+}
 
 /// With more columns, effects are not estimated: ladders of threads by dozens of strategies have other charts.
 const MOST_COLUMNS: usize = 40;

@@ -1,7 +1,8 @@
 //! Probe results of each condition, as rows for the terminal and the page.
 
+use super::condition::{ConditionSummary, MetricSummary};
 use super::probes::Weighed;
-use super::summary::{ConditionSummary, MetricSummary, Summary};
+use super::summary::Summary;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_stats::descriptive::mean;

@@ -2,9 +2,11 @@
 //! 1.00, with the cost per operation alongside. It is derived from the summary, so that every report shows the same
 //! figures.
 
+use super::builds::BuildComparison;
+use super::condition::ConditionSummary;
 use super::factors::{load_of, words_of};
 pub use super::groups::Group;
-use super::summary::{BuildComparison, ConditionSummary, Summary};
+use super::summary::Summary;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_results::schema::Levels;

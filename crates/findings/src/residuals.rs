@@ -3,13 +3,23 @@
 use super::collect::{self, ConditionTrials};
 use super::confidence::FURTHER;
 use super::modes::covariates;
-use super::summary::ResidualCause;
 use super::threads::{self, Feature};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::metric;
 use tare_stats::covariates::{PERMUTATIONS, Shape, explain, neighbours};
 use tare_stats::effects::{Cell, residuals};
 use tare_topology::Machine;
+
+/// A recorded covariate (migrations, steal, layout ...) that correlates with what conditions do not explain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResidualCause {
+    pub covariate: String,
+    /// Share of the variance between trials of the same condition that it explains, 0 to 1.
+    pub share: f64,
+    /// By permutation within conditions, adjusted over all covariates.
+    pub p_value: f64,
+}
 
 /// A covariate is named if its adjusted p-value is small and it explains at least this share of the variance: less is
 /// not worth a search for the cause.

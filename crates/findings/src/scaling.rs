@@ -2,11 +2,73 @@
 
 use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
+use super::ends;
 use super::ladders::{Ladder, ladders};
-use super::summary::{Prediction, Scaling, Step};
+use serde::Serialize;
 use tare_results::metric::{self, Better};
+use tare_results::schema::Levels;
+use tare_stats::Interval;
 use tare_stats::ladder::{self as steps, Rung};
 use tare_stats::scaling::{fit, rung_points};
+
+/// A fitted scaling law over threads or nodes, with the other factors fixed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Scaling {
+    pub metric: String,
+    /// The factor of the ladder: `threads` or `nodes`.
+    pub over: String,
+    /// The levels of the other factors; empty if there are none.
+    pub levels: Levels,
+    /// Throughput of a single thread or node.
+    pub lambda: f64,
+    /// Contention: the share of the work that is serial.
+    pub sigma: f64,
+    /// Coherency: the cost of keeping each pair consistent.
+    pub kappa: f64,
+    /// Number at which the law has its maximum; null if it has none.
+    pub peak: Option<f64>,
+    #[serde(serialize_with = "ends::pair")]
+    pub lambda_ci: Option<Interval>,
+    #[serde(serialize_with = "ends::pair")]
+    pub sigma_ci: Option<Interval>,
+    #[serde(serialize_with = "ends::pair")]
+    pub kappa_ci: Option<Interval>,
+    /// On some step, a larger number gave less, beyond the interval.
+    pub retrograde: bool,
+    pub steps: Vec<Step>,
+    /// Extrapolation to twice the largest measured number; it assumes that the law continues to hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
+}
+
+/// Throughput that a law predicts at a number that was not measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Prediction {
+    pub n: f64,
+    pub value: f64,
+    /// 95% prediction interval of one more trial.
+    #[serde(flatten, serialize_with = "ends::ci")]
+    pub ci: Option<Interval>,
+}
+
+impl Scaling {
+    /// Throughput of the law at `n`: lambda n / (1 + sigma (n - 1) + kappa n (n - 1)).
+    pub fn at(&self, n: f64) -> f64 {
+        self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
+    }
+}
+
+/// From one number of threads or nodes to the next.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    pub from: f64,
+    pub to: f64,
+    pub ratio: f64,
+    #[serde(flatten, serialize_with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Less after than before, beyond the interval.
+    pub retrograde: bool,
+}
 
 /// Minimum number of distinct levels for a law.
 const FEWEST: usize = 3;

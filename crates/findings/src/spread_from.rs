@@ -1,7 +1,32 @@
 //! Which factors make the trials of a condition differ.
 
+use super::ends;
 use serde::Serialize;
 use std::collections::BTreeSet;
+use tare_stats::Interval;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpreadSources {
+    pub ranking: Vec<SpreadSource>,
+    /// Share of the variance that remains with every shown factor at its quiet level.
+    pub unexplained: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpreadSource {
+    pub factor: String,
+    pub noisy_level: String,
+    pub quiet_level: String,
+    /// Ratio of the between-trial CoVs, noisy level to quiet one, over all primary metrics together.
+    pub spread_ratio: f64,
+    #[serde(flatten, serialize_with = "ends::spread_ci")]
+    pub spread_ci: Option<Interval>,
+    /// Share of the between-trial variance that disappears at the quiet level; 0 unless shown.
+    pub share: f64,
+    /// Adjusted for the number of factors.
+    pub p_value: f64,
+    pub shown: bool,
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadFrom {

@@ -3,9 +3,10 @@
 use super::ab::Ab;
 use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};
+use super::condition::{ConditionSummary, MetricSummary};
 use super::confidence::CONFIDENCE;
 use super::question::AnswerContext;
-use super::summary::{ConditionSummary, MetricSummary, Summary};
+use super::summary::Summary;
 use super::verdict::Answer;
 use super::{
     basis, builds, captures, composite, counters, distance, distributions, dropped, effects, far_apart, grid, hosts,

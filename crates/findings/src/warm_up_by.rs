@@ -1,7 +1,7 @@
 //! The factor that determines how long the warm-up of queries takes.
 
+use super::condition::ConditionSummary;
 use super::factors::varying_factors;
-use super::summary::ConditionSummary;
 use super::warm_up::WarmUp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;

@@ -2,8 +2,9 @@
 
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
+use tare_findings::condition::ConditionSummary;
 use tare_findings::summarize;
-use tare_findings::summary::{ConditionSummary, Summary};
+use tare_findings::summary::Summary;
 use tare_results::schema::TrialRecord;
 
 fn study(conditions: &[(&str, Vec<f64>)]) -> Summary {

@@ -3,8 +3,8 @@
 use crate::draws::Draws;
 use crate::made_up::{profile, results, trial};
 use std::collections::BTreeMap;
+use tare_findings::captures::Profiled;
 use tare_findings::compare::{Options, Side, compare};
-use tare_findings::summary::Profiled;
 use tare_findings::verdict::{Apart, Moved, Verdict};
 use tare_findings::{answered, settled, summarize};
 use tare_results::Results;

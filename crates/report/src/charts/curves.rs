@@ -9,7 +9,7 @@ use super::rungs::Rungs;
 use super::small_multiples::{self, described, description, values};
 use maud::{Markup, html};
 use tare_findings::curves::{Curve, Curves, LEGIBLE_LINES, Point};
-use tare_findings::summary::{Prediction, Scaling};
+use tare_findings::scaling::{Prediction, Scaling};
 use tare_stats::Interval;
 
 const TOP: f64 = 22.0;

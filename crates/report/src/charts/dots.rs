@@ -4,9 +4,9 @@ use super::axis::{Axis, px, shown};
 use super::frame::Frame;
 use super::marks;
 use maud::{Markup, html};
+use tare_findings::condition::MetricSummary;
 use tare_findings::figures::{Scale, count, percent};
 use tare_findings::mode::{Middle, Mode};
-use tare_findings::summary::MetricSummary;
 use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
 

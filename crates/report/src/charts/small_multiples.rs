@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::curves::{Curve, Curves, Point};
 use tare_findings::figures::Scale;
-use tare_findings::summary::Prediction;
+use tare_findings::scaling::Prediction;
 use tare_results::metric::Better;
 use tare_stats::Interval;
 

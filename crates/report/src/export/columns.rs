@@ -3,8 +3,8 @@
 
 use super::cell::{Cell, Field, Kind};
 use std::borrow::Cow;
+use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::relative::{Cost, RelativeCell, RelativeRow};
-use tare_findings::summary::{ConditionSummary, MetricSummary};
 use tare_results::covariate::Covariate;
 use tare_results::metric;
 use tare_results::schema::{Levels, Outcome, SampleRecord, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};

@@ -4,7 +4,7 @@ use super::columns::factor_column;
 use super::source::Source;
 use std::io::{self, Write};
 use tare_findings::collect;
-use tare_findings::summary::ConditionSummary;
+use tare_findings::condition::ConditionSummary;
 use tare_results::metric::describe;
 
 /// Writes one family per metric, named `tare_` and the metric; the label `stat` is mean, ci_low or ci_high, the last

@@ -3,8 +3,9 @@
 use crate::tables::Cell;
 use std::collections::HashSet;
 use tare_findings::collect;
+use tare_findings::condition::{ByName, ConditionSummary, MetricSummary};
 use tare_findings::figures::{Scale, percent};
-use tare_findings::summary::{ByName, ConditionSummary, MetricSummary, Summary};
+use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_results::metric::describe;
 

@@ -4,8 +4,9 @@ use crate::charts::marks;
 use maud::{Markup, html};
 use std::collections::HashMap;
 use tare_findings::collect::{self, ConditionTrials};
+use tare_findings::condition::MetricSummary;
 use tare_findings::machine_view::{self, MachineBox};
-use tare_findings::summary::{MetricSummary, Summary};
+use tare_findings::summary::Summary;
 use tare_results::Results;
 
 pub(super) struct Page<'a> {

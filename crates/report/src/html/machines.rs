@@ -7,9 +7,9 @@ use super::scroll::{row, scroll, table};
 use crate::charts::machine::Layout;
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
+use tare_findings::condition::MetricSummary;
 use tare_findings::figures::{count, decimal, figure, percent};
 use tare_findings::nodes::NodeSummary;
-use tare_findings::summary::MetricSummary;
 use tare_findings::threads::{self, ThreadSummary};
 use tare_results::schema::{ThreadClass, TrialRecord};
 

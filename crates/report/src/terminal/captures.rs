@@ -6,10 +6,11 @@ use super::style::Style;
 use super::text::{plain, wrap};
 use crate::tables;
 use crate::words::{between, lines, waits, wakes};
+use tare_findings::captures::{CaptureSummary, Grown, GrowthRanking, Profiled};
 use tare_findings::factors::words_of;
 use tare_findings::figures::{percent, times};
 use tare_findings::lines::LinesSummary;
-use tare_findings::summary::{CaptureSummary, Grown, GrowthRanking, Profiled, Summary};
+use tare_findings::summary::Summary;
 use tare_text::ending;
 
 /// Names listed per ranking; the report has more.

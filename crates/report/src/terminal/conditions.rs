@@ -6,9 +6,10 @@ use super::spread::left_out;
 use super::style::{Style, fits};
 use super::text::{plain, wrap_names};
 use crate::words::{best_first, better_word};
+use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::figures::{Scale, percent};
 use tare_findings::mode::Middle;
-use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_findings::summary::Summary;
 use tare_results::metric::Better;
 use tare_stats::Interval;
 

@@ -1,7 +1,8 @@
 //! Names of conditions in tables: one column per factor if names consist of levels, otherwise one column of names.
 
 use super::text::plain;
-use tare_findings::summary::{ConditionSummary, Summary};
+use tare_findings::condition::ConditionSummary;
+use tare_findings::summary::Summary;
 
 pub(super) struct Names {
     /// Empty when conditions have their own names.

@@ -7,9 +7,10 @@ use super::style::{Style, fits};
 use super::text::{heading, plain, wrap, wrap_names};
 use crate::words::letter;
 use std::collections::{BTreeMap, BTreeSet};
+use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::factors::words_of;
 use tare_findings::figures::{Scale, count, half_width};
-use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_findings::summary::Summary;
 use tare_results::metric::{describe, is_further, sort_key};
 use tare_results::schema::Levels;
 

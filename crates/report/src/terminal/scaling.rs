@@ -8,7 +8,8 @@ use crate::words::{between, counters_head, generator, losses};
 use tare_findings::counters::CounterTable;
 use tare_findings::factors::words_of;
 use tare_findings::figures::{decimal, figure, is_known, times};
-use tare_findings::summary::{Scaling, Summary};
+use tare_findings::scaling::Scaling;
+use tare_findings::summary::Summary;
 use tare_results::metric;
 use tare_stats::Interval;
 

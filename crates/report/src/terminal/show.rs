@@ -6,8 +6,9 @@ use super::text::{plain, warned, wrap};
 use super::{captures, conditions, grid, others, probes, relative, scaling, spread, steps, time};
 use crate::tables;
 use crate::words::{self, first_screen, warnings_in_full};
+use tare_findings::effects::Effect;
 use tare_findings::relative::RelativeTable;
-use tare_findings::summary::{Effect, Summary};
+use tare_findings::summary::Summary;
 use tare_results::Results;
 
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {

@@ -2,8 +2,8 @@
 
 use super::style::{Statistic, Style};
 use super::text::{plain, wrap};
+use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::figures::{Scale, percent};
-use tare_findings::summary::{ConditionSummary, MetricSummary};
 use tare_results::metric::Better;
 
 /// Relative distance from the shown figure from which a trial counts as not described by it.

@@ -3,7 +3,8 @@
 use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::plain;
-use tare_findings::summary::{ConditionSummary, Summary};
+use tare_findings::condition::ConditionSummary;
+use tare_findings::summary::Summary;
 use tare_results::steps::{Figure, figure};
 
 /// One line per step and condition; `None` if no load has steps.

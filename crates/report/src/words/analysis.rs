@@ -1,8 +1,9 @@
 //! A sentence on the basis of an answer: how the trials were compared, and how many of them.
 
 use tare_findings::collect;
+use tare_findings::condition::ConditionSummary;
 use tare_findings::figures::{chance, count};
-use tare_findings::summary::{ConditionSummary, Summary};
+use tare_findings::summary::Summary;
 use tare_findings::verdict::Verdict;
 use tare_results::Results;
 use tare_stats::blocks::Spread;

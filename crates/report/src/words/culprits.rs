@@ -1,8 +1,10 @@
 //! Sentences on retrograde scaling, and on the locks and functions whose share grows.
 
+use tare_findings::captures::{GrowthRanking, Profiled};
 use tare_findings::factors::words_of;
 use tare_findings::figures::{count, percent, times};
-use tare_findings::summary::{GrowthRanking, Profiled, Scaling, Step, Summary};
+use tare_findings::scaling::{Scaling, Step};
+use tare_findings::summary::Summary;
 
 /// Maximum sentences of one kind; the rest are counted.
 const LISTED: usize = 3;

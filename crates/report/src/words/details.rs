@@ -7,7 +7,7 @@ use tare_findings::answer::spread_from as spread_source;
 use tare_findings::factors::words_of;
 use tare_findings::figures::{Scale, count, list, percent, times};
 use tare_findings::spread_from::SpreadFrom;
-use tare_findings::summary::SpreadSources;
+use tare_findings::spread_from::SpreadSources;
 use tare_findings::verdict::{Alone, Estimate, LessStep, Moved, MovedAlone, Range, Ranked, Tested, Untested, Verdict};
 use tare_results::schema::Levels;
 

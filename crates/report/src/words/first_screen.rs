@@ -7,8 +7,9 @@ use super::{ab, certificate};
 use std::collections::BTreeSet;
 use tare_findings::certificate::Certified;
 use tare_findings::collect::is_usable;
+use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::figures::{count, percent};
-use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_findings::summary::Summary;
 use tare_results::schema::TrialRecord;
 use tare_results::{Results, Source};
 

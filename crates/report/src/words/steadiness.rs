@@ -1,7 +1,9 @@
 //! Sentences on the spread of results: its sources, and covariates that are associated with the rest of it.
 
+use tare_findings::condition::ConditionSummary;
 use tare_findings::figures::{chance, count, list, percent};
-use tare_findings::summary::{ConditionSummary, Spread, Summary};
+use tare_findings::spread::Spread;
+use tare_findings::summary::Summary;
 use tare_results::metric;
 
 /// "Within conditions, client migrations go with 35% of the variance between trials (p 0.004)."

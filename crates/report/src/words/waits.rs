@@ -1,7 +1,8 @@
 //! Phrases for where the threads of a server spend time, and the sentence on what they sleep in most.
 
+use tare_findings::captures::{CaptureSummary, Unnamed};
 use tare_findings::figures::{figure, percent, times};
-use tare_findings::summary::{CaptureSummary, Summary, Unnamed};
+use tare_findings::summary::Summary;
 use tare_findings::waits::{TimeSummary, WaitsSummary};
 use tare_results::waits::{FutexOperation, TimeUse};
 use tare_text::ending;

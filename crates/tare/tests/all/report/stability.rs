@@ -218,7 +218,7 @@ fn the_report_shows_the_spread_and_the_factors_of_every_query() {
         summary.reading
     );
     let largest = summary.conditions.iter().max_by(|a, b| {
-        let range = |c: &tare_findings::summary::ConditionSummary| c.spread.as_ref().unwrap().range_average;
+        let range = |c: &tare_findings::condition::ConditionSummary| c.spread.as_ref().unwrap().range_average;
         range(a).total_cmp(&range(b))
     });
     assert_eq!(largest.unwrap().name.split(" preload").next(), Some("aslr=on ahi=on"));
