@@ -3,9 +3,10 @@
 use super::ab_plan::{MeasuredOn, pair_line, settle_of};
 use super::ab_sides::{self, Side};
 use super::beforehand::Outlook;
+use super::execution::{RunOptions, begun_in, default_out, execute, host, room_for_data};
+use super::interrupt::unless_interrupted;
 use super::output::{self, duration, note};
 use super::rounds::RoundListener;
-use super::run::{RunOptions, begun_in, default_out, execute, host, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, plan_view, study_file, trust};
 use std::path::Path;
 use tare_findings::certificate::{Certificate, Found, Twin};

@@ -1,7 +1,7 @@
 //! `tare doctor`: measures the noise sources of this machine and reports what removes them.
 
 use super::doctor_weight::{self, StudyWeight};
-use super::run::unless_interrupted;
+use super::interrupt::unless_interrupted;
 use super::tools::{Found, TOOLS, Tool};
 use super::{Exit, Problem, interrupt, output};
 use crate::config::{self, Config};

@@ -1,8 +1,9 @@
 //! Whether a reference weight would help a study here: for `tare doctor --study` and `sampling.probe = "auto"`.
 
+use super::execution::{RunOptions, begun_in, execute, host, room_for_data};
+use super::interrupt::unless_interrupted;
 use super::output::note;
 use super::rounds::RoundListener;
-use super::run::{RunOptions, begun_in, execute, host, room_for_data, unless_interrupted};
 use super::study_file::{StudyText, planned};
 use super::{Exit, Problem, interrupt, results_problem, trust};
 use serde::Serialize;

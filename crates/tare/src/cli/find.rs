@@ -2,12 +2,13 @@
 
 use super::ab::effect;
 use super::ab_plan::fresh_seed;
+use super::execution::{RunOptions, execute};
 use super::find_what::{self, What};
+use super::interrupt::unless_interrupted;
 use super::measured::{MeasuredArgs, check_metrics};
 use super::output::{self, note, quoted_path, time};
 use super::plan_view::View;
 use super::rounds::{self, Locked, RoundListener};
-use super::run::{RunOptions, execute, unless_interrupted};
 use super::{Exit, Problem, interrupt, plan_view, read_topology, study_file};
 use crate::config;
 use crate::run::RunEnd;

@@ -93,6 +93,11 @@ pub fn output(mut command: Command) -> io::Result<Output> {
     awaited(move || command.output())
 }
 
+/// `None` if a signal arrived meanwhile: an error that it caused is not reported.
+pub fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
+    if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
+}
+
 /// The error for an action that a signal interrupted.
 pub fn problem(while_doing: &str) -> Problem {
     Problem::new(Exit::Interrupted, format!("interrupted while {while_doing}"))

@@ -19,6 +19,7 @@ mod debug_symbols;
 mod doctor;
 mod doctor_weight;
 mod engines;
+mod execution;
 mod export;
 mod filling;
 mod find;

@@ -1,9 +1,10 @@
 //! Shared by `tare ab` and `tare find`: a run that is extended round by round, with the result so far on a line.
 
 use super::beforehand::Outlook;
+use super::execution::{RunOptions, begun_before, begun_in, default_out, has_place, host, read_begun};
 use super::filling::FillLines;
+use super::interrupt::unless_interrupted;
 use super::output::note;
-use super::run::{RunOptions, begun_before, begun_in, default_out, has_place, host, read_begun, unless_interrupted};
 use super::run_listener::{disturbed, repeats_in_vain};
 use super::{Problem, plan_view, trust};
 use crate::run::Listener;

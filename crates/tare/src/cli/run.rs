@@ -1,32 +1,27 @@
 //! `tare run`: runs a study from start to report.
 
 use super::beforehand::Outlook;
+use super::execution::{RunOptions, begun_before, begun_in, default_out, execute, has_place, host, read_begun};
+use super::interrupt::unless_interrupted;
 use super::output::{duration, note, quoted_path};
 use super::plan_view::View;
 use super::run_listener::TerminalListener;
 use super::study_file::{StudyChanges, StudyText};
 use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
-use crate::run::{Children, Listener, Run, RunEnd, RunError};
-use crate::state::{self, Host, StateError};
+use crate::run::RunEnd;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tare_cpuset::to_raise;
-use tare_drive::capture::environment::environment;
-use tare_files::{Folder, Trust};
+use tare_files::Folder;
 use tare_report::write_report_in;
 use tare_results::probe::ProbeUse;
 use tare_results::schema::Plan;
 use tare_results::shards::Sharded;
-use tare_results::store::{Directory, read_plan, read_study_text, read_trials};
+use tare_results::store::{Directory, read_trials};
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
-use tare_study::language::write;
-use tare_study::language::write::parse_written;
-use tare_study::plan::needs;
 use tare_study::plan::resolve::Where;
-use tare_study::plan::task::{OtherMachine, Task, same_machine};
 use tare_text::count;
-use tare_topology::{Fingerprint, Machine};
+use tare_topology::Machine;
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -152,28 +147,6 @@ fn rehearsal(
     is_shorter.then(|| format!("a rehearsal of about {} with --quick", duration(plan.estimated_s)))
 }
 
-/// Output and waiting of a run, and what only the command line knows.
-pub struct RunOptions {
-    /// For a running server.
-    pub password: Option<String>,
-    pub json: bool,
-    /// Whether to wait while another run has the machine.
-    pub wait: bool,
-    /// Whether to begin a run of more than an hour without asking.
-    pub yes: bool,
-    pub trusted: bool,
-    /// Whether a comparison ends once one of its sides has failed each time for the same reason.
-    pub needs_both_sides: bool,
-}
-
-impl RunOptions {
-    /// With the password of the environment, without waiting, and asking before a long run.
-    pub fn of(json: bool, trusted: bool) -> Self {
-        let password = secret::of_environment();
-        Self { password, json, wait: false, yes: false, trusted, needs_both_sides: false }
-    }
-}
-
 impl RunArgs {
     fn study_name(&self) -> &str {
         self.study.as_deref().unwrap_or_else(|| self.changes.default_study())
@@ -220,50 +193,6 @@ fn begin(
     finish(&study, &plan, &directory, options)
 }
 
-/// Creates a results directory with study, plan and environment in it.
-pub fn begun_in(
-    out: &Path,
-    study: &Study,
-    plan: &Plan,
-    machine: &Machine,
-    trusted: bool,
-) -> Result<Directory, Problem> {
-    room_for_results(plan, out)?;
-    let directory = Directory::create(out, trust::whose(trusted))?;
-    directory.begin(&write::to_toml(study), plan, &environment(machine))?;
-    if let Err(error) = state::remember_results(out) {
-        note(&format!("tare clean will not list these results: {error}"));
-    }
-    Ok(directory)
-}
-
-/// Checks the output directory before the user is asked and before waiting for the machine.
-pub fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Problem> {
-    room_for_data(plan)?;
-    let out = out.map_or_else(|| default_out(&plan.study, &tare_results::now()), Path::to_path_buf);
-    Directory::can_be_created(&out, trust::whose(trusted))?;
-    room_for_results(plan, &out)
-}
-
-fn room_for_results(plan: &Plan, out: &Path) -> Result<(), Problem> {
-    needs::results_fit(plan, out)
-        .map_err(|e| Problem::new(Exit::Machine, e).advice("free disk space, or choose another disk with --out"))
-}
-
-/// Fails if the disk has no room for the data.
-pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
-    let Some(needs) = &plan.needs else { return Ok(()) };
-    // With small tables, most of the space goes to files that the server itself creates.
-    let smaller = match 4 * needs.data_bytes > needs.disk_bytes {
-        true => ", or make the tables smaller (--set workload.rows=...)",
-        false => "",
-    };
-    needs::fits_disk(needs, &state::cache_directory()?).map_err(|e| {
-        Problem::new(Exit::Machine, e)
-            .advice(format!("free disk space, or set TARE_CACHE_DIR to another disk{smaller}"))
-    })
-}
-
 /// The requested study: from a file, or else from the command line.
 fn requested_study(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem> {
     let overrides = args.changes.overrides();
@@ -272,16 +201,6 @@ fn requested_study(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Pr
         (Some(study), _) => study,
         (None, None) => Err(Problem::new(Exit::Usage, "no study, program or server is given")),
     }
-}
-
-/// `None` if a signal arrived meanwhile: an error that it caused is not reported.
-pub fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
-    if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
-}
-
-/// Locks the machine, immediately or as soon as it is free.
-pub fn host(wait: bool) -> Result<Host, Problem> {
-    if wait { super::host::take_in_turn(interrupt::stop()?.requested) } else { super::host::take() }
 }
 
 fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
@@ -297,29 +216,6 @@ fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
     let (study, plan) = begun_before(&directory)?;
     // The stored order of the trials is used, even if this version would draw another one.
     finish(&study, &plan, &directory, &args.options()?)
-}
-
-/// Study and plan of a run that was started on this machine.
-pub fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
-    read_begun(directory.folder())
-}
-
-/// Study and plan in a folder that may not be locked.
-pub fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
-    let path = folder.path();
-    let study = parse_written(&read_study_text(folder)?, path)?;
-    let plan = read_plan(folder)?;
-    // A condition must not mix placements of two machines.
-    same_machine(&plan, &Fingerprint::of(&Machine::this()?)).map_err(|changed: OtherMachine| {
-        Problem::from(changed).at(path.display().to_string()).advice(
-            "resume it on the original machine with the same CPUs; or run the study again here, and compare the two \
-             with tare compare",
-        )
-    })?;
-    if let Some(first) = plan.trials.first() {
-        Task::find(&study, &plan, first.trial)?;
-    }
-    Ok((study, plan))
 }
 
 fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> {
@@ -353,87 +249,6 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, options: &RunOption
     ended(end, directory.path())
 }
 
-/// Whether the open folder is no longer the one at its path; false if this cannot be found out.
-fn lost_its_name(folder: &Folder) -> bool {
-    match Folder::open(folder.path(), Trust::Anyone) {
-        Ok(Some(found)) => found.identity().ok() != folder.identity().ok(),
-        Ok(None) => true,
-        Err(e) => to_raise(&e).is_none(),
-    }
-}
-
-pub fn execute(
-    study: &Study,
-    plan: &Plan,
-    directory: &Directory,
-    options: &RunOptions,
-    listener: &mut dyn Listener,
-) -> Result<RunEnd, Problem> {
-    let stop = interrupt::stop()?;
-    let runner = Children::new(directory.folder(), stop, options.password.clone(), options.trusted);
-    let mut run = Run { study, plan, needs_both_sides: options.needs_both_sides, runner, book: directory };
-    let end = run.execute(listener);
-    // A later resumption of the run can then use the working copy of the data.
-    let keeps = match &end {
-        Ok(end) => end.left > 0,
-        Err(e) => goes_on(e),
-    };
-    // What is left there, as on a file system that has become read-only, must not hide the results or their error.
-    if !keeps && let Err(e) = remove_working_copies() {
-        note(&format!("note: {e}"));
-    }
-    end.map_err(|e| match e {
-        _ if lost_its_name(directory.folder()) => trust::exchanged(directory.path()),
-        // Finished trials are kept, and this is where the command to resume is known.
-        _ if goes_on(&e) => {
-            let to_do = match &e {
-                RunError::Directory(e) => to_raise(e),
-                RunError::Spawn(source) => to_raise(source),
-                RunError::Stopped(failure) | RunError::Prepare(failure) | RunError::Running(failure) => {
-                    failure.advice.clone()
-                }
-                _ => None,
-            };
-            let to_do = to_do.unwrap_or("free disk space or inodes (df -h, df -i), or fix the permissions".to_owned());
-            Problem::from(e).advice(format!("{to_do}, then: {}", resume_command(plan, directory)))
-        }
-        RunError::SameReason { side, trials, reason } => {
-            let of = side.map_or_else(String::new, |side| format!(" of {side}"));
-            let what = format!("the run was stopped: all {trials} trials{of} so far failed for the same reason");
-            let anew = side.map_or("", |_| "; if the side itself is the cause, begin another comparison");
-            Problem::new(Exit::TrialFailed, what).at(reason).advice(format!(
-                "fix the cause, then resume with: {}{anew}; logs: {}",
-                resume_command(plan, directory),
-                directory.path().join("logs").display()
-            ))
-        }
-        _ => e.into(),
-    })
-}
-
-fn remove_working_copies() -> Result<(), StateError> {
-    tare_engine::remove_working_copies(&state::cache_directory()?)?;
-    Ok(())
-}
-
-/// The command that goes on with a run.
-fn resume_command(plan: &Plan, directory: &Directory) -> String {
-    format!("tare {} --resume {}", plan.resumed_by(), quoted_path(directory.path()))
-}
-
-/// Whether the run can go on once there is disk space, permission or a higher limit.
-fn goes_on(stopped: &RunError) -> bool {
-    match stopped {
-        // Spawn: not even the log of a trial could be created, or there was no process for it.
-        RunError::Directory(_) | RunError::Stopped(_) | RunError::Spawn(_) => true,
-        // Without advice, it is not known that anything but another study helps.
-        RunError::Prepare(failure) | RunError::Running(failure) => {
-            failure.exit_code == Exit::Machine as u8 && failure.advice.is_some()
-        }
-        _ => false,
-    }
-}
-
 fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     if end.left > 0 {
         note(&format!(
@@ -449,15 +264,4 @@ fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
             .advice(format!("read the reasons with: tare show {}", quoted_path(path))));
     }
     Ok(Exit::Done)
-}
-
-/// The directory of a new run, with a name that no earlier run has.
-pub fn default_out(study: &str, now: &str) -> PathBuf {
-    let stamp: String =
-        now.chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect::<String>().replace('T', "-");
-    let folder = Path::new(state::USUAL_RESULTS);
-    let name = format!("{study}-{stamp}");
-    let further = (2..).map(|number| format!("{name}-{number}"));
-    let free = std::iter::once(name.clone()).chain(further).find(|name| !folder.join(name).exists());
-    folder.join(free.unwrap_or(name))
 }

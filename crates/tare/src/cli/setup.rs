@@ -1,7 +1,7 @@
 //! `tare setup`: lists what is installed and what would be installed, and installs it on request.
 
 use super::debug_symbols::{self, Fetch, Symbols};
-use super::run::unless_interrupted;
+use super::interrupt::unless_interrupted;
 use super::tools::{Found, TOOLS, Tool};
 use super::{Exit, Problem, interrupt, output};
 use clap::Args;

@@ -1,7 +1,7 @@
 //! `tare shard`: divides one study among several machines.
 
+use super::interrupt::unless_interrupted;
 use super::output::{duration, note, quoted_path};
-use super::run::unless_interrupted;
 use super::study_file::{self, StudyChanges, StudyText};
 use super::{Exit, Problem, interrupt, plan_view, read_topology, trust};
 use clap::Args;

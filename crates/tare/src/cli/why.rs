@@ -1,7 +1,7 @@
 //! `tare why`: shows where the time of a transaction goes, and what makes up the difference between two conditions.
 
 use super::compare::Opened;
-use super::run::RunOptions;
+use super::execution::RunOptions;
 use super::why_prove::ProofRequest;
 use super::{Exit, Problem};
 use crate::config;

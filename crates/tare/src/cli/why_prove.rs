@@ -2,8 +2,9 @@
 
 use super::ab_plan::{fresh_seed, pair_line};
 use super::beforehand::Outlook;
+use super::execution::{RunOptions, begun_in, default_out, execute, host, room_for_data};
+use super::interrupt::unless_interrupted;
 use super::rounds::RoundListener;
-use super::run::{RunOptions, begun_in, default_out, execute, host, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_sides, interrupt, output, study_file, trust};
 use crate::config;
 use std::path::{Path, PathBuf};

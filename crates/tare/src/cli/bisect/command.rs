@@ -3,10 +3,11 @@
 use super::super::ab::effect;
 use super::super::ab_plan::fresh_seed;
 use super::super::ab_together::TurnsArgs;
+use super::super::execution::{RunOptions, default_out, host};
+use super::super::interrupt::unless_interrupted;
 use super::super::measured::MeasuredArgs;
 use super::super::output::time;
 use super::super::output::{note, quoted_path};
-use super::super::run::{RunOptions, default_out, host, unless_interrupted};
 use super::super::{Exit, Problem, interrupt, trust};
 use super::request::{BEGIN, BisectRequest, BuildBy, MOST, PLACE, no_bisection};
 use super::search::{End, Search};

@@ -2,9 +2,10 @@
 
 use super::super::ab_plan::pair_line;
 use super::super::ab_sides;
+use super::super::execution::{RunOptions, begun_before, begun_in, execute, room_for_data};
+use super::super::interrupt::unless_interrupted;
 use super::super::output::{note, quoted_path};
 use super::super::rounds::RoundListener;
-use super::super::run::{RunOptions, begun_before, begun_in, execute, room_for_data, unless_interrupted};
 use super::super::{Exit, Problem, ab_certificates, ab_together, plan_view, study_file, trust};
 use super::request::BisectRequest;
 use std::path::{Path, PathBuf};

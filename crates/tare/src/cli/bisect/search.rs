@@ -1,8 +1,8 @@
 //! The steps from two ends to one commit. Each step is derived from the content of the directory, so that an
 //! interrupted bisection goes on where it stopped.
 
+use super::super::execution::RunOptions;
 use super::super::output::note;
-use super::super::run::RunOptions;
 use super::super::{Exit, Problem};
 use super::builds::{Builds, Built};
 use super::measure::{Bench, Measured, Two, Until, with_result};

@@ -3,10 +3,9 @@
 use super::predict::{On, plan, testable};
 use super::view;
 use crate::cli::beforehand::Outlook;
+use crate::cli::execution::{RunOptions, begun_before, begun_in, execute, host, read_begun, room_for_data};
+use crate::cli::interrupt::unless_interrupted;
 use crate::cli::output::{duration, note, quoted_path};
-use crate::cli::run::{
-    RunOptions, begun_before, begun_in, execute, host, read_begun, room_for_data, unless_interrupted,
-};
 use crate::cli::run_listener::TerminalListener;
 use crate::cli::time_left::Left;
 use crate::cli::{Exit, Problem, plan_view, results_problem, trust};

@@ -1,8 +1,9 @@
 //! The options of `tare reproduce`, and the experiments that they select.
 
 use super::{carry_out, predict, view};
+use crate::cli::execution::{RunOptions, default_out};
+use crate::cli::interrupt::unless_interrupted;
 use crate::cli::output::{self, quoted_path, time};
-use crate::cli::run::{RunOptions, default_out, unless_interrupted};
 use crate::cli::{Exit, Problem, interrupt, read_topology, trust};
 use clap::Args;
 use std::path::{Path, PathBuf};
