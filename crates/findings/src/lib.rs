@@ -13,6 +13,7 @@ pub mod builds;
 mod by_chance;
 pub mod captures;
 pub mod certificate;
+mod claims;
 pub mod client_limit;
 pub mod collect;
 pub mod compare;
