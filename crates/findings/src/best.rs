@@ -85,7 +85,7 @@ fn levels(basis: &Basis<'_>, factor: &str, rate: f64) -> Option<Verdict> {
         let numbers = basis.conditions.iter().filter_map(|c| c.levels.get(*over));
         *over != factor && numbers.collect::<BTreeSet<_>>().len() > 1
     });
-    let number = |levels: &Levels| super::curves::number(levels.get(over?)?);
+    let number = |levels: &Levels| factors::number(levels.get(over?)?);
     let most = basis.conditions.iter().filter_map(|c| number(c.levels)).fold(f64::NEG_INFINITY, f64::max);
     let at_most = |levels: &Levels| over.is_none() || number(levels) == Some(most);
     let mut names: Vec<&str> = Vec::new();

@@ -4,7 +4,6 @@ use super::distributions::Distribution;
 use super::ends;
 use super::mode::{Middle, Mode, ModeCause};
 use super::probes::Weighed;
-use super::spread::{Components, Spread};
 use serde::Serialize;
 use std::collections::HashMap;
 use tare_results::metric::Better;
@@ -68,6 +67,32 @@ pub struct MetricSummary {
     /// The remaining spread of the trials after adjustment by each probe, if the study records probes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Weighed>,
+}
+
+/// Spread of a condition over its primary metrics (queries): the columns of the stability article's table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spread {
+    /// Metrics with two or more trials.
+    pub metrics: usize,
+    /// (largest - smallest trial mean) / smallest of each metric, averaged over the metrics.
+    pub range_average: f64,
+    pub range_largest: f64,
+    pub range_largest_metric: String,
+    /// CoV of the trial means, averaged over the metrics.
+    pub between_cov_average: f64,
+    pub between_cov_largest: f64,
+    /// CoV of the samples of a trial, averaged over trials and metrics; null with one sample per trial.
+    pub within_cov_average: Option<f64>,
+    pub within_cov_largest: Option<f64>,
+}
+
+/// Variance components by Kalibera & Jones: the variance that each level of repetition adds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Components {
+    /// sqrt(T_1^2) / mean: samples of one trial; null with one sample per trial.
+    pub within_cov: Option<f64>,
+    /// sqrt(T_2^2) / mean: trials, without the contribution of their samples. 0 if the samples explain all of it.
+    pub between_cov: f64,
 }
 
 /// The metrics of a condition by name; there may be thousands.

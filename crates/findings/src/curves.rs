@@ -2,7 +2,7 @@
 
 use super::collect::ConditionTrials;
 use super::condition::MetricSummary;
-use super::factors::{LOADS, words_of};
+use super::factors::{LOADS, number, words_of};
 use super::scaling::Scaling;
 use super::state::is_disturbed;
 use super::summary::Summary;
@@ -98,10 +98,6 @@ fn is_numeric(factor: &str, measured: &Measured<'_>) -> bool {
     let levels = levels_of(factor, measured);
     let fewest = if COUNTING.contains(&factor) { 2 } else { FEWEST };
     levels.len() >= fewest && levels.iter().all(|level| number(level).is_some())
-}
-
-pub fn number(level: &str) -> Option<f64> {
-    level.parse::<f64>().ok().filter(|n| n.is_finite())
 }
 
 fn charts(over: &str, factors: &[String], measured: &Measured<'_>, summary: &Summary, metric: &str) -> Vec<Curves> {

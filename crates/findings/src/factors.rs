@@ -28,6 +28,11 @@ pub fn varying_factors<'a>(conditions: impl Iterator<Item = &'a Levels>) -> Vec<
         .collect()
 }
 
+/// The level of a factor whose levels are numbers.
+pub(crate) fn number(level: &str) -> Option<f64> {
+    level.parse::<f64>().ok().filter(|n| n.is_finite())
+}
+
 /// Levels as in a condition's name: `factor=level` words.
 pub fn words_of(levels: &Levels) -> String {
     levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ")

@@ -1,6 +1,7 @@
 //! Ladders: conditions that differ only in the number of threads, nodes or caches.
 
 use super::collect::ConditionTrials;
+use super::factors::number;
 use std::collections::BTreeMap;
 use tare_results::schema::Levels;
 
@@ -23,7 +24,7 @@ pub(super) fn ladders<'c, 'r>(conditions: &'c [ConditionTrials<'r>]) -> Vec<Ladd
 fn ladders_over<'c, 'r>(over: &'static str, conditions: &'c [ConditionTrials<'r>]) -> Vec<Ladder<'c, 'r>> {
     let mut ladders: BTreeMap<Levels, Vec<(f64, &ConditionTrials<'r>)>> = BTreeMap::new();
     for condition in conditions {
-        let Some(n) = condition.levels.get(over).and_then(|level| super::curves::number(level)) else { continue };
+        let Some(n) = condition.levels.get(over).and_then(|level| number(level)) else { continue };
         let mut others = condition.levels.clone();
         others.remove(over);
         ladders.entry(others).or_default().push((n, condition));

@@ -2,8 +2,7 @@
 
 use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
-use super::curves::number;
-use super::factors::load_of;
+use super::factors::{load_of, number};
 use super::ladders::{Ladder, ladders};
 use super::pooled::{PooledStep, StepExceptions};
 use std::collections::{BTreeMap, BTreeSet};

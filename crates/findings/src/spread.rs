@@ -1,38 +1,11 @@
 //! Spread of one condition: variance components of a metric, and the columns of the stability article's table over all
 //! metrics.
 
-use super::condition::MetricSummary;
-use serde::Serialize;
+use super::condition::{Components, MetricSummary, Spread};
 use tare_results::metric;
 use tare_stats::Trials;
 use tare_stats::components::of_trials;
 use tare_stats::trials::average_and_largest;
-
-/// Spread of a condition over its primary metrics (queries): the columns of the stability article's table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Spread {
-    /// Metrics with two or more trials.
-    pub metrics: usize,
-    /// (largest - smallest trial mean) / smallest of each metric, averaged over the metrics.
-    pub range_average: f64,
-    pub range_largest: f64,
-    pub range_largest_metric: String,
-    /// CoV of the trial means, averaged over the metrics.
-    pub between_cov_average: f64,
-    pub between_cov_largest: f64,
-    /// CoV of the samples of a trial, averaged over trials and metrics; null with one sample per trial.
-    pub within_cov_average: Option<f64>,
-    pub within_cov_largest: Option<f64>,
-}
-
-/// Variance components by Kalibera & Jones: the variance that each level of repetition adds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Components {
-    /// sqrt(T_1^2) / mean: samples of one trial; null with one sample per trial.
-    pub within_cov: Option<f64>,
-    /// sqrt(T_2^2) / mean: trials, without the contribution of their samples. 0 if the samples explain all of it.
-    pub between_cov: f64,
-}
 
 /// Variance components of nested samples (outer = trials); none with fewer than two trials or a mean of 0.
 pub(super) fn components(trials: &[Vec<f64>]) -> Option<Components> {

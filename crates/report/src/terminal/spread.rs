@@ -5,10 +5,9 @@ use super::style::Style;
 use super::text::plain;
 use crate::words::between;
 use crate::words::find::shown_interval;
-use tare_findings::condition::ConditionSummary;
+use tare_findings::condition::{ConditionSummary, Spread};
 use tare_findings::effects::Effect;
 use tare_findings::figures::{chance, percent, times};
-use tare_findings::spread::Spread;
 use tare_findings::spread_from::SpreadSource;
 use tare_findings::summary::Summary;
 

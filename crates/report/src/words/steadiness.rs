@@ -1,8 +1,7 @@
 //! Sentences on the spread of results: its sources, and covariates that are associated with the rest of it.
 
-use tare_findings::condition::ConditionSummary;
+use tare_findings::condition::{ConditionSummary, Spread};
 use tare_findings::figures::{chance, count, list, percent};
-use tare_findings::spread::Spread;
 use tare_findings::summary::Summary;
 use tare_results::metric;
 
