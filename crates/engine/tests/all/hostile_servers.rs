@@ -133,8 +133,11 @@ fn a_silent_server_is_reported_in_bounded_time() {
     });
 }
 
-/// A server that gives these answers to what the client sends and then stops: it says nothing more, or disconnects.
-fn stopping(first: Vec<u8>, answers: &'static [fn(&str) -> Vec<u8>], disconnects: bool) -> Fake {
+/// Answers to what a client sends, one after the other.
+type Answers = &'static [fn(&str) -> Vec<u8>];
+
+/// A server that gives these answers and then stops: it says nothing more, or disconnects.
+fn stopping(first: Vec<u8>, answers: Answers, disconnects: bool) -> Fake {
     let held = std::sync::Mutex::new(Vec::new());
     Fake::new(move |mut stream| {
         stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
@@ -161,9 +164,8 @@ fn scram(heard: &str, iterations: u32) -> Vec<u8> {
 fn a_server_that_stops_in_the_middle_of_a_login_is_reported_in_bounded_time() {
     const SHA2: fn(&str) -> Vec<u8> = |_| packet(2, b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0");
     const SASL: fn(&str) -> Vec<u8> = |_| message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0");
-    let sha2: [&'static [fn(&str) -> Vec<u8>]; 3] =
-        [&[SHA2], &[SHA2, |_| packet(4, &[1, 4])], &[SHA2, |_| packet(4, &[1, 3])]];
-    let sasl: [&'static [fn(&str) -> Vec<u8>]; 2] = [&[SASL], &[SASL, |heard| scram(heard, 4096)]];
+    let sha2: [Answers; 3] = [&[SHA2], &[SHA2, |_| packet(4, &[1, 4])], &[SHA2, |_| packet(4, &[1, 3])]];
+    let sasl: [Answers; 2] = [&[SASL], &[SASL, |heard| scram(heard, 4096)]];
     std::thread::scope(|scope| {
         for (disconnects, words) in [(false, "did not answer in time"), (true, "closed the connection")] {
             for (mariadb, answers) in sha2.map(|of| (true, of)).into_iter().chain(sasl.map(|of| (false, of))) {
@@ -176,7 +178,7 @@ fn a_server_that_stops_in_the_middle_of_a_login_is_reported_in_bounded_time() {
             }
         }
     });
-    let endless: &'static [fn(&str) -> Vec<u8>] = &[SASL, |heard| scram(heard, u32::MAX)];
+    let endless: Answers = &[SASL, |heard| scram(heard, u32::MAX)];
     let began = Instant::now();
     let error = Postgresql.connect(&stopping(Vec::new(), endless, false).target()).err().unwrap().to_string();
     assert!(began.elapsed() < Duration::from_secs(5) && error.contains("iteration count"), "{error}");
