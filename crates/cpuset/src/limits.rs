@@ -57,8 +57,7 @@ pub struct ThreadRefused(#[from] io::Error);
 /// the system refused because of one. A socket's time-out has the number of a refused thread: it must not be a cause.
 pub fn to_raise(error: &(dyn Error + 'static)) -> Option<String> {
     let refused = |error: &io::Error| match Errno::from_io_error(error)? {
-        // Without reading /proc, for which there is no descriptor.
-        Errno::MFILE => open_files(0).as_ref().map(Limit::twice),
+        Errno::MFILE => to_raise_for_files(),
         // Without a limit of this process, it is the file system's.
         Errno::FBIG => getrlimit(Resource::Fsize)
             .current
@@ -93,6 +92,12 @@ pub fn to_raise_for_tasks() -> String {
     least.map_or(OF_TASKS.to_owned(), |Limit { name, limit, used, .. }| {
         format!("{OF_TASKS}; least is left of {name}: {used} of {limit} are in use now")
     })
+}
+
+/// What to raise if a file or a socket was refused to this program, or to one that it started. Does not read /proc, for
+/// which there may be no descriptor.
+pub fn to_raise_for_files() -> Option<String> {
+    open_files(0).as_ref().map(Limit::twice)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -189,8 +189,7 @@ impl fmt::Display for Curve {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "transactions per second above 0 and up to 1e9: one rate (500), or from the start of a sample to its end 100 to \
-     2000, \
-     100 to 2000 in 20 steps (2 to 100), 100 to 2000 in 1 wave (1 to 100)"
+     2000, 100 to 2000 in 20 steps (2 to 100), 100 to 2000 in 1 wave (1 to 100)"
 )]
 pub struct NoCurve;
 

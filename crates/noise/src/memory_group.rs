@@ -238,9 +238,13 @@ fn limit_files(mounts: &str, own: &str) -> Vec<Vec<PathBuf>> {
 
 /// How many processes of this group the kernel killed for lack of memory; `None` if it does not count them.
 pub(crate) fn kills(group: &Path) -> Option<u64> {
+    COUNTERS.iter().find_map(|file| killed(&group.join(file)))
+}
+
+/// The same from one file of counters.
+pub(crate) fn killed(file: &Path) -> Option<u64> {
     let counted = |line: &str| line.split_once(' ').filter(|(name, _)| *name == "oom_kill")?.1.parse().ok();
-    let counters = COUNTERS.iter().filter_map(|file| fs::read_to_string(group.join(file)).ok());
-    counters.into_iter().find_map(|text| text.lines().find_map(counted))
+    fs::read_to_string(file).ok()?.lines().find_map(counted)
 }
 
 /// The number in a file; `None` also for `max`.

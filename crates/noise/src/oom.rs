@@ -1,25 +1,29 @@
 //! Whether the kernel killed processes of a control group because it had no memory left. The limit of the group is then
 //! the reason of an error that otherwise says only that a process received SIGKILL.
 
-use crate::memory_group::{kills, limit_files_of, number};
-use std::path::PathBuf;
+use crate::memory_group::{killed, kills, limit_files_of, number};
+use std::path::{Path, PathBuf};
 
 /// Version 1 reports a group without a limit as one of 2^63 bytes, rounded down to a page.
 const UNLIMITED: u64 = 1 << 62;
 
-/// The kills in the control group of this process, from now on.
+/// The machine's own count.
+const MACHINE: &str = "/proc/vmstat";
+
+/// The kills in the control group of this process, from now on; on the whole machine if its group counts none.
 #[derive(Debug, Clone)]
 pub struct OomKills {
-    group: PathBuf,
+    group: Option<PathBuf>,
     before: u64,
     limit_bytes: Option<u64>,
 }
 
 impl OomKills {
-    /// None if the kernel counts none for this process: without the memory controller, and in version 2 in the root
-    /// group.
+    /// None if the kernel counts none at all. Groups count none without the memory controller, and in version 2 in the
+    /// root group.
     pub fn here() -> Option<Self> {
-        limit_files_of(std::process::id()).iter().find_map(|files| Self::of(files))
+        let on_machine = || Some(Self { group: None, before: killed(Path::new(MACHINE))?, limit_bytes: None });
+        limit_files_of(std::process::id()).iter().find_map(|files| Self::of(files)).or_else(on_machine)
     }
 
     /// In the nearest of these groups, given by the files of their limits, that counts them.
@@ -27,25 +31,25 @@ impl OomKills {
         let mut groups = limits.iter().filter_map(|file| file.parent());
         let (group, before) = groups.find_map(|group| Some((group, kills(group)?)))?;
         let limit_bytes = limits.iter().filter_map(|file| number(file)).min().filter(|bytes| *bytes < UNLIMITED);
-        Some(Self { group: group.to_owned(), before, limit_bytes })
+        Some(Self { group: Some(group.to_owned()), before, limit_bytes })
     }
 
     /// What was killed since then, the limit, and what to do; none if nothing was.
     pub fn since(&self) -> Option<String> {
-        let killed = kills(&self.group)?.checked_sub(self.before).filter(|killed| *killed > 0)?;
+        let now = self.group.as_deref().map_or_else(|| killed(Path::new(MACHINE)), kills);
+        let killed = now?.checked_sub(self.before).filter(|killed| *killed > 0)?;
         let processes = if killed == 1 { "a process" } else { "processes" };
-        Some(match self.limit_bytes {
+        let of = match &self.group {
+            Some(group) => format!("of the control group {}", group.display()),
+            None => "of this machine".to_owned(),
+        };
+        let what_to_do = match self.limit_bytes {
             Some(bytes) => format!(
-                "the kernel killed {processes} of the control group {} for lack of memory: its limit is {bytes} bytes; \
-                 raise it (of the container, unit or job), or lower what server and clients need",
-                self.group.display()
+                "its limit is {bytes} bytes; raise it (of the container, unit or job), or lower what server and clients need"
             ),
-            None => format!(
-                "the kernel killed {processes} of the control group {} for lack of memory: lower what server and \
-                 clients need, or end other programs",
-                self.group.display()
-            ),
-        })
+            None => "lower what server and clients need, or end other programs".to_owned(),
+        };
+        Some(format!("the kernel killed {processes} {of} for lack of memory: {what_to_do}"))
     }
 }
 
@@ -74,5 +78,11 @@ mod tests {
         says("a/b/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
         let text = one.since().unwrap();
         assert!(text.contains("killed processes of") && text.contains("end other programs"), "{text}");
+        let before = killed(Path::new(MACHINE)).unwrap();
+        let of_machine = OomKills { group: None, before, limit_bytes: None };
+        assert_eq!(of_machine.since(), None);
+        let earlier = OomKills { before: before.wrapping_sub(1), ..of_machine };
+        let text = earlier.since().unwrap_or_default();
+        assert!(before == 0 || text.starts_with("the kernel killed a process of this machine for lack"), "{text}");
     }
 }

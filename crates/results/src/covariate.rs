@@ -134,6 +134,9 @@ pub const HUGE_POOL: &str = "server_huge_pool_bytes";
 /// Page faults by which the kernel detects which node uses a page, whole machine.
 pub const NUMA_HINT_FAULTS: &str = "numa_hint_faults";
 
+/// How long clients counted statements, over all clients: those of the transactions that began in the sample.
+pub const CLIENTS_TIMED: &str = "clients_timed_s";
+
 /// Disk space of the server's data at the end of the sample, including log and temporary files.
 pub const DATA_BYTES: Covariate = entry(Names::One("server_data_bytes"), "bytes", Merge::Last, Standing::Consequence);
 
@@ -191,6 +194,7 @@ const ALL: &[Covariate] = {
         INCREMENTS_COUNTED,
         entry(One("reconnects"), "", Sum, Consequence),
         // Counts of executed work, by statement or transaction.
+        entry(One(CLIENTS_TIMED), "s", Sum, Neither),
         entry(Family("statement_"), "", Sum, Consequence),
         entry(Family("tpcc_"), "", Sum, Consequence),
         // Throughput of each part of a load with a changing rate.

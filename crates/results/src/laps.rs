@@ -2,7 +2,7 @@
 
 use crate::looks::is_open;
 use crate::metric::{self, Better};
-use crate::pairs::{headline, spent_s, value};
+use crate::pairs::{alike, headline, spent_s, value};
 use crate::schema::{Plan, Race, TrialRecord};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,8 @@ pub struct Laps {
     /// Blocks whose trials have all ended: by candidate ln(metric), with the sign such that larger is better; none if a
     /// candidate did not take part or gave no value.
     pub blocks: Vec<Vec<Option<f64>>>,
-    /// For the same blocks, by candidate: whether its trial counts although it was disturbed.
+    /// For the same blocks, by candidate: whether its trial counts although it was disturbed, by the share of the time
+    /// that was taken from it.
     pub marked: Vec<Vec<bool>>,
     /// For the same blocks, by candidate: the server of its trial, identified by the index of that server's first
     /// record.
@@ -71,6 +72,7 @@ impl Laps {
         for planned in plan.blocks().into_values() {
             let (mut block, mut marked) = (vec![None; race.candidates.len()], vec![false; race.candidates.len()]);
             let mut of_block: Vec<usize> = vec![usize::MAX; race.candidates.len()];
+            let (mut counting, mut who) = (Vec::new(), Vec::new());
             if !planned.iter().all(|trial| last.contains_key(&trial.trial)) {
                 break;
             }
@@ -82,12 +84,14 @@ impl Laps {
                 match value(record, laps.metric.as_deref()) {
                     Some(value) => {
                         block[*i] = Some(sign * value.ln());
-                        marked[*i] = record.reason.is_some();
+                        counting.push(record);
+                        who.push(*i);
                     }
                     None => laps.without_value += 1,
                 }
             }
-            laps.disturbed += marked.iter().filter(|marked| **marked).count();
+            laps.disturbed += counting.iter().filter(|record| record.reason.is_some()).count();
+            who.into_iter().zip(alike(&counting)).for_each(|(i, is_disturbed)| marked[i] = is_disturbed);
             laps.blocks.push(block);
             laps.marked.push(marked);
             laps.servers.push(of_block);

@@ -97,67 +97,92 @@ const BATCH: usize = 16 << 20;
 /// Minimum memory of a line, however short it is: for its record or its error.
 const OF_A_LINE: usize = 4 << 10;
 
-/// A line, its number, and whether it ends with a newline.
-struct RawLine {
+/// The place of a line in its file.
+pub(super) struct Place {
     number: usize,
+    /// Its first byte, and its length with the newline.
+    pub from: u64,
+    pub length: usize,
+    /// Whether it ends with a newline.
+    pub is_whole: bool,
+}
+
+struct RawLine {
+    place: Place,
     bytes: Vec<u8>,
-    whole: bool,
 }
 
 fn read_file(file: impl Read, path: &Path, packed: bool, records: &mut Records) -> Result<(), ReadError> {
+    let too_many = |what, limit| Err(ReadError::TooMany { path: path.to_owned(), what, limit });
+    each_record(file, path, packed, |place, record| {
+        match record {
+            Ok(_) if records.trials.len() == MOST_RECORDS => return too_many("records", MOST_RECORDS),
+            Ok(trial) => records.trials.push(trial),
+            Err(what) => records.damaged.push(DamagedLine { path: path.to_owned(), line: place.number, what }),
+        }
+        if records.damaged.len() > MOST_DAMAGED { too_many("damaged lines", MOST_DAMAGED) } else { Ok(()) }
+    })
+}
+
+/// Parses a file of records, and calls `each` for every line that is not blank, in their order: with the record, or the
+/// reason why the line is none.
+pub(super) fn each_record(
+    file: impl Read,
+    path: &Path,
+    packed: bool,
+    mut each: impl FnMut(&Place, Result<TrialRecord, String>) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
     let mut reader = BufReader::with_capacity(1 << 16, file);
-    let (mut batch, mut held) = (Vec::new(), 0);
+    let (mut batch, mut held, mut from) = (Vec::new(), 0, 0);
     for number in 1.. {
         let failed = |source| ReadError::Io { path: path.to_owned(), source };
         let mut bytes = Vec::new();
-        let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)?;
-        let whole = bytes.ends_with(b"\n");
-        if read == 0 || held > BATCH {
-            take(std::mem::take(&mut batch), path, packed, records)?;
+        let length = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)?;
+        let place = Place { number, from, length, is_whole: bytes.ends_with(b"\n") };
+        from += length as u64;
+        if length == 0 || held > BATCH {
+            take(std::mem::take(&mut batch), path, packed, &mut each)?;
             held = 0;
         }
-        if read == 0 {
+        if length == 0 {
             break;
         }
-        if !whole && read as u64 == LONGEST_LINE {
-            let what = format!("it is longer than {LONGEST_LINE} bytes");
-            take(std::mem::take(&mut batch), path, packed, records)?;
-            records.damaged.push(DamagedLine { path: path.to_owned(), line: number, what });
-            reader.skip_until(b'\n').map_err(failed)?;
+        if !place.is_whole && length as u64 == LONGEST_LINE {
+            take(std::mem::take(&mut batch), path, packed, &mut each)?;
+            each(&place, Err(format!("it is longer than {LONGEST_LINE} bytes")))?;
+            from += reader.skip_until(b'\n').map_err(failed)? as u64;
         } else if !bytes.trim_ascii().is_empty() {
-            held += read.max(OF_A_LINE);
-            batch.push(RawLine { number, bytes, whole });
+            held += length.max(OF_A_LINE);
+            batch.push(RawLine { place, bytes });
         }
     }
     Ok(())
 }
 
-/// Parses lines, and keeps the records in their order.
-fn take(batch: Vec<RawLine>, path: &Path, packed: bool, records: &mut Records) -> Result<(), ReadError> {
-    for (line, parsed) in batch.iter().zip(parsed(&batch, path, packed)) {
-        let damaged = |what| DamagedLine { path: path.to_owned(), line: line.number, what };
-        match parsed {
-            Ok(_) if records.trials.len() == MOST_RECORDS => {
-                return Err(ReadError::TooMany { path: path.to_owned(), what: "records", limit: MOST_RECORDS });
-            }
-            Ok(trial) => records.trials.push(trial),
+fn take(
+    batch: Vec<RawLine>,
+    path: &Path,
+    packed: bool,
+    each: &mut impl FnMut(&Place, Result<TrialRecord, String>) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
+    for (RawLine { place, .. }, parsed) in batch.iter().zip(parsed(&batch, path, packed)) {
+        let record = match parsed {
+            Ok(trial) => Ok(trial),
             // Records are written whole with their newline and synced.
-            Err(ReadError::Malformed { .. }) if !line.whole => {
-                records.damaged.push(damaged("it was cut short, as by a crash, or is being written".to_owned()));
+            Err(ReadError::Malformed { .. }) if !place.is_whole => {
+                Err("it was cut short, as by a crash, or is being written".to_owned())
             }
-            Err(ReadError::Malformed { what, .. }) => records.damaged.push(damaged(what)),
-            Err(ReadError::OutOfRange { out_of_range, .. }) => records.damaged.push(damaged(out_of_range.to_string())),
+            Err(ReadError::Malformed { what, .. }) => Err(what),
+            Err(ReadError::OutOfRange { out_of_range, .. }) => Err(out_of_range.to_string()),
             Err(error) => return Err(error),
-        }
-        if records.damaged.len() > MOST_DAMAGED {
-            return Err(ReadError::TooMany { path: path.to_owned(), what: "damaged lines", limit: MOST_DAMAGED });
-        }
+        };
+        each(place, record)?;
     }
     Ok(())
 }
 
 fn parsed(batch: &[RawLine], path: &Path, packed: bool) -> Vec<Result<TrialRecord, ReadError>> {
-    let one = |line: &RawLine| record(&line.bytes, path, line.number - 1, packed);
+    let one = |line: &RawLine| record(&line.bytes, path, line.place.number - 1, packed);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let bytes: usize = batch.iter().map(|line| line.bytes.len()).sum();
     // Starting a thread is worthwhile from about a megabyte.
@@ -184,7 +209,7 @@ fn parsed(batch: &[RawLine], path: &Path, packed: bool) -> Vec<Result<TrialRecor
 }
 
 /// Parses a valid record in one pass; an invalid one is parsed again for its error.
-pub(super) fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Result<TrialRecord, ReadError> {
+fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Result<TrialRecord, ReadError> {
     let mut trial = match serde_json::from_slice::<TrialRecord>(bytes) {
         Ok(trial) if trial.schema <= SCHEMA && trial.check().is_ok() => trial,
         _ => parse(bytes, path, lines_before)?,

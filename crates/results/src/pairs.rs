@@ -1,5 +1,6 @@
 //! Trials of two conditions as pairs: consecutive trials of one block, in random order.
 
+use crate::covariate::CLIENT_HOST;
 use crate::looks::is_open;
 use crate::metric::{self, Better};
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
@@ -15,6 +16,8 @@ const MOST_LEFT_OUT: usize = 5;
 const DUET: f64 = 0.9;
 /// The same minimum for alternating samples: the last sample of one side ends after that of the other.
 const INTERLEAVED: f64 = 0.4;
+/// The share of the time of the benchmark's CPUs that other programs took.
+const TAKEN: &str = "foreign_cpu_fraction";
 /// Number of pairs in a session without a time limit: more add little if sessions differ as much as pairs do.
 const PAIRS_OF_SESSION: usize = 6;
 
@@ -27,8 +30,8 @@ pub struct Measured {
     pub b: f64,
     /// Whether B ran first, or, in a duet, on the first half of the machine.
     pub b_first: bool,
-    /// Whether the trial of A, and that of B, counts although it was disturbed. A disturbance comes from the machine
-    /// and not from the side, so the pair counts too.
+    /// Whether the trial of A, and that of B, counts although it was disturbed, by the share of the time that was taken
+    /// from it. A disturbance comes from the machine and not from the side, so the pair counts too.
     pub disturbed: [bool; 2],
 }
 
@@ -98,7 +101,8 @@ impl Pairs {
             let together = same_boot(a, b) && least_shared.is_none_or(|least| share(a, b, least));
             match (value(a, metric.as_deref()), value(b, metric.as_deref())) {
                 (Some(own_a), Some(own_b)) if together => {
-                    let disturbed = [a, b].map(|record| record.reason.is_some());
+                    let marked = alike(&[a, b]);
+                    let disturbed = [marked[0], marked[1]];
                     pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first, disturbed });
                     pairs.add_controls(rule, a, b, b_first);
                 }
@@ -319,6 +323,23 @@ fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
 /// Whether the samples of two trials alternated, so that neither ran alone.
 pub fn took_turns(a: &TrialRecord, b: &TrialRecord) -> bool {
     same_boot(a, b) && share(a, b, INTERLEAVED)
+}
+
+/// Which trials of one block count as disturbed. The limit also has a least time, below which clocks are too coarse, so
+/// that the same program disturbs the longer of two samples alone. A trial from which others took at least half of the
+/// share by which another one was disturbed is therefore not an undisturbed one.
+pub(crate) fn alike(block: &[&TrialRecord]) -> Vec<bool> {
+    let by_others = block.iter().filter(|trial| trial.reason.is_some() && !trial.disturbed_by.is_empty());
+    let least = by_others.filter_map(|trial| taken(trial)).reduce(f64::min);
+    let as_much = |trial: &TrialRecord| least.zip(taken(trial)).is_some_and(|(least, own)| own >= least / 2.0);
+    block.iter().map(|trial| trial.reason.is_some() || as_much(trial)).collect()
+}
+
+/// The largest share of its samples.
+fn taken(trial: &TrialRecord) -> Option<f64> {
+    let readings = trial.samples.iter().flat_map(|sample| &sample.covariates);
+    let own = readings.filter(|(name, _)| name.strip_prefix(CLIENT_HOST).unwrap_or(name) == TAKEN);
+    own.map(|(_, share)| *share).reduce(f64::max)
 }
 
 /// Whether two trials share at least this part of the time of their samples.

@@ -1,6 +1,7 @@
 //! Tests of pairs from synthetic plans and records.
 
 use super::*;
+use crate::disturbed::Disturber;
 use crate::schema::{PlannedTrial, Race, SampleRecord, Session, Turns};
 use tare_stats::racing;
 
@@ -282,6 +283,36 @@ fn nothing_is_claimed_where_the_slower_side_alone_was_disturbed_more_often_than_
     assert_eq!(look(false, &both, false), (Verdict::Changed, Some(Stop::Settled), [0, 2]));
     // A certificate continues with all of its pairs.
     assert_eq!(look(false, &b_alone, true).1, None);
+}
+
+/// Trials of B last longer, so that only they reach the least time from which others count.
+#[test]
+fn a_side_is_not_disturbed_alone_when_others_took_half_as_much_of_the_time_of_the_other() {
+    let plan = plan(12);
+    let alone = |share_of_a: f64, by: &[&str]| {
+        let own = |trial: &PlannedTrial| {
+            let is_b = trial.condition == "b";
+            let mut record = record(&plan, trial.trial, if is_b { 50.0 } else { 100.0 } + (trial.trial % 3) as f64);
+            let share = if is_b { 0.3 } else { share_of_a };
+            record.samples[0].covariates.insert("foreign_cpu_fraction".into(), share);
+            if is_b {
+                record.reason = Some("other processes".into());
+                record.disturbed_by = by.iter().map(|name| Disturber { program: (*name).into(), cpus: 0.6 }).collect();
+            }
+            record
+        };
+        let records: Vec<TrialRecord> = plan.trials.iter().map(own).collect();
+        let race = Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1);
+        let laps = crate::laps::Laps::of(&plan, &race, &records, None);
+        let marked = laps.marked.iter().map(|of| usize::from(of[0])).sum::<usize>();
+        let pairs = Pairs::of(&plan, &rule(), &records);
+        assert_eq!(laps.disturbed, 12, "those beyond a limit");
+        (pairs.decided(&rule()).unwrap().stop, pairs.disturbed_alone(), marked)
+    };
+    assert_eq!(alone(0.15, &["cc1"]), (Some(Stop::Settled), [0, 0], 12));
+    assert_eq!(alone(0.14, &["cc1"]), (Some(Stop::OneSided), [0, 12], 0));
+    // What disturbed B is not what others took.
+    assert_eq!(alone(0.3, &[]), (Some(Stop::OneSided), [0, 12], 0));
 }
 
 #[test]

@@ -11,6 +11,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
+/// What the system refuses a server when a limit is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+pub enum Scarce {
+    #[strum(to_string = "thread or process")]
+    Task,
+    #[strum(to_string = "file or socket")]
+    File,
+}
+
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -20,11 +29,12 @@ pub enum EngineError {
     BinaryUnusable { path: PathBuf, reason: String },
     #[error("{engine} died during start ({status}); log {}:\n{}", log.display(), tail.join("\n"))]
     Died { engine: &'static str, status: String, log: PathBuf, tail: Vec<String> },
-    #[error("{engine} got no thread or process from the system during its start: {refusal}; log {}", log.display())]
-    NoThread {
+    #[error("{engine} got no {scarce} from the system during its start: {line}; log {}", log.display())]
+    Refused {
         engine: &'static str,
+        scarce: Scarce,
         /// The line of its log.
-        refusal: String,
+        line: String,
         log: PathBuf,
     },
     /// The server runs but does not answer; it was killed.
@@ -162,10 +172,10 @@ impl EngineError {
         self.is_refused_with(&TOO_MANY_CONNECTIONS, |state| state.as_str() == "53300")
     }
 
-    /// Whether the system gave the server no thread or process for its start or for a connection.
-    pub fn lacks_threads(&self) -> bool {
+    /// Whether the system refused the server what it needs for its start, or a thread or process for a connection.
+    pub fn is_refused_by_system(&self) -> bool {
         match self {
-            Self::NoThread { .. } => true,
+            Self::Refused { .. } => true,
             Self::Connect { source, .. } if source.kind == SqlErrorKind::NoProcess => true,
             _ => self.is_refused_with(&[NO_THREAD], |_| false),
         }

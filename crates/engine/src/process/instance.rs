@@ -7,7 +7,7 @@ use super::server_process::{Launch, ServerProcess, StopPolicy, verify_preload};
 use crate::contract::diagnostics::Diagnostics;
 use crate::data::directories::{DataInUse, PrivateDirectory, leave_page_cache};
 use crate::{
-    ConnectTarget, DataDirectory, Dialect, Engine, EngineError, PrepareRequest, SelfReport, Server, Session,
+    ConnectTarget, DataDirectory, Dialect, Engine, EngineError, PrepareRequest, Scarce, SelfReport, Server, Session,
     StartRequest, StopOutcome,
 };
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ impl Instance {
                     return Ok(session);
                 }
                 // Waiting does not change these answers.
-                Err(error) if alive && (error.is_login_refused() || error.lacks_threads()) => return Err(error),
+                Err(error) if alive && (error.is_login_refused() || error.is_refused_by_system()) => return Err(error),
                 Err(error) if to_raise(&error).is_some() => return Err(error),
                 Err(error) => error.to_string(),
             };
@@ -130,8 +130,7 @@ impl Instance {
             EngineError::unless_interrupted()?;
             if !alive || late {
                 let log = self.process.log_text();
-                if let Some(explained) = explain(&log).or_else(|| refused_thread(engine, &log, self.process.log_path()))
-                {
+                if let Some(explained) = explain(&log).or_else(|| refused(engine, &log, self.process.log_path())) {
                     return Err(explained);
                 }
                 let (log, tail) = (self.process.log_path(), self.process.log_tail(ERROR_LINES));
@@ -173,16 +172,20 @@ impl Instance {
     }
 }
 
-/// The error for a server whose log says that the system refused it a thread or a process. Locks of files are refused
-/// with the same error number.
-fn refused_thread(engine: &'static str, text: &str, log: PathBuf) -> Option<EngineError> {
-    let refusal = text.lines().map(str::trim).find(|line| {
-        let line = line.to_lowercase();
-        let has = |words: &[&str]| words.iter().any(|words| line.contains(words));
+/// The error for a server whose log says what the system refused it. Locks of files are refused with the error number
+/// of threads and processes.
+fn refused(engine: &'static str, text: &str, log: PathBuf) -> Option<EngineError> {
+    let (scarce, line) = text.lines().map(str::trim).find_map(|line| {
+        let lower = line.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
         // `what():` begins what C++ says of an exception that nothing catches, here std::thread's.
-        has(&["resource temporarily unavailable", "errno: 11)", "errno: 11 "]) && has(&["thread", "fork", "what():"])
+        let task = has(&["resource temporarily unavailable", "errno: 11)", "errno: 11 "])
+            && has(&["thread", "fork", "what():"]);
+        let file = || has(&["too many open files", "errno: 24)", "errcode: 24)", "insufficient file descriptors"]);
+        let scarce = if task { Some(Scarce::Task) } else { file().then_some(Scarce::File) };
+        scarce.map(|scarce| (scarce, line))
     })?;
-    Some(EngineError::NoThread { engine, refusal: refusal.to_owned(), log })
+    Some(EngineError::Refused { engine, scarce, line: line.to_owned(), log })
 }
 
 fn listener_pid(socket: &Path) -> Option<u32> {
@@ -248,7 +251,7 @@ pub(crate) fn run_installer(
         return Ok(());
     }
     let text = process.log_text();
-    if let Some(error) = explain(&text).or_else(|| refused_thread(name, &text, process.log_path())) {
+    if let Some(error) = explain(&text).or_else(|| refused(name, &text, process.log_path())) {
         return Err(error);
     }
     // Some installers end with a page of advice; the error is above it.
@@ -362,16 +365,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_thread_or_process_is_found_in_the_log_of_each_server() {
-        let found = |text: &str| refused_thread("some", text, PathBuf::from("/log")).map(|error| error.to_string());
-        for line in [
-            "  what():  Resource temporarily unavailable",
-            "2026-01-01 10:00:00 0 [ERROR] Can't create interrupt-thread (error 11, errno: 11)",
-            "2026-01-01T10:00:00Z 0 [Warning] [MY-010001] [Server] Can't create thread to handle bootstrap (errno: 11)",
-            "2026-01-01 10:00:00 UTC [7] LOG:  could not fork startup process: Resource temporarily unavailable",
+    fn a_refused_thread_process_or_file_is_found_in_the_log_of_each_server() {
+        let found = |text: &str| refused("some", text, PathBuf::from("/log")).map(|error| error.to_string());
+        for (line, scarce) in [
+            ("  what():  Resource temporarily unavailable", "thread or process"),
+            ("2026-01-01 10:00:00 0 [ERROR] Can't create interrupt-thread (error 11, errno: 11)", "thread or process"),
+            (
+                "2026-01-01T10:00:00Z 0 [Warning] Can't create thread to handle bootstrap (errno: 11)",
+                "thread or process",
+            ),
+            ("2026-01-01 10:00:00 UTC [7] LOG:  could not fork: Resource temporarily unavailable", "thread or process"),
+            (
+                "2026-01-01 10:00:00 0 [ERROR] Can't open './x.MAI' (Errcode: 24 \"Too many open files\")",
+                "file or socket",
+            ),
+            ("2026-01-01T10:00:00Z 0 [ERROR] InnoDB: Error number 24 means 'Too many open files'", "file or socket"),
+            ("2026-01-01 10:00:00 UTC [7] FATAL:  insufficient file descriptors available to start", "file or socket"),
         ] {
             let error = found(&format!("started\n{line}\nended")).unwrap();
-            assert!(error.contains(line.trim()) && error.contains("/log"), "{error}");
+            assert!(error.contains(line.trim()) && error.contains(scarce) && error.contains("/log"), "{error}");
         }
         for line in [
             "2026-01-01 10:00:00 0 [ERROR] InnoDB: Unable to lock ./ibdata1 error: 11",

@@ -133,6 +133,57 @@ fn a_silent_server_is_reported_in_bounded_time() {
     });
 }
 
+/// Answers to what a client sends, one after the other.
+type Answers = &'static [fn(&str) -> Vec<u8>];
+
+/// A server that gives these answers and then stops: it says nothing more, or disconnects.
+fn stopping(first: Vec<u8>, answers: Answers, disconnects: bool) -> Fake {
+    let held = std::sync::Mutex::new(Vec::new());
+    Fake::new(move |mut stream| {
+        stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        let mut heard = vec![0; 4096];
+        let mut sent = stream.write_all(&first);
+        for answer in answers {
+            let length = stream.read(&mut heard).unwrap_or(0);
+            sent = sent.and_then(|()| stream.write_all(&answer(&String::from_utf8_lossy(&heard[..length]))));
+        }
+        let _ = stream.read(&mut heard);
+        if sent.is_ok() && !disconnects {
+            held.lock().unwrap().push(stream);
+        }
+    })
+}
+
+/// SCRAM's first message of the server, for that of the client, with this number of iterations.
+fn scram(heard: &str, iterations: u32) -> Vec<u8> {
+    let nonce = heard.split_once("r=").map_or("", |(_, nonce)| nonce);
+    message(b'R', &[&[0, 0, 0, 11], format!("r={nonce}here,s=c2FsdA==,i={iterations}").as_bytes()].concat())
+}
+
+#[test]
+fn a_server_that_stops_in_the_middle_of_a_login_is_reported_in_bounded_time() {
+    const SHA2: fn(&str) -> Vec<u8> = |_| packet(2, b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0");
+    const SASL: fn(&str) -> Vec<u8> = |_| message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0");
+    let sha2: [Answers; 3] = [&[SHA2], &[SHA2, |_| packet(4, &[1, 4])], &[SHA2, |_| packet(4, &[1, 3])]];
+    let sasl: [Answers; 2] = [&[SASL], &[SASL, |heard| scram(heard, 4096)]];
+    std::thread::scope(|scope| {
+        for (disconnects, words) in [(false, "did not answer in time"), (true, "closed the connection")] {
+            for (mariadb, answers) in sha2.map(|of| (true, of)).into_iter().chain(sasl.map(|of| (false, of))) {
+                scope.spawn(move || {
+                    let first = if mariadb { greeting(false) } else { Vec::new() };
+                    let engine: &dyn Engine = if mariadb { &Mariadb } else { &Postgresql };
+                    let text = stopping(first, answers, disconnects).refuses(engine);
+                    assert!(text.contains(words), "{} answers of {}: {text}", answers.len(), engine.name());
+                });
+            }
+        }
+    });
+    let endless: Answers = &[SASL, |heard| scram(heard, u32::MAX)];
+    let began = Instant::now();
+    let error = Postgresql.connect(&stopping(Vec::new(), endless, false).target()).err().unwrap().to_string();
+    assert!(began.elapsed() < Duration::from_secs(5) && error.contains("iteration count"), "{error}");
+}
+
 #[test]
 fn an_endless_slow_greeting_is_reported_in_bounded_time() {
     let fake = Fake::new(|mut stream| {
@@ -299,10 +350,10 @@ fn a_postgresql_without_a_process_for_the_connection_is_told_from_one_that_is_no
         Postgresql.connect(&fake.target()).err().unwrap()
     };
     let error = refused(b"Ecould not fork new process for connection: Resource temporarily unavailable\n\0");
-    assert!(error.lacks_threads() && error.to_string().ends_with("Resource temporarily unavailable"), "{error}");
+    assert!(error.is_refused_by_system() && error.to_string().ends_with("Resource temporarily unavailable"), "{error}");
     for answer in [&b"Ecould not fork"[..], b"Xcould not fork\n\0", &[b'E'; 100_000]] {
         let error = refused(answer);
-        assert!(!error.lacks_threads() && error.to_string().contains("check that it is PostgreSQL"), "{error}");
+        assert!(!error.is_refused_by_system() && error.to_string().contains("check that it is PostgreSQL"), "{error}");
     }
 }
 

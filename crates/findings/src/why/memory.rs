@@ -2,7 +2,7 @@
 
 use super::accused::{Accused, sum};
 use super::suspect::Suspect;
-use super::trials::{FALSE_DISCOVERIES, Trials};
+use super::trials::{FALSE_DISCOVERIES, Trials, cost_of};
 use crate::time::{Counted, Event, EventSide, Part, TrialTime, events_of_trial};
 use tare_results::covariate::{HUGE_POOL, HUGE_TRANSPARENT, NUMA_HINT_FAULTS, SERVER_MEMORY};
 use tare_results::metric::TPS;
@@ -95,12 +95,14 @@ fn missed(time: &TrialTime<'_>) -> Option<f64> {
     Some(PER_INSTRUCTIONS * misses / instructions)
 }
 
-/// Of the whole machine, per transaction.
+/// Of the whole machine, per transaction; at most as many as the server has page faults without storage, which include
+/// its own.
 fn hint_faults(time: &TrialTime<'_>) -> Option<f64> {
     let [mut faults, mut transactions] = [0.0; 2];
     for sample in &time.trial.samples {
         faults += sample.covariates.get(NUMA_HINT_FAULTS)?;
         transactions += sample.metrics.get(TPS.name())? * sample.elapsed_s;
     }
-    (transactions > 0.0).then(|| faults / transactions)
+    let own = cost_of(time, Quantity::MinorFaults).unwrap_or(f64::INFINITY);
+    (transactions > 0.0).then(|| own.min(faults / transactions))
 }

@@ -8,6 +8,7 @@ use super::trials::Trials;
 use crate::time::TrialTime;
 use std::collections::BTreeMap;
 use tare_results::Results;
+use tare_results::covariate::CLIENTS_TIMED;
 use tare_results::metric::TPS;
 use tare_results::schema::SampleRecord;
 
@@ -47,14 +48,17 @@ fn statements_of(time: &TrialTime<'_>) -> BTreeMap<String, f64> {
     for sample in &time.trial.samples {
         let Some(tps) = sample.metrics.get(TPS.name()) else { continue };
         transactions += tps * sample.elapsed_s;
+        // A statement that still ran at the end of the sample is counted in full, and so is its time.
+        let timed_s = sample.covariates.get(CLIENTS_TIMED).filter(|timed_s| **timed_s > 0.0);
+        let within = timed_s.map_or(1.0, |timed_s| time.clients as f64 * sample.elapsed_s / timed_s);
         for (metric, mean_ms) in &sample.metrics {
             let Some(name) = metric.strip_prefix(MEAN) else { continue };
-            *us.entry(name.to_owned()).or_default() += 1000.0 * mean_ms * count(sample, name);
+            *us.entry(name.to_owned()).or_default() += 1000.0 * mean_ms * count(sample, name) * within;
         }
     }
     us.values_mut().for_each(|all| *all /= transactions);
     us.retain(|_, each| each.is_finite());
-    // Statements that still ran at the end of a sample are counted in full.
+    // Earlier programs did not record that time.
     let beyond = us.values().sum::<f64>() / time.us;
     if beyond > 1.0 {
         us.values_mut().for_each(|each| *each /= beyond);

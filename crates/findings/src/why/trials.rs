@@ -22,6 +22,12 @@ pub(crate) struct Trials<'t, 'r> {
     pub(super) apart: Design<'static>,
 }
 
+/// A cost of the server per transaction.
+pub(super) fn cost_of(time: &TrialTime<'_>, quantity: Quantity) -> Option<f64> {
+    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
+    trial_mean(time.trial, cost.metric(Operation::Transaction).name())
+}
+
 impl Trials<'_, '_> {
     pub(super) fn shift(&self, value: &dyn Fn(&TrialTime<'_>) -> f64) -> Shift {
         self.means(value).1
@@ -68,9 +74,7 @@ impl Trials<'_, '_> {
 
     /// One of the server's costs per transaction.
     pub(super) fn cost(&self, quantity: Quantity) -> Option<Counts> {
-        let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
-        let name = cost.metric(Operation::Transaction).name();
-        self.counts(&|time| trial_mean(time.trial, name))
+        self.counts(&|time| cost_of(time, quantity))
     }
 
     /// As [`Trials::shift_of`], with the means of A and of B.

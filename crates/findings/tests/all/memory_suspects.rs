@@ -156,11 +156,14 @@ fn misses_of_the_tlbs_are_a_suspect_where_there_are_more_for_the_same_work() {
 /// B's kernel works 40 us longer, with these NUMA hint faults per transaction.
 #[test]
 fn page_faults_that_balance_nodes_are_named_where_they_may_take_the_kernels_time() {
-    let made = |faults: [f64; 2]| {
+    let of_server = |faults: [f64; 2], own: Option<f64>| {
         longer([[200.0; 2], [20.0, 60.0], [0.0; 2]], |side, us, record, _| {
-            record.samples[0].covariates.insert("numa_hint_faults".to_owned(), faults[side] * 1e6 / us);
+            let sample = &mut record.samples[0];
+            sample.covariates.insert("numa_hint_faults".to_owned(), faults[side] * 1e6 / us);
+            sample.metrics.extend(own.map(|own| ("server_minor_faults_per_transaction".to_owned(), own)));
         })
     };
+    let made = |faults| of_server(faults, None);
     let results = made([0.0, 8.0]);
     is_first(&results, &Suspect::NumaBalancing, 40.0, "machine.numa_balancing=off");
     let causes = found(&results);
@@ -172,6 +175,9 @@ fn page_faults_that_balance_nodes_are_named_where_they_may_take_the_kernels_time
         is_first(&results, &Suspect::KernelTime, 40.0, "capture.profile=on");
         assert!(of(&found(&results), |one| *one == Suspect::NumaBalancing).is_none());
     }
+    // Those of another program on the same machine.
+    is_first(&of_server([0.0, 8.0], Some(0.1)), &Suspect::KernelTime, 40.0, "capture.profile=on");
+    is_first(&of_server([0.0, 8.0], Some(9.0)), &Suspect::NumaBalancing, 40.0, "machine.numa_balancing=off");
 }
 
 /// B's server works 40 us longer in the kernel, with these page faults per transaction.

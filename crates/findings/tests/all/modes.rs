@@ -121,3 +121,24 @@ fn a_system_that_fills_one_node_first_is_found_by_the_threads_of_the_fullest_nod
     let [(low, _), (high, _)] = sides(&summary);
     assert_eq!((low, high), (InCommon::Number(1.0), InCommon::Number(0.5)));
 }
+
+#[test]
+fn modes_that_one_condition_has_alone_are_none_of_all_conditions() {
+    let of = |trials: Vec<TrialRecord>| {
+        let summary = summarize(&results("spread", trials));
+        let (tested, conditions) = (summary.modes_tested.unwrap(), summary.conditions);
+        let modes = |metric: &tare_findings::condition::MetricSummary| metric.modes.len();
+        (conditions.iter().map(|of| modes(&of.metrics[0])).collect::<Vec<_>>(), tested.together.len())
+    };
+    let value = |place: usize, values: &[f64]| values[place % values.len()] + (place % 5) as f64 / 10.0;
+    let both = |a: &[f64], b: &[f64]| {
+        let of_block = |block: usize| {
+            [("c=a", a), ("c=b", b)].into_iter().enumerate().map(move |(at, (name, values))| {
+                trial(2 * block + at, block, name, value(block / (1 + at), values), false)
+            })
+        };
+        (0..24).flat_map(of_block).collect::<Vec<_>>()
+    };
+    assert_eq!(of(both(&[100.0, 150.0, 200.0], &[150.0])), (vec![3, 0], 0));
+    assert_eq!(of(both(&[100.0, 150.0], &[125.0])), (vec![2, 0], 3));
+}

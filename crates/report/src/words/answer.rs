@@ -82,7 +82,8 @@ fn not_measured(answer: &Answer) -> Vec<String> {
 fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Vec<String>, Vec<&'v Verdict>) {
     let (were, them) = (was(disturbed.trials), if disturbed.trials == 1 { "it" } else { "them" });
     let lead = format!("{} of {} {were} disturbed", disturbed.trials, count(disturbed.of, "trial"));
-    let with_all = format!("With all trials, disturbed or not: {}", headline(all));
+    // A headline is a sentence, and may begin with a name.
+    let with_all = format!("With all trials, disturbed or not, the answer is \"{}\"", headline(all));
     let clean =
         |clean: &'v Verdict, what: String| (headline(clean), [details(clean), vec![what]].concat(), vec![clean, all]);
     match &disturbed.without {
@@ -95,7 +96,8 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
         }
         Without::Selected { condition, why, clean } => {
             let (text, what) = selected(*why);
-            let without = format!("{lead}. At {condition} {what}. Without {them}: {}", headline(clean));
+            let without =
+                format!("{lead}. At {condition} {what}. Without {them} the answer is \"{}\"", headline(clean));
             (text.to_owned(), vec![without, with_all], vec![clean, all])
         }
         Without::TooFew => {
@@ -133,5 +135,24 @@ fn selected(why: Selected) -> (&'static str, &'static str) {
             "disturbed trials are worse than clean ones, by no more than clean ones differ among themselves: that may \
              be chance",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_findings::verdict::Untested;
+
+    #[test]
+    fn a_headline_within_a_sentence_is_quoted() {
+        let verdict = |attempts| Verdict::Untested(Untested::NoneOk { attempts, disturbed: 0 });
+        let without = Without::Selected { condition: "a=1".to_owned(), why: Selected::Near, clean: verdict(2) };
+        let disturbed = Some(Disturbed { trials: 1, of: 3, without });
+        let (left_out, within, ended_early) = (Vec::new(), None, None);
+        let answer = Answer { verdict: verdict(3), disturbed, is_rehearsal: false, left_out, within, ended_early };
+        let of = |attempts| format!("the answer is \"No trial gave a usable result: {attempts} attempts");
+        let details = AnswerJson::of(&answer).details;
+        assert!(details[0].contains(&format!("Without it {}", of(2))), "{details:?}");
+        assert!(details[1].starts_with(&format!("With all trials, disturbed or not, {}", of(3))), "{details:?}");
     }
 }

@@ -40,7 +40,8 @@ pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     all
 }
 
-/// The power of the test for modes, if it found none; `None` when a condition has modes, which is stated elsewhere.
+/// Modes that all conditions share, or the power of the test for modes, if it found none. Those of a condition are
+/// stated elsewhere.
 fn modes_tested(found: &ModesTested) -> Option<String> {
     let metric = phrase(&found.metric);
     if !found.together.is_empty() {

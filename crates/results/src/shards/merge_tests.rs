@@ -9,7 +9,7 @@ use crate::store::{append_trial, pretty, write_plan};
 use std::collections::BTreeMap;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use tare_files::{Folder, Trust};
+use tare_files::{FilesError, Folder, Trust};
 
 fn planned(trial: usize) -> PlannedTrial {
     PlannedTrial { trial, block: trial, condition: "base".into(), lifetime: None }
@@ -292,6 +292,20 @@ fn a_part_with_records_and_without_a_plan_is_named() {
     // As a machine leaves it that died before it wrote its plan.
     std::fs::write(two.join("trials.jsonl"), "").unwrap();
     assert_eq!(merged(&[&cut], &at("out")).unwrap(), 1);
+}
+
+#[test]
+fn a_link_in_the_place_of_a_part_is_named() {
+    let (_folder, at) = scratch();
+    let cut = part(at("cut"), &plan(&[0, 1]), &[]);
+    std::fs::write(cut.join("shards.json"), pretty(&serde_json::json!({ "schema": SCHEMA, "shards": 1 }))).unwrap();
+    part(cut.join("shard-0000/one"), &plan(&[0, 1]), &[0]);
+    part(at("elsewhere"), &plan(&[0, 1]), &[1]);
+    let link = cut.join("shard-0000/two");
+    std::os::unix::fs::symlink(at("elsewhere"), &link).unwrap();
+    let named = |error| matches!(error, DirectoryError::Read(ReadError::File(FilesError::Link(path))) if path == link);
+    assert!(named(merged(&[&cut], &at("out")).unwrap_err()));
+    assert!(named(crate::open(&cut).unwrap_err().into()));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Sharded;
 use crate::error::{DirectoryError, ReadError};
-use crate::limits::{LONGEST_LINE, MOST_RECORDS, MOST_TRIALS};
+use crate::limits::{MOST_RECORDS, MOST_TRIALS};
 use crate::place::Place;
 use crate::schema::{Outcome, Plan, PlannedTrial, TrialRecord};
 use crate::store::Directory;
@@ -10,7 +10,7 @@ use crate::{directory, lines, store};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -144,9 +144,10 @@ fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
     let place = sharded.place().sub(&name);
     let mut parts = Vec::new();
     for name in shard.names()? {
-        // Anything but a folder is no part.
+        // A file is no part, but a link may stand for one.
         let part = match shard.sub(&name) {
-            Err(FilesError::WrongKind { .. } | FilesError::Link(_)) => None,
+            Err(FilesError::WrongKind { path, .. }) if path.is_symlink() => return Err(FilesError::Link(path).into()),
+            Err(FilesError::WrongKind { .. }) => None,
             part => part?,
         };
         let Some(part) = part else { continue };
@@ -235,27 +236,19 @@ fn each_record(folder: &Folder, mut each: impl FnMut(TrialRecord, Line)) -> Resu
     for (name, open) in lines::opened(folder)? {
         let path = folder.path().join(&name);
         let file: Rc<str> = name.into();
-        let failed = |source| ReadError::Io { path: path.clone(), source };
-        let mut reader = BufReader::new(open);
-        let (mut bytes, mut from) = (Vec::new(), 0);
-        while reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
-            let line = Line { file: Rc::clone(&file), from, length: bytes.len() };
-            from += bytes.len() as u64;
-            if !bytes.ends_with(b"\n") {
-                from += reader.skip_until(b'\n').map_err(failed)? as u64;
-            }
-            let is_written = !bytes.trim_ascii().is_empty();
-            all += usize::from(is_written);
+        lines::each_record(open, &path, false, |place, record| {
+            all += 1;
             if all > MOST_RECORDS {
-                return Err(ReadError::TooMany { path, what: "records", limit: MOST_RECORDS });
+                return Err(ReadError::TooMany { path: path.clone(), what: "records", limit: MOST_RECORDS });
             }
-            match lines::record(&bytes, &path, 0, false) {
-                Ok(record) if bytes.ends_with(b"\n") => each(record, line),
-                Err(newer @ ReadError::NewerSchema { .. }) => return Err(newer),
-                _ => damaged += usize::from(is_written),
+            match record {
+                Ok(record) if place.is_whole => {
+                    each(record, Line { file: Rc::clone(&file), from: place.from, length: place.length });
+                }
+                _ => damaged += 1,
             }
-            bytes.clear();
-        }
+            Ok(())
+        })?;
     }
     Ok(damaged)
 }

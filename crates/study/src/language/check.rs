@@ -8,13 +8,19 @@ use std::collections::HashSet;
 use tare_results::MOST_CONDITIONS;
 use tare_text::{Value, nearest};
 
-/// Applies the study's keys for loads to the base's load, after it is known which load that is. Keys that exclude
-/// each other are an error.
+/// Applies the study's keys for loads to the base's load, after it is known which load that is. A value that this load
+/// does not allow, and keys that exclude each other, are errors.
 pub fn together(source: Source<'_>, places: &Places, study: &mut Study) -> Result<(), StudyError> {
     let mut base = study.base.clone();
     study.apply_load_keys(&mut base).map_err(|(key, expected)| {
-        // Each key had a valid value by itself.
-        source.wrong(&places.key(&key), format!("`{key}` cannot be combined with another key of the study"), expected)
+        let value = study.load_keys.iter().find(|(own, _)| *own == key).map(|(_, value)| value);
+        // Another load may allow the value.
+        let refused = value.filter(|value| study.base.clone().workload.load.load_mut().set(&key, value).is_err());
+        let what = match refused {
+            Some(value) => format!("workload.{key} = {value}"),
+            None => format!("`{key}` cannot be combined with another key of the study"),
+        };
+        source.wrong(&places.key(&key), what, expected)
     })?;
     study.base = base;
     if let Err(expected) = study.base.check() {

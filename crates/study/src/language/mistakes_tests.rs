@@ -65,6 +65,9 @@ fn a_value_that_a_key_does_not_take_is_refused_with_those_that_it_takes() {
         (DBT3, "workload.order=backwards", "numeric, random, alone"),
         (DBT3, "workload.rows=10", "rows"),
         ("[workload]\nname = \"sysbench\"\n", "workload.distribution=zipfian:1.1", "--rand-zipfian-exp"),
+        // Another load takes each.
+        ("", "workload.rate=2e9", "\"workload.rate = 2e9\""),
+        ("[workload]\nname = \"pgbench\"\n", "workload.rate=100 to 200", "\"workload.rate = 100 to 200\""),
     ] {
         let (.., error) = refused(&format!("name = \"x\"\n{study}"), &[set]);
         assert!(error.contains(expected), "{set}: {error}");

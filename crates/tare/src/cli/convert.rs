@@ -7,10 +7,10 @@ use crate::state::{self, StateError};
 use crate::trial::TrialError;
 use std::io::ErrorKind;
 use std::path::Path;
-use tare_cpuset::{to_raise, to_raise_for_tasks};
+use tare_cpuset::{to_raise, to_raise_for_files, to_raise_for_tasks};
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
-use tare_engine::{Code, Engine, EngineError, Mariadb, Postgresql, SqlError};
+use tare_engine::{Code, Engine, EngineError, Mariadb, Postgresql, Scarce, SqlError};
 use tare_files::FilesError;
 use tare_noise::NoiseError;
 use tare_results::ReadError;
@@ -247,11 +247,12 @@ impl From<EngineError> for Problem {
                 (Exit::Usage, Some(format!("use --engine {its_own} (in a study: engine.name)")))
             }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
-            EngineError::NoThread { .. } => (Exit::Machine, Some(to_raise_for_tasks())),
+            EngineError::Refused { scarce: Scarce::Task, .. } => (Exit::Machine, Some(to_raise_for_tasks())),
+            EngineError::Refused { scarce: Scarce::File, .. } => (Exit::Machine, to_raise_for_files()),
             e if e.is_login_refused() => (Exit::Machine, Some(login(e))),
             e if e.is_database_denied() => (Exit::Machine, Some(DENIED.to_owned())),
             e if e.has_too_many_connections() => (Exit::Machine, Some(TOO_MANY.to_owned())),
-            e if e.lacks_threads() => (Exit::Machine, Some(NO_THREAD.to_owned())),
+            e if e.is_refused_by_system() => (Exit::Machine, Some(NO_THREAD.to_owned())),
             e if e.is_no_database() => (Exit::Machine, Some(NO_DATABASE.to_owned())),
             _ => (Exit::Machine, None),
         };

@@ -18,8 +18,8 @@ pub struct SlurmArgs {
     #[arg(long)]
     partition: Option<String>,
     /// CPUs to ask for on each machine, instead of the whole machine
-    #[arg(long, value_name = "CPUS")]
-    cpus_per_task: Option<usize>,
+    #[arg(long, value_name = "CPUS", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    cpus_per_task: Option<u32>,
     /// Submit the script with sbatch
     #[arg(long)]
     submit: bool,
@@ -150,6 +150,7 @@ fn submit(script: &PathBuf) -> Result<String, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
     #[test]
     fn no_value_adds_a_line_or_an_option_to_the_script() {
@@ -162,5 +163,16 @@ mod tests {
         assert!(one_line("a path", "/a\ntouch owned").is_err());
         let logs = in_option(Path::new("/a b --wrap=x/#1\"\\%j"), "slurm-%A-%a.log");
         assert_eq!(logs, r#""/a b --wrap=x/#1\"\\%%j/slurm-%A-%a.log""#);
+    }
+
+    #[test]
+    fn a_task_has_at_least_one_cpu() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            _args: SlurmArgs,
+        }
+        let parsed = |cpus: &str| Line::try_parse_from(["tare", "luck", "--nodes", "2", "--cpus-per-task", cpus]);
+        assert!(parsed("1").is_ok() && ["0", "4294967296"].iter().all(|cpus| parsed(cpus).is_err()));
     }
 }

@@ -72,9 +72,9 @@ impl TrialError {
     /// Whether no trial can be run here now: a disk is full or read-only, a folder of this program's own cannot be
     /// used, the system refuses files, threads or processes, or the running server is gone.
     pub fn stops_run(&self) -> bool {
-        let lacks_threads = self.first_cause().downcast_ref().is_some_and(EngineError::lacks_threads);
+        let is_refused = self.first_cause().downcast_ref().is_some_and(EngineError::is_refused_by_system);
         let is_gone = matches!(self, Self::ServerGone(_));
-        self.cannot_write() || self.lacks_place() || self.to_raise().is_some() || lacks_threads || is_gone
+        self.cannot_write() || self.lacks_place() || self.to_raise().is_some() || is_refused || is_gone
     }
 
     /// Names the place of the data if their server reported a full disk: its own message has a path below it at most.

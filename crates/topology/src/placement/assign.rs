@@ -40,10 +40,8 @@ pub(super) fn assign(
     threads: usize,
     rank: impl Fn(usize, usize) -> Option<u8>,
 ) -> Option<Vec<Pair>> {
-    let clients: Vec<usize> =
-        clients.iter().copied().filter(|c| servers.iter().any(|s| rank(*c, *s).is_some())).collect();
-    let servers: Vec<usize> =
-        servers.iter().copied().filter(|s| clients.iter().any(|c| rank(*c, *s).is_some())).collect();
+    let clients = with_partner(clients, servers, |c, s| rank(c, s).is_some());
+    let servers = with_partner(servers, &clients, |s, c| rank(c, s).is_some());
     if clients.is_empty() {
         return None;
     }
@@ -58,6 +56,18 @@ pub(super) fn assign(
         low = high;
     }
     graph.fill(low, 0, threads).or_else(|| graph.fill(low, 1, threads))
+}
+
+/// Those of `pus` that have a partner among `others`. Partners of neighbours are neighbours, so that the search goes on
+/// from the last one: machines have thousands of PUs.
+fn with_partner(pus: &[usize], others: &[usize], is_pair: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+    let mut last = 0;
+    let mut has_one = |pu: usize| {
+        let (before, after) = others.split_at(last);
+        let found = after.iter().chain(before).position(|other| is_pair(pu, *other));
+        found.inspect(|steps| last = (last + steps) % others.len()).is_some()
+    };
+    pus.iter().copied().filter(|pu| has_one(*pu)).collect()
 }
 
 impl Graph<'_> {

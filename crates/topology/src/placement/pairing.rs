@@ -24,7 +24,7 @@ impl Machine {
         Pairing::PAIRED.into_iter().map(|pairing| self.choice(pairing)).collect()
     }
 
-    fn choice(&self, pairing: Pairing) -> PairingChoice {
+    pub(super) fn choice(&self, pairing: Pairing) -> PairingChoice {
         let missing =
             (!self.any_pair(|a, b| pairing.rank(self, a, b).is_some())).then(|| NotRealizable::new(pairing.missing()));
         let preferred = self.any_pair(|a, b| pairing.rank(self, a, b) == Some(0));

@@ -135,6 +135,10 @@ impl Placement {
         pairing: Pairing,
         threads: usize,
     ) -> Result<(Vec<CpuSet>, Vec<CpuSet>), NotRealizable> {
+        // Otherwise every PU would be compared with every other one.
+        if let Some(missing) = machine.choice(pairing).missing {
+            return Err(missing);
+        }
         let everywhere = Location::all();
         let pus = |side: &Side| match side {
             Side::Float => in_logical_order(machine, &everywhere),
@@ -142,20 +146,16 @@ impl Placement {
         };
         let (clients, servers) = (pus(&self.client)?, pus(&self.server)?);
         let pairs = assign(&clients, &servers, threads, |c, s| pairing.rank(machine, c, s))
-            .ok_or_else(|| self.unpaired(machine, pairing))?;
+            .ok_or_else(|| self.unpaired(pairing))?;
         let cpu = |pu: usize| machine.pus.get(pu).map_or_else(CpuSet::new, |pu| pu.os_index.into());
         Ok(pairs.into_iter().map(|(c, s)| (cpu(c), cpu(s))).unzip())
     }
 
-    /// Why no pair exists: the machine has none at all, or the two locations contain none.
-    fn unpaired(&self, machine: &Machine, pairing: Pairing) -> NotRealizable {
-        let anywhere = machine.pairings().into_iter().find(|choice| choice.pairing == pairing);
-        anywhere.and_then(|choice| choice.missing).unwrap_or_else(|| {
-            NotRealizable::new(format!(
-                "no PU of server location {} is {pairing} to a PU of client location {}",
-                self.server, self.client
-            ))
-        })
+    fn unpaired(&self, pairing: Pairing) -> NotRealizable {
+        NotRealizable::new(format!(
+            "no PU of server location {} is {pairing} to a PU of client location {}",
+            self.server, self.client
+        ))
     }
 }
 

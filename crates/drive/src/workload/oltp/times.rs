@@ -1,7 +1,7 @@
 //! Time of each kind of statement, in the capture sample only: measured transactions read no clock for it.
 
 use super::statements::Statement;
-use crate::workload::sessions::Merge;
+use crate::workload::sessions::{Clock, Merge};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use strum::VariantNames;
@@ -21,26 +21,23 @@ pub(super) enum Timed {
 /// The time from sending a statement until its answer was read, by kind.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatementTimes {
-    since: Option<Instant>,
-    /// How long statements were timed, over all clients. A client times whole transactions, so this is not the length
-    /// of the sample.
-    timed: Duration,
+    clock: Clock,
     took: [Duration; KINDS],
 }
 
 impl StatementTimes {
     pub fn start(&mut self) {
-        self.since = Some(Instant::now());
+        self.clock.start();
     }
 
     pub fn stop(&mut self) {
-        self.timed += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        self.clock.stop();
     }
 
     /// The start time, to be passed to `note` with the answer; None while timing is off.
     #[inline]
     pub fn now(&self) -> Option<Instant> {
-        self.since.map(|_| Instant::now())
+        self.clock.runs().then(Instant::now)
     }
 
     /// Adds the time of a statement, including statements that failed.
@@ -58,17 +55,18 @@ impl StatementTimes {
 
 impl Merge for StatementTimes {
     fn merge(&mut self, other: &Self) {
-        self.timed += other.timed;
+        self.clock.merge(&other.clock);
         self.took.iter_mut().zip(&other.took).for_each(|(sum, other)| *sum += *other);
     }
 
     fn clear(&mut self) {
-        (self.timed, self.took) = Default::default();
+        self.clock.clear();
+        self.took = Default::default();
     }
 
     fn statements(&self) -> BTreeMap<String, f64> {
-        let names = Statement::VARIANTS.iter().chain(&BORDERS);
+        let (names, timed) = (Statement::VARIANTS.iter().chain(&BORDERS), self.clock.timed());
         let all = names.zip(self.took).filter(|(_, took)| !took.is_zero());
-        all.map(|(name, took)| ((*name).to_owned(), took.div_duration_f64(self.timed))).collect()
+        all.map(|(name, took)| ((*name).to_owned(), took.div_duration_f64(timed))).collect()
     }
 }

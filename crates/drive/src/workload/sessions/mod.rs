@@ -23,5 +23,5 @@ mod watcher;
 pub use connector::{Border, Connections, Connector, roll_back};
 pub use pace::{InvalidSample, OBJECTIVE_HELP, Pace, Paced, Slo, judge};
 pub use reconnect::{Outage, Reconnect};
-pub use run::{Merge, Ran, Tallies, failure, run};
+pub use run::{Clock, Merge, Ran, Tallies, failure, run};
 pub use steps::{at_pace, expected_s};

@@ -7,6 +7,7 @@ use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadContext, LoadError};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::{DESCRIPTORS_OF_SESSION, SET_UP};
 use tare_load::{Arrivals, Connect, Curve, LoadSettings, Rest, RunError, Sample};
@@ -103,6 +104,41 @@ pub trait Merge {
     /// Share of the clients' time in each kind of statement, which is measured in the capture sample only.
     fn statements(&self) -> BTreeMap<String, f64> {
         BTreeMap::new()
+    }
+}
+
+/// How long clients counted in a sample. A client counts whole transactions, those that begin in the sample, so this is
+/// not the length of the sample.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clock {
+    since: Option<Instant>,
+    timed: Duration,
+}
+
+impl Clock {
+    pub fn start(&mut self) {
+        self.since = Some(Instant::now());
+    }
+
+    pub fn stop(&mut self) {
+        self.timed += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+    }
+
+    #[inline]
+    pub fn runs(&self) -> bool {
+        self.since.is_some()
+    }
+
+    pub fn timed(&self) -> Duration {
+        self.timed
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.timed += other.timed;
+    }
+
+    pub fn clear(&mut self) {
+        self.timed = Duration::ZERO;
     }
 }
 

@@ -197,9 +197,11 @@ impl Client for SqlClient {
     fn sample_begins(&mut self) {
         self.part.iter_mut().for_each(Part::sample_begins);
         self.tally.clear();
+        self.tally.clock.start();
     }
 
     fn sample_ended(&mut self, sample: usize) {
+        self.tally.clock.stop();
         self.tallies.hand_over(sample, &mut self.tally);
     }
 }

@@ -14,6 +14,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tare_engine::{Server, Session};
+use tare_results::covariate::CLIENTS_TIMED;
 use tare_results::{metric, statement_errors};
 
 const NO_FILE: &str = "the workload sql has no statements: set workload.file";
@@ -191,6 +192,7 @@ fn measured(mix: &Mix, ran: Ran<Tally>) -> Result<Measured, LoadError> {
         covariates.insert(format!("statement_executions_{name}"), of.took.count() as f64);
         covariates.insert(format!("statement_rows_{name}"), of.rows as f64);
     }
+    covariates.insert(CLIENTS_TIMED.to_owned(), counted.clock.timed().as_secs_f64());
     covariates.extend(counted.errors.iter().map(|(class, count)| (statement_errors::name(class, None), *count as f64)));
     Ok(measured)
 }

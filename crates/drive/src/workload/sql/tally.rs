@@ -1,6 +1,6 @@
 //! Latency and rows by statement, errors by class: each client counts its own, and a sample adds them up.
 
-use crate::workload::sessions::Merge;
+use crate::workload::sessions::{Clock, Merge};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_engine::{SqlError, SqlErrorKind};
@@ -32,11 +32,12 @@ impl StatementTally {
 pub(super) struct Tally {
     pub statements: Vec<StatementTally>,
     pub errors: BTreeMap<String, u64>,
+    pub clock: Clock,
 }
 
 impl Tally {
     pub fn new(statements: usize) -> Self {
-        Self { statements: vec![StatementTally::default(); statements], errors: BTreeMap::new() }
+        Self { statements: vec![StatementTally::default(); statements], ..Self::default() }
     }
 
     pub fn error(&mut self, error: &SqlError) {
@@ -62,6 +63,7 @@ impl Merge for Tally {
         for (class, count) in &other.errors {
             self.add_errors(class, *count);
         }
+        self.clock.merge(&other.clock);
     }
 
     fn clear(&mut self) {
@@ -70,6 +72,7 @@ impl Merge for Tally {
             statement.rows = 0;
         }
         self.errors.clear();
+        self.clock.clear();
     }
 }
 

@@ -5,7 +5,7 @@ use super::prepared::{Failed, Prepared};
 use super::transactions::{Ended, run};
 use super::{Constants, Kind, SessionError, Sizes, TpccError};
 use crate::workload::LoadError;
-use crate::workload::sessions::{Merge, Tallies};
+use crate::workload::sessions::{Clock, Merge, Tallies};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tare_engine::{Dialect, Session};
@@ -115,9 +115,11 @@ impl Client for TpccClient {
 
     fn sample_begins(&mut self) {
         self.tally.clear();
+        self.tally.clock.start();
     }
 
     fn sample_ended(&mut self, sample: usize) {
+        self.tally.clock.stop();
         self.tallies.hand_over(sample, &mut self.tally);
     }
 }
@@ -129,6 +131,7 @@ pub struct Tally {
     rolled_back: u64,
     /// By kind: attempts that the database asked to run again.
     retries: [u64; 5],
+    clock: Clock,
 }
 
 impl Tally {
@@ -160,6 +163,10 @@ impl Tally {
         self.rolled_back
     }
 
+    pub fn timed(&self) -> Duration {
+        self.clock.timed()
+    }
+
     /// Attempts at transactions of a kind that the database asked to run again.
     pub fn retries(&self, kind: Kind) -> u64 {
         self.retries[kind as usize]
@@ -171,10 +178,12 @@ impl Merge for Tally {
         self.took.iter_mut().zip(&other.took).for_each(|(sum, other)| sum.merge(other));
         self.rolled_back += other.rolled_back;
         self.retries.iter_mut().zip(&other.retries).for_each(|(sum, other)| *sum += other);
+        self.clock.merge(&other.clock);
     }
 
     fn clear(&mut self) {
         self.took.iter_mut().for_each(Latencies::clear);
         (self.rolled_back, self.retries) = (0, [0; 5]);
+        self.clock.clear();
     }
 }

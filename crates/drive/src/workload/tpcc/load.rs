@@ -9,6 +9,7 @@ use std::sync::Arc;
 use strum::VariantArray;
 use tare_engine::{Dialect, Server, Session};
 use tare_load::Curve;
+use tare_results::covariate::CLIENTS_TIMED;
 use tare_results::metric;
 use tare_results::schema::AppliedSetting;
 
@@ -144,6 +145,7 @@ fn measured(ran: Ran<Tally>) -> Measured {
         }
     }
     covariates.insert("tpcc_rollbacks".to_owned(), counted.rolled_back() as f64);
+    covariates.insert(CLIENTS_TIMED.to_owned(), counted.timed().as_secs_f64());
     measured
 }
 

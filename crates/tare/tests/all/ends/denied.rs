@@ -118,13 +118,19 @@ fn threads_beyond_the_open_file_limit_are_refused_with_the_limit_to_raise() {
 
 #[test]
 fn a_few_threads_beyond_a_low_limit_are_refused_with_the_limit_to_raise() {
-    // The clients have room for their sockets, the embedded server has not for its files; then no one has.
-    for (limit, threads) in [("-n 100", "workload.threads=40"), ("-n 24", "workload.threads=3")] {
+    // The clients have room for their sockets, the embedded server has not for its files; then no one has. Other
+    // servers, or what makes their data, have none.
+    for (limit, set) in [
+        ("-n 100", "workload.threads=40"),
+        ("-n 24", "workload.threads=3"),
+        ("-n 40", "engine.name=mariadb"),
+        ("-n 40", "engine.name=postgresql"),
+    ] {
         let world = World::new();
         let (code, printed) =
-            run_under(&world, &["bash", "-c", &format!("ulimit {limit}; exec \"$@\""), "bash"], &[threads]);
+            run_under(&world, &["bash", "-c", &format!("ulimit {limit}; exec \"$@\""), "bash"], &[set]);
         let names = printed.contains("RLIMIT_NOFILE") && printed.contains("ulimit -n ");
-        assert!(code == Some(3) && names, "{limit}: {code:?} {printed}");
+        assert!(code == Some(3) && names, "{limit}, {set}: {code:?} {printed}");
         world.assert_clean();
     }
 }
