@@ -86,6 +86,9 @@ impl Graph<'_> {
         let mut board = Board { graph: self, limit, worst_rank, load: BTreeMap::new(), pairs: Vec::new() };
         while board.pairs.len() < threads {
             if !board.add_greedily() && !board.exchange() {
+                if board.pairs.is_empty() {
+                    return None;
+                }
                 let mut steps = if threads <= SEARCH_THREADS { SEARCH_STEPS } else { 0 };
                 let mut board = Board { load: BTreeMap::new(), pairs: Vec::new(), ..board };
                 return board.search(threads, &mut steps).then_some(board.pairs);

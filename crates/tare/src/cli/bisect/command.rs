@@ -14,6 +14,7 @@ use super::search::{End, Search};
 use super::{git, outlook, view};
 use crate::state::whole_path;
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
 use tare_findings::bisect::Commit;
@@ -47,6 +48,7 @@ pub struct BisectArgs {
     /// Existing builds, oldest first, instead of commits: their paths separated by commas, or a file with one path per
     /// line
     #[arg(long, value_name = "FILE|PATH,PATH,...", conflicts_with = "good")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     builds: Option<String>,
     /// Measure this program instead of a server; {binary} in it stands for the build
     #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "engine", "load", "interleave"])]

@@ -243,6 +243,7 @@ fn invalid_bisections_are_refused_with_advice() {
         (vec!["bisect", "HEAD", "--build", "true"], "<BAD>"),
         (vec!["bisect", &commits[0], "HEAD"], "--build"),
         (vec!["bisect", "--builds", "v1,v2"], "expected: paths of builds separated by commas"),
+        (vec!["bisect", "--builds", ""], "--builds <FILE|PATH,PATH,...>"),
         (vec!["bisect", "--builds", "v1"], "or a file with one path per line"),
         (vec!["bisect", "--resume", "nowhere"], "begin one: tare bisect GOOD BAD"),
         (vec!["bisect", "--resume", ".git"], "begin one: tare bisect GOOD BAD"),
