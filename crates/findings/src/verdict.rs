@@ -463,3 +463,7 @@ impl LessStep {
         (&self.over, &self.levels, self.from, self.to)
     }
 }
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;
