@@ -106,7 +106,11 @@ mod tests {
                 bind_thread(this, &last).unwrap();
                 affinity_of(this).unwrap()
             });
-            assert_eq!((seen.unwrap(), affinity_of(this).unwrap()), (last, before));
+            assert_eq!((seen.unwrap(), affinity_of(this).unwrap()), (last.clone(), before.clone()));
+            let held = HeldAffinity::of_this_thread().unwrap();
+            bind_thread(this, &last).unwrap();
+            held.take_up().unwrap();
+            assert_eq!(affinity_of(this).unwrap(), before);
         });
         moved.join().unwrap();
     }

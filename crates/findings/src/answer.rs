@@ -316,3 +316,26 @@ pub(super) fn primary(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
     let all = collect::all_metrics(conditions);
     all.into_iter().filter(|name| metric::describe(name).is_primary()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::spread_from::SpreadSource;
+    use super::*;
+
+    #[test]
+    fn a_source_is_named_if_it_is_shown_and_has_a_share() {
+        let source = |factor: &str, shown: bool, share: f64| SpreadSource {
+            factor: factor.into(),
+            noisy_level: "on".into(),
+            quiet_level: "off".into(),
+            spread_ratio: 2.0,
+            spread_ci: None,
+            share,
+            p_value: 0.01,
+            shown,
+        };
+        let ranking = vec![source("a", true, 0.5), source("b", false, 0.5), source("c", true, 0.0)];
+        let found = spread_from(&SpreadSources { ranking, unexplained: 0.5 }, std::iter::empty());
+        assert_eq!(found.sources.iter().map(|source| source.factor.as_str()).collect::<Vec<_>>(), ["a"]);
+    }
+}

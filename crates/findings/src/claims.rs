@@ -104,3 +104,7 @@ impl LessStep {
         (&self.over, &self.levels, self.from, self.to)
     }
 }
+
+#[cfg(test)]
+#[path = "claims_tests.rs"]
+mod tests;

@@ -69,7 +69,6 @@ impl Session {
         match (level.setting(), level.text()) {
             (Setting::CStates, text) => self.hold_c_states(text)?,
             (Setting::PageCache, "drop") => return self.drop_page_cache(),
-            (Setting::PageCache, _) => return Ok(Applied::default()),
             // The original values are restored first, for "off" and for a new list of CPUs.
             (Setting::IrqAffinity | Setting::CpuShield, _) => {
                 if level.setting() == Setting::CpuShield && level.verify(&self.system).is_ok() {
@@ -79,9 +78,7 @@ impl Session {
             }
             _ => {}
         }
-        let has_steps = !matches!(level.setting(), Setting::CStates)
-            && (level.cpus().is_some() || !matches!(level.setting(), Setting::IrqAffinity | Setting::CpuShield));
-        let applied = if has_steps { self.perform(level)? } else { Applied::default() };
+        let applied = self.perform(level)?;
         level.verify(&self.system)?;
         Ok(applied)
     }

@@ -297,7 +297,7 @@ mod tests {
             voluntary_switches: Some(0),
             involuntary_switches: Some(0),
             migrations: Some(0),
-            user_s: 0.0,
+            user_s: ran.as_secs_f64(),
             system_s: 0.0,
             run_ns,
             wait_ns,
@@ -321,6 +321,38 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_outside_its_cpus_is_reported_and_a_helper_by_its_affinity_alone() {
+        let found = |class, allowed: u32, seen: usize| {
+            let thread = ThreadRef { pid: 7, tid: 7 };
+            let watched = Watched { class, pair: None, thread, requested: Some(CpuSet::from(3)) };
+            let (allowed_cpus, seen_cpus) = (CpuSet::from(allowed), [(3, 9), (seen, 1)].into());
+            misplaced(&[watched], &[ThreadRecord { class, allowed_cpus, seen_cpus, ..ThreadRecord::default() }])
+        };
+        for class in [ThreadClass::Client, ThreadClass::Connection, ThreadClass::Background] {
+            assert_eq!(found(class, 3, 3), None);
+            assert!(found(class, 4, 3).is_some_and(|text| text.ends_with("its affinity is now 4")));
+        }
+        for class in [ThreadClass::Client, ThreadClass::Connection] {
+            assert!(found(class, 3, 4).is_some_and(|text| text.ends_with("was seen on CPU 4")));
+        }
+        assert_eq!(found(ThreadClass::Background, 3, 4), None, "it may sleep where it last ran");
+    }
+
+    #[test]
+    fn the_share_in_which_the_server_waited_for_a_cpu_is_of_its_connections_alone() {
+        let thread = |class, ran_s: f64, waited_s: f64, slept_s: f64| ThreadRecord {
+            class,
+            schedule: Some(ScheduleRecord { ran_s, waited_s, slept_s }),
+            ..ThreadRecord::default()
+        };
+        let (server, client) = (ThreadClass::Connection, ThreadClass::Client);
+        let threads = [thread(server, 1.0, 3.0, 4.0), thread(server, 2.0, 1.0, 5.0), thread(client, 9.0, 9.0, 9.0)];
+        assert_eq!(waited_for_cpu(&threads), Some(0.25));
+        assert_eq!(waited_for_cpu(&threads[2..]), None);
+        assert_eq!(waited_for_cpu(&[thread(server, 0.0, 0.0, 0.0)]), None);
+    }
+
+    #[test]
     fn a_thread_that_goes_on_while_counters_are_read_did_no_more_than_the_measurement_is_long() {
         let (zero, ms) = (Instant::now(), Duration::from_millis);
         // No thread has this number, so that its last known counters are used: always busy, a third of it waiting.
@@ -331,7 +363,9 @@ mod tests {
         tracked.last = Some((read(thread, zero + ms(180), ms(1120), ms(560)), CpuSet::default()));
         let (began, ended) = (zero + ms(60), zero + ms(120));
         let during = |load| {
-            let spent = record(&tracked, &Window { began, ended, load }).schedule.unwrap();
+            let found = record(&tracked, &Window { began, ended, load });
+            let spent = found.schedule.unwrap();
+            assert!((found.user_s - spent.ran_s).abs() < 1e-9, "{found:?}");
             [spent.ran_s, spent.waited_s, spent.slept_s].map(|time_s| (time_s * 1e6).round() / 1e3)
         };
         assert_eq!(during(LoadAround::GoesOn), [40.0, 20.0, 0.0], "ms");

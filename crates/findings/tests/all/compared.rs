@@ -7,21 +7,21 @@ use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_stats::ratio::Verdict;
 
-fn whole(results: &Results) -> Side<'_> {
+pub fn whole(results: &Results) -> Side<'_> {
     Side { results, condition: None }
 }
 
 /// A run of one condition; values vary slightly, and no two trials are equal.
-fn run(trials: usize, each: impl Fn(usize, f64) -> TrialRecord) -> Results {
+pub fn run(trials: usize, each: impl Fn(usize, f64) -> TrialRecord) -> Results {
     results("best", (0..trials).map(|i| each(i, 1.0 + 0.001 * ((7 * i) % 11) as f64)).collect())
 }
 
-fn steady(trials: usize) -> Results {
+pub fn steady(trials: usize) -> Results {
     run(trials, |i, luck| trial(i, i, "c", 1000.0 * luck, false))
 }
 
 /// A run whose first `dead` trials failed.
-fn dying(trials: usize, dead: usize) -> Results {
+pub fn dying(trials: usize, dead: usize) -> Results {
     run(trials, |i, luck| {
         let mut record = trial(i, i, "c", 1000.0 * luck, false);
         if i < dead {
@@ -32,33 +32,9 @@ fn dying(trials: usize, dead: usize) -> Results {
     })
 }
 
-fn gate(a: &Results, b: &Results) -> Option<Gate> {
+pub fn gate(a: &Results, b: &Results) -> Option<Gate> {
     let options = Options { fail_if_slower: Some(0.05), min_effect: 0.01, ..Options::default() };
     compare(whole(a), whole(b), &options).unwrap().gate
-}
-
-#[test]
-fn a_gate_does_not_pass_if_one_side_alone_lost_trials() {
-    let (good, ten) = (steady(6), steady(10));
-    assert_eq!(gate(&ten, &steady(10)), Some(Gate::Passed));
-    for (dead, expected) in [(1, Gate::Inconclusive), (3, Gate::Inconclusive), (4, Gate::Failed), (6, Gate::Failed)] {
-        assert_eq!(gate(&ten, &dying(10, dead)), Some(expected), "{dead} of 10 of B");
-        assert_eq!(gate(&dying(10, dead), &ten), Some(Gate::Inconclusive), "{dead} of 10 of A");
-    }
-    // A trial whose second attempt gave a result is not lost.
-    let mut repeated = steady(10);
-    repeated.trials.splice(0..0, dying(10, 1).trials.into_iter().take(1));
-    assert_eq!(gate(&ten, &repeated), Some(Gate::Passed));
-    // A throughput of 0 is no measurement.
-    let idle = run(6, |i, luck| trial(i, i, "c", if i < 3 { 0.0 } else { 1000.0 * luck }, false));
-    assert_eq!(gate(&good, &idle), Some(Gate::Inconclusive));
-    // A disturbed trial that was set aside is not the side's fault.
-    let aside = run(10, |i, luck| {
-        let mut record = trial(i, i, "c", 1000.0 * luck, i < 5);
-        record.outcome = if i < 5 { Outcome::Disturbed } else { Outcome::Ok };
-        record
-    });
-    assert_eq!(gate(&ten, &aside), Some(Gate::Passed));
 }
 
 #[test]
@@ -72,26 +48,6 @@ fn only_a_difference_that_all_trials_show_is_withheld_because_some_were_disturbe
     assert_eq!([&few, &many].map(|found| found.verdict), [Verdict::Inconclusive; 2]);
     // The interval of two trials is narrow if both were in one mode, so they show no such difference in any case.
     assert_eq!([few.withheld, many.withheld], [false, true]);
-}
-
-/// Four of ten have p 0.043 by Fisher's exact test, five 0.016.
-#[test]
-fn failures_under_several_conditions_are_one_family_of_tests() {
-    let of = |dead: usize| {
-        let trials = ["c", "d"].into_iter().flat_map(|condition| {
-            let named = move |mut record: TrialRecord| {
-                record.condition = condition.to_owned();
-                record
-            };
-            dying(10, dead).trials.into_iter().map(named)
-        });
-        let mut all = results("best", trials.collect());
-        all.trials.iter_mut().enumerate().for_each(|(place, trial)| trial.trial = place);
-        all
-    };
-    for (dead, expected) in [(4, Gate::Inconclusive), (5, Gate::Failed)] {
-        assert_eq!(gate(&of(0), &of(dead)), Some(expected), "{dead} of 10 under each of two conditions");
-    }
 }
 
 /// Tested together with a dozen other metrics, it would need a larger difference than `tps`.
@@ -112,18 +68,29 @@ fn what_has_the_figures_of_a_judged_metric_has_its_verdict() {
     let of = |name: &str| found.metrics.iter().find(|metric| metric.name == name).unwrap().verdict;
     assert_eq!((of("tps"), of("qps")), (Verdict::Faster, Verdict::Faster));
     assert_eq!(of("other_3"), Verdict::Inconclusive);
-}
-
-#[test]
-fn a_side_whose_trials_all_failed_fails_the_gate() {
-    let (good, dead) = (steady(10), dying(10, 10));
-    assert_eq!(gate(&good, &dead), Some(Gate::Failed));
-    assert_eq!(gate(&dead, &good), Some(Gate::Inconclusive));
-    assert_eq!(gate(&steady(2), &dying(2, 2)), Some(Gate::Inconclusive), "two are too few for a rate");
+    // Under two conditions with the same means, one of which varies too much for a verdict.
+    let of = |gain: f64| {
+        let of_one = |name: &'static str, by: f64| {
+            (0..6).map(move |i: usize| {
+                let tps = 1000.0 + gain + if i.is_multiple_of(2) { by } else { -by };
+                let mut record = trial(if name == "c" { i } else { 6 + i }, i, name, tps, false);
+                record.samples[0].metrics.insert("qps".to_owned(), tps);
+                record
+            })
+        };
+        results("best", of_one("c", 2.0).chain(of_one("d", 500.0)).collect())
+    };
+    let found = compare(whole(&of(0.0)), whole(&of(100.0)), &Options::default()).unwrap();
+    let of = |condition: &str, name: &str| {
+        let is = |metric: &&MetricComparison| metric.condition.a == condition && metric.name == name;
+        found.metrics.iter().find(is).unwrap().verdict
+    };
+    assert_eq!([of("c", "tps"), of("c", "qps")], [Verdict::Faster; 2]);
+    assert_eq!([of("d", "tps"), of("d", "qps")], [Verdict::Inconclusive; 2]);
 }
 
 /// A metric that is better when higher, and is no throughput.
-fn scores(name: &str, values: &[f64]) -> Results {
+pub fn scores(name: &str, values: &[f64]) -> Results {
     run(values.len(), |i, _| {
         let mut record = trial(i, i, "c", 1.0, false);
         record.samples[0].metrics = [(name.to_owned(), values[i])].into();
@@ -209,6 +176,28 @@ fn a_drift_that_the_probe_takes_out_does_not_widen_the_adjusted_interval() {
     let ci = found.adjusted.unwrap().ci.expect("an adjusted interval");
     assert!(ci.contains(0.97) && ci.width() < 0.02, "{ci:?}");
     assert_eq!(found.verdict, Verdict::Slower);
+    let widest = |of: &dyn Fn(f64) -> Results| {
+        let notes = compare(whole(&of(1.0)), whole(&of(0.97)), &Options::default()).unwrap().notes;
+        notes
+            .iter()
+            .find_map(|note| if let Note::Drifted { widest, shown } = note { Some((*widest, *shown)) } else { None })
+    };
+    let plain = |scale: f64| Results { study_toml: None, ..probed(scale, rising) };
+    assert_eq!([widest(&|scale| probed(scale, rising)), widest(&plain)], [None, Some((5.4, true))]);
+}
+
+#[test]
+fn a_probe_without_readings_adjusts_nothing_and_has_a_note() {
+    let unprobed = |sides: [&Results; 2]| {
+        let notes = compare(whole(sides[0]), whole(sides[1]), &Options::default()).unwrap().notes;
+        notes.iter().any(|note| matches!(note, Note::Unprobed(_)))
+    };
+    let made = |scale: f64| probed(scale, |i| 1.0 + 0.01 * (i % 3) as f64);
+    let (a, b, mut unread) = (made(1.0), made(0.97), made(0.97));
+    unread.trials.iter_mut().for_each(|trial| trial.samples[0].covariates.clear());
+    let first = |trials: usize| Results { trials: made(0.97).trials.drain(..trials).collect(), ..made(0.97) };
+    let others = [b, unread, first(4), first(3)];
+    assert_eq!(others.each_ref().map(|other| unprobed([&a, other])), [false, true, false, true]);
 }
 
 #[test]

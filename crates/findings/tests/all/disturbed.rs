@@ -123,12 +123,12 @@ fn one_clean_trial_of_a_condition_decides_nothing_and_two_do() {
 
 /// Sixteen blocks as in [`luck`]: the first `slow` trials by luck are slow and disturbed.
 fn by_luck(slow: usize, taken: f64) -> Answer {
-    luck(16, slow, taken, 133.0)
+    luck("spread", 16, slow, taken, 133.0)
 }
 
 /// Blocks with one trial by luck and one with the throughput `by_design`. The first `slow` trials by luck are slow and
 /// disturbed: others took the share `taken` of their time.
-fn luck(blocks: usize, slow: usize, taken: f64, by_design: f64) -> Answer {
+fn luck(question: &str, blocks: usize, slow: usize, taken: f64, by_design: f64) -> Answer {
     let mut trials = Vec::new();
     for block in 0..blocks {
         let luck = 1.0 + 0.003 * ((7 * block) % 11) as f64;
@@ -143,7 +143,7 @@ fn luck(blocks: usize, slow: usize, taken: f64, by_design: f64) -> Answer {
         trials.push(drawn);
         trials.push(trial(2 * block + 1, block, "placement=by-design", by_design * (2.0 - luck), false));
     }
-    answered(&results("spread", trials))
+    answered(&results(question, trials))
 }
 
 #[test]
@@ -157,16 +157,19 @@ fn clean_trials_that_are_a_selection_of_the_fast_ones_decide_nothing_of_how_tria
     // everything.
     assert!([0.84, 1.0].iter().all(|taken| matches!(without(&by_luck(8, *taken)), Without::Other(_))));
     // The answer for spread includes figures, so leaving out one trial unnecessarily changes the answer.
-    for answer in [by_luck(1, 0.3), luck(6, 2, 0.3, 100.0)] {
+    for answer in [by_luck(1, 0.3), luck("spread", 6, 2, 0.3, 100.0)] {
         let Without::Selected { why: Selected::OneBeyond, .. } = without(&answer) else { panic!("{answer:?}") };
         assert!(answer.decides().is_none(), "{answer:?}");
     }
-    assert!(luck(6, 2, 0.84, 100.0).decides().is_some());
+    assert!(luck("spread", 6, 2, 0.84, 100.0).decides().is_some());
+    // Of which condition is best they claim the same.
+    let answer = luck("best", 16, 8, 0.3, 20.0);
+    assert!(matches!(without(&answer), Without::Same(clean) if clean.is_claim()), "{answer:?}");
 }
 
-/// Sixteen blocks of two equally fast conditions. The slow half of the second condition's trials was disturbed, which
-/// slowed them by the share `slower`.
-fn slow_half(name: &str, slower: f64) -> Answer {
+/// Sixteen blocks of two conditions, one with a throughput of 1000 and one of `level`. The slow half of the second
+/// condition's trials was disturbed, which slowed them by the share `slower`.
+fn slow_half(name: &str, level: f64, slower: f64) -> Answer {
     let mut trials = Vec::new();
     let mut add = |block: usize, condition: &str, tps: f64, is_slow: bool| {
         let mut record = trial(trials.len(), block, condition, tps, is_slow);
@@ -176,8 +179,8 @@ fn slow_half(name: &str, slower: f64) -> Answer {
     };
     for block in 0..16 {
         add(block, "ahi=off", 1000.0 + ((3 * block) % 7) as f64 - 3.0, false);
-        let own = 1000.0 + 2.0 * ((7 * block) % 16) as f64 - 15.0;
-        let is_slow = own < 1000.0;
+        let own = level + 2.0 * ((7 * block) % 16) as f64 - 15.0;
+        let is_slow = own < level;
         add(block, "ahi=on", if is_slow { own * (1.0 - slower) } else { own }, is_slow);
     }
     answered(&results("effect", trials))
@@ -186,15 +189,19 @@ fn slow_half(name: &str, slower: f64) -> Answer {
 #[test]
 fn clean_trials_that_may_be_a_selection_of_the_fast_ones_claim_nothing_that_all_do_not() {
     for name in ["tps", "query_s_q1"] {
-        let answer = slow_half(name, 0.0);
+        let answer = slow_half(name, 1000.0, 0.0);
         let Without::Selected { condition, why: Selected::Near, clean } = without(&answer) else {
             panic!("{answer:?}")
         };
         assert!(condition == "ahi=on" && clean.is_claim() && !answer.verdict.is_claim(), "{answer:?}");
         assert!(answer.decides().is_none());
         // Trials that differ by chance as much as clean ones do are not slower by a third.
-        let answer = slow_half(name, 0.3);
+        let answer = slow_half(name, 1000.0, 0.3);
         assert!(matches!(without(&answer), Without::Other(clean) if clean.is_claim()), "{answer:?}");
         assert!(answer.decides().is_some_and(Verdict::is_claim));
+        // Clean trials that claim less are doubted by nobody.
+        let answer = slow_half(name, 992.0, 0.0);
+        assert!(matches!(without(&answer), Without::Other(clean) if !clean.is_claim()), "{answer:?}");
+        assert!(answer.verdict.is_claim());
     }
 }

@@ -9,6 +9,7 @@ mod events;
 mod extremes;
 mod functions;
 mod lines;
+mod losses;
 mod made_up;
 mod memory_suspects;
 mod modes;

@@ -88,6 +88,31 @@ fn two_trials_that_agree_to_four_digits_show_that_one_condition_is_twice_the_oth
     assert_eq!(claims("best", |seed| run(seed, &given, 2, 0.0, &[])), STUDIES);
 }
 
+/// Of three queries, one twice as slow and one twice as fast cancel on average.
+#[test]
+fn metrics_that_differ_although_their_average_does_not_are_named() {
+    let mut trials = Vec::new();
+    for block in 0..6 {
+        for (condition, times_s) in [("ahi=off", [1.0, 2.0, 1.0]), ("ahi=on", [2.0, 1.0, 1.0])] {
+            let luck = 1.0 + 0.001 * ((7 * trials.len()) % 11) as f64;
+            let mut record = trial(trials.len(), block, condition, 1.0, false);
+            let named = ["query_s_q1", "query_s_q2", "query_s_q3"].into_iter().zip(times_s);
+            record.samples[0].metrics = named.map(|(name, time_s)| (name.to_owned(), time_s * luck)).collect();
+            trials.push(record);
+        }
+    }
+    for (question, q1, q2) in [("effect", ("on", 2.0), ("on", 0.5)), ("best", ("ahi=on", 2.0), ("ahi=off", 2.0))] {
+        let verdict = answered(&results(question, trials.clone())).verdict;
+        let (Verdict::NotMoved { alone, .. } | Verdict::NotRanked { alone, .. }) = &verdict else {
+            panic!("{question}: {verdict:?}")
+        };
+        let tenths = |ratio: f64| (10.0 * ratio).round() / 10.0;
+        let mut named: Vec<_> = alone.iter().map(|one| (&*one.metric, (&*one.high, tenths(one.ratio)))).collect();
+        named.sort_by_key(|(metric, _)| *metric);
+        assert_eq!(named, [("query_s_q1", q1), ("query_s_q2", q2)], "{question}");
+    }
+}
+
 /// The published runs of "Mind your core", one row for each set of PUs of the clients: server on 4-11, on 4 and 6, on 4
 /// and 5; and the five rows on both nodes.
 const MIND_YOUR_CORE: [(&str, [[f64; 3]; 3]); 6] = [

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
-use tare_noise::{Journal, NoiseError, Setting, TrialLock, recover_trial, verify_as_found};
+use tare_noise::{Journal, NoiseError, Outcome, Setting, TrialLock, recover_trial, verify_as_found};
 
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -46,11 +46,20 @@ fn settings_that_a_killed_trial_left_are_detected_and_restored() {
 
 #[test]
 fn a_group_and_a_controller_that_are_gone_and_another_boot_are_as_found() {
-    let machine = left_by_a_killed_trial();
-    fs::remove_dir_all(machine.system().path("/sys/fs/cgroup/tare.shield")).unwrap();
-    machine.put("/sys/fs/cgroup/cgroup.subtree_control", "cpu io memory pids\n");
+    let gone = || {
+        let machine = left_by_a_killed_trial();
+        fs::remove_dir_all(machine.system().path("/sys/fs/cgroup/tare.shield")).unwrap();
+        machine.put("/sys/fs/cgroup/cgroup.subtree_control", "cpu io memory pids\n");
+        machine
+    };
+    let machine = gone();
     let left = verify_as_found(&machine.system(), &machine.state()).unwrap_err().to_string();
     assert!(left.contains("swappiness") && !left.contains("still"), "{left}");
+    let files = machine.recover().unwrap().files;
+    let shield: Vec<&Outcome> =
+        files.iter().filter(|file| file.setting == "cpu_shield").map(|file| &file.outcome).collect();
+    assert_eq!(shield, [&Outcome::Gone, &Outcome::AlreadyThere]);
+    let machine = gone();
     machine.put("/proc/sys/kernel/random/boot_id", "another\n");
     verify_as_found(&machine.system(), &machine.state()).unwrap();
 }

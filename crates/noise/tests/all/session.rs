@@ -187,7 +187,8 @@ fn an_error_half_way_is_undone() {
     let obstacle = machine.system().path("/sys/devices/system/cpu/cpufreq/policy2/scaling_governor.next");
     fs::create_dir(&obstacle).unwrap();
     let (mut session, _) = machine.begin();
-    session.apply(&level(Setting::Governor, "performance")).unwrap_err();
+    let error = session.apply(&level(Setting::Governor, "performance")).unwrap_err();
+    assert!(matches!(error, NoiseError::Files(_) | NoiseError::Write { .. }), "{error}");
     assert_ne!(machine.tree(), before, "the first domain was written");
     drop(session);
     assert_eq!(machine.tree(), before);
@@ -203,7 +204,36 @@ fn changes_that_the_kernel_makes_as_a_side_effect_are_restored() {
     // As a kernel does: the siblings 1 and 3 go offline, and with "on" all come online.
     machine.put("/sys/devices/system/cpu/cpu1/online", "0\n");
     machine.put("/sys/devices/system/cpu/cpu3/online", "1\n");
+    session.apply(&level(Setting::Smt, "on")).unwrap();
+    session.apply(&level(Setting::Smt, "off")).unwrap();
+    let journal = fs::read_to_string(machine.journal()).unwrap();
+    assert_eq!(journal.matches("cpu3/online").count(), 1, "recorded once: {journal}");
     drop(session);
+    assert_eq!(machine.tree(), before);
+}
+
+#[test]
+fn a_group_that_another_program_made_stays() {
+    let machine = Machine::new();
+    machine.put("/sys/fs/cgroup/tare.shield/cpuset.cpus", "3\n");
+    let before = machine.tree();
+    let (mut session, _) = machine.begin();
+    let error = session.apply(&level(Setting::CpuShield, "cpus:2")).unwrap_err();
+    assert!(matches!(error, NoiseError::Write { action: "create", .. }), "{error}");
+    drop(session);
+    assert_eq!(machine.tree(), before);
+}
+
+#[test]
+fn a_controller_that_is_handed_down_is_taken_back() {
+    let (machine, before, mut session) = Machine::begun();
+    let path = "/sys/fs/cgroup/cgroup.subtree_control";
+    session.hand_down("memory", path).unwrap();
+    assert!(!machine.state().exists(), "it was on already");
+    session.hand_down("cpuset", path).unwrap();
+    assert_eq!(machine.file(path), "cpu io memory pids cpuset\n");
+    kill(session, &machine);
+    machine.recover().unwrap().check().unwrap();
     assert_eq!(machine.tree(), before);
 }
 
@@ -227,7 +257,8 @@ fn interrupts_that_refuse_are_recorded() {
 fn the_shield_takes_processes_and_leaves_nothing() {
     let (machine, before, mut session) = Machine::begun();
     assert!(session.enter_shield(1).is_err(), "no shield yet");
-    session.apply(&level(Setting::CpuShield, "cpus:3")).unwrap();
+    let applied = session.apply(&level(Setting::CpuShield, "cpus:3")).unwrap();
+    assert_eq!(applied.written[0], "/sys/fs/cgroup/cgroup.subtree_control", "without it, the group has no such files");
     assert_eq!(machine.file("/sys/fs/cgroup/cgroup.subtree_control"), "cpu io memory pids cpuset\n");
     session.enter_shield(4711).unwrap();
     assert_eq!(machine.file("/sys/fs/cgroup/tare.shield/cgroup.procs"), "4711\n");

@@ -244,7 +244,11 @@ mod tests {
     fn a_ratio_of_positive_values_is_positive_however_they_vary() {
         let (a, b) = ([22.0, 23.0, 24.0], [60.0, 90.0, 1380.0]);
         let ci = fieller(&a, &b, 0.95).unwrap().ci.unwrap();
-        assert!(ci.low > 0.0 && ci.contains(510.0 / 23.0), "{ci:?}");
+        let parts = [&a, &b].map(|arm| (variance(arm).unwrap() / 3.0 / mean(arm).unwrap().powi(2), 2.0));
+        let (total, df) = welch::sum(parts);
+        let times = (t_two_sided(0.95, df) * total.sqrt()).exp();
+        let ends = [(ci.low, 510.0 / 23.0 / times), (ci.high, 510.0 / 23.0 * times)];
+        assert!(ends.iter().all(|(end, expected)| (end / expected - 1.0).abs() < 1e-12), "{ci:?}");
         // Fieller's interval is unbounded here.
         let wide = fieller(&b, &a, 0.95).unwrap().ci.unwrap();
         assert!((wide.low * ci.high - 1.0).abs() < 1e-9 && (wide.high * ci.low - 1.0).abs() < 1e-9, "{wide:?}");
@@ -252,6 +256,17 @@ mod tests {
         for (a, b) in [([1.0, 1.1, 0.9], [0.0, 1.0, 0.5]), ([0.0, 1.0, 0.5], [1.0, 1.1, 0.9])] {
             let ci = fieller(&a, &b, 0.95).unwrap().ci.unwrap();
             assert!(ci.low > 0.0 && ci.high.is_finite(), "{ci:?}");
+        }
+    }
+
+    /// The variance of two trials is pooled with that of four, relative to the means.
+    #[test]
+    fn the_unit_of_one_side_changes_nothing() {
+        let (a, b) = ([1.0, 1.3, 1.1, 1.2], [1.0, 1.001]);
+        let of = |unit: f64| fieller(&a, &b.map(|v| v * unit), 0.95).unwrap().ci.unwrap().map(|end| end / unit);
+        for unit in [1.3, 1.9, 5.0] {
+            let (found, expected) = (of(unit), of(1.0));
+            assert!((found.low - expected.low).abs() + (found.high - expected.high).abs() < 1e-12, "{found:?}");
         }
     }
 

@@ -142,5 +142,19 @@ mod tests {
             Some((vec![1.0, 2.0, 3.0], vec![10.0, 20.0, 30.0]))
         );
         assert_eq!(by_block(&a, &[(2, 30.0), (5, 10.0), (6, 20.0)]), None);
+        // A third of a side may be left out, and no more.
+        assert_eq!(by_block(&a, &[(2, 30.0), (0, 10.0)]), Some((vec![1.0, 3.0], vec![10.0, 30.0])));
+        assert_eq!(by_block(&a, &[(2, 30.0), (0, 10.0), (5, 1.0), (6, 1.0)]), None);
+    }
+
+    /// With one side constant, Fieller's lower limit is that of the other side's mean, and reaches further than the
+    /// delta method's.
+    #[test]
+    fn the_interval_reaches_as_far_as_either_method() {
+        let found = Paired::of(&[100.0; 4], &[103.0, 112.0, 93.0, 122.0]).unwrap();
+        let ci = found.interval(0.95).unwrap();
+        let half = t_two_sided(0.95, 3.0) * found.se;
+        assert!((ci.low - found.value() * (1.0 - half)).abs() < 1e-12, "{ci:?}");
+        assert!((ci.high - found.value() * half.exp()).abs() < 1e-12, "{ci:?}");
     }
 }

@@ -299,6 +299,15 @@ mod tests {
     }
 
     #[test]
+    fn a_minimum_effect_that_is_negative_or_no_number_is_refused() {
+        let arms = Arms { a: &A, b: &B, better: Better::Higher, design: Design::Independent };
+        for min_effect in [-0.01, f64::INFINITY, f64::NAN] {
+            let found = compare(&[arms], min_effect, 0.95);
+            assert!(matches!(found, Err(Error::OutOfRange { .. })), "{min_effect}: {found:?}");
+        }
+    }
+
+    #[test]
     fn a_family_asks_for_more_than_one_comparison() {
         let (a, b) = ([10.0, 10.2, 9.8, 10.1], [10.3, 10.5, 10.2, 10.6]);
         let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent };

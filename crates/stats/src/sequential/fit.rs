@@ -145,9 +145,12 @@ mod tests {
         assert!((fit.mean - delta).abs() < 1e-12 && (fit.place.unwrap() - phi).abs() < 1e-12);
         assert!((fit.sd - sd).abs() < 1e-12);
         assert!((fit.standard_error() - sd * (sxx / determinant).sqrt()).abs() < 1e-12);
-        let half = fit.place_ratio(0.95).unwrap().ci.unwrap();
-        let expected = (phi + t_two_sided(0.95, 3.0) * sd * (n / determinant).sqrt()).exp();
-        assert!((half.high - expected).abs() < 1e-12);
+        let half = t_two_sided(0.95, 3.0) * sd * (n / determinant).sqrt();
+        for (found, centre) in [(fit.place_ratio(0.95).unwrap(), phi), (fit.ratio(0.95), delta)] {
+            let ci = found.ci.unwrap();
+            let ends = [(ci.low, centre - half), (ci.high, centre + half)];
+            assert!(ends.iter().all(|(end, expected)| (end - expected.exp()).abs() < 1e-12), "{found:?}");
+        }
     }
 
     #[test]

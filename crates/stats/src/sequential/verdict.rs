@@ -114,7 +114,10 @@ mod tests {
     fn nothing_is_decided_between_two_looks() {
         let clear = [0.101, 0.099, 0.100, 0.1005, 0.0995, 0.1, 0.099];
         assert_eq!(decide(&pairs(&clear), &QUESTION, false).unwrap().verdict, Verdict::Undecided);
-        assert_eq!(decide(&pairs(&clear), &QUESTION, true).unwrap().verdict, Verdict::Changed);
+        let last = decide(&pairs(&clear), &QUESTION, true).unwrap();
+        assert_eq!(last.verdict, Verdict::Changed);
+        let [ratio, low, high] = [last.ratio, last.ci.map(|ci| ci.low), last.ci.map(|ci| ci.high)].map(Option::unwrap);
+        assert!(low < ratio && (ratio / low - high / ratio).abs() < 1e-12, "{last:?}");
         assert_eq!(decide(&pairs(&clear[..6]), &QUESTION, false).unwrap().verdict, Verdict::Changed);
     }
 

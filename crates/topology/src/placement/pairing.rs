@@ -124,3 +124,29 @@ impl Pairing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_pus_stand_for_those_of_a_large_machine() {
+        let machine = Machine::synthetic("node:4 core:16 pu:4").unwrap();
+        assert_eq!(machine.representatives().len(), 4 * 2 * 2);
+    }
+
+    #[test]
+    fn pus_of_unknown_core_or_node_are_paired_as_far_as_is_known() {
+        let mut machine = Machine::synthetic("node:1 l2:2 core:2 pu:1").unwrap();
+        machine.cores.clear();
+        machine.pus.iter_mut().for_each(|pu| pu.core = None);
+        let has = |machine: &Machine, pairing: Pairing| {
+            machine.pairings().iter().any(|choice| choice.pairing == pairing && choice.missing.is_none())
+        };
+        assert!(has(&machine, Pairing::OtherCache), "each cache has two PUs, which are two cores");
+        let mut machine = Machine::synthetic("node:2 core:1 pu:1").unwrap();
+        assert!(has(&machine, Pairing::OtherNode));
+        machine.pus[0].node = None;
+        assert!(!has(&machine, Pairing::OtherNode), "one of the two nodes is not known");
+    }
+}

@@ -151,10 +151,15 @@ mod tests {
         assert_eq!(kinds(&Machine::synthetic("node:4 core:4 pu:2").unwrap()), 2);
         // Three kinds: the same node, another one of the same package, one of the other package.
         assert_eq!(kinds(&Machine::synthetic("package:2 node:2 core:4 pu:2").unwrap()), 3);
-        let mut odd = Machine::synthetic("node:4 core:4 pu:2").unwrap();
-        odd.nodes[3].memory_bytes *= 2;
-        odd.nodes[3].memory_bytes += 1 << 40;
-        assert_eq!(kinds(&odd), 5);
+        // Of the first node's memory the firmware reserves some, and a third more is another node.
+        for (per_cent, expected) in [(97, 2), (130, 5)] {
+            let mut odd = Machine::synthetic("node:4 core:4 pu:2").unwrap();
+            odd.nodes[3].memory_bytes = odd.nodes[3].memory_bytes / 100 * per_cent;
+            assert_eq!(kinds(&odd), expected, "{per_cent}");
+        }
+        for (nodes, expected) in [(MOST_NODES, 2), (MOST_NODES + 1, 81)] {
+            assert_eq!(kinds(&Machine::synthetic(&format!("node:{nodes} core:1 pu:1")).unwrap()), expected);
+        }
     }
 
     #[test]
@@ -167,6 +172,9 @@ mod tests {
         // In a chain of four nodes, only reversing the chain is an exchange: 16 pairs form 8 kinds.
         ring.distances = Some((0..4).map(|a: usize| (0..4).map(|b| 10 + 6 * a.abs_diff(b) as u64).collect()).collect());
         assert_eq!(kinds(&ring), 8);
+        let mut one_way = Machine::synthetic("node:3 core:1 pu:1").unwrap();
+        one_way.distances = Some(vec![vec![10, 16, 16], vec![16, 10, 16], vec![22, 16, 10]]);
+        assert_eq!(kinds(&one_way), 9);
     }
 
     #[test]

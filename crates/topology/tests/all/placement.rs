@@ -6,7 +6,7 @@ use crate::common::{ARTICLE_A, hybrid, lopsided, set, synthetic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
-use tare_topology::{Bind, Location, Machine, MemoryPolicy, Pairing, Placement, ResolvedPlacement, Side};
+use tare_topology::{Bind, ClientPus, Location, Machine, MemoryPolicy, Pairing, Placement, ResolvedPlacement, Side};
 
 fn placement(client: &str, server: &str, bind: Bind, pairing: Pairing) -> Placement {
     let (client, server) = (client.parse().unwrap(), server.parse().unwrap());
@@ -86,6 +86,13 @@ fn two_pus_hold_two_pairs_of_one_pu_each() {
 fn threads_beyond_the_pus_start_over() {
     let machine = synthetic("core:2 pu:1");
     assert_eq!(pairs(&machine, "all", "core:1", Pairing::None, 3), [(0, 1), (1, 1), (0, 1)]);
+    let cpus = |bind: Bind, thread: usize| {
+        let resolved = placement("all", "core:1", bind, Pairing::None).resolve(&machine, 3).unwrap();
+        [resolved.client_cpus(thread), resolved.server_cpus(thread)].map(|found| found.map(CpuSet::to_string))
+    };
+    assert_eq!(cpus(Bind::Thread, 2), [Some("0".to_owned()), Some("1".to_owned())]);
+    assert_eq!(cpus(Bind::Thread, 3), [None, None]);
+    assert_eq!(cpus(Bind::Set, 3), [Some("0-1".to_owned()), Some("1".to_owned())]);
 }
 
 #[test]
@@ -174,8 +181,10 @@ fn machines_say_which_pairings_they_have() {
     assert_eq!(distinct(&synthetic(ARTICLE_A)), [SamePu, SmtSibling, SameNode, OtherNode]);
     assert_eq!(distinct(&lopsided()), [SamePu, SmtSibling, SameNode, OtherNode]);
     assert_eq!(distinct(&hybrid()), [SamePu, SmtSibling, SameNode]);
-    let same_core = &synthetic(ARTICLE_A).pairings()[2];
-    assert_eq!((same_core.pairing, same_core.same_as), (SameCore, Some(SmtSibling)));
+    for (machine, same_as) in [(ARTICLE_A, SmtSibling), ("core:2 pu:1", SamePu)] {
+        let same_core = &synthetic(machine).pairings()[2];
+        assert_eq!((same_core.pairing, same_core.same_as), (SameCore, Some(same_as)));
+    }
 }
 
 #[test]
@@ -200,6 +209,33 @@ fn memory_comes_from_nodes_that_have_some() {
     assert_eq!(resolve("preferred:1").unwrap(), "preferred:1");
     assert_eq!(resolve("bind:1-2").unwrap_err(), "NUMA node 2 has no memory; memory can come from nodes 0-1,3");
     assert_eq!(resolve("preferred:7").unwrap_err(), "NUMA node 7 does not exist; memory can come from nodes 0-1,3");
+    // Of another machine's kernel nothing is known.
+    assert_eq!(resolve("weighted-interleave:all").unwrap(), "weighted-interleave:0-1,3");
+    let here = "weighted-interleave:all".parse::<MemoryPolicy>().unwrap().resolve(&Machine::this().unwrap());
+    assert_eq!(here.is_ok(), std::path::Path::new("/sys/kernel/mm/mempolicy/weighted_interleave").exists());
+}
+
+#[test]
+fn each_stands_for_one_level_per_node() {
+    let machine = synthetic("node:2 core:2 pu:1");
+    let locations = |text: &str| {
+        let each = text.parse::<Location>().unwrap().of_each_node(&machine).unwrap();
+        each.map(|each| each.iter().map(Location::to_string).collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(locations("node:each").as_deref(), Some("node:0 node:1"));
+    assert_eq!(locations("node:each.core:1").as_deref(), Some("node:0.core:1 node:1.core:1"));
+    assert_eq!([locations("node:1.core:0"), locations("all")], [None, None]);
+    let policies = |text: &str| {
+        let each = text.parse::<MemoryPolicy>().unwrap().of_each_node(&machine);
+        each.map(|each| each.iter().map(MemoryPolicy::to_string).collect::<Vec<_>>().join(" "))
+    };
+    for word in ["bind", "interleave", "weighted-interleave"] {
+        assert_eq!(policies(&format!("{word}:each")), Some(format!("{word}:0 {word}:1")));
+        assert_eq!(policies(&format!("{word}:0")), None);
+    }
+    for (text, nodes) in [("bind:0-1", "0-1"), ("preferred:1", "1"), ("interleave:all", ""), ("local", "")] {
+        assert_eq!(text.parse::<MemoryPolicy>().unwrap().nodes().to_string(), nodes, "{text}");
+    }
 }
 
 #[test]
@@ -335,15 +371,20 @@ proptest! {
     fn a_placement_is_stored_and_read_back_exactly(
         client in any_side(),
         server in any_side(),
+        background in any_side(),
         thread in any::<bool>(),
         pairing in any_pairing(),
         memory in any_policy(),
+        pool_memory in any_policy(),
         nodes in prop::option::of(1..5u32),
         client_pus_per_node in prop::option::of(1..5u32),
+        client_pus in prop::sample::select(&[ClientPus::First, ClientPus::Last][..]),
     ) {
         let bind = if thread { Bind::Thread } else { Bind::Set };
-        let background = Side::Float;
-        let placement = Placement { client, server, background, bind, pairing, memory, nodes, client_pus_per_node, ..Placement::default() };
+        let placement = Placement {
+            client, server, background, bind, pairing, memory, pool_memory, nodes, client_pus_per_node, client_pus,
+            ..Placement::default()
+        };
         let json = serde_json::to_string(&placement).unwrap();
         prop_assert_eq!(serde_json::from_str::<Placement>(&json).unwrap(), placement);
     }
@@ -352,13 +393,16 @@ proptest! {
     fn a_resolved_placement_is_stored_and_read_back_exactly(
         client in prop::collection::vec(prop::collection::vec(0..=tare_cpuset::MAX_INDEX, 0..9), 0..9),
         server in prop::collection::vec(prop::collection::vec(0..=tare_cpuset::MAX_INDEX, 0..9), 0..9),
+        background in prop::option::of(prop::collection::vec(0..=tare_cpuset::MAX_INDEX, 0..9)),
         thread in any::<bool>(),
         pairing in any_pairing(),
         memory in any_policy(),
+        pool_memory in any_policy(),
     ) {
+        let background = background.map(CpuSet::from_iter);
         let sets = |of: Vec<Vec<u32>>| of.into_iter().map(CpuSet::from_iter).collect::<Vec<_>>();
         let bind = if thread { Bind::Thread } else { Bind::Set };
-        let resolved = ResolvedPlacement { client: sets(client), server: sets(server), background: None, bind, pairing, memory, pool_memory: MemoryPolicy::Default };
+        let resolved = ResolvedPlacement { client: sets(client), server: sets(server), background, bind, pairing, memory, pool_memory };
         let json = serde_json::to_string(&resolved).unwrap();
         prop_assert_eq!(serde_json::from_str::<ResolvedPlacement>(&json).unwrap(), resolved);
     }
