@@ -350,13 +350,14 @@ fn merging_results_of_another_user_follows_no_links_and_discloses_nothing_of_roo
         as /mnt/tare merge /tmp/mine/out --out again
         if grep -r precious merged again; then exit 1; fi
         find merged again -perm /077 | (! grep .)
-        # A part below a folder that was named is no link either.
+        # A link in the place of a part is refused.
         user mkdir -p /tmp/mine/shards && user cp /tmp/mine/out/plan.json /tmp/mine/out/study.toml /tmp/mine/shards
         echo '{"schema":1,"shards":1}' >/mnt/shards.json && user cp /mnt/shards.json /tmp/mine/shards
         user mkdir /tmp/mine/shards/shard-0000
         cp -a merged /mnt/private && chmod 700 /mnt/private
         user ln -s /mnt/private /tmp/mine/shards/shard-0000/host
-        as /mnt/tare merge /tmp/mine/shards --out third && test ! -s third/trials.jsonl
+        if as /mnt/tare merge /tmp/mine/shards --out third 2>refused; then exit 1; fi
+        grep -q shard-0000/host refused && test ! -s third/trials.jsonl
         "#,
     );
 }
