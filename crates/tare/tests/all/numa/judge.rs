@@ -8,13 +8,18 @@ use serde_json::Value;
 
 pub type Cpus = BTreeSet<u64>;
 
-/// The records in `trials.jsonl` of a results directory; every trial must be good.
+/// The last record of each trial in `trials.jsonl` of a results directory; every trial must have a result. An emulated
+/// machine stands still while its host is busy, which disturbs a trial and misplaces nothing.
 pub fn trials(results: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(results.join("trials.jsonl"))
         .unwrap_or_else(|e| panic!("{}: {e}", results.join("trials.jsonl").display()));
-    let trials: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for trial in &trials {
-        assert_eq!(trial["outcome"], "ok", "{}: {}", trial["condition"], trial["reason"]);
+    let mut trials: Vec<Value> = Vec::new();
+    for line in text.lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let has_result = record["outcome"] == "ok" || record["outcome"] == "disturbed";
+        assert!(has_result, "{}: {}", record["condition"], record["reason"]);
+        trials.retain(|earlier| earlier["trial"] != record["trial"]);
+        trials.push(record);
     }
     trials
 }
