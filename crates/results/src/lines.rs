@@ -159,38 +159,36 @@ pub(super) fn each_record(
     Ok(())
 }
 
+/// Parses lines and passes each of them to `each`.
 fn take(
     batch: Vec<RawLine>,
     path: &Path,
     packed: bool,
     each: &mut impl FnMut(&Place, Result<TrialRecord, String>) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
-    for (RawLine { place, .. }, parsed) in batch.iter().zip(parsed(&batch, path, packed)) {
+    let one = |line: &RawLine| record(&line.bytes, path, line.place.number - 1, packed);
+    let mut pass = |line: &RawLine, parsed| {
         let record = match parsed {
             Ok(trial) => Ok(trial),
             // Records are written whole with their newline and synced.
-            Err(ReadError::Malformed { .. }) if !place.is_whole => {
+            Err(ReadError::Malformed { .. }) if !line.place.is_whole => {
                 Err("it was cut short, as by a crash, or is being written".to_owned())
             }
             Err(ReadError::Malformed { what, .. }) => Err(what),
             Err(ReadError::OutOfRange { out_of_range, .. }) => Err(out_of_range.to_string()),
             Err(error) => return Err(error),
         };
-        each(place, record)?;
-    }
-    Ok(())
-}
-
-fn parsed(batch: &[RawLine], path: &Path, packed: bool) -> Vec<Result<TrialRecord, ReadError>> {
-    let one = |line: &RawLine| record(&line.bytes, path, line.place.number - 1, packed);
+        each(&line.place, record)
+    };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let bytes: usize = batch.iter().map(|line| line.bytes.len()).sum();
-    // Starting a thread is worthwhile from about a megabyte.
-    let parts = threads.min(bytes >> 20).min(batch.len());
+    // Starting a thread is worthwhile from about a megabyte. Whole records are so large that other threads only move
+    // them out of the caches (`benches/merge`: a sixth slower).
+    let parts = if packed { threads.min(bytes >> 20).min(batch.len()) } else { 1 };
     if parts < 2 {
-        return batch.iter().map(one).collect();
+        return batch.iter().try_for_each(|line| pass(line, one(line)));
     }
-    std::thread::scope(|scope| {
+    let parsed: Vec<_> = std::thread::scope(|scope| {
         let running: Vec<_> = batch
             .chunks(batch.len().div_ceil(parts))
             .map(|lines| {
@@ -205,7 +203,8 @@ fn parsed(batch: &[RawLine], path: &Path, packed: bool) -> Vec<Result<TrialRecor
             Err(_) => lines.iter().map(one).collect(),
         });
         finished.collect()
-    })
+    });
+    batch.iter().zip(parsed).try_for_each(|(line, parsed)| pass(line, parsed))
 }
 
 /// Parses a valid record in one pass; an invalid one is parsed again for its error.
