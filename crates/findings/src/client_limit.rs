@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
 use tare_results::Results;
 use tare_results::client_limit::ClientLimit;
+use tare_results::covariate::FOREIGN_FRACTION;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
 use tare_results::search::Limit;
 
@@ -111,7 +112,7 @@ fn in_trials<'r, T>(trials: &[&'r TrialRecord], found: impl Fn(&'r TrialRecord) 
 /// small, or if other processes used the CPUs too.
 fn waited(sample: &SampleRecord) -> Option<f64> {
     let share = sample.covariates.get("client_waited_for_cpu_fraction").copied().filter(|share| *share >= WAITED)?;
-    if sample.covariates.get("foreign_cpu_fraction").is_some_and(|share| *share > OTHERS) {
+    if sample.covariates.get(FOREIGN_FRACTION).is_some_and(|share| *share > OTHERS) {
         return None;
     }
     let of = |class: ThreadClass| {

@@ -134,6 +134,9 @@ pub const HUGE_POOL: &str = "server_huge_pool_bytes";
 /// Page faults by which the kernel detects which node uses a page, whole machine.
 pub const NUMA_HINT_FAULTS: &str = "numa_hint_faults";
 
+/// The share of the time of the benchmark's CPUs that other programs took.
+pub const FOREIGN_FRACTION: &str = "foreign_cpu_fraction";
+
 /// How long clients counted statements, over all clients: those of the transactions that began in the sample.
 pub const CLIENTS_TIMED: &str = "clients_timed_s";
 
@@ -181,7 +184,7 @@ const ALL: &[Covariate] = {
         entry(One("forks"), "", Sum, Consequence),
         // Redundant with the fraction, which does not grow with the length of a slow sample.
         entry(One("foreign_cpu_s"), "s", Sum, Neither),
-        entry(One("foreign_cpu_fraction"), "fraction", ByTime, Cause),
+        entry(One(FOREIGN_FRACTION), "fraction", ByTime, Cause),
         entry(One("suspended_s"), "s", Sum, Cause),
         entry(One("stopped_processes"), "", Sum, Cause),
         entry(One(STOPPED), "s", Sum, Cause),

@@ -1,6 +1,6 @@
 //! Trials of two conditions as pairs: consecutive trials of one block, in random order.
 
-use crate::covariate::CLIENT_HOST;
+use crate::covariate::{CLIENT_HOST, FOREIGN_FRACTION};
 use crate::looks::is_open;
 use crate::metric::{self, Better};
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
@@ -16,8 +16,6 @@ const MOST_LEFT_OUT: usize = 5;
 const DUET: f64 = 0.9;
 /// The same minimum for alternating samples: the last sample of one side ends after that of the other.
 const INTERLEAVED: f64 = 0.4;
-/// The share of the time of the benchmark's CPUs that other programs took.
-const TAKEN: &str = "foreign_cpu_fraction";
 /// Number of pairs in a session without a time limit: more add little if sessions differ as much as pairs do.
 const PAIRS_OF_SESSION: usize = 6;
 
@@ -338,7 +336,7 @@ pub(crate) fn alike(block: &[&TrialRecord]) -> Vec<bool> {
 /// The largest share of its samples.
 fn taken(trial: &TrialRecord) -> Option<f64> {
     let readings = trial.samples.iter().flat_map(|sample| &sample.covariates);
-    let own = readings.filter(|(name, _)| name.strip_prefix(CLIENT_HOST).unwrap_or(name) == TAKEN);
+    let own = readings.filter(|(name, _)| name.strip_prefix(CLIENT_HOST).unwrap_or(name) == FOREIGN_FRACTION);
     own.map(|(_, share)| *share).reduce(f64::max)
 }
 

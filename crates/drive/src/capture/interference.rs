@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
 use tare_engine::stopped_processes;
 use tare_noise::{CpuUse, Snapshot, Throttling};
-use tare_results::covariate::may_explain;
+use tare_results::covariate::{FOREIGN_FRACTION, may_explain};
 
 pub struct Interference {
     snapshot: Snapshot,
@@ -79,7 +79,7 @@ impl Interference {
             .collect();
         let foreign = now.since(&self.cpu_use, &self.cpus, &own);
         covariates.insert("foreign_cpu_s".into(), foreign.cpu_s);
-        covariates.insert("foreign_cpu_fraction".into(), foreign.fraction);
+        covariates.insert(FOREIGN_FRACTION.into(), foreign.fraction);
         // Clients are this process or its children, in the same control groups.
         if let Some(taken) = Throttling::take().since(&self.throttling) {
             covariates.insert("client_throttled_fraction".into(), taken.periods_fraction);

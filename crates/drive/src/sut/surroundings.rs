@@ -6,6 +6,7 @@ use crate::capture::interference::OthersSeen;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem::take;
+use tare_results::covariate::FOREIGN_FRACTION;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -41,7 +42,7 @@ impl Surroundings {
         let Some(foreign_s) = self.covariates.get("foreign_cpu_s").copied().filter(|s| *s > 0.0) else { return };
         let left_s = (foreign_s - own_s.max(0.0)).max(0.0);
         self.covariates.insert("foreign_cpu_s".to_owned(), left_s);
-        self.covariates.entry("foreign_cpu_fraction".to_owned()).and_modify(|share| *share *= left_s / foreign_s);
+        self.covariates.entry(FOREIGN_FRACTION.to_owned()).and_modify(|share| *share *= left_s / foreign_s);
     }
 
     /// Takes this share of what the server's half of a watch saw; the measurement is `watched_s` long.

@@ -3,7 +3,7 @@
 //! Pressure (PSI) is recorded but not a rule: two of the benchmark's own threads on one CPU cause it by design.
 
 use tare_drive::capture::interference::OthersSeen;
-use tare_results::covariate::{Unbounded, unbounded};
+use tare_results::covariate::{FOREIGN_FRACTION, Unbounded, unbounded};
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_study::language::settings::Sampling;
 
@@ -23,7 +23,7 @@ pub fn programs(sampling: &Sampling, seen: &OthersSeen) -> Vec<(String, f64)> {
 fn foreign(sampling: &Sampling, seen: &OthersSeen) -> Option<(f64, f64)> {
     let value = |name: &str| seen.covariates.get(name);
     let enough = value("foreign_cpu_s").is_some_and(|s| *s >= FOREIGN_LEAST_S);
-    sampling.foreign_cpu_limit.exceeded(value("foreign_cpu_fraction")).filter(|_| enough)
+    sampling.foreign_cpu_limit.exceeded(value(FOREIGN_FRACTION)).filter(|_| enough)
 }
 
 /// Why a sample is disturbed; `None` if it is clean.
