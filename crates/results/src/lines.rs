@@ -98,7 +98,7 @@ const BATCH: usize = 16 << 20;
 const OF_A_LINE: usize = 4 << 10;
 
 /// The place of a line in its file.
-pub(super) struct Place {
+pub(super) struct LinePlace {
     number: usize,
     /// Its first byte, and its length with the newline.
     pub from: u64,
@@ -108,7 +108,7 @@ pub(super) struct Place {
 }
 
 struct RawLine {
-    place: Place,
+    place: LinePlace,
     bytes: Vec<u8>,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn each_record(
     file: impl Read,
     path: &Path,
     packed: bool,
-    mut each: impl FnMut(&Place, Result<TrialRecord, String>) -> Result<(), ReadError>,
+    mut each: impl FnMut(&LinePlace, Result<TrialRecord, String>) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let (mut batch, mut held, mut from) = (Vec::new(), 0, 0);
@@ -138,7 +138,7 @@ pub(super) fn each_record(
         let failed = |source| ReadError::Io { path: path.to_owned(), source };
         let mut bytes = Vec::new();
         let length = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)?;
-        let place = Place { number, from, length, is_whole: bytes.ends_with(b"\n") };
+        let place = LinePlace { number, from, length, is_whole: bytes.ends_with(b"\n") };
         from += length as u64;
         if length == 0 || held > BATCH {
             take(std::mem::take(&mut batch), path, packed, &mut each)?;
@@ -164,7 +164,7 @@ fn take(
     batch: Vec<RawLine>,
     path: &Path,
     packed: bool,
-    each: &mut impl FnMut(&Place, Result<TrialRecord, String>) -> Result<(), ReadError>,
+    each: &mut impl FnMut(&LinePlace, Result<TrialRecord, String>) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
     let one = |line: &RawLine| record(&line.bytes, path, line.place.number - 1, packed);
     let mut pass = |line: &RawLine, parsed| {
