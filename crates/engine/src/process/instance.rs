@@ -5,6 +5,7 @@ use super::peer;
 use super::process_tree::ProcessTree;
 use super::server_process::{Launch, ServerProcess, StopPolicy, verify_preload};
 use crate::contract::diagnostics::Diagnostics;
+use crate::contract::session::HANDSHAKE;
 use crate::data::directories::{DataInUse, PrivateDirectory, leave_page_cache};
 use crate::{
     ConnectTarget, DataDirectory, Dialect, Engine, EngineError, PrepareRequest, Scarce, SelfReport, Server, Session,
@@ -112,8 +113,10 @@ impl Instance {
         loop {
             EngineError::unless_interrupted()?;
             let alive = self.process.is_alive();
+            let began = Instant::now();
             let answer = connect();
             let late = Instant::now() >= deadline;
+            let unanswered = answer.is_err() && began.elapsed() >= HANDSHAKE;
             let reason = match answer {
                 Ok(_) if !alive => "a server answers, but the process that was started has ended".to_owned(),
                 Ok(_) if late => "it answered only after the time limit for its start".to_owned(),
@@ -128,11 +131,16 @@ impl Instance {
             };
             // An interruption ended it: its last log lines are not the reason.
             EngineError::unless_interrupted()?;
-            if !alive || late {
+            let over = !alive || late;
+            // A server without a free descriptor leaves its clients waiting, and says so only in its log.
+            if over || unanswered {
                 let log = self.process.log_text();
-                if let Some(explained) = explain(&log).or_else(|| refused(engine, &log, self.process.log_path())) {
+                let explained = if over { explain(&log) } else { None };
+                if let Some(explained) = explained.or_else(|| refused(engine, &log, self.process.log_path())) {
                     return Err(explained);
                 }
+            }
+            if over {
                 let (log, tail) = (self.process.log_path(), self.process.log_tail(ERROR_LINES));
                 return Err(if alive {
                     EngineError::NotReady { engine, waited: request.start_timeout, reason, log, tail }
