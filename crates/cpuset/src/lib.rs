@@ -20,7 +20,10 @@ pub mod observe;
 pub use affinity::{HeldAffinity, affinity_of, bind_thread, keep_affinity};
 pub use error::AffinityError;
 pub use index_set::{CpuSet, IndexSet, IndexSetError, MAX_INDEX, NodeSet, parse_index};
-pub use limits::{LimitTooLow, Limits, ThreadRefused, Wanted, to_raise, to_raise_for_files, to_raise_for_tasks};
+pub use limits::{
+    LimitTooLow, Limits, ThreadRefused, Wanted, to_raise, to_raise_for_few_files, to_raise_for_files,
+    to_raise_for_tasks,
+};
 pub use observe::ThreadRef;
 
 /// The examples of the README, as tests.

@@ -100,6 +100,15 @@ pub fn to_raise_for_files() -> Option<String> {
     open_files(0).as_ref().map(Limit::twice)
 }
 
+/// What to raise if this program, and whatever it started, may open fewer files than is usual: the many ways in which a
+/// server fails for lack of them do not all name the cause.
+pub fn to_raise_for_few_files() -> Option<String> {
+    open_files(0).filter(|files| files.limit < USUAL_FILES).as_ref().map(Limit::twice)
+}
+
+/// The limit of open files with which Linux starts processes (`INR_OPEN_CUR` in its `include/uapi/linux/fs.h`).
+const USUAL_FILES: u64 = 1024;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Mappings,
@@ -121,7 +130,7 @@ struct Limit {
 impl Limit {
     /// Advice for a limit that was reached while the number that is needed is unknown.
     fn twice(&self) -> String {
-        format!("{} is {}: {}{}", self.name, self.limit, self.raise, self.limit.saturating_mul(2).max(1024))
+        format!("{} is {}: {}{}", self.name, self.limit, self.raise, self.limit.saturating_mul(2).max(USUAL_FILES))
     }
 }
 

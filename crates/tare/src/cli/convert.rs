@@ -7,7 +7,7 @@ use crate::state::{self, StateError};
 use crate::trial::TrialError;
 use std::io::ErrorKind;
 use std::path::Path;
-use tare_cpuset::{to_raise, to_raise_for_files, to_raise_for_tasks};
+use tare_cpuset::{to_raise, to_raise_for_few_files, to_raise_for_files, to_raise_for_tasks};
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
 use tare_engine::{Code, Engine, EngineError, Mariadb, Postgresql, Scarce, SqlError};
@@ -254,7 +254,7 @@ impl From<EngineError> for Problem {
             e if e.has_too_many_connections() => (Exit::Machine, Some(TOO_MANY.to_owned())),
             e if e.is_refused_by_system() => (Exit::Machine, Some(NO_THREAD.to_owned())),
             e if e.is_no_database() => (Exit::Machine, Some(NO_DATABASE.to_owned())),
-            _ => (Exit::Machine, None),
+            _ => (Exit::Machine, to_raise_for_few_files()),
         };
         Self::new(exit, e.to_string()).advised(advice).raised(raise)
     }
