@@ -23,7 +23,7 @@ pub struct ModesTested {
     /// How many of these conditions have modes.
     pub seen_in: usize,
     /// Modes of the trials of all conditions together, each trial divided by its condition's mean, in ascending
-    /// order; empty if none are shown, or one condition alone has as many.
+    /// order; empty if none are shown. Conditions with modes of their own are left out.
     pub together: Vec<Mode>,
     /// Distance of the two modes for which the power below is given, in standard deviations of a mode.
     pub apart_sd: f64,

@@ -113,16 +113,13 @@ impl<'a> StudyModes<'a> {
         let tested = self.tested.get(metric).unwrap_or(&none);
         let left: Vec<Vec<f64>> = conditions
             .iter()
+            .filter(|c| self.get(c, metric).is_none())
             .map(|c| logarithms(&with_noise_in_last_digit(c, metric)))
             .filter(|c| c.len() > 1)
             .collect();
         let several = left.len() > 1;
         let all = together(&left);
-        let of_metric =
-            || self.found.iter().filter(|((_, name), _)| name == metric).map(|(_, modes)| modes.modes.len());
-        let most = of_metric().max().unwrap_or(1);
         let shown = p_value(&all).filter(|p| several && *p <= FURTHER).and_then(|_| detect(&all));
-        let shown = shown.filter(|shown| shown.modes.len() > most);
         let sizes: Vec<usize> = left.iter().map(Vec::len).collect();
         let power_together = (several && all.len() > 5).then(|| mode_power::of_all(&sizes, APART, FURTHER, SEED));
         let usual = descriptive::median(&tested.trials.iter().map(|n| *n as f64).collect::<Vec<_>>());
@@ -130,7 +127,7 @@ impl<'a> StudyModes<'a> {
         (power_in_one.is_some() || power_together.is_some()).then(|| ModesTested {
             metric: metric.to_owned(),
             conditions: tested.trials.len(),
-            seen_in: of_metric().count(),
+            seen_in: self.found.keys().filter(|(_, name)| name == metric).count(),
             together: shown.map_or(Vec::new(), |found| {
                 described(&found, &all).into_iter().map(|mode| Mode { mean: mode.mean.exp(), ..mode }).collect()
             }),

@@ -140,5 +140,5 @@ fn modes_that_one_condition_has_alone_are_none_of_all_conditions() {
         (0..24).flat_map(of_block).collect::<Vec<_>>()
     };
     assert_eq!(of(both(&[100.0, 150.0, 200.0], &[150.0])), (vec![3, 0], 0));
-    assert_eq!(of(both(&[100.0, 150.0], &[125.0])), (vec![2, 0], 3));
+    assert_eq!(of(both(&[100.0, 150.0], &[125.0])), (vec![2, 0], 0));
 }

@@ -51,7 +51,8 @@ fn modes_tested(found: &ModesTested) -> Option<String> {
             .map(|mode| format!("{} of it in {}", times(mode.mean), percent(mode.weight)))
             .collect();
         return Some(format!(
-            "Over all conditions together the {metric} of a trial has {} modes about its condition's mean: {} of trials.",
+            "Over all {}conditions together the {metric} of a trial has {} modes about its condition's mean: {} of trials.",
+            if found.seen_in > 0 { "other " } else { "" },
             found.together.len(),
             list(&centres)
         ));
