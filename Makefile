@@ -82,9 +82,10 @@ book:
 deb: build
 	scripts/deb target/release/tare target/deb
 
-## package: every library as a crate of its own, from the last commit
+# A lock file would need each of them in the registry.
+## package: every library as a crate of its own, from the last commit (PACKAGE=--allow-dirty: as the files are now)
 package:
-	$(CARGO) package --locked --no-verify $(foreach crate,$(LIBRARIES),-p tare-$(crate))
+	$(CARGO) package --locked --no-verify --exclude-lockfile $(PACKAGE) $(foreach crate,$(LIBRARIES),-p tare-$(crate))
 
 setup:
 	scripts/setup build

@@ -1,4 +1,4 @@
-//! The content of the Debian package works after unpacking.
+//! An installation, the Debian package and the crates of the libraries have what they need.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -86,5 +86,20 @@ fn the_program_of_the_debian_package_runs_and_has_its_documentation() {
     ] {
         let path = root.join("usr/share").join(file);
         assert!(path.metadata().is_ok_and(|meta| meta.len() > 0), "{file} is missing or empty");
+    }
+}
+
+#[test]
+fn every_library_becomes_a_crate() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = format!("CARGO_TARGET_DIR={}", scratch.path().display());
+    run("make", &["--directory", top.to_str().unwrap(), "package", "PACKAGE=--allow-dirty --offline", &target]);
+    let crates = std::fs::read_dir(scratch.path().join("package")).unwrap();
+    let crates: Vec<_> = crates.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
+    assert_eq!(crates.len(), 9, "{crates:?}");
+    for one in crates {
+        let files = String::from_utf8(run("tar", &["tzf", one.to_str().unwrap()]).stdout).unwrap();
+        assert!(files.contains("/Cargo.toml\n") && files.contains("/src/lib.rs\n"), "{one:?}: {files}");
     }
 }
