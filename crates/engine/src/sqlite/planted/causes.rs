@@ -155,8 +155,12 @@ impl Causes {
 pub(in crate::sqlite) const CLIENT_REQUESTS: [&str; 2] =
     ["PRAGMA tare_planted_client_us", "PRAGMA tare_planted_way_us"];
 
+/// The longest planted delay of a client, in microseconds: tests that garble answers would wait for hours in all.
+const LONGEST_US: u64 = 20_000;
+
 /// A client with more work, or whose requests take longer to arrive: both sides sleep meanwhile.
-pub(in crate::sqlite) fn slow_client([work_us, way_us]: [u64; 2]) {
+pub(in crate::sqlite) fn slow_client(slower_us: [u64; 2]) {
+    let [work_us, way_us] = slower_us.map(|us| us.min(LONGEST_US));
     if work_us > 0 {
         tare_planted_work(work_us);
     }
