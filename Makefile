@@ -47,7 +47,7 @@ arm: setup-arm
 	$(CARGO) test --locked -p tare --test all -- --ignored --test-threads=1 --nocapture arm_nodes
 	scripts/arm-exact
 
-## fuzz: every parser of outside input on 120,000 mutated inputs (in `make test` 4,500)
+## fuzz: every parser of outside input on 160,000 mutated inputs (in `make test` 4,500)
 fuzz:
 	scripts/test fuzz
 
