@@ -21,7 +21,7 @@ pub use affinity::{HeldAffinity, affinity_of, bind_thread, keep_affinity};
 pub use error::AffinityError;
 pub use index_set::{CpuSet, IndexSet, IndexSetError, MAX_INDEX, NodeSet, parse_index};
 pub use limits::{
-    LimitTooLow, Limits, ThreadRefused, Wanted, to_raise, to_raise_for_few_files, to_raise_for_files,
+    LimitTooLow, Limits, ThreadRefused, Wanted, to_raise, to_raise_for_files, to_raise_for_low_limits,
     to_raise_for_tasks,
 };
 pub use observe::ThreadRef;

@@ -59,9 +59,7 @@ pub fn to_raise(error: &(dyn Error + 'static)) -> Option<String> {
     let refused = |error: &io::Error| match Errno::from_io_error(error)? {
         Errno::MFILE => to_raise_for_files(),
         // Without a limit of this process, it is the file system's.
-        Errno::FBIG => getrlimit(Resource::Fsize)
-            .current
-            .map(|limit| format!("RLIMIT_FSIZE (length of a file) is {limit} bytes: ulimit -f unlimited")),
+        Errno::FBIG => to_raise_for_length(u64::MAX),
         Errno::NFILE => Some("raise fs.file-max (sudo sysctl -w fs.file-max=NUMBER)".to_owned()),
         Errno::AGAIN => {
             let wanted = Wanted { of_others: 1, ..Wanted::default() };
@@ -100,12 +98,21 @@ pub fn to_raise_for_files() -> Option<String> {
     open_files(0).as_ref().map(Limit::twice)
 }
 
-/// What to raise if this program, and whatever it started, may open fewer files than is usual: the many ways in which a
-/// server fails for lack of them do not all name the cause.
-pub fn to_raise_for_few_files() -> Option<String> {
-    open_files(0).filter(|files| files.limit < USUAL_FILES).as_ref().map(Limit::twice)
+/// What to raise if this program, and whatever it started, may open fewer files than is usual, or write shorter ones
+/// than a server's: the many ways in which a server fails for lack of them do not all name the cause.
+pub fn to_raise_for_low_limits() -> Option<String> {
+    let few = open_files(0).filter(|files| files.limit < USUAL_FILES);
+    few.as_ref().map(Limit::twice).or_else(|| to_raise_for_length(LONG_FILE))
 }
 
+/// What to raise if files may not become as long as this.
+fn to_raise_for_length(needed: u64) -> Option<String> {
+    let limit = getrlimit(Resource::Fsize).current.filter(|limit| *limit < needed)?;
+    Some(format!("RLIMIT_FSIZE (length of a file) is {limit} bytes: ulimit -f unlimited"))
+}
+
+/// No file of a server is this long in its start, bytes.
+const LONG_FILE: u64 = 1 << 30;
 /// The limit of open files with which Linux starts processes (`INR_OPEN_CUR` in its `include/uapi/linux/fs.h`).
 const USUAL_FILES: u64 = 1024;
 
@@ -310,6 +317,20 @@ mod tests {
         let limit = Rlimit { current: Some(1 << 40), ..getrlimit(Resource::Fsize) };
         setrlimit(Resource::Fsize, limit).unwrap();
         assert!(refused(Errno::FBIG).unwrap().contains("1099511627776 bytes: ulimit -f unlimited"));
+    }
+
+    #[test]
+    fn a_limit_of_open_files_or_of_their_length_is_named_if_it_is_low() {
+        let raise = |what: Resource, limit: u64| {
+            setrlimit(what, Rlimit { current: Some(limit), ..getrlimit(what) }).unwrap();
+            to_raise_for_low_limits()
+        };
+        assert_eq!(raise(Resource::Nofile, USUAL_FILES), None);
+        assert_eq!(raise(Resource::Fsize, LONG_FILE), None);
+        let length = "RLIMIT_FSIZE (length of a file) is 1048576 bytes: ulimit -f unlimited";
+        assert_eq!(raise(Resource::Fsize, 1 << 20).unwrap(), length);
+        let files = "RLIMIT_NOFILE (open files and sockets) is 100: ulimit -n 1024";
+        assert_eq!(raise(Resource::Nofile, 100).unwrap(), files);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::state::{self, StateError};
 use crate::trial::TrialError;
 use std::io::ErrorKind;
 use std::path::Path;
-use tare_cpuset::{to_raise, to_raise_for_few_files, to_raise_for_files, to_raise_for_tasks};
+use tare_cpuset::{to_raise, to_raise_for_files, to_raise_for_low_limits, to_raise_for_tasks};
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
 use tare_engine::{Code, Engine, EngineError, Mariadb, Postgresql, Scarce, SqlError};
@@ -254,7 +254,7 @@ impl From<EngineError> for Problem {
             e if e.has_too_many_connections() => (Exit::Machine, Some(TOO_MANY.to_owned())),
             e if e.is_refused_by_system() => (Exit::Machine, Some(NO_THREAD.to_owned())),
             e if e.is_no_database() => (Exit::Machine, Some(NO_DATABASE.to_owned())),
-            _ => (Exit::Machine, to_raise_for_few_files()),
+            _ => (Exit::Machine, to_raise_for_low_limits()),
         };
         Self::new(exit, e.to_string()).advised(advice).raised(raise)
     }
@@ -348,6 +348,7 @@ impl From<TrialError> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use tare_engine::{SqlErrorKind, SqlState};
 
     #[test]
@@ -357,6 +358,18 @@ mod tests {
         assert_eq!(exit(missing(Some("~/.my.cnf"))), Exit::Machine);
         assert_eq!(exit(EngineError::NoServer { address: "s".to_owned(), reason: "" }), Exit::Machine);
         assert_eq!(exit(missing(None)), Exit::Usage, "an engine without a server");
+    }
+
+    #[test]
+    fn an_error_without_advice_names_a_low_limit_of_open_files() {
+        let before = getrlimit(Resource::Nofile);
+        let advice = |limit: u64| {
+            setrlimit(Resource::Nofile, Rlimit { current: Some(limit), ..before }).unwrap();
+            let source = SqlError { kind: SqlErrorKind::Lost, code: None, message: String::new() };
+            Problem::from(EngineError::Connect { address: "s".to_owned(), source }).advice
+        };
+        assert!(advice(100).unwrap().contains("RLIMIT_NOFILE"));
+        assert_eq!(advice(4096), None);
     }
 
     #[test]

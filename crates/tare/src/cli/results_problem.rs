@@ -130,7 +130,8 @@ impl From<ReadError> for Problem {
 impl From<WriteError> for Problem {
     fn from(WriteError(error): WriteError) -> Self {
         let problem = Self::new(Exit::Machine, format!("cannot write the report: {error}"))
-            .at(error.path().display().to_string());
+            .at(error.path().display().to_string())
+            .raised(to_raise(&error));
         match error.source_kind() {
             Some(ErrorKind::NotFound) => problem.expected("a directory that exists"),
             Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {

@@ -83,14 +83,15 @@ fn another_namespaces_proc_and_a_read_only_cache_are_refused_with_what_to_do() {
 
 #[test]
 fn a_file_size_limit_causes_an_error_instead_of_a_signal() {
-    let world = World::new();
-    // Blocks of 1 KiB or of 512 bytes: the description of the machine fits in neither.
-    let (code, printed) = run_under(&world, &["sh", "-c", "ulimit -f 1; exec \"$@\"", "sh"], &[]);
-    assert!(
-        code == Some(3) && printed.contains("File too large") && printed.contains("ulimit -f"),
-        "{code:?} {printed}"
-    );
-    world.assert_clean();
+    // The description of the machine, a server's data, the report.
+    for (kib, words) in [(1, "File too large"), (20, "died during start"), (100, "cannot write the report")] {
+        let world = World::new();
+        let limited = format!("ulimit -f {kib}; exec \"$@\"");
+        let (code, printed) = run_under(&world, &["bash", "-c", &limited, "bash"], &[]);
+        assert!(code == Some(3) && printed.contains(words), "{code:?} {printed}");
+        assert!(printed.contains("do now: RLIMIT_FSIZE") && printed.contains("ulimit -f"), "{printed}");
+        world.assert_clean();
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ while not os.path.exists("/mnt/enough"):
     renameat2(-100, a, -100, b, 2)
 END
 user mkdir -m 755 /tmp/mine
-printf '[factors]\naslr = ["on", "off"]\n' >>/mnt/study.toml
+printf '[factors]\nthreads = [1, 2]\n' >>/mnt/study.toml
 mine() { user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state /mnt/tare run /mnt/study.toml "$@"; }
 mine --out /tmp/mine/out
 tare() { code=0; as timeout 20 /mnt/tare "$@" >said 2>&1 || code=$?; cat said >>all; }
@@ -22,7 +22,7 @@ tare() { code=0; as timeout 20 /mnt/tare "$@" >said 2>&1 || code=$?; cat said >>
 read_all() {
     for i in $(seq "$1"); do
         for command in "show /tmp/mine/out" "report /tmp/mine/out --out made$i.html" "why /tmp/mine/out" \
-            "compare /tmp/mine/out:aslr=on /tmp/mine/out:aslr=off" "merge /tmp/mine/out --out merged$i" \
+            "compare /tmp/mine/out:threads=1 /tmp/mine/out:threads=2" "merge /tmp/mine/out --out merged$i" \
             "history /tmp/mine/out" "export /tmp/mine/out --format csv --out made$i.csv"; do
             tare $command
             echo "$code $command" >>codes

@@ -323,12 +323,19 @@ fn a_study_that_is_repeatedly_replaced_runs_as_it_was_checked_or_not_at_all() {
         sed 's#sleep 0.2#/mnt/evil#' /mnt/programs.toml >/tmp/evil.toml
         mkdir -m 777 /mnt/open && cp /mnt/programs.toml /mnt/open/study.toml
         user cp /tmp/evil.toml /mnt/open/other.toml
-        user sh -c 'cd /mnt/open && while test ! -e /tmp/mine/enough; do
-            mv --exchange study.toml other.toml 2>/dev/null && continue
-            ln -f other.toml o; mv study.toml s; mv o study.toml; mv -f s study.toml
-        done' >/dev/null 2>&1 &
-        for i in $(seq 20); do as /mnt/tare run /mnt/open/study.toml --set sampling.trials=1 --out "out$i" 2>/dev/null || :; done
-        touch /tmp/mine/enough; chmod 666 /tmp/mine/enough; wait
+        cat >/mnt/exchange.py <<'END'
+import ctypes, os
+renameat2 = ctypes.CDLL(None).renameat2
+while not os.path.exists("/mnt/enough"):
+    for _ in range(1000):
+        renameat2(-100, b"/mnt/open/study.toml", -100, b"/mnt/open/other.toml", 2)
+END
+        user python3 /mnt/exchange.py &
+        for i in $(seq 100); do
+            as /mnt/tare run /mnt/open/study.toml --set sampling.trials=1 --out "out$i" 2>/dev/null || :
+            if test -e /mnt/owned; then break; fi
+        done
+        touch /mnt/enough; wait
         not_owned
         "#
     ));
