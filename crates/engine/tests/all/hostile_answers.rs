@@ -1,8 +1,9 @@
 //! Answers that take more memory than their size on the wire, that do not end, or that lack authentication;
 //! certificates that are not regular files.
 
-use crate::hostile_servers::{Fake, answering, hear, message, packet, postgres_answering, session};
+use crate::hostile_servers::{Fake, answering, hear, message, packet, postgres_answering, postgres_server, session};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::Write;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -121,6 +122,35 @@ fn an_answer_that_comes_byte_by_byte_or_is_all_notices_is_given_up() {
     for error in errors.map(Result::unwrap_err) {
         let words = ["did not answer in time", "has not ended"];
         assert!(error.kind == SqlErrorKind::Lost && words.iter().any(|words| error.message.contains(words)), "{error}");
+    }
+}
+
+#[test]
+fn hostile_answers_write_no_file_and_leave_no_descriptor() {
+    const EACH: usize = 20;
+    // The kernel ends a process that writes to a file beyond this limit.
+    setrlimit(Resource::Fsize, Rlimit { current: Some(0), maximum: Some(0) }).unwrap();
+    let says = |bytes: Vec<u8>| move |stream: &mut UnixStream| drop(stream.write_all(&bytes));
+    let column = [packet(1, &[1, 1]), packet(2, b"column")].concat();
+    // A request for a local file, a packet that is cut, rows that do not end, an answer out of order.
+    let mysql =
+        [packet(1, b"\xfb/etc/passwd"), vec![1, 0], column, packet(7, &[0; 7])].map(|bytes| answering(says(bytes)));
+    let postgres = [message(b'G', &[0; 3]), vec![b'T', 0], message(b'T', &[0; 2]), message(b'?', &[])]
+        .map(|bytes| postgres_server(says(bytes)));
+    let engines: [(&[&dyn Engine], _); 2] = [(&[&Mariadb, &Mysql], &mysql), (&[&Postgresql], &postgres)];
+    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open();
+    for (engines, fakes) in engines {
+        for fake in fakes.iter().flat_map(|fake| [fake; EACH]) {
+            for engine in engines {
+                let mut session = engine.connect(&fake.target()).unwrap();
+                session.set_timeout(Some(Duration::from_millis(5))).unwrap();
+                let error = session.query("LOAD DATA LOCAL INFILE 'x' INTO TABLE t").unwrap_err();
+                assert_eq!(error.kind, SqlErrorKind::Lost, "{}: {error}", engine.name());
+                // The server's end of the last connection may still be open, and this one is.
+                assert!(open() <= before + 4, "{} descriptors are open, {before} before", open());
+            }
+        }
     }
 }
 

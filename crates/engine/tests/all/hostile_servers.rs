@@ -328,15 +328,18 @@ pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 }
 
 /// A PostgreSQL server that accepts every login and runs `answer` for the first statement.
-pub fn postgres_answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Box<dyn Session> {
-    let fake = Fake::new(move |mut stream| {
+pub fn postgres_server(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Fake {
+    Fake::new(move |mut stream| {
         let welcome = [message(b'R', &[0; 4]), message(b'Z', b"I")].concat();
         if hear(&mut stream) && stream.write_all(&welcome).is_ok() && hear(&mut stream) {
             answer(&mut stream);
             let _ = hear(&mut stream);
         }
-    });
-    let mut session = Postgresql.connect(&fake.target()).unwrap();
+    })
+}
+
+pub fn postgres_answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Box<dyn Session> {
+    let mut session = Postgresql.connect(&postgres_server(answer).target()).unwrap();
     session.set_timeout(Some(Duration::from_millis(500))).unwrap();
     session
 }
