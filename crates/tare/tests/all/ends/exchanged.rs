@@ -1,18 +1,10 @@
 //! Another user exchanges its results again and again while root reads them: root must not mix two directories, must
 //! not block, and must not disclose its own files.
 
-use super::trust::holds;
+use super::trust::{EXCHANGER, holds};
 
-/// Two results directories of a user, and a program that exchanges pairs of paths from its input until told to end.
+/// Two results directories of a user, and what reads them.
 const BEGIN: &str = r#"
-cat >/mnt/exchange.py <<'END'
-import ctypes, os, random, sys
-renameat2 = ctypes.CDLL(None).renameat2
-pairs = [[os.fsencode(path) for path in line.split()] for line in sys.stdin]
-while not os.path.exists("/mnt/enough"):
-    a, b = random.choice(pairs)
-    renameat2(-100, a, -100, b, 2)
-END
 user mkdir -m 755 /tmp/mine
 printf '[factors]\nthreads = [1, 2]\n' >>/mnt/study.toml
 mine() { user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state /mnt/tare run /mnt/study.toml "$@"; }
@@ -36,7 +28,7 @@ read_all() {
 #[test]
 fn root_never_mixes_two_results_directories_that_are_swapped_while_it_reads() {
     holds(&format!(
-        "{BEGIN}{}",
+        "{EXCHANGER}{BEGIN}{}",
         r#"
         # Its trials are no trials of the first one's plan.
         mine --out /tmp/mine/other --set sampling.trials=3
@@ -56,7 +48,7 @@ fn root_never_mixes_two_results_directories_that_are_swapped_while_it_reads() {
 #[test]
 fn links_and_pipes_swapped_into_results_neither_block_root_nor_disclose_its_files() {
     holds(&format!(
-        "{BEGIN}{}",
+        "{EXCHANGER}{BEGIN}{}",
         r#"
         mkdir -m 700 /mnt/secret && echo precious >/mnt/secret/file
         for name in trial-00000-1 server-00000-1 trial-00001-1; do cp /mnt/secret/file /mnt/secret/$name.log; done

@@ -42,6 +42,18 @@ fn as_root(script: &str) -> Option<(i32, String)> {
     Some((output.status.code().unwrap_or(-1), printed))
 }
 
+/// A program that exchanges pairs of paths from its input until told to end, as fast as the kernel can.
+pub const EXCHANGER: &str = r#"
+cat >/mnt/exchange.py <<'END'
+import ctypes, os, random, sys
+renameat2 = ctypes.CDLL(None).renameat2
+pairs = [[os.fsencode(path) for path in line.split()] for line in sys.stdin]
+while not os.path.exists("/mnt/enough"):
+    for a, b in random.choices(pairs, k=1000):
+        renameat2(-100, a, -100, b, 2)
+END
+"#;
+
 /// Runs a script that must succeed.
 pub fn holds(script: &str) {
     if let Some((code, printed)) = as_root(script) {
@@ -318,19 +330,13 @@ fn results_and_studies_that_other_users_could_replace_are_refused() {
 #[test]
 fn a_study_that_is_repeatedly_replaced_runs_as_it_was_checked_or_not_at_all() {
     holds(&format!(
-        "{PROGRAMS}{}",
+        "{PROGRAMS}{EXCHANGER}{}",
         r#"
         sed 's#sleep 0.2#/mnt/evil#' /mnt/programs.toml >/tmp/evil.toml
         mkdir -m 777 /mnt/open && cp /mnt/programs.toml /mnt/open/study.toml
         user cp /tmp/evil.toml /mnt/open/other.toml
-        cat >/mnt/exchange.py <<'END'
-import ctypes, os
-renameat2 = ctypes.CDLL(None).renameat2
-while not os.path.exists("/mnt/enough"):
-    for _ in range(1000):
-        renameat2(-100, b"/mnt/open/study.toml", -100, b"/mnt/open/other.toml", 2)
-END
-        user python3 /mnt/exchange.py &
+        printf '/mnt/open/study.toml /mnt/open/other.toml\n' >/mnt/pairs
+        user python3 /mnt/exchange.py </mnt/pairs &
         for i in $(seq 100); do
             as /mnt/tare run /mnt/open/study.toml --set sampling.trials=1 --out "out$i" 2>/dev/null || :
             if test -e /mnt/owned; then break; fi

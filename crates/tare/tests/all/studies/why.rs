@@ -240,7 +240,8 @@ fn a_cause_planted_in_the_embedded_engine_is_ranked_first_with_its_size() {
         let times = cause["us"].as_f64().unwrap() / f64::from(planted_us);
         // Load on the same core increases the CPU time of work, and may prevent two trials from showing the cause. The
         // kernel divides CPU time between user and system by samples: of 3 ms, 2.1 were found to be its own.
-        let sized = times > 0.5 && (times < 1.5 || !exact);
+        let least = if name == "kernel" { 0.5 } else { 0.7 };
+        let sized = times > least && (times < 1.5 || !exact);
         assert!(unseen || disturbed(&found) || sized, "{name}: {times} of {cause:#}");
     }
 }
