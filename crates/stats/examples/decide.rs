@@ -1,9 +1,11 @@
 //! The tables of `benches/decide`: type I error, power for +2%, and number of trials, for the rules of `tare ab` and
-//! for other methods in use. Arguments: simulated comparisons per cell (default 10000); correlation and size of a
-//! drift, for which only the numbers of trials are printed.
+//! for other methods in use. Argument: simulated comparisons per cell (default 10000); or `neighbours`; or `fixed`, for
+//! the trials that fixed plans need on trials that were measured (`fixed.rs`).
 
 #[path = "neighbour/bursts.rs"]
 mod bursts;
+#[path = "plans/fixed.rs"]
+mod fixed;
 
 use bursts::{Bursts, Runs};
 use rand::rngs::StdRng;
@@ -60,26 +62,14 @@ const SHAPES: [Shape; 10] = [
     Shape::Times,
 ];
 
-/// The default coefficient of the autoregression.
+/// Lag-1 correlation of a drift.
 const CORRELATION: f64 = 0.9;
 
-/// A first-order autoregression: `times` the noise of a trial, with this lag-1 correlation.
-#[derive(Debug, Clone, Copy)]
-struct Drift {
-    times: f64,
-    correlation: f64,
-}
-
-impl Drift {
-    fn of(times: f64) -> Self {
-        Self { times, correlation: CORRELATION }
-    }
-}
-
-/// Logs of trial values over time: noise with the standard deviation [`TRIAL_SD`], and a drift.
+/// Logs of trial values over time: noise with the standard deviation [`TRIAL_SD`], and a drift, a first-order
+/// autoregression of so many times that.
 struct Machine {
     shape: Shape,
-    drift: Drift,
+    drift: f64,
     rng: StdRng,
     level: f64,
     /// Whether B is first in each pair of `tare ab`, and the number of pairs made.
@@ -88,9 +78,9 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(shape: Shape, drift: Drift, seed: usize) -> Self {
+    fn new(shape: Shape, drift: f64, seed: usize) -> Self {
         let mut rng = StdRng::seed_from_u64(FIRST_SEED + seed as u64);
-        let level = drift.times * normal(&mut rng);
+        let level = drift * normal(&mut rng);
         Self { shape, drift, rng, level, orders: orders(MOST_PAIRS, seed as u64), made: 0 }
     }
 
@@ -111,8 +101,8 @@ impl Machine {
             Shape::Spike => modes(0.1, 10.0, rng),
             Shape::Times => rng.random_range(0.2_f64..1.0).ln() / TRIAL_SD,
         };
-        let Drift { times, correlation } = self.drift;
-        self.level = correlation * self.level + times * (1.0 - correlation * correlation).sqrt() * normal(rng);
+        let own_drift = self.drift * (1.0 - CORRELATION * CORRELATION).sqrt() * normal(rng);
+        self.level = CORRELATION * self.level + own_drift;
         (self.level + own) * TRIAL_SD
     }
 
@@ -255,7 +245,7 @@ fn share(hits: usize, of: usize) -> String {
 }
 
 /// Number of comparisons that report a change, and the trials of each.
-fn ends(way: Way, shape: Shape, drift: Drift, effect: f64, runs: usize) -> (usize, Vec<f64>) {
+fn ends(way: Way, shape: Shape, drift: f64, effect: f64, runs: usize) -> (usize, Vec<f64>) {
     let found: Vec<(usize, bool)> = (0..runs).map(|i| way.1(&mut Machine::new(shape, drift, i), effect)).collect();
     (found.iter().filter(|(_, changed)| *changed).count(), found.iter().map(|(n, _)| *n as f64).collect())
 }
@@ -266,13 +256,13 @@ fn table(title: &str, ways: &[Way], effect: f64, runs: usize) {
     let rows = SHAPES.map(|shape| (format!("{shape:?}").to_lowercase(), shape, 0.0));
     let drifts = [1.0, 3.0].map(|drift| (format!("drift {drift:.0}x"), Shape::Normal, drift));
     for (name, shape, drift) in rows.into_iter().chain(drifts) {
-        let cell = |way: &Way| format!("{:<20}", share(ends(*way, shape, Drift::of(drift), effect, runs).0, runs));
+        let cell = |way: &Way| format!("{:<20}", share(ends(*way, shape, drift, effect, runs).0, runs));
         println!("{name:<12}{}", ways.iter().map(cell).collect::<String>());
     }
 }
 
 /// Trials of each sequential method at +2%, and the trials per side that fixed plans need for the same power.
-fn times(drifts: &[Drift], runs: usize) {
+fn times(drifts: &[f64], runs: usize) {
     println!("\ntrials at +2%, and those a side of two fixed plans with as much power");
     println!("drift     rule        found %            median  mean   Welch  ratio   paired t  ratio");
     for drift in drifts.iter().copied() {
@@ -296,7 +286,7 @@ fn times(drifts: &[Drift], runs: usize) {
             };
             let (welch, paired) = (reported(as_often(welch)), reported(as_often(|a, b| paired(a, b, 0.95))));
             let found = share(hits, runs);
-            println!("{:<10.2}{:<12}{found:<19}{middle:>6}  {average:>5.1}  {welch}   {paired}", drift.times, way.0);
+            println!("{:<10.2}{:<12}{found:<19}{middle:>6}  {average:>5.1}  {welch}   {paired}", drift, way.0);
         }
     }
 }
@@ -308,7 +298,7 @@ fn sessions(runs: usize) {
     for own in [0.25, 0.5, 1.0] {
         let (mut over, mut pooled) = (0, 0);
         for i in 0..runs {
-            let mut machine = Machine::new(Shape::Normal, Drift::of(0.0), i);
+            let mut machine = Machine::new(Shape::Normal, 0.0, i);
             let sessions: Vec<Vec<Pair>> = (0..5)
                 .map(|_| {
                     let effect = own * 0.01 * normal(&mut machine.rng);
@@ -350,7 +340,7 @@ struct Disturbed {
 
 impl Disturbed {
     fn new(runs: Runs, seed: usize) -> Self {
-        let mut machine = Machine::new(Shape::Normal, Drift::of(0.0), seed);
+        let mut machine = Machine::new(Shape::Normal, 0.0, seed);
         let bursts = Bursts::new(runs, &mut machine.rng);
         Self { machine, bursts, alone: [0; 2], pairs: 0 }
     }
@@ -430,21 +420,19 @@ fn main() {
     if std::env::args().nth(1).as_deref() == Some("neighbours") {
         return neighbours(std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(1000));
     }
-    let number = |at: usize| std::env::args().nth(at)?.parse::<f64>().ok();
-    let runs = number(1).map_or(10_000, |runs| runs as usize);
+    if std::env::args().nth(1).as_deref() == Some("fixed") {
+        return fixed::table(std::env::args().nth(2).and_then(|share| share.parse().ok()).unwrap_or(0.95));
+    }
+    let runs = std::env::args().nth(1).and_then(|runs| runs.parse().ok()).unwrap_or(10_000);
     println!("pair sd 1%, minimum effect 2%; looks and anytime are those of `tare ab`; drift: autoregression of 0.9,");
     println!(
         "with so many times the sd of a trial; Welch, paired t and medians (ClickHouse's randomisation test) on nine"
     );
     println!("trials a side, Holm over a paired t after each of 18 pairs");
-    if let (Some(correlation), Some(times)) = (number(2), number(3)) {
-        println!("drift of {times} times the noise of a trial, correlation of neighbours {correlation}");
-        return self::times(&[Drift { times, correlation }], runs);
-    }
     table("false alarms", &RULES, 0.0, runs);
     table("false alarms", &OTHERS, 0.0, runs);
     table("+2% called changed", &RULES[..2], EFFECT.ln_1p(), runs.min(2000));
     table("+2% called changed", &OTHERS, EFFECT.ln_1p(), runs.min(2000));
-    times(&[0.0, 1.0, 3.0].map(Drift::of), runs.min(4000));
+    times(&[0.0, 1.0, 3.0], runs.min(4000));
     sessions(runs);
 }
