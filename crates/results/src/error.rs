@@ -5,6 +5,7 @@ use super::lists::OutOfRange;
 use std::io;
 use std::path::{Path, PathBuf};
 use tare_files::FilesError;
+use tare_text::count;
 use thiserror::Error;
 
 /// Why results could not be read. Every variant contains the location.
@@ -60,7 +61,7 @@ pub enum DirectoryError {
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{} already exists and is not empty", .0.display())]
     NotEmpty(PathBuf),
-    #[error("{} has good results of {trials} trials that none of the folders to merge has", path.display())]
+    #[error("{} has good results of {} that none of the folders to merge has", path.display(), count(*trials, "trial"))]
     WouldLose { path: PathBuf, trials: usize },
     #[error("another tare run is working on {}", .0.display())]
     Busy(PathBuf),
