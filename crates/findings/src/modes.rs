@@ -4,14 +4,16 @@ use super::collect::ConditionTrials;
 use super::confidence::{FURTHER, MODES};
 use super::far_apart;
 use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
+use super::plans::fnv1a;
 use super::threads::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::latencies::percentile;
 use tare_results::metric;
 use tare_results::schema::TrialRecord;
+use tare_stats::blocks::Condition;
 use tare_stats::covariates::{Association, Covariate, PERMUTATIONS, Values};
 use tare_stats::digits::{last_digit, with_noise};
-use tare_stats::modes::{Modes, association, detect, p_value, strata, together};
+use tare_stats::modes::{Modes, association, blocks_differ, detect, p_value, strata, together};
 use tare_stats::multiple::holm;
 use tare_stats::{descriptive, mode_power};
 use tare_topology::Machine;
@@ -111,17 +113,19 @@ impl<'a> StudyModes<'a> {
     pub(super) fn tested(&self, conditions: &[ConditionTrials<'a>], metric: &str) -> Option<ModesTested> {
         let none = Tested::default();
         let tested = self.tested.get(metric).unwrap_or(&none);
-        let left: Vec<Vec<f64>> = conditions
+        let left: Vec<Condition> = conditions
             .iter()
             .filter(|c| self.get(c, metric).is_none())
-            .map(|c| logarithms(&with_noise_in_last_digit(c, metric)))
+            .map(|c| in_blocks(c, metric))
             .filter(|c| c.len() > 1)
             .collect();
         let several = left.len() > 1;
-        let all = together(&left);
+        let without_blocks = conditions.iter().all(|c| c.blocked) && blocks_differ(&left);
+        let all = together(&left, without_blocks);
         let shown = p_value(&all).filter(|p| several && *p <= FURTHER).and_then(|_| detect(&all));
         let sizes: Vec<usize> = left.iter().map(Vec::len).collect();
-        let power_together = (several && all.len() > 5).then(|| mode_power::of_all(&sizes, APART, FURTHER, SEED));
+        let power_together =
+            (several && all.len() > 5).then(|| mode_power::of_all(&sizes, APART, without_blocks, FURTHER, SEED));
         let usual = descriptive::median(&tested.trials.iter().map(|n| *n as f64).collect::<Vec<_>>());
         let power_in_one = usual.map(|n| mode_power::of_one(n as usize, APART, tested.chance, SEED));
         (power_in_one.is_some() || power_together.is_some()).then(|| ModesTested {
@@ -147,13 +151,17 @@ fn with_noise_in_last_digit(condition: &ConditionTrials<'_>, metric: &str) -> Ve
     let of_histogram =
         percentile(metric).and_then(|_| descriptive::median(&means)).map(|usual| usual.abs() * HISTOGRAM);
     let digit = last_digit(&samples).into_iter().chain(of_histogram).reduce(f64::max);
-    digit.map_or(means.clone(), |digit| with_noise(&means, digit, SEED))
+    // The same noise in several conditions would be as many copies of it.
+    let seed = u64::from(fnv1a(&format!("{metric} {}", condition.name)));
+    digit.map_or(means.clone(), |digit| with_noise(&means, digit, seed))
 }
 
-/// Logarithms make conditions of different levels comparable; empty if a value is not positive.
-fn logarithms(values: &[f64]) -> Vec<f64> {
+/// The trials of a condition with their blocks. Logarithms make conditions of different levels comparable; empty if a
+/// value is not positive.
+fn in_blocks(condition: &ConditionTrials<'_>, metric: &str) -> Condition {
+    let values = with_noise_in_last_digit(condition, metric);
     match values.iter().all(|v| *v > 0.0) {
-        true => values.iter().map(|v| v.ln()).collect(),
+        true => condition.with(metric).iter().zip(values).map(|((trial, _), v)| (trial.block, v.ln())).collect(),
         false => Vec::new(),
     }
 }

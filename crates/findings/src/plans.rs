@@ -77,10 +77,14 @@ fn over(trials: &[(usize, f64)]) -> PlanTrials {
     PlanTrials { trials: trials.iter().map(|(trial, _)| *trial).collect(), mean }
 }
 
-/// A short name of a plan, always the same for the same text (FNV-1a).
+/// A short name of a plan, always the same for the same text.
 pub(super) fn short(text: &str) -> String {
-    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    format!("{:06x}", hash >> 8)
+    format!("{:06x}", fnv1a(text) >> 8)
+}
+
+/// A number for a text, the same in every version and on every machine (Fowler, Noll and Vo's FNV-1a).
+pub(super) fn fnv1a(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 /// Each plan of a trial as a possible explanation of its mode or its slowness.

@@ -1,5 +1,6 @@
 //! The power of the test for modes: how far apart modes must be to be detected.
 
+use crate::blocks::Condition;
 use crate::descriptive::mean;
 use crate::modes::{p_value, together};
 use crate::order::generator;
@@ -21,7 +22,7 @@ pub fn of_one(n: usize, apart: f64, chance: f64, seed: u64) -> f64 {
 
 /// The power for a study: the share of studies whose conditions all have two such modes and the given numbers of
 /// trials, for which the p-value of all trials [`together`] is at most `chance`.
-pub fn of_all(trials: &[usize], apart: f64, chance: f64, seed: u64) -> f64 {
+pub fn of_all(trials: &[usize], apart: f64, without_blocks: bool, chance: f64, seed: u64) -> f64 {
     let mut rng = generator(seed);
     let taken = trials.iter().scan(0, |sum, n| {
         *sum += n;
@@ -29,8 +30,9 @@ pub fn of_all(trials: &[usize], apart: f64, chance: f64, seed: u64) -> f64 {
     });
     let taken: Vec<usize> = taken.collect();
     let mut study = || {
-        let conditions: Vec<Vec<f64>> = taken.iter().map(|n| bimodal(&mut rng, *n, apart)).collect();
-        p_value(&together(&conditions))
+        let own = |n: &usize| bimodal(&mut rng, *n, apart).into_iter().enumerate().collect();
+        let conditions: Vec<Condition> = taken.iter().map(own).collect();
+        p_value(&together(&conditions, without_blocks))
     };
     seen(&mut study, chance)
 }
@@ -58,9 +60,12 @@ mod tests {
     fn power_grows_with_distance_and_with_conditions() {
         let one = |apart| of_one(12, apart, 0.02, 1);
         assert!(one(0.0) < 0.03 && one(4.0) < 0.3 && one(12.0) > 0.9, "{} {} {}", one(0.0), one(4.0), one(12.0));
-        let all = |conditions| of_all(&vec![10; conditions], 4.0, 0.005, 1);
-        assert!(all(20) > 2.0 * all(2), "{} {}", all(20), all(2));
+        let all = |conditions, without_blocks| of_all(&vec![10; conditions], 4.0, without_blocks, 0.005, 1);
+        for without_blocks in [false, true] {
+            let (many, few) = (all(12, without_blocks), all(3, without_blocks));
+            assert!(many > 2.0 * few, "{many} {few}");
+        }
         assert_eq!(of_one(5, 10.0, 0.02, 1), 0.0, "too few to be tested");
-        assert_eq!(of_all(&[1, 1], 10.0, 0.02, 1), 0.0);
+        assert_eq!(of_all(&[1, 1], 10.0, false, 0.02, 1), 0.0);
     }
 }

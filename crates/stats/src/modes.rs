@@ -1,6 +1,7 @@
 //! Tests whether a metric has two or three modes, and which covariate separates them. Random placement makes throughput
 //! bimodal, and then its mean describes no actual run.
 
+use crate::blocks::{Condition, Residuals};
 use crate::covariates::{Association, Covariate, Shape, explain, neighbours};
 use crate::descriptive::{mean, median};
 use crate::error::Error;
@@ -76,14 +77,27 @@ pub fn p_value(trial_means: &[f64]) -> Option<f64> {
     Some((BOTH * two.min(10.0 * three)).min(1.0))
 }
 
+/// Level at which block effects are removed: those that are not removed are far smaller than the spread of trials.
+const BLOCKS_DIFFER: f64 = 0.2;
+
+/// Whether [`together`] has to remove block effects, because blocks differ (F test of the additive model at 20%).
+pub fn blocks_differ(conditions: &[Condition]) -> bool {
+    Residuals::of(conditions).is_some_and(|found| found.blocks <= BLOCKS_DIFFER)
+}
+
 /// Residuals of all conditions as one series, scaled to the standard deviation of trials: two modes that many
 /// conditions have in common are detected in all of them together before they are in any single one. Conditions with a
-/// single trial are left out.
-pub fn together(conditions: &[Vec<f64>]) -> Vec<f64> {
+/// single trial are left out, and of two residuals that are equal but for their sign, one is. With `without_blocks`,
+/// block effects are removed too: a few blocks that differ would be as many modes.
+pub fn together(conditions: &[Condition], without_blocks: bool) -> Vec<f64> {
+    if let Some(found) = Residuals::of(conditions).filter(|_| without_blocks) {
+        return found.values;
+    }
     let left = conditions.iter().filter(|trials| trials.len() > 1).filter_map(|trials| {
-        let n = trials.len() as f64;
-        let centre = mean(trials)?;
-        Some(trials.iter().map(move |v| (v - centre) * (n / (n - 1.0)).sqrt()))
+        let (n, values) = (trials.len(), trials.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+        let centre = mean(&values)?;
+        let scale = (n as f64 / (n as f64 - 1.0)).sqrt();
+        Some(values.into_iter().take(if n == 2 { 1 } else { n }).map(move |v| (v - centre) * scale))
     });
     left.flatten().collect()
 }
