@@ -4,7 +4,8 @@ use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
 use serde::Serialize;
 use tare_results::metric;
-use tare_stats::ratio::paired;
+use tare_stats::descriptive::mean;
+use tare_stats::small_samples::UsualVariance;
 
 /// An execution is warm if it takes at most this fraction longer than the measured ones.
 pub const WARM: f64 = 0.05;
@@ -17,60 +18,70 @@ pub struct WarmUp {
     pub metric: String,
     /// Each execution over the mean of the measured ones, mean over trials: 1.5 took 50% longer.
     pub ratios: Vec<f64>,
-    /// Whether each is shown to take another time than the measured ones: paired over trials, with 5% of false claims
-    /// in all executions of the condition together.
+    /// Whether each is shown to take another time than the measured ones, with 5% of false claims in all executions of
+    /// all conditions together.
     pub shown: Vec<bool>,
-    /// The first execution from which on all executions before the measured ones were warm (at most 5% longer), from 0;
-    /// null if the last one was not.
+    /// The first execution from which on all executions before the measured ones were warm, from 0; null if the last one
+    /// was not. One that took over 5% longer was not, if that is shown; of a single trial without a test.
     pub warm_from: Option<usize>,
 }
 
 /// Warm-ups of all conditions and queries that recorded one.
 pub(super) fn find(conditions: &[ConditionTrials<'_>]) -> Vec<WarmUp> {
-    conditions.iter().flat_map(of_condition).collect()
+    let all: Vec<(&str, Vec<Recorded<'_>>)> = conditions.iter().map(|own| (own.name, of_condition(own))).collect();
+    let tests: usize = all.iter().flat_map(|(_, queries)| queries).map(|query| query.ratios.len()).sum();
+    let found = all.iter().flat_map(|(condition, queries)| {
+        // The last executions are the warmest, and vary like the measured ones.
+        let last: Vec<Vec<f64>> =
+            queries.iter().filter_map(|query| logarithms(query.ratios.last()?)).filter(|logs| logs.len() > 1).collect();
+        let usual = UsualVariance::of(&last);
+        queries.iter().map(move |query| query.found(condition, usual, tests))
+    });
+    found.collect()
 }
 
-fn of_condition(condition: &ConditionTrials<'_>) -> Vec<WarmUp> {
+fn of_condition<'t>(condition: &ConditionTrials<'t>) -> Vec<Recorded<'t>> {
     let mut names: Vec<&String> = condition.ok.iter().flat_map(|trial| trial.warm_up.keys()).collect();
     names.sort_by_cached_key(|name| metric::sort_key(name));
     names.dedup();
-    let recorded: Vec<Recorded<'_>> = names.into_iter().filter_map(|name| recorded(condition, name)).collect();
-    let tests: usize = recorded.iter().map(|query| query.runs).sum();
-    let confidence = 1.0 - (1.0 - CONFIDENCE) / tests.max(1) as f64;
-    recorded.iter().filter_map(|query| of(condition.name, query, confidence)).collect()
+    names.into_iter().filter_map(|name| recorded(condition, name)).collect()
 }
 
-/// The executions of a query before the measured ones, and the mean of those, trial by trial.
+/// The executions of a query before the measured ones over the mean of those: of each execution that all trials have (a
+/// pilot may have increased their number later), trial by trial.
 struct Recorded<'r> {
     name: &'r str,
-    seconds: Vec<&'r Vec<f64>>,
-    measured: Vec<f64>,
-    /// Number of executions that all trials have: a pilot may have increased it later.
-    runs: usize,
+    ratios: Vec<Vec<f64>>,
 }
 
 fn recorded<'r>(condition: &ConditionTrials<'r>, name: &'r str) -> Option<Recorded<'r>> {
-    let (seconds, measured): (Vec<&Vec<f64>>, Vec<f64>) =
-        condition.with(name).into_iter().filter_map(|(trial, mean)| Some((trial.warm_up.get(name)?, mean))).unzip();
-    let runs = seconds.iter().map(|seconds| seconds.len()).min().filter(|runs| *runs > 0)?;
-    Some(Recorded { name, seconds, measured, runs })
+    let trials: Vec<(&Vec<f64>, f64)> =
+        condition.with(name).into_iter().filter_map(|(trial, mean)| Some((trial.warm_up.get(name)?, mean))).collect();
+    let runs = trials.iter().map(|(seconds, _)| seconds.len()).min().filter(|runs| *runs > 0)?;
+    let of = |run: usize| trials.iter().map(|(seconds, mean)| seconds[run] / mean).collect::<Vec<f64>>();
+    let ratios: Vec<Vec<f64>> = (0..runs).map(of).collect();
+    ratios.iter().flatten().all(|ratio| ratio.is_finite()).then_some(Recorded { name, ratios })
 }
 
-fn of(condition: &str, query: &Recorded<'_>, confidence: f64) -> Option<WarmUp> {
-    let Recorded { name, seconds, measured, runs } = query;
-    let trials = measured.len() as f64;
-    let ratio = |run: usize| seconds.iter().zip(measured).map(|(s, mean)| s[run] / mean).sum::<f64>() / trials;
-    let ratios: Vec<f64> = (0..*runs).map(ratio).collect();
-    if !ratios.iter().all(|ratio| ratio.is_finite()) {
-        return None;
+fn logarithms(ratios: &[f64]) -> Option<Vec<f64>> {
+    ratios.iter().all(|ratio| *ratio > 0.0).then(|| ratios.iter().map(|ratio| ratio.ln()).collect())
+}
+
+impl Recorded<'_> {
+    fn found(&self, condition: &str, usual: Option<UsualVariance>, tests: usize) -> WarmUp {
+        let ratios: Vec<f64> = self.ratios.iter().map(|own| mean(own).unwrap_or(f64::NAN)).collect();
+        let shown: Vec<bool> = self.ratios.iter().map(|own| differs(own, usual, tests)).collect();
+        let is_cold = |run: usize| ratios[run] > 1.0 + WARM && (shown[run] || self.ratios[run].len() < 2);
+        let cold = (0..ratios.len()).rev().find(|run| is_cold(*run));
+        let warm_from = cold.map_or(Some(0), |last| (last + 1 < ratios.len()).then_some(last + 1));
+        WarmUp { condition: condition.to_owned(), metric: self.name.to_owned(), ratios, shown, warm_from }
     }
-    let differs = |run: usize| {
-        let own: Vec<f64> = seconds.iter().map(|seconds| seconds[run]).collect();
-        let ci = paired(measured, &own, confidence).ok().and_then(|ratio| ratio.ci);
-        ci.is_some_and(|ci| !ci.contains(1.0))
-    };
-    let shown = (0..*runs).map(differs).collect();
-    let cold = ratios.iter().rposition(|ratio| *ratio > 1.0 + WARM);
-    let warm_from = cold.map_or(Some(0), |last| (last + 1 < *runs).then_some(last + 1));
-    Some(WarmUp { condition: condition.to_owned(), metric: (*name).to_owned(), ratios, shown, warm_from })
+}
+
+/// Whether an execution is shown to take another time than the measured ones, one of `tests` that are made together: by
+/// the variance of all queries, and at 5% by its own, for a query that varies more than the others.
+fn differs(ratios: &[f64], usual: Option<UsualVariance>, tests: usize) -> bool {
+    let level = 1.0 - CONFIDENCE;
+    let found = logarithms(ratios).and_then(|logs| usual?.p_values(&logs));
+    found.is_some_and(|found| found.own <= level && found.usual <= level / tests as f64)
 }

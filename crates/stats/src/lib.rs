@@ -78,6 +78,7 @@ pub mod scaling;
 pub mod sequential;
 pub mod serial;
 pub mod simultaneous;
+pub mod small_samples;
 pub mod spread;
 mod studentized;
 pub mod trials;

@@ -27,8 +27,8 @@ pub(super) fn sentence(found: &[WarmUp]) -> Option<String> {
         (None, _) => "none was ever warm".to_owned(),
     };
     Some(format!(
-        "Before the measured executions the first took up to {} as long as those ({} under {}); {then} (at most {} \
-         longer).",
+        "Before the measured executions the first took up to {} as long as those ({} under {}); {then} (none later \
+         is shown to take over {} longer).",
         times(first(&worst)),
         query(&worst.metric),
         worst.condition,
