@@ -87,9 +87,9 @@ fn selected(
     }
     // For the question of spread, differences between trials are the answer, not a reason to doubt it.
     let composite = composite::of(conditions, &name).filter(|_| !is_spread && clean.claims_more_than(with))?;
-    let mut cells = conditions.iter().zip(&composite.cells);
-    let near = cells.find(|(condition, cell)| selection::near(condition, cell, composite.better));
-    near.map(|(found, _)| (found.name.to_owned(), Selected::Near))
+    let mut all = conditions.iter().enumerate();
+    let near = all.find(|(place, condition)| selection::near(composite.trials(*place, condition), composite.better));
+    near.map(|(_, found)| (found.name.to_owned(), Selected::Near))
 }
 
 fn verdict(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict {
@@ -119,9 +119,12 @@ fn verdict_at(rate: f64, context: &AnswerContext, conditions: &[ConditionTrials<
         return loads;
     }
     let Some(composite) = composite::of(&measured, &name) else {
-        return Verdict::Untested(Untested::NotPositive { metric: name });
+        return Verdict::Untested(match composite::is_positive(&measured, &name) {
+            true => Untested::Lacking { metric: name },
+            false => Untested::NotPositive { metric: name },
+        });
     };
-    if measured.iter().any(|condition| condition.ok.len() < 2) {
+    if composite.cells.iter().any(|cell| cell.len() < 2) {
         let range = range(&name, &measured);
         return Verdict::Untested(Untested::SingleTrial { metric: name, range });
     }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use tare_results::metric;
 use tare_stats::Trials;
 use tare_stats::blocks::Condition;
-use tare_stats::simultaneous::rank;
+use tare_stats::simultaneous::rank_groups;
 use tare_stats::trials::{self, Summary};
 
 pub(super) struct Basis<'a> {
@@ -82,15 +82,29 @@ pub(super) fn moved_by_factors(basis: &Basis<'_>) -> Vec<MovedAlone> {
 
 /// Metrics in which two conditions differ, each with the widest pair, the largest difference first.
 pub(super) fn moved_conditions(basis: &Basis<'_>) -> Vec<MovedAlone> {
+    let all: Vec<usize> = (0..basis.conditions.len()).collect();
+    let each: Vec<Vec<usize>> = all.iter().map(|place| vec![*place]).collect();
+    let name = |i: usize| basis.conditions.get(i).map_or_else(String::new, |condition| condition.name.to_owned());
+    moved_groups(basis, &all, &each, name)
+}
+
+/// Metrics in which two groups of conditions differ, each with the widest pair, the largest difference first.
+/// `members` are places in `chosen`, which are the places of conditions.
+pub(super) fn moved_groups(
+    basis: &Basis<'_>,
+    chosen: &[usize],
+    members: &[Vec<usize>],
+    name: impl Fn(usize) -> String,
+) -> Vec<MovedAlone> {
     let metrics = metrics(basis);
     if metrics.len() < 2 {
         return Vec::new();
     }
     // All pairs of each metric together, and Bonferroni over the metrics: each metric is its own family.
     let alpha = FURTHER / metrics.len() as f64;
-    let name = |i: usize| basis.conditions.get(i).map_or_else(String::new, |condition| condition.name.to_owned());
     let moved = |(metric, cells): &(String, Vec<Condition>)| {
-        let pair = rank(cells, alpha, basis.blocked())?.widest?;
+        let own: Vec<Condition> = chosen.iter().map(|place| cells[*place].clone()).collect();
+        let pair = rank_groups(&own, members, alpha, basis.blocked())?.widest?;
         let ratio = pair.difference.exp();
         Some(MovedAlone { metric: metric.clone(), by: None, high: name(pair.high), low: name(pair.low), ratio })
     };

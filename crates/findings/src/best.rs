@@ -1,6 +1,6 @@
 //! Which condition, or which level of a factor, is the best: all pairs are compared simultaneously.
 
-use super::basis::{Basis, moved_conditions};
+use super::basis::{Basis, moved_conditions, moved_groups};
 use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
 use super::factors;
@@ -90,28 +90,32 @@ fn levels(basis: &Basis<'_>, factor: &str, rate: f64) -> Option<Verdict> {
     let at_most = |levels: &Levels| over.is_none() || number(levels) == Some(most);
     let mut names: Vec<&str> = Vec::new();
     let mut members: Vec<Vec<usize>> = Vec::new();
-    let mut cells: Vec<Condition> = Vec::new();
-    for (condition, cell) in basis.conditions.iter().zip(&basis.composite.cells) {
+    let mut chosen: Vec<usize> = Vec::new();
+    for (at, condition) in basis.conditions.iter().enumerate() {
         let Some(level) = condition.levels.get(factor).filter(|_| at_most(condition.levels)) else { continue };
         let place = names.iter().position(|name| name == level).unwrap_or_else(|| {
             names.push(level);
             members.push(Vec::new());
             names.len() - 1
         });
-        members[place].push(cells.len());
-        cells.push(cell.clone());
+        members[place].push(chosen.len());
+        chosen.push(at);
     }
     // A level that lacks one of the conditions would be averaged over a different set.
     let whole = members.iter().map(Vec::len).max()?;
     if names.len() < 2 || members.iter().any(|members| members.len() < whole) {
         return None;
     }
+    let cells: Vec<Condition> = chosen.iter().map(|at| basis.composite.cells[*at].clone()).collect();
     let found = simultaneous::rank_groups(&cells, &members, rate, basis.blocked())?;
     let name = |i: usize| names.get(i).copied().unwrap_or_default().to_owned();
     let of = LevelsOf { factor: factor.to_owned(), levels: names.len(), at: over.map(|over| (over, most)) };
     let (what, tested) = (basis.what(), tested(&found));
     Some(match ranked(&found, basis.composite.better, name) {
-        None => Verdict::NotRankedLevels { what, of, extremes: extremes(&found), tested },
+        None => {
+            let alone = moved_groups(basis, &chosen, &members, name);
+            Verdict::NotRankedLevels { what, of, extremes: extremes(&found), tested, alone }
+        }
         Some(ranking) => Verdict::RankedLevels { what, of, ranking, tested },
     })
 }

@@ -18,8 +18,10 @@ impl Verdict {
     /// Whether it claims a difference, not only that none is shown.
     pub fn is_claim(&self) -> bool {
         match self.stated() {
-            Self::Untested(_) | Self::NotRankedLevels { .. } => false,
-            Self::NotMoved { alone, .. } | Self::NotRanked { alone, .. } => !alone.is_empty(),
+            Self::Untested(_) => false,
+            Self::NotMoved { alone, .. } | Self::NotRanked { alone, .. } | Self::NotRankedLevels { alone, .. } => {
+                !alone.is_empty()
+            }
             Self::Moved { .. } | Self::Ranked { .. } | Self::RankedLevels { .. } => true,
             Self::Raced(race) => race.decided,
             Self::SpreadFrom(from) => !from.sources.is_empty(),
@@ -58,7 +60,9 @@ impl Verdict {
                 Self::RankedLevels { of, ranking, .. },
                 Self::RankedLevels { of: of_other, ranking: ranking_other, .. },
             ) => of == of_other && ranking.claim() == ranking_other.claim(),
-            (Self::NotRankedLevels { of, .. }, Self::NotRankedLevels { of: other, .. }) => of == other,
+            (Self::NotRankedLevels { of, alone, .. }, Self::NotRankedLevels { of: other, alone: alone_other, .. }) => {
+                of == other && claims_alone(alone) == claims_alone(alone_other)
+            }
             (Self::SpreadFrom(from), Self::SpreadFrom(other)) => from.claim() == other.claim(),
             (Self::Steps { less, pooled, .. }, Self::Steps { less: others, pooled: pooled_other, .. }) => {
                 less.iter().map(LessStep::claim).eq(others.iter().map(LessStep::claim))

@@ -125,7 +125,7 @@ fn verdicts(more: f64) -> Vec<(Verdict, bool)> {
     };
     let no_levels = |factor: &str| {
         let extremes = Some(Extremes { ratio: 1.1 + more, ci: None });
-        Verdict::NotRankedLevels { what: what(), of: levels(factor), extremes, tested: tested() }
+        Verdict::NotRankedLevels { what: what(), of: levels(factor), extremes, tested: tested(), alone: Vec::new() }
     };
     let (xy, none) = (of_conditions(ranked("x", "y", &[], None, more)), not_ranked(Vec::new(), more));
     vec![

@@ -107,11 +107,13 @@ impl<'a> ConditionTrials<'a> {
     }
 
     pub fn with(&self, metric: &str) -> Vec<(&'a TrialRecord, f64)> {
-        let value = |trial: &TrialRecord| {
-            let mean = trial_mean(trial, metric)?;
-            Some(if self.at_best { taken::at_best(trial, metric, mean) } else { mean })
-        };
-        self.ok.iter().filter_map(|trial| Some((*trial, value(trial)?))).collect()
+        self.ok.iter().filter_map(|trial| Some((*trial, self.mean_of(trial, metric)?))).collect()
+    }
+
+    /// The mean of a metric in one trial; none if the trial lacks it.
+    pub(crate) fn mean_of(&self, trial: &TrialRecord, metric: &str) -> Option<f64> {
+        let mean = trial_mean(trial, metric)?;
+        Some(if self.at_best { taken::at_best(trial, metric, mean) } else { mean })
     }
 
     /// The values of [`ConditionTrials::with`] without the trials.

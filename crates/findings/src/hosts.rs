@@ -65,7 +65,7 @@ pub(super) fn host(trial: &TrialRecord) -> &str {
 
 /// The machines side by side; none for a single machine.
 pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, results: &Results) -> Option<Hosts> {
-    let found = by_host(conditions, &composite.cells);
+    let found = by_host(conditions, composite);
     if found.len() < 2 {
         return None;
     }
@@ -99,14 +99,14 @@ pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, r
     })
 }
 
-fn by_host<'a>(conditions: &[ConditionTrials<'a>], cells: &[Vec<(usize, f64)>]) -> BTreeMap<&'a str, Host> {
+fn by_host<'a>(conditions: &[ConditionTrials<'a>], composite: &Composite) -> BTreeMap<&'a str, Host> {
     let mut blocks: BTreeMap<(&str, usize), Vec<f64>> = BTreeMap::new();
     let mut hosts: BTreeMap<&str, Host> = BTreeMap::new();
-    for (condition, cell) in conditions.iter().zip(cells) {
+    for (place, (condition, cell)) in conditions.iter().zip(&composite.cells).enumerate() {
         let centre = cell.iter().map(|(_, ln)| ln).sum::<f64>() / cell.len().max(1) as f64;
-        for (trial, (block, ln)) in condition.ok.iter().zip(cell) {
+        for (trial, (block, ln)) in composite.trials(place, condition) {
             hosts.entry(host(trial)).or_default().trials += 1;
-            blocks.entry((host(trial), *block)).or_default().push(ln - centre);
+            blocks.entry((host(trial), block)).or_default().push(ln - centre);
         }
     }
     for ((name, _), left) in blocks.into_iter().filter(|(_, left)| left.len() == conditions.len()) {

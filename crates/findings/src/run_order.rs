@@ -32,9 +32,10 @@ impl Drift {
 /// condition.
 pub(super) fn residuals(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<(usize, f64)> {
     let mut left: Vec<((usize, u32), (usize, f64))> = Vec::new();
-    for (number, (condition, cell)) in conditions.iter().zip(&composite.cells).enumerate() {
-        let Some(centre) = mean(&cell.iter().map(|(_, ln)| *ln).collect::<Vec<_>>()) else { continue };
-        left.extend(condition.ok.iter().zip(cell).map(|(t, (_, ln))| ((t.trial, t.attempt), (number, ln - centre))));
+    for (number, condition) in conditions.iter().enumerate() {
+        let own: Vec<_> = composite.trials(number, condition).collect();
+        let Some(centre) = mean(&own.iter().map(|(_, (_, ln))| *ln).collect::<Vec<_>>()) else { continue };
+        left.extend(own.iter().map(|(t, (_, ln))| ((t.trial, t.attempt), (number, ln - centre))));
     }
     left.sort_by_key(|(order, _)| *order);
     left.into_iter().map(|(_, residual)| residual).collect()

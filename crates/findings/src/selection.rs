@@ -4,6 +4,7 @@ use super::collect::ConditionTrials;
 use super::state::is_disturbed;
 use super::taken;
 use tare_results::metric::{self, Better};
+use tare_results::schema::TrialRecord;
 use tare_stats::counts::{Count, more_in_b};
 use tare_stats::descriptive::{mean, min_max};
 
@@ -52,14 +53,13 @@ pub(super) fn one_beyond(condition: &ConditionTrials<'_>, name: &str) -> bool {
 }
 
 /// Whether disturbed trials of a condition are worse than clean ones by no more than these differ among themselves:
-/// they may be slow by chance or because of the disturbance. `cell` has a logarithm for each trial of the condition.
-pub(super) fn near(condition: &ConditionTrials<'_>, cell: &[(usize, f64)], better: Better) -> bool {
+/// they may be slow by chance or because of the disturbance. Each trial has its block and a logarithm.
+pub(super) fn near<'t>(trials: impl Iterator<Item = (&'t TrialRecord, (usize, f64))>, better: Better) -> bool {
     let sign = sign(better);
-    let values = |disturbed: bool| -> Vec<f64> {
-        let own = condition.ok.iter().zip(cell).filter(|(trial, _)| is_disturbed(trial) == disturbed);
-        own.map(|(_, (_, ln))| sign * ln).collect()
-    };
-    let (slow, fast) = (values(true), values(false));
+    let (mut slow, mut fast) = (Vec::new(), Vec::new());
+    for (trial, (_, ln)) in trials {
+        if is_disturbed(trial) { slow.push(sign * ln) } else { fast.push(sign * ln) }
+    }
     let Some((mean_slow, mean_fast)) = mean(&slow).zip(mean(&fast)) else { return false };
     let far = min_max(&slow).zip(far_below(&fast));
     mean_slow < mean_fast && far.is_some_and(|((_, best), far)| best >= far)

@@ -148,6 +148,8 @@ pub enum Verdict {
         /// The largest mean of a level over the smallest.
         extremes: Option<Extremes>,
         tested: Tested,
+        /// Metrics that the factor moves although their average does not change.
+        alone: Vec<MovedAlone>,
     },
     /// The best condition of a race.
     Raced(Box<Find>),
@@ -195,6 +197,10 @@ pub enum Untested {
         range: Option<Range>,
     },
     NotPositive {
+        metric: String,
+    },
+    /// More than a third of the trials of a condition have no value of the metric.
+    Lacking {
         metric: String,
     },
     SingleTrial {

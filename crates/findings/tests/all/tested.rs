@@ -5,7 +5,7 @@ use crate::made_up::{profile, results, trial};
 use std::collections::BTreeMap;
 use tare_findings::captures::Profiled;
 use tare_findings::compare::{Options, Side, compare};
-use tare_findings::verdict::{Apart, Moved, Verdict};
+use tare_findings::verdict::{Apart, Moved, Untested, Verdict};
 use tare_findings::{answered, settled, summarize};
 use tare_results::Results;
 use tare_results::captures::Captures;
@@ -101,9 +101,14 @@ fn metrics_that_differ_although_their_average_does_not_are_named() {
             trials.push(record);
         }
     }
-    for (question, q1, q2) in [("effect", ("on", 2.0), ("on", 0.5)), ("best", ("ahi=on", 2.0), ("ahi=off", 2.0))] {
+    let of_levels = ("best ahi", ("on", 2.0), ("off", 2.0));
+    let of_conditions = ("best", ("ahi=on", 2.0), ("ahi=off", 2.0));
+    for (question, q1, q2) in [("effect", ("on", 2.0), ("on", 0.5)), of_conditions, of_levels] {
         let verdict = answered(&results(question, trials.clone())).verdict;
-        let (Verdict::NotMoved { alone, .. } | Verdict::NotRanked { alone, .. }) = &verdict else {
+        let (Verdict::NotMoved { alone, .. }
+        | Verdict::NotRanked { alone, .. }
+        | Verdict::NotRankedLevels { alone, .. }) = &verdict
+        else {
             panic!("{question}: {verdict:?}")
         };
         let tenths = |ratio: f64| (10.0 * ratio).round() / 10.0;
@@ -111,6 +116,37 @@ fn metrics_that_differ_although_their_average_does_not_are_named() {
         named.sort_by_key(|(metric, _)| *metric);
         assert_eq!(named, [("query_s_q1", q1), ("query_s_q2", q2)], "{question}");
     }
+}
+
+/// Without the trials that lack one of three queries, or without that query, if too many lack it. The query that all of
+/// them lack is the only one of a study: nothing is compared, and that is not because of a value that is not positive.
+#[test]
+fn a_value_that_a_trial_lacks_costs_that_trial_alone() {
+    let of = |queries: usize, lacking: usize| {
+        let mut trials = Vec::new();
+        for block in 0..6 {
+            for (condition, time_s) in [("ahi=off", 1.0), ("ahi=on", 2.0)] {
+                let luck = 1.0 + 0.01 * ((7 * trials.len()) % 11) as f64;
+                let mut record = trial(trials.len(), block, condition, 1.0, false);
+                let named = (1..=queries).map(|query| (format!("query_s_q{query}"), time_s * luck));
+                record.samples[0].metrics = named.collect();
+                if condition == "ahi=on" && block < lacking {
+                    record.samples[0].metrics.remove("query_s_q1");
+                    record.samples[0].metrics.insert("cpu_us".to_owned(), 1.0);
+                }
+                trials.push(record);
+            }
+        }
+        answered(&results("effect", trials)).verdict
+    };
+    for (lacking, metrics, used) in [(0, 3, 12), (1, 3, 11), (2, 3, 10), (3, 2, 12)] {
+        match of(3, lacking) {
+            Verdict::Moved { what, tested, .. } => assert_eq!((what.metrics, tested.analysis.trials), (metrics, used)),
+            other => panic!("{lacking}: {other:?}"),
+        }
+    }
+    assert!(matches!(of(1, 2), Verdict::Moved { .. }), "{:?}", of(1, 2));
+    assert!(matches!(of(1, 3), Verdict::Untested(Untested::Lacking { .. })), "{:?}", of(1, 3));
 }
 
 /// The published runs of "Mind your core", one row for each set of PUs of the clients: server on 4-11, on 4 and 6, on 4

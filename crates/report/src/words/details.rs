@@ -86,6 +86,7 @@ fn nothing_tested(why: &Untested) -> Vec<String> {
         | Untested::NoneOk { .. }
         | Untested::NoValue
         | Untested::NotPositive { .. }
+        | Untested::Lacking { .. }
         | Untested::SingleTrial { range: None, .. }
         | Untested::NotRankable
         | Untested::NoSpreadSources

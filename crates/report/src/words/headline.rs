@@ -34,10 +34,10 @@ pub(super) fn headline(verdict: &Verdict) -> String {
         }
         Verdict::Raced(race) => find::sentence(race),
         Verdict::RankedLevels { what, of, ranking, .. } => ranked_levels(what, of, ranking),
-        Verdict::NotRankedLevels { what, of, extremes, .. } => {
+        Verdict::NotRankedLevels { what, of, extremes, alone, .. } => {
             let rest = format!("{} of {} is shown to be better than another", of.factor, of.levels);
             let lead = at_most(of, |capital| format!("{} {rest}", if capital { "No" } else { "no" }));
-            not_shown::ranked_levels(&lead, &measured(what), extremes.as_ref())
+            not_shown::ranked_levels(&lead, &measured(what), extremes.as_ref(), alone)
         }
         Verdict::SpreadFrom(from) => {
             let lead = from.by_chance.as_ref().map(by_chance);
@@ -90,6 +90,10 @@ fn nothing_tested(why: &Untested) -> String {
         Untested::NotPositive { metric } => first_that_fits([
             format!("{} is not positive in every trial; the tables show it.", phrase(metric)),
             "A metric is not positive in every trial; the tables show it.".to_owned(),
+        ]),
+        Untested::Lacking { metric } => first_that_fits([
+            format!("More than a third of the trials of a condition have no {}; the tables show it.", phrase(metric)),
+            "More than a third of the trials of a condition lack a metric; the tables show it.".to_owned(),
         ]),
         Untested::SingleTrial { metric, .. } => first_that_fits([
             format!(

@@ -45,9 +45,9 @@ pub(super) fn ranked(
 }
 
 /// That no level is better than another; `lead` says so.
-pub(super) fn ranked_levels(lead: &str, what: &str, extremes: Option<&Extremes>) -> String {
-    let figures = extremes.and_then(undecided).map(|figures| format!("{lead} ({what}: {figures})."));
-    first_that_fits(figures.into_iter().chain([format!("{lead}.")]))
+pub(super) fn ranked_levels(lead: &str, what: &str, extremes: Option<&Extremes>, alone: &[MovedAlone]) -> String {
+    let figures = extremes.and_then(undecided).map(|figures| format!("{lead} ({what}: {figures})"));
+    denied(&figures.into_iter().chain([lead.to_owned()]).collect::<Vec<_>>(), alone)
 }
 
 /// The largest difference under any of several loads, none of which is shown.
@@ -150,10 +150,10 @@ mod tests {
         assert!(two.ends_with(" (largest aslr, on against off: +1.0%, 95% interval -1.0% to +3.0%)."), "{two}");
         // Shown on its own, but not with all claims of the study.
         assert_eq!(of(&["aslr"], effect(1.001, 1.02)), "aslr is not shown to move throughput.");
-        let levels = ranked_levels("No p of 3 is better", "throughput", Some(&Extremes { ratio: 1.2, ci: None }));
+        let levels = ranked_levels("No p of 3 is better", "throughput", Some(&Extremes { ratio: 1.2, ci: None }), &[]);
         assert_eq!(levels, "No p of 3 is better.");
         let ci = Some(Interval { low: 0.9, high: 1.6 });
-        let levels = ranked_levels("No p of 3 is better", "throughput", Some(&Extremes { ratio: 1.2, ci }));
+        let levels = ranked_levels("No p of 3 is better", "throughput", Some(&Extremes { ratio: 1.2, ci }), &[]);
         assert_eq!(levels, "No p of 3 is better (throughput: 1.20x, 95% interval 0.90x to 1.60x).");
     }
 

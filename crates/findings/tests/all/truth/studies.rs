@@ -30,6 +30,7 @@ listed! { First {
     InsteadOfLadder,
     ModesAlone,
     OneLoad,
+    RankedLevelsAlone,
 } }
 
 impl First {
@@ -38,12 +39,13 @@ impl First {
     fn of(verdict: &Verdict) -> Option<Self> {
         match verdict {
             // A race is measured with its own rule, in `claims`.
-            Verdict::NotRankedLevels { .. } | Verdict::Raced(_) => None,
+            Verdict::Raced(_) => None,
             Verdict::Untested(why) => Self::of_untested(why),
             Verdict::Moved { .. } => Some(Self::Moved),
             Verdict::NotMoved { alone, .. } => (!alone.is_empty()).then_some(Self::MovedAlone),
             Verdict::Ranked { .. } => Some(Self::Ranked),
             Verdict::NotRanked { alone, .. } => (!alone.is_empty()).then_some(Self::RankedAlone),
+            Verdict::NotRankedLevels { alone, .. } => (!alone.is_empty()).then_some(Self::RankedLevelsAlone),
             Verdict::RankedLevels { .. } => Some(Self::RankedLevels),
             Verdict::SpreadFrom(from) => (!from.sources.is_empty()).then_some(Self::SpreadFrom),
             Verdict::Steps { pooled, .. } => {
@@ -63,6 +65,7 @@ impl First {
             | Untested::NoValue
             | Untested::LoadsAlone { .. }
             | Untested::NotPositive { .. }
+            | Untested::Lacking { .. }
             | Untested::SingleTrial { .. }
             | Untested::NotRankable
             | Untested::NoSpreadSources
@@ -78,6 +81,7 @@ impl First {
             Self::Ranked => ("best", Layout::Choices),
             Self::RankedAlone => ("best", Layout::Queries),
             Self::RankedLevels => ("best aslr", Layout::Factors),
+            Self::RankedLevelsAlone => ("best aslr", Layout::Queries),
             Self::SpreadFrom => ("spread", Layout::Factors),
             Self::Less => ("scaling", Layout::Ladder),
             Self::PooledLess => ("scaling", Layout::Grid),
@@ -90,7 +94,7 @@ impl First {
     /// Nominal rate of false claims, percent of studies (`tare_findings::confidence`).
     fn promised(self) -> f64 {
         match self {
-            Self::MovedAlone | Self::RankedAlone => 0.5,
+            Self::MovedAlone | Self::RankedAlone | Self::RankedLevelsAlone => 0.5,
             Self::ModesAlone => 100.0 * MODES,
             _ => 2.0,
         }
