@@ -4,8 +4,9 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// Probability that the answer to the study's question claims an effect where there is none. All findings of one
 /// study share a budget: this much for the answer, [`FURTHER`] for each further kind of finding. Together with a gate
-/// at 95%, a study without differences reports something in at most 6% of cases, whatever the distribution of its
-/// trials and the drift of the machine (`benches/truth`).
+/// at 95%, they and the marked effects claim something in at most 6% of studies without differences, whatever the
+/// distribution of their trials and the drift of the machine (`benches/truth`). Modes, far trials, the drift of the
+/// machine, odd machines and cold queries have rates of their own.
 pub const ANSWER: f64 = 0.02;
 
 /// Share of the error rates that is used if the number of trials followed from their spread: such a study ends when the
