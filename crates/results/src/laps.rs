@@ -18,7 +18,7 @@ pub struct Laps {
     /// The compared metric; none as long as no trial has one.
     pub metric: Option<String>,
     /// Blocks whose trials have all ended: by candidate ln(metric), with the sign such that larger is better; none if a
-    /// candidate did not take part or gave no value.
+    /// candidate did not take part, gave no value, or ran on another boot of the machine than most of its block.
     pub blocks: Vec<Vec<Option<f64>>>,
     /// For the same blocks, by candidate: whether its trial counts although it was disturbed, by the share of the time
     /// that was taken from it.
@@ -27,7 +27,7 @@ pub struct Laps {
     /// record.
     pub servers: Vec<Vec<usize>>,
     pub trials: usize,
-    /// How many of the trials have no value, because every attempt failed.
+    /// How many of the trials have no value, because every attempt failed or for the boot on which they ran.
     pub without_value: usize,
     /// How many of the trials count although they were disturbed.
     pub disturbed: usize,
@@ -76,12 +76,14 @@ impl Laps {
             if !planned.iter().all(|trial| last.contains_key(&trial.trial)) {
                 break;
             }
+            let ended = planned.iter().map(|trial| &records[last[&trial.trial]]);
+            let boot = boot_of_most(ended.filter(|record| value(record, laps.metric.as_deref()).is_some()));
             for trial in planned {
                 let Some(i) = place.get(trial.condition.as_str()) else { continue };
                 laps.trials += 1;
                 let record = &records[last[&trial.trial]];
                 of_block[*i] = servers[last[&trial.trial]];
-                match value(record, laps.metric.as_deref()) {
+                match value(record, laps.metric.as_deref()).filter(|_| boot_of(record) == boot) {
                     Some(value) => {
                         block[*i] = Some(sign * value.ln());
                         counting.push(record);
@@ -169,6 +171,17 @@ impl Laps {
     }
 }
 
+fn boot_of(record: &TrialRecord) -> Option<&str> {
+    record.ran_on.as_ref()?.boot_id.as_deref()
+}
+
+/// The boot on which most of these trials ran: a difference between two boots is not one of candidates.
+fn boot_of_most<'r>(records: impl Iterator<Item = &'r TrialRecord>) -> Option<&'r str> {
+    let mut trials: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    records.for_each(|record| *trials.entry(boot_of(record)).or_default() += 1);
+    trials.into_iter().max_by_key(|(_, trials)| *trials)?.0
+}
+
 /// The server of each record, identified by the index of its first record: a server starts with the first rung of a
 /// lifetime, and again after a rung failed.
 fn servers(records: &[TrialRecord]) -> Vec<usize> {
@@ -182,4 +195,37 @@ fn servers(records: &[TrialRecord]) -> Vec<usize> {
         Some(lifetime) => *begun.entry(lifetime.number).or_insert(at),
     };
     records.iter().enumerate().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{PlannedTrial, RanOn, SampleRecord};
+
+    #[test]
+    fn a_block_holds_only_trials_of_the_boot_on_which_most_of_it_ran() {
+        let conditions = ["a", "b", "c"];
+        let planned = |trial: usize| PlannedTrial {
+            trial,
+            block: trial / 3,
+            condition: conditions[trial % 3].to_owned(),
+            lifetime: None,
+        };
+        let plan = Plan { trials: (0..6).map(planned).collect(), ..Plan::default() };
+        let record = |(trial, boot): (&PlannedTrial, &str)| {
+            let ran_on = Some(RanOn { host: "h".to_owned(), boot_id: Some(boot.to_owned()) });
+            let metrics = [("tps".to_owned(), 100.0)].into();
+            let samples = vec![SampleRecord { metrics, ..SampleRecord::default() }];
+            TrialRecord { ran_on, samples, ..TrialRecord::new(trial, 1, BTreeMap::new(), String::new()) }
+        };
+        // The machine was restarted after the second trial of the first block and after the first one of the second.
+        let records: Vec<TrialRecord> = plan.trials.iter().zip(["x", "x", "y", "y", "z", "z"]).map(record).collect();
+        let question = Question { minimum_effect: 0.02, alpha: 0.05 };
+        let race = Race::of(conditions.map(str::to_owned).to_vec(), question, 1);
+        let laps = Laps::of(&plan, &race, &records, None);
+        let counts = |block: &Vec<Option<f64>>| block.iter().map(Option::is_some).collect::<Vec<_>>();
+        let found: Vec<Vec<bool>> = laps.blocks.iter().map(counts).collect();
+        assert_eq!(found, [[true, true, false], [false, true, true]]);
+        assert_eq!((laps.trials, laps.without_value), (6, 2));
+    }
 }
