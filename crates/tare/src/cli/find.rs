@@ -22,7 +22,9 @@ use tare_results::laps::{FIRST_LOOK, Question, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::spec::Study;
+use tare_study::plan::resolve::Where;
 use tare_study::plan::{each_node, race};
+use tare_topology::Machine;
 
 /// Find the best of many placements, memory policies, options or builds in a fraction of the trials
 ///
@@ -98,6 +100,10 @@ Examples:
       --minimum-effect 5%";
 
 impl FindArgs {
+    fn requested(&self) -> Vec<What> {
+        [&self.what, &self.option, &self.binary].into_iter().flatten().cloned().collect()
+    }
+
     fn options(&self) -> RunOptions {
         RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
     }
@@ -124,22 +130,14 @@ pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
 }
 
 fn begin(args: &FindArgs) -> Result<Exit, Problem> {
-    let requested: Vec<What> = [&args.what, &args.option, &args.binary].into_iter().flatten().cloned().collect();
-    if requested.is_empty() {
+    if args.requested().is_empty() {
         return Err(Problem::new(Exit::Usage, "no candidates are named")
             .expected("placements, memory, FACTOR=LEVEL,LEVEL, --option NAME=VALUE,VALUE or --binary PATH")
             .advice("try: tare find placements --dry-run"));
     }
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     interrupt::stop()?;
-    let study = find_what::study(args.study.as_deref(), &requested, &machine, &args.on.overrides(), args.trust)?;
-    check_metrics(&study, &args.on.metric)?;
-    let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
-    let Some((study, mut plan)) = planned else { return Ok(Exit::Interrupted) };
-    if !args.keep_symmetric {
-        each_node::merge_symmetric(&mut plan, &machine);
-    }
-    let plan = raced(args, &study, plan)?;
+    let Some((study, plan)) = planned(args, &machine, place)? else { return Ok(Exit::Interrupted) };
     if args.dry_run {
         plan_view::print(&study, &plan, View::of(args.json, args.all))?;
         if !args.json {
@@ -151,6 +149,20 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(run) = began else { return Ok(Exit::Interrupted) };
     note(first_blocks(&run.plan).trim());
     on_the_track(&run, args)
+}
+
+/// The race of all candidates on a machine; `None` when interrupted.
+fn planned(args: &FindArgs, machine: &Machine, place: Where) -> Result<Option<(Study, Plan)>, Problem> {
+    let (named, overrides) = (args.study.as_deref(), args.on.overrides());
+    let study = find_what::study(named, &args.requested(), machine, &overrides, args.trust)?;
+    check_metrics(&study, &args.on.metric)?;
+    let planned = unless_interrupted(study_file::planned(study, machine, place, true))?;
+    let Some((study, mut plan)) = planned else { return Ok(None) };
+    if !args.keep_symmetric {
+        each_node::merge_symmetric(&mut plan, machine);
+    }
+    let plan = raced(args, &study, plan)?;
+    Ok(Some((study, plan)))
 }
 
 /// Gives the plan its first block and the rule that adds further ones; both are fixed before anything is measured.
@@ -251,3 +263,7 @@ fn confidence(text: &str) -> Result<f64, String> {
         false => Err("expected a percentage from 50 to below 100".to_owned()),
     })
 }
+
+#[cfg(test)]
+#[path = "find_tests.rs"]
+mod tests;

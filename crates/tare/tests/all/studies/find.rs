@@ -51,6 +51,13 @@ fn an_interrupted_race_resumes_and_names_the_candidate_with_the_shortest_lock() 
     assert_eq!((ran.values().max(), &found["sessions"]), (Some(&1), &2.into()));
     let text = found["text"].as_str().unwrap();
     assert!(text.contains("is the best of 3") && text.split_whitespace().count() <= 25, "{text}");
+    // The lines for the winner: its placement on this machine, and its option.
+    let lines = |into: &str| {
+        let paste = found["paste"].as_array().unwrap().iter().find(|paste| paste["into"] == into);
+        paste.unwrap_or_else(|| panic!("{found}"))["lines"].to_string()
+    };
+    assert_eq!(lines("each connection"), r#"["PRAGMA tare_planted_lock_us = 1;"]"#);
+    assert!(lines("shell").contains("\"numactl --physcpubind="), "{found}");
     assert!(found["candidates"][0]["latency_ms_p99"].as_f64().unwrap() > 0.0);
     let page = std::fs::read_to_string(results.join("report.html")).unwrap();
     assert!(page.contains("machine-boxes"), "no map");
