@@ -51,7 +51,9 @@ pub fn believed(repository: &Path, trust: Trust) -> Result<(), Problem> {
     }
 }
 
-/// The good commit and all after it up to the bad one, following first parents: a merge counts as one commit.
+/// The good commit and all after it up to the bad one, following first parents: a merge counts as one commit. Commits
+/// that do not contain the good one are left out: it was merged from a side branch, and the first commit after it is
+/// the merge that brought it to this line.
 pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     let (from, to) = (commit(good)?, commit(bad)?);
     let leads = |from: &str, to: &str| -> Result<bool, Problem> {
@@ -71,12 +73,38 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     let mut line = commits(&git_output(&[&show[..], &["-1", from.as_str()]].concat())?);
     let range = format!("{from}..{to}");
     let most = format!("--max-count={MOST}");
-    line.extend(commits(&git_output(&[&show[..], &[most.as_str(), "--reverse", range.as_str()]].concat())?));
+    let mut after = commits(&git_output(&[&show[..], &[most.as_str(), "--reverse", range.as_str()]].concat())?);
+    after.drain(..before(&after, |commit| leads(&from, &commit.id))?);
+    if let Some(first) = after.first_mut() {
+        let mut others = Vec::new();
+        for parent in parents(&first.id)? {
+            if !leads(&parent, &from)? {
+                others.push(parent);
+            }
+        }
+        first.merged = others;
+    }
+    line.extend(after);
     match line.len() {
         0 | 1 => Err(Problem::new(Exit::Usage, format!("there is no commit between {good} and {bad}"))
             .expected("an older commit GOOD and a newer one BAD")),
         _ => Ok(line),
     }
+}
+
+/// The number of commits before the first one for which `holds` is true; it must stay true for later ones.
+fn before(line: &[Commit], holds: impl Fn(&Commit) -> Result<bool, Problem>) -> Result<usize, Problem> {
+    let (mut low, mut high) = (0, line.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if holds(&line[middle])? { high = middle } else { low = middle + 1 }
+    }
+    Ok(low)
+}
+
+fn parents(of: &str) -> Result<Vec<String>, Problem> {
+    let text = git_output(&["rev-list", "--parents", "--max-count=1", of])?;
+    Ok(text.split_whitespace().skip(1).map(str::to_owned).collect())
 }
 
 /// Puts a commit's sources into a new directory: a clone that shares the repository's objects, so that builds can run

@@ -161,6 +161,25 @@ fn a_list_of_builds_is_bisected_unless_its_ends_do_not_differ() {
     assert!(out.contains("A/A here"), "{out}");
 }
 
+/// The main line became slow before it merged the good commit.
+#[test]
+fn a_good_commit_of_a_side_branch_is_followed_by_the_merge_that_contains_it() {
+    let world = World::new();
+    let commits = repository(&world);
+    let at = world.directory.path();
+    git(at, &["checkout", "--quiet", "-b", "good", &commits[1]]);
+    git(at, &["commit", "--quiet", "--allow-empty", "-m", "good"]);
+    git(at, &["checkout", "--quiet", "--detach", &commits[7]]);
+    git(at, &["merge", "--quiet", "--no-ff", "--strategy=ours", "-m", "merge", "good"]);
+    let words = ["bisect", "good", "HEAD", "--build", BUILD, "--command", "{binary}", "--minimum-effect", "10%"];
+    let found = json(&world.exits(0, &[&words[..], &QUIET, &["--out", "x", "--json"]].concat()).0);
+    let merge = git(at, &["rev-parse", "HEAD"]);
+    assert_eq!((&found["commits"], &found["first"][0]["commit"]), (&1.into(), &merge.into()), "{found}");
+    let inside =
+        format!("tare bisect \"$(git merge-base {} {})\" {}", found["good"].as_str().unwrap(), commits[7], commits[7]);
+    assert_eq!(found["inside"], inside);
+}
+
 /// The third of three builds of the embedded engine holds a lock in every statement.
 #[test]
 fn server_builds_are_bisected_with_alternating_samples() {
