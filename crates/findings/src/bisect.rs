@@ -29,13 +29,14 @@ pub struct Commit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// One commit, or several that no build separates, reaches the requested probability.
+    /// One commit, or several that no build separates, reaches the requested probability, and is shown to be slower
+    /// than the build before it.
     Found,
     /// The ends are shown to differ by less than the minimum effect.
     NoDifference,
     /// The bad end is shown to be faster than the good one.
     Faster,
-    /// The time is over, or too many pairs were left out.
+    /// The time is over, too many pairs were left out, or the step is not confirmed.
     Undecided,
 }
 
@@ -50,9 +51,9 @@ pub struct Bisection {
     pub chances: Vec<f64>,
     pub confidence: f64,
     pub ends: Option<Ab>,
-    /// What was found; none so far.
+    /// What reaches the requested probability; none so far.
     pub cell: Option<Cell>,
-    /// Comparison of the found commit with the build before it, from separate pairs.
+    /// Comparison of this commit with the build before it, from separate pairs.
     pub step: Option<Ab>,
     /// Pairs in which both trials gave a result, including those of the ends and of the step.
     pub pairs: usize,
@@ -63,14 +64,24 @@ pub struct Bisection {
 }
 
 impl Bisection {
-    /// The outcome: first from the ends, then whether a commit reaches the requested probability.
+    /// The outcome: first from the ends, then whether a commit reaches the requested probability and its step is shown.
+    /// The probability alone is not enough: in its model there is exactly one step.
     pub fn outcome(&self) -> Outcome {
         match self.ends.as_ref().map(|ends| ends.verdict) {
             Some(AbVerdict::Equivalent) => Outcome::NoDifference,
             Some(AbVerdict::Faster) => Outcome::Faster,
-            Some(AbVerdict::Slower) if self.cell.is_some() => Outcome::Found,
+            Some(AbVerdict::Slower) if self.cell.is_some() && self.is_step_shown() => Outcome::Found,
             _ => Outcome::Undecided,
         }
+    }
+
+    fn is_step_shown(&self) -> bool {
+        self.step.as_ref().is_some_and(|step| step.verdict == AbVerdict::Slower)
+    }
+
+    /// The cell that has the requested probability and whose step is shown.
+    pub fn confirmed(&self) -> Option<&Cell> {
+        self.cell.as_ref().filter(|_| self.outcome() == Outcome::Found)
     }
 
     /// The most probable commits in descending order, until their sum reaches the requested probability.
@@ -92,7 +103,7 @@ impl Bisection {
     pub fn is_part(&self) -> bool {
         let interval = |ab: &Option<Ab>| ab.as_ref().and_then(|ab| ab.slowdown).and_then(|found| found.ci);
         match (interval(&self.step), interval(&self.ends)) {
-            (Some(step), Some(ends)) => step.high < ends.low,
+            (Some(step), Some(ends)) => self.confirmed().is_some() && step.high < ends.low,
             _ => false,
         }
     }
@@ -127,7 +138,7 @@ pub struct Range {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
-    /// Pairs of trials, without those of the step.
+    /// Pairs of trials, with those of the ends and of the step.
     pub pairs: Range,
     /// Builds made, including both ends and builds that fail.
     pub builds: Range,

@@ -2,6 +2,7 @@
 
 use super::ab::{TURNS, of_them_disturbed, one_sided, pairs, slower_by};
 use super::ab_rows::why_stopped;
+use tare_findings::ab::{Ab, AbVerdict};
 use tare_findings::bisect::{Bisection, Cell, Outcome};
 use tare_results::pairs::Stop;
 use tare_text::{count, duration, percent};
@@ -48,7 +49,25 @@ pub fn sentence(found: &Bisection) -> String {
             let why = one_sided.map_or_else(size, |why| format!(": {why}"));
             format!("Undecided whether {bad} is slower than {good}, after {spent}{why}.")
         }
-        _ => format!("Undecided after {spent}: {}.", most_likely(found)),
+        (_, cell) => {
+            let step = if cell.is_some() { "; the step is not confirmed" } else { "" };
+            format!("Undecided after {spent}: {}{step}.", most_likely(found))
+        }
+    }
+}
+
+/// Why a step does not count although its commit has the requested probability.
+fn unconfirmed(step: &Ab) -> String {
+    let several = "several commits may have made it slower together";
+    match step.verdict {
+        AbVerdict::Slower => String::new(),
+        AbVerdict::Equivalent => {
+            format!("the two differ by less than {}: {several}", percent(step.rule.minimum_effect))
+        }
+        AbVerdict::Faster => format!("the later one is faster: {several}"),
+        AbVerdict::Undecided => {
+            why_stopped(step).unwrap_or_else(|| "the pairs of only these two do not decide it yet".to_owned())
+        }
     }
 }
 
@@ -100,7 +119,7 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     for place in places.iter().take(NAMED).filter(|_| chances) {
         let of = found.chances.get(place - 1).copied().unwrap_or_default();
         let cannot = if found.usable.get(*place) == Some(&false) { ", cannot be measured" } else { "" };
-        let label = if found.cell.is_some() { "first slower" } else { "likely" };
+        let label = if found.confirmed().is_some() { "first slower" } else { "likely" };
         rows.push((label, format!("{} ({}{cannot})", commit_line(found, *place), probability(of))));
     }
     if chances && places.len() > NAMED {
@@ -109,6 +128,9 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     if let Some(step) = &found.step {
         let size = step.slowdown.map_or_else(|| "no interval yet".to_owned(), slower_by);
         rows.push(("step", format!("{size}, from {} of only these two", count(step.pairs, "pair"))));
+        if found.confirmed().is_none() {
+            rows.push(("unconfirmed", unconfirmed(step)));
+        }
     }
     if found.is_part() {
         rows.push((

@@ -3,7 +3,7 @@
 use super::super::output::{self, note};
 use super::super::{Exit, Problem, interrupt};
 use super::git;
-use super::request::BisectRequest;
+use super::request::{BisectRequest, BuildBy};
 use crate::state::whole_path;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
@@ -12,6 +12,7 @@ use std::time::Instant;
 use tare_drive::workload::program::{Ended, Job, ProgramError, to_its_end};
 use tare_engine::file_sha1;
 use tare_files::{Folder, open_named};
+use tare_text::duration;
 
 const BUILDS: &str = "builds";
 const FILE: &str = "build.json";
@@ -38,6 +39,15 @@ pub enum Built {
     },
 }
 
+/// What became of a build that had to be made.
+pub enum Made {
+    Built(Built),
+    /// By a signal.
+    Interrupted,
+    /// It took longer than its time, and was ended.
+    OutOfTime,
+}
+
 pub struct Builds<'a> {
     request: &'a BisectRequest,
     folder: Folder,
@@ -60,8 +70,8 @@ impl<'a> Builds<'a> {
         })
     }
 
-    /// The build at a place of the line, made if necessary. Its content must not have changed. `None` when interrupted.
-    pub fn get(&self, place: usize) -> Result<Option<Built>, Problem> {
+    /// The build at a place of the line, whose content must not have changed; `None` if it is not made yet.
+    pub fn verified(&self, place: usize) -> Result<Option<Built>, Problem> {
         match self.known(place)? {
             Some(Built::Binary { path, sha1, elapsed_s }) => {
                 let now = content(&path)?;
@@ -77,8 +87,7 @@ impl<'a> Builds<'a> {
                 }
                 Ok(Some(built))
             }
-            Some(skipped) => Ok(Some(skipped)),
-            None => self.make(place),
+            other => Ok(other),
         }
     }
 
@@ -108,8 +117,8 @@ impl<'a> Builds<'a> {
         Ok(self.folder.make_sub(&self.name(place))?.write(FILE, output::pretty(built)?.as_bytes())?)
     }
 
-    fn make(&self, place: usize) -> Result<Option<Built>, Problem> {
-        let Some(by) = &self.request.build else { return Ok(self.given(place)) };
+    /// Makes the build at a place of the line, in at most this time.
+    pub fn make(&self, place: usize, by: &BuildBy, limit_s: f64) -> Result<Made, Problem> {
         let commit = &self.request.line[place];
         let name = self.name(place);
         // Removes the remains of an interrupted build.
@@ -132,16 +141,15 @@ impl<'a> Builds<'a> {
             without: git::OF_REPOSITORY,
         };
         let began = Instant::now();
-        // No build may take longer than the budget of the whole bisection.
-        let limit_s = self.request.budget_s.unwrap_or(f64::INFINITY);
         let ended = match to_its_end(&job, limit_s, &|| !tare_engine::interrupted()) {
             Ok(ended) => ended,
-            Err(ProgramError::Interrupted) => return Ok(None),
-            Err(e) => {
-                return Err(Problem::new(Exit::Machine, e.to_string())
-                    .at(log.display().to_string())
-                    .advice("see the log; a build may take the time that --budget gives"));
+            Err(ProgramError::Interrupted) => return Ok(Made::Interrupted),
+            Err(ProgramError::TimedOut { .. }) => {
+                let time = duration(limit_s);
+                note(&format!("it did not end within the {time} left, and was ended (log: {})", log.display()));
+                return Ok(Made::OutOfTime);
             }
+            Err(e) => return Err(Problem::new(Exit::Machine, e.to_string()).at(log.display().to_string())),
         };
         let elapsed_s = began.elapsed().as_secs_f64();
         let built = match ended.status.code() {
@@ -164,7 +172,7 @@ impl<'a> Builds<'a> {
             }
         };
         self.keep(place, &built)?;
-        Ok(Some(built))
+        Ok(Made::Built(built))
     }
 }
 

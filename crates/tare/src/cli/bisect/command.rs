@@ -17,7 +17,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
-use tare_findings::bisect::Commit;
+use tare_findings::bisect::{Commit, Outcome};
 use tare_topology::Machine;
 
 /// Largest list of builds that is read, bytes.
@@ -27,8 +27,8 @@ const LARGEST_LIST: u64 = 16 << 20;
 ///
 /// GOOD and BAD are compared first, as with `tare ab`: if they do not differ, there is nothing to bisect. Then pairs of
 /// trials of the good build and another one update the probability of every commit, until one reaches --confidence;
-/// finally it is compared with the commit before it. A commit whose build ends with 125 is skipped. Exit codes: 0
-/// found, or nothing to bisect; 4 a build or the trials of GOOD and BAD failed; 5 undecided.
+/// finally it must be shown to be slower than the commit before it. A commit whose build ends with 125 is skipped. Exit
+/// codes: 0 found, or nothing to bisect; 4 a build or the trials of GOOD and BAD failed; 5 undecided.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub struct BisectArgs {
@@ -73,9 +73,10 @@ pub struct BisectArgs {
     /// Where builds and results go [default: tare-results/bisect-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Resume an interrupted bisection with its original options
+    /// Resume an interrupted or undecided bisection with its original options; --budget gives it more time
     #[arg(long, value_name = "DIR", conflicts_with_all = ["good", "build", "binary", "builds", "command", "study",
-        "engine", "load", "metric", "budget", "seed", "set", "interleave", "no_interleave", "dry_run"])]
+        "engine", "load", "metric", "minimum_effect", "confidence", "seed", "set", "interleave", "no_interleave",
+        "dry_run"])]
     resume: Option<PathBuf>,
     /// Show how long it would take, and build and measure nothing
     #[arg(long)]
@@ -96,7 +97,7 @@ pub struct BisectArgs {
 
 const USAGE: &str = "tare bisect <GOOD> <BAD> --build <CMD> [OPTIONS]
        tare bisect --builds <FILE|PATH,PATH,...> [OPTIONS]
-       tare bisect --resume <DIR>";
+       tare bisect --resume <DIR> [--budget <TIME>]";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -117,15 +118,16 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         let missing = || no_bisection("there is no such folder", path, BEGIN);
         let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(missing)?;
-        let request = BisectRequest::read(&folder)?;
+        let mut request = BisectRequest::read(&folder)?;
+        request.budget_s = args.budget.or(request.budget_s);
         if let Some(by) = &request.build {
             git::believed(&by.repository, trust::whose(args.trust))?;
         }
         let spent_s = Search::of(&request, &folder, &Machine::this()?, &args.options())?.state()?.found.elapsed_s;
-        return match is_wanted(&request, spent_s, args)? {
-            true => search(&request, &folder, args),
-            false => Ok(Exit::Interrupted),
-        };
+        if !is_wanted(&request, spent_s, args)? {
+            return Ok(Exit::Interrupted);
+        }
+        return search(&request, &folder, args);
     }
     let request = request(args)?;
     if args.dry_run {
@@ -204,7 +206,7 @@ const BUILDS: &str = "paths of builds separated by commas, or a file with one pa
 /// Named builds: paths separated by commas, or those in a file.
 fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
     let lines = match list.contains(',') {
-        true => list.split(',').map(str::to_owned).collect(),
+        true => list.split(',').map(|path| path.trim().to_owned()).collect(),
         false => {
             let bytes = tare_files::read_named(Path::new(list), LARGEST_LIST, trust::whose(trusted))
                 .map_err(|error| Problem::from(error).expected(BUILDS))?;
@@ -235,38 +237,37 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
 
 fn search(request: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(host(args.wait))? else { return Ok(Exit::Interrupted) };
+    if args.resume.is_some() && args.budget.is_some() {
+        request.write(folder)?;
+    }
     let machine = Machine::this()?;
     let options = args.options();
     let path = folder.path();
     let search = Search::of(request, folder, &machine, &options)?;
     let end = search.run();
     let found = search.state()?.found;
-    let resume = format!("resume with: tare bisect --resume {}", quoted_path(path));
-    if found.pairs == 0 {
-        return Ok(match end? {
-            End::Interrupted => {
-                note(&format!("interrupted before the first pair; {resume}"));
-                Exit::Interrupted
-            }
-            End::Done => {
-                note(&format!("no pair ended within the budget; {resume}"));
-                Exit::Inconclusive
-            }
-        });
-    }
-    if let Err(problem) = end {
+    if let (true, Err(_)) = (found.pairs > 0, &end) {
         note(&tare_report::words::bisect::sentence(&found));
-        return Err(problem);
     }
-    let certified = search.bench.all()?.into_iter().find_map(|measured| measured.certified);
-    view::print(&found, certified.as_ref(), path, args.json)?;
-    note(&format!("results: {}", path.display()));
-    match end? {
+    let end = end?;
+    if found.pairs > 0 || end == End::OutOfTime {
+        let certified = search.bench.all()?.into_iter().find_map(|measured| measured.certified);
+        view::print(&found, certified.as_ref(), path, args.json)?;
+        note(&format!("results: {}", path.display()));
+    }
+    let before = if found.pairs > 0 { "" } else { " before the first pair" };
+    let resume = format!("resume with: tare bisect --resume {}", quoted_path(path));
+    match end {
         End::Interrupted => {
-            note(&format!("interrupted; {resume}"));
+            note(&format!("interrupted{before}; {resume}"));
             Ok(Exit::Interrupted)
         }
-        End::Done => Ok(view::exit_of(&found)),
+        End::OutOfTime if found.outcome() == Outcome::Undecided => {
+            let twice = request.budget_s.map_or(0.0, |budget_s| 2.0 * budget_s).max(found.elapsed_s);
+            note(&format!("the time is over{before}; {resume} --budget {:.0}min", (twice / 60.0).ceil()));
+            Ok(Exit::Inconclusive)
+        }
+        End::OutOfTime | End::Done => Ok(view::exit_of(&found)),
     }
 }
 

@@ -47,8 +47,8 @@ impl Two {
 
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
-    /// Until a rule decides, or the time (seconds) is over.
-    Settled(Rule, Option<f64>),
+    /// Until it is decided, or the time of these pairs (seconds) is over.
+    Settled(Option<f64>),
     More(usize),
 }
 
@@ -145,12 +145,20 @@ impl Bench<'_> {
         if path.join("plan.json").exists() {
             let directory = Directory::resume(&path, trust::whose(self.options.trusted))?;
             let (study, mut plan) = begun_before(&directory)?;
-            if let Until::More(more) = until {
-                let rule = self.rule(&plan, two, until)?;
-                let ended = Pairs::of(&plan, &rule, &read_trials(directory.folder())?).ended();
-                plan = settle::scheduled(plan, &rule, ended + more);
-                write_plan(directory.folder(), &plan)?;
+            match until {
+                Until::More(more) => {
+                    let rule = self.rule(&plan, two, until)?;
+                    let ended = Pairs::of(&plan, &rule, &read_trials(directory.folder())?).ended();
+                    plan = settle::scheduled(plan, &rule, ended + more);
+                }
+                // Looks planned for a budget, as an earlier version did, allow no others.
+                Until::Settled(budget_s) => {
+                    if let Some(rule) = plan.settle.as_mut().filter(|rule| rule.rule == Rule::Anytime) {
+                        rule.budget_s = budget_s;
+                    }
+                }
             }
+            write_plan(directory.folder(), &plan)?;
             return Ok(Some((study, plan, directory)));
         }
         let mut study = self.request.study_of(programs[0], programs[1], self.options.trusted)?;
@@ -195,9 +203,9 @@ impl Bench<'_> {
 
     fn rule(&self, plan: &Plan, two: Two, until: Until) -> Result<Settle, Problem> {
         let sides = ab_sides::conditions(plan)?;
-        let (rule, budget_s) = match until {
-            Until::Settled(rule, budget_s) => (rule, budget_s),
-            Until::More(_) => (Rule::Anytime, None),
+        let budget_s = match until {
+            Until::Settled(budget_s) => budget_s,
+            Until::More(_) => None,
         };
         // The order within pairs has a seed of its own for every two builds.
         let seed = self.request.seed ^ ((two.a as u64) << 32 | (two.b as u64) << 1 | u64::from(two.step));
@@ -206,7 +214,8 @@ impl Bench<'_> {
             minimum_effect: self.request.minimum_effect,
             alpha: ALPHA,
             budget_s,
-            ..Settle::between(sides, rule, seed)
+            // Whoever looks after any pair, and gives it more time, keeps the error.
+            ..Settle::between(sides, Rule::Anytime, seed)
         })
     }
 }

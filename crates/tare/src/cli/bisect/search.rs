@@ -4,15 +4,15 @@
 use super::super::execution::RunOptions;
 use super::super::output::note;
 use super::super::{Exit, Problem};
-use super::builds::{Builds, Built};
+use super::builds::{Builds, Built, Made};
 use super::measure::{Bench, Measured, Two, Until, with_result};
 use super::request::{ANEW, BisectRequest, no_bisection};
 use std::path::PathBuf;
 use tare_files::Folder;
-use tare_findings::ab::AbVerdict;
+use tare_findings::ab::{Ab, AbVerdict};
 use tare_findings::bisect::{self, BATCH, Bisection, BuildPair, Cell, Next};
 use tare_report::words::bisect as words;
-use tare_results::pairs::Rule;
+use tare_results::pairs::Stop;
 use tare_topology::Machine;
 
 /// Consecutive steps without a usable pair after which the bisection gives up.
@@ -20,10 +20,20 @@ const MOST_IN_VAIN: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// There is an answer, or no time is left.
+    /// There is an answer, or none can be found.
     Done,
+    /// The budget does not last for the next step.
+    OutOfTime,
     /// By a signal.
     Interrupted,
+}
+
+/// Whether two builds can be measured.
+enum Ready {
+    Built,
+    /// One of them cannot.
+    Skipped,
+    Ended(End),
 }
 
 pub struct Search<'a> {
@@ -43,19 +53,16 @@ impl<'a> Search<'a> {
         let bench = Bench { request, folder, machine, options };
         Ok(Self { bench, builds: Builds::of(request, folder)? })
     }
-    /// Runs until one commit has the requested probability, nothing differs, or no time is left.
+
+    /// Runs until the step of a commit with the requested probability is tested, nothing differs, or no time is left.
     pub fn run(&self) -> Result<End, Problem> {
         let last = self.bench.request.last();
         let ends = Two { a: 0, b: last, step: false };
         // Without both ends there is nothing to compare with.
-        for place in [0, last] {
-            match self.builds.get(place)? {
-                None => return Ok(End::Interrupted),
-                Some(Built::Skipped { reason, .. }) => return Err(self.no_end(place, &reason)),
-                Some(Built::Binary { .. }) => {}
-            }
+        if let Ready::Ended(end) = self.ready(ends)? {
+            return Ok(end);
         }
-        if !self.measure(ends, Until::Settled(Rule::Anytime, self.bench.request.budget_s))? {
+        if !self.measure(ends, self.settled(ends)?)? {
             return Ok(End::Interrupted);
         }
         let mut in_vain = 0;
@@ -63,42 +70,79 @@ impl<'a> Search<'a> {
             let state = self.state()?;
             let Some(of_ends) = self.bench.read(ends)? else { return Ok(End::Done) };
             with_result(&of_ends)?;
-            let differ = of_ends.ab().is_some_and(|ab| ab.verdict == AbVerdict::Slower);
-            let out_of_time = self.bench.request.budget_s.is_some_and(|budget_s| state.next_s() > budget_s);
-            if !differ || out_of_time || in_vain >= MOST_IN_VAIN {
+            let of_ends = of_ends.ab();
+            if of_ends.as_ref().is_some_and(is_out_of_time) {
+                return Ok(End::OutOfTime);
+            }
+            let differ = of_ends.is_some_and(|ab| ab.verdict == AbVerdict::Slower);
+            if !differ || in_vain >= MOST_IN_VAIN {
                 return Ok(End::Done);
             }
-            let (two, until) = match &state.next {
-                Next::Pairs { a, b } => (Two { a: *a, b: *b, step: false }, Until::More(BATCH)),
-                Next::Found(cell) => {
-                    let two = step_of(cell);
-                    let rest = self.bench.request.budget_s.map(|budget_s| budget_s - state.found.elapsed_s);
-                    match self.bench.read(two)? {
-                        // The confirming pairs are part of all pairs by now, and the answer has not changed.
-                        Some(measured) if measured.ab().is_some_and(|ab| ab.stop.is_some()) => return Ok(End::Done),
-                        _ => (two, Until::Settled(Rule::Looks, rest)),
-                    }
-                }
+            let two = match &state.next {
+                // The pairs of the step are part of all pairs by now, and the answer has not changed.
+                Next::Found(_) if state.found.step.as_ref().is_some_and(is_over) => return Ok(End::Done),
+                Next::Found(cell) => step_of(cell),
+                Next::Pairs { a, b } => Two { a: *a, b: *b, step: false },
             };
-            let mut there = true;
-            for place in [two.a, two.b] {
-                match self.builds.get(place)? {
-                    None => return Ok(End::Interrupted),
-                    Some(Built::Skipped { reason, .. }) => {
-                        note(&format!("{} is skipped: {reason}", words::name(&state.found, place)));
-                        there = false;
-                    }
-                    Some(Built::Binary { .. }) => {}
-                }
+            if self.bench.request.budget_s.is_some_and(|budget_s| state.next_s() > budget_s) {
+                return Ok(End::OutOfTime);
             }
-            if there {
-                let before = self.bench.read(two)?.map_or(0, |measured| measured.pairs().measured.len());
-                if !self.measure(two, until)? {
-                    return Ok(End::Interrupted);
+            match self.ready(two)? {
+                Ready::Ended(end) => return Ok(end),
+                Ready::Skipped => {}
+                Ready::Built => {
+                    let before = self.bench.read(two)?.map_or(0, |measured| measured.pairs().measured.len());
+                    let until = if two.step { self.settled(two)? } else { Until::More(BATCH) };
+                    if !self.measure(two, until)? {
+                        return Ok(End::Interrupted);
+                    }
+                    if self.bench.read(two)?.and_then(|measured| measured.ab()).as_ref().is_some_and(is_out_of_time) {
+                        return Ok(End::OutOfTime);
+                    }
+                    in_vain = if self.was_in_vain(two, before)? { in_vain + 1 } else { 0 };
                 }
-                in_vain = if self.was_in_vain(two, before)? { in_vain + 1 } else { 0 };
             }
         }
+    }
+
+    /// Makes the builds of a pair that do not exist yet, if there is time. The ends cannot be skipped.
+    fn ready(&self, two: Two) -> Result<Ready, Problem> {
+        let mut ready = Ready::Built;
+        for place in [two.a, two.b] {
+            let built = match (self.builds.verified(place)?, &self.bench.request.build) {
+                (Some(built), _) => built,
+                (None, None) => return Err(self.no_end(place, "it does not exist")),
+                (None, Some(by)) => match self.left_s()? {
+                    left_s if left_s <= 0.0 => return Ok(Ready::Ended(End::OutOfTime)),
+                    left_s => match self.builds.make(place, by, left_s)? {
+                        Made::Built(built) => built,
+                        Made::Interrupted => return Ok(Ready::Ended(End::Interrupted)),
+                        Made::OutOfTime => return Ok(Ready::Ended(End::OutOfTime)),
+                    },
+                },
+            };
+            if let Built::Skipped { reason, .. } = built {
+                if place == 0 || place == self.bench.request.last() {
+                    return Err(self.no_end(place, &reason));
+                }
+                note(&format!("{} is skipped: {reason}", words::name(&self.state()?.found, place)));
+                ready = Ready::Skipped;
+            }
+        }
+        Ok(if self.left_s()? > 0.0 { ready } else { Ready::Ended(End::OutOfTime) })
+    }
+
+    /// Seconds of the budget that no build or trial has used.
+    fn left_s(&self) -> Result<f64, Problem> {
+        let Some(budget_s) = self.bench.request.budget_s else { return Ok(f64::INFINITY) };
+        Ok(budget_s - self.state()?.found.elapsed_s)
+    }
+
+    /// Until these pairs are decided, with the time that everything else leaves them.
+    fn settled(&self, two: Two) -> Result<Until, Problem> {
+        let own_s = self.bench.read(two)?.map_or(0.0, |measured| measured.pairs().elapsed_s);
+        let left_s = self.left_s()?;
+        Ok(Until::Settled(left_s.is_finite().then_some(left_s + own_s)))
     }
 
     /// Prints the state after a step; returns whether it had no usable pair. A build whose trials fail is skipped.
@@ -121,13 +165,14 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Adds pairs. Returns false when interrupted.
     fn measure(&self, two: Two, until: Until) -> Result<bool, Problem> {
         let programs = [self.program(two.a)?, self.program(two.b)?];
         let ended = self.bench.measure(two, [&programs[0], &programs[1]], until)?;
         if ended {
             // A build that was replaced meanwhile was measured in place of its commit.
-            self.builds.get(two.a)?;
-            self.builds.get(two.b)?;
+            self.builds.verified(two.a)?;
+            self.builds.verified(two.b)?;
         }
         Ok(ended)
     }
@@ -210,6 +255,15 @@ impl State {
     fn next_s(&self) -> f64 {
         self.found.elapsed_s + self.pair_s * BATCH as f64
     }
+}
+
+/// Whether more time would add no pair.
+fn is_over(step: &Ab) -> bool {
+    step.stop.is_some_and(|stop| stop != Stop::Budget)
+}
+
+fn is_out_of_time(of: &Ab) -> bool {
+    of.stop == Some(Stop::Budget)
 }
 
 /// The commit that was found against the build before it.

@@ -1,6 +1,7 @@
 //! The output of a bisection at its end.
 
 use super::super::ab_output::certificate_json;
+use super::super::compare::Opened;
 use super::super::output;
 use super::super::{Exit, Problem};
 use super::search::step_of;
@@ -8,24 +9,38 @@ use std::path::Path;
 use tare_findings::ab::Ab;
 use tare_findings::bisect::{Bisection, Outcome};
 use tare_findings::certificate::Certified;
-use tare_report::words::{bisect as words, certificate};
+use tare_findings::why;
+use tare_report::words::{self, bisect, certificate};
 use tare_text::object;
 
 /// The metric that gives the time per transaction.
 const OF_TRANSACTIONS: &str = "tps";
 
-/// Prints the result: a sentence, a table, and the command that explains the slowdown.
+/// What the records of the step say of the time of a transaction.
+struct Why {
+    command: String,
+    /// None if they do not have all of the time.
+    sentence: Option<String>,
+}
+
+/// Prints the result: a sentence, a table, and what explains the slowdown.
 pub fn print(found: &Bisection, certified: Option<&Certified>, folder: &Path, json: bool) -> Result<(), Problem> {
     let why = why(found, folder);
     if !json {
-        let mut rows = words::rows(found);
+        let mut rows = bisect::rows(found);
         rows.push(("A/A here", certificate::alongside(certified)));
         let rows = rows.iter().map(|(name, value)| format!("  {name:<12} {}\n", tare_text::shown(value)));
-        let why = why.map_or_else(String::new, |why| format!("\nWhere the time goes:\n  {why}\n"));
+        let why = why.map_or_else(String::new, |why| {
+            let sentence = why.sentence.map_or_else(String::new, |sentence| format!("  {sentence}\n"));
+            format!(
+                "\nWhere the time goes, from A, the one before, to B, the first slower one:\n{sentence}  {}\n",
+                why.command
+            )
+        });
         let inside = inside(found).map_or_else(String::new, |inside| {
             format!("\nWhich commit of the merge, with the same --build and other options:\n  {inside}\n")
         });
-        return output::lines(&format!("{}\n\n{}{why}{inside}", words::sentence(found), rows.collect::<String>()));
+        return output::lines(&format!("{}\n\n{}{why}{inside}", bisect::sentence(found), rows.collect::<String>()));
     }
     let commit = |place: usize| {
         object! {
@@ -42,6 +57,7 @@ pub fn print(found: &Bisection, certified: Option<&Certified>, folder: &Path, js
             ci_low: ab.slowdown.and_then(|found| Some(found.ci?.low)),
             ci_high: ab.slowdown.and_then(|found| Some(found.ci?.high)),
             verdict: ab.verdict,
+            stopped: ab.stop,
             pairs: ab.pairs,
         }
     };
@@ -49,14 +65,14 @@ pub fn print(found: &Bisection, certified: Option<&Certified>, folder: &Path, js
     let last = found.line.len() - 1;
     let likely = if found.chances.is_empty() { Vec::new() } else { found.likely() };
     let document = object! {
-        text: words::sentence(found),
+        text: bisect::sentence(found),
         outcome: found.outcome(),
         good: &found.line[0].id,
         bad: &found.line[last].id,
         commits: last,
         ends: found.ends.as_ref().map(size),
-        first: found.cell.iter().flat_map(|cell| cell.commits.clone()).map(commit).collect::<Vec<_>>(),
-        probability: found.cell.as_ref().map(|cell| cell.chance),
+        first: found.confirmed().into_iter().flat_map(|cell| cell.commits.clone()).map(commit).collect::<Vec<_>>(),
+        probability: found.confirmed().map(|cell| cell.chance),
         step: found.step.as_ref().map(size),
         part_of_the_whole: found.is_part(),
         likely: likely.into_iter().map(|(place, _)| commit(place)).collect::<Vec<_>>(),
@@ -66,22 +82,29 @@ pub fn print(found: &Bisection, certified: Option<&Certified>, folder: &Path, js
         disturbed_pairs: found.disturbed,
         elapsed_s: found.elapsed_s,
         interleaved: found.ends.as_ref().is_some_and(|ends| ends.by_turns),
-        why,
+        why: why.as_ref().map(|why| &why.command),
+        why_text: why.as_ref().and_then(|why| why.sentence.as_ref()),
         inside: inside(found),
         certificate: certified.map(certificate_json),
     };
     output::document("tare-bisect", &document)
 }
 
-/// The `tare why` command for the found commit and its predecessor; `None` without times per transaction.
-fn why(found: &Bisection, folder: &Path) -> Option<String> {
-    let (cell, step) = (found.cell.as_ref()?, found.step.as_ref()?);
+/// What `tare why` says of the found commit and its predecessor; `None` without times per transaction.
+fn why(found: &Bisection, folder: &Path) -> Option<Why> {
+    let (cell, step) = (found.confirmed()?, found.step.as_ref()?);
     if step.metric.as_deref() != Some(OF_TRANSACTIONS) {
         return None;
     }
     let path = step_of(cell).folder(folder);
-    let side = |condition: &str| tare_text::quoted(&format!("{}:{condition}", path.display()));
-    Some(format!("tare why {} {}", side(&step.rule.a), side(&step.rule.b)))
+    let sides = [&step.rule.a, &step.rule.b].map(|condition| format!("{}:{condition}", path.display()));
+    let explained = || {
+        let opened = Opened::of(&sides).ok()?;
+        let [(_, a), (_, b)] = opened.sides().try_into().ok()?;
+        why::why(a, b).ok().map(|found| words::why::why(&found))
+    };
+    let [a, b] = sides.each_ref().map(|side| tare_text::quoted(side));
+    Some(Why { command: format!("tare why {a} {b}"), sentence: explained() })
 }
 
 /// The command that bisects the commits of a merge; `None` if what was found contains no merge of exactly one branch.
@@ -90,7 +113,7 @@ fn inside(found: &Bisection) -> Option<String> {
         [tip] => Some(format!("tare bisect \"$(git merge-base {} {tip})\" {tip}", found.line[place - 1].id)),
         _ => None,
     };
-    found.cell.as_ref()?.commits.clone().find_map(merge)
+    found.confirmed()?.commits.clone().find_map(merge)
 }
 
 pub fn exit_of(found: &Bisection) -> Exit {

@@ -132,6 +132,7 @@ fn bisection(ends: Option<Ab>, chances: &[f64], cell: Option<Cell>) -> Bisection
         author_date: Some("2026-03-01T10:00:00+01:00".to_owned()),
         merged: Vec::new(),
     };
+    let step = cell.as_ref().map(|_| compared(AbVerdict::Slower, 1.03, 1.02, 1.04));
     Bisection {
         line: (0..=4).map(commit).collect(),
         usable: vec![true; 5],
@@ -139,7 +140,7 @@ fn bisection(ends: Option<Ab>, chances: &[f64], cell: Option<Cell>) -> Bisection
         confidence: 0.95,
         ends,
         cell,
-        step: None,
+        step,
         pairs: 31,
         disturbed: 4,
         builds: 4,
@@ -274,6 +275,10 @@ fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
     for (what, found) in [
         ("one commit", bisection(slower(), &chances, cell(2..=2))),
         ("two commits", bisection(slower(), &chances, cell(2..=3))),
+        (
+            "not confirmed",
+            Bisection { step: other(AbVerdict::Equivalent, 1.001), ..bisection(slower(), &chances, cell(2..=3)) },
+        ),
         ("most likely", bisection(slower(), &chances, None)),
         ("no difference", bisection(other(AbVerdict::Equivalent, 1.001), &[], None)),
         ("faster", bisection(other(AbVerdict::Faster, 0.9), &[], None)),
