@@ -6,7 +6,9 @@ use crate::metric::{self, Better};
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::descriptive::mean;
-use tare_stats::sequential::{Finding, Fit, LOOKS, Pair, Question, Verdict, decide, decide_sessions, is_one_sided};
+use tare_stats::sequential::{
+    Finding, Fit, LOOKS, Pair, Question, Verdict, decide, decide_once, decide_sessions, is_one_sided,
+};
 
 pub use tare_stats::sequential::{FEWEST_PAIRS, Rule};
 
@@ -16,6 +18,9 @@ const MOST_LEFT_OUT: usize = 5;
 const DUET: f64 = 0.9;
 /// The same minimum for alternating samples: the last sample of one side ends after that of the other.
 const INTERLEAVED: f64 = 0.4;
+/// Nominal error of all controls, as a share of the actual one: a t test of few readings that are not normal exceeds
+/// its nominal error by up to a third.
+const NOMINAL: f64 = 0.8;
 /// Number of pairs in a session without a time limit: more add little if sessions differ as much as pairs do.
 const PAIRS_OF_SESSION: usize = 6;
 
@@ -49,8 +54,8 @@ pub struct Pairs {
     pub session_ended: usize,
     /// Whether planned trials are still to run: a comparison that was interrupted in a pair is not over.
     open: bool,
-    /// Pairs of the control metrics, which the change cannot affect, by name.
-    pub controls: BTreeMap<String, Vec<Pair>>,
+    /// Pairs of the control metrics, which the change cannot affect, by name, each with its session.
+    controls: BTreeMap<String, Vec<(usize, Pair)>>,
 }
 
 impl Measured {
@@ -61,6 +66,19 @@ impl Measured {
     pub fn is_disturbed(&self) -> bool {
         self.disturbed != [false; 2]
     }
+}
+
+/// Without those named twice: probes are controls by themselves.
+fn names_of_controls(rule: &Settle) -> BTreeSet<&str> {
+    rule.controls.iter().map(String::as_str).collect()
+}
+
+fn by_session(rule: &Settle, pairs: impl Iterator<Item = (usize, Pair)>) -> Vec<Vec<Pair>> {
+    let mut sessions = vec![Vec::new(); rule.begun.len().max(1)];
+    for (session, pair) in pairs {
+        sessions[session].push(pair);
+    }
+    sessions
 }
 
 /// Whether these pairs separate the effect of the sides from that of their places.
@@ -102,7 +120,7 @@ impl Pairs {
                     let marked = alike(&[a, b]);
                     let disturbed = [marked[0], marked[1]];
                     pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first, disturbed });
-                    pairs.add_controls(rule, a, b, b_first);
+                    pairs.add_controls(rule, [a, b], rule.session_of(block), b_first);
                 }
                 (own_a, own_b) => {
                     pairs.lost += 1;
@@ -122,11 +140,11 @@ impl Pairs {
         self.measured.len() + self.lost
     }
 
-    fn add_controls(&mut self, rule: &Settle, a: &TrialRecord, b: &TrialRecord, b_first: bool) {
-        for name in &rule.controls {
+    fn add_controls(&mut self, rule: &Settle, [a, b]: [&TrialRecord; 2], session: usize, b_first: bool) {
+        for name in names_of_controls(rule) {
             if let (Some(a), Some(b)) = (value_of(a, name), value_of(b, name)) {
                 let pair = Pair { log_ratio: (b / a).ln(), b_first };
-                self.controls.entry(name.clone()).or_default().push(pair);
+                self.controls.entry(name.to_owned()).or_default().push((session, pair));
             }
         }
     }
@@ -209,21 +227,26 @@ impl Pairs {
         [[true, false], [false, true]].map(|sides| self.measured.iter().filter(|pair| pair.disturbed == sides).count())
     }
 
-    /// The result of each control metric, by name: all together have the error rate of the comparison, after any number
-    /// of pairs. A control that is shown to have changed has moved.
-    pub fn untouched(&self, rule: &Settle) -> Vec<(&str, Finding)> {
-        let alpha = rule.alpha / self.controls.len().max(1) as f64;
-        let question = Question { minimum_effect: rule.minimum_effect, alpha, rule: Rule::Anytime };
-        let decided = |pairs: &[Pair]| decide(pairs, &question, false).ok();
-        self.controls.iter().filter_map(|(name, pairs)| Some((name.as_str(), decided(pairs)?))).collect()
+    /// The result of each control metric, by name. A control that is shown to have changed has moved. It matters only
+    /// when the comparison is decided, that is once, so one t interval has the power that a verdict after few pairs
+    /// needs; together, those of all controls have the error rate of the comparison ([`NOMINAL`]).
+    pub fn untouched<'r>(&self, rule: &'r Settle) -> Vec<(&'r str, Finding)> {
+        let names = names_of_controls(rule);
+        let alpha = NOMINAL * rule.alpha / names.len().max(1) as f64;
+        let question = Question { minimum_effect: rule.minimum_effect, alpha, rule: Rule::Sessions };
+        let decided = |name: &str| {
+            let pairs = self.controls.get(name).map_or(&[][..], Vec::as_slice);
+            if rule.is_over_sessions() {
+                return decide_sessions(&by_session(rule, pairs.iter().copied()), &question, true).ok();
+            }
+            let pairs: Vec<Pair> = pairs.iter().map(|(_, pair)| *pair).collect();
+            decide_once(&pairs, rule.minimum_effect, alpha).ok()
+        };
+        names.into_iter().filter_map(|name| Some((name, decided(name)?))).collect()
     }
 
     pub fn sessions(&self, rule: &Settle) -> Vec<Vec<Pair>> {
-        let mut sessions = vec![Vec::new(); rule.begun.len().max(1)];
-        for pair in &self.measured {
-            sessions[rule.session_of(pair.block)].push(pair.pair());
-        }
-        sessions
+        by_session(rule, self.measured.iter().map(|pair| (rule.session_of(pair.block), pair.pair())))
     }
 
     /// Whether the last session is complete: each side was first at least once, and the session's share of the time is

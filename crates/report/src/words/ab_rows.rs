@@ -108,23 +108,19 @@ fn sessions(ab: &Ab) -> String {
 }
 
 fn of_control(control: &Control) -> String {
+    const TOO_FEW: &str = "too few pairs to check";
     let moved = match control.ratio.filter(|_| control.moved) {
         Some(ratio) => format!(": it moved {}", by(ratio)),
         None => String::new(),
     };
-    let ratio = control.ratio.map_or_else(
-        || "not known yet".to_owned(),
-        |ratio| {
-            let interval = match ratio.ci {
-                None => " (no interval yet)".to_owned(),
-                // Its limits are not worth printing.
-                Some(ci) if ci.high >= 4.0 * ci.low => " (interval wider than fourfold)".to_owned(),
-                Some(ci) => interval(ci),
-            };
-            format!("{:.4}{interval}", ratio.value)
-        },
-    );
-    format!("{} B/A {ratio}{moved}", control.name)
+    let Some(ratio) = control.ratio else { return format!("{}: {TOO_FEW}", control.name) };
+    let interval = match ratio.ci {
+        None => format!(" ({TOO_FEW})"),
+        // Its limits are not worth printing.
+        Some(ci) if ci.high >= 4.0 * ci.low => " (interval wider than fourfold)".to_owned(),
+        Some(ci) => interval(ci),
+    };
+    format!("{} B/A {:.4}{interval}{moved}", control.name, ratio.value)
 }
 
 fn to_go(ab: &Ab) -> String {
@@ -228,13 +224,15 @@ mod tests {
         for (ci, text) in [
             (Some((0.99, 1.02)), "(0.9900 to 1.0200)"),
             (Some((0.2, 5.0)), "(interval wider than fourfold)"),
-            (None, "(no interval yet)"),
+            (None, "(too few pairs to check)"),
         ] {
             let ci = ci.map(|(low, high)| Interval { low, high });
             let ratio = Some(Estimate { value: 1.0, ci });
             found.controls = vec![Control { name: "probe_spin_ns".into(), ratio, moved: false }];
             assert_eq!(row(&found, "control"), format!("probe_spin_ns B/A 1.0000 {text}"));
         }
+        found.controls[0].ratio = None;
+        assert_eq!(row(&found, "control"), "probe_spin_ns: too few pairs to check");
         found.ci = None;
         assert_eq!(row(&found, "B/A"), "0.9990 (no interval yet)");
     }

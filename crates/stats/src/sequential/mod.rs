@@ -41,4 +41,4 @@ pub use draw::orders;
 pub use fit::{Fit, Pair};
 pub use outlook::{Outlook, outlook, resolution};
 pub use rule::{FEWEST_PAIRS, LOOKS, NOMINAL_P, Question, Rule, evidence};
-pub use verdict::{FEWEST_SESSIONS, Finding, Verdict, decide, decide_sessions};
+pub use verdict::{FEWEST_SESSIONS, Finding, Verdict, decide, decide_once, decide_sessions};

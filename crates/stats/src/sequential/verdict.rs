@@ -50,6 +50,15 @@ pub fn decide(pairs: &[Pair], question: &Question, last: bool) -> Result<Finding
     judge(fit, question, question.rule.looks_at(pairs.len(), last), is_by_draw)
 }
 
+/// Judges pairs once, by one t interval, at a moment that they do not determine themselves: those of a control when its
+/// comparison is decided.
+///
+/// # Errors
+/// As [`decide`].
+pub fn decide_once(pairs: &[Pair], minimum_effect: f64, alpha: f64) -> Result<Finding, Error> {
+    judge(Fit::of(pairs)?, &Question { minimum_effect, alpha, rule: Rule::Sessions }, true, || false)
+}
+
 /// Judges sessions, each by its pairs. `last` says that all planned sessions are over.
 ///
 /// The value of a session is the mean of its pairs without the order effect, so effects that its pairs share (boot,

@@ -1,12 +1,14 @@
 //! Comparisons with pairs that are added until they are settled, through the records that `tare ab` decides from.
 
 use super::made::Shape;
+use super::{Limit, Rate, Rows, requested};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use tare_findings::ab::{Ab, AbVerdict, FEWEST_SESSIONS};
 use tare_findings::why::{Expected, Proof, ProofVerdict, Suspect, Trial};
 use tare_results::pairs::{Rule, Stop};
-use tare_results::schema::{Outcome, PlannedTrial, Session, Settle};
+use tare_results::probe::Probe;
+use tare_results::schema::{Outcome, PlannedTrial, Session, Settle, TrialRecord};
 use tare_stats::bisection::{BATCH, Planned, effort};
 use tare_stats::sequential::{Question, orders};
 
@@ -77,6 +79,29 @@ struct Sides {
     /// What share of the trials of either side has this fault.
     faulty: f64,
     fault: Fault,
+    /// Set if probes run next to the samples, as controls.
+    probes: Option<Probes>,
+}
+
+/// Readings of three probes.
+#[derive(Debug, Clone, Copy)]
+pub struct Probes {
+    pub times: Times,
+    /// Correlation of their logarithms with that of the trial's time.
+    pub resemblance: f64,
+    /// By how much they take longer next to B, as a fraction.
+    pub moved: f64,
+}
+
+impl Probes {
+    fn record(self, record: &mut TrialRecord, of_trial: f64, draws: &mut Draws) {
+        let moved = if record.condition == "b" { 1.0 + self.moved } else { 1.0 };
+        for name in Probe::ALL.map(Probe::covariate) {
+            let own = self.times.draw(draws).powf((1.0 - self.resemblance.powi(2)).sqrt());
+            let reading = 80.0 * moved * own * of_trial.powf(self.resemblance);
+            record.samples[0].covariates.insert(name.to_owned(), reading);
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,12 +112,12 @@ pub enum Fault {
 }
 
 fn sides(times: Times, ratio: f64) -> Sides {
-    Sides { times, ratio, place: 0.0, faulty: 0.0, fault: Fault::Fails }
+    Sides { times, ratio, place: 0.0, faulty: 0.0, fault: Fault::Fails, probes: None }
 }
 
 /// A complete comparison.
 fn compared(draws: &mut Draws, sides: Sides, rule: &Settle) -> Ab {
-    let Sides { times, ratio, place, faulty, fault } = sides;
+    let Sides { times, ratio, place, faulty, fault, probes } = sides;
     let made = results("", Vec::new());
     let mut plan = made.plan.unwrap();
     plan.settle = Some(rule.clone());
@@ -112,11 +137,15 @@ fn compared(draws: &mut Draws, sides: Sides, rule: &Settle) -> Ab {
         let order = if orders[block] { ["b", "a"] } else { ["a", "b"] };
         for (second, condition) in order.into_iter().enumerate() {
             let own = if condition == "b" { ratio * session.exp() } else { 1.0 };
-            let tps = own / (times.draw(draws) * (1.0 + place * second as f64));
+            let time = times.draw(draws);
+            let tps = own / (time * (1.0 + place * second as f64));
             let number = records.len();
             plan.trials.push(PlannedTrial { trial: number, block, condition: condition.to_owned(), lifetime: None });
             let is_faulty = faulty > 0.0 && draws.uniform() < faulty;
             let mut record = trial(number, block, condition, tps, is_faulty && fault == Fault::Disturbed);
+            if let Some(probes) = probes {
+                probes.record(&mut record, time, draws);
+            }
             if is_faulty && fault == Fault::Fails {
                 (record.outcome, record.samples) = (Outcome::Failed, Vec::new());
             }
@@ -147,6 +176,22 @@ pub fn of_itself(draws: &mut Draws, times: Times, by: Rule) -> AbVerdict {
 pub fn with_faults(draws: &mut Draws, fault: Fault, by: Rule) -> Option<Stop> {
     let sides = Sides { faulty: 0.4, fault, ..sides(Times::Of(Shape::Normal), 1.0 / 1.01) };
     compared(draws, sides, &rule(by, 1e-9)).stop
+}
+
+/// How a comparison with probes as controls ends if B / A of throughputs is this.
+pub fn with_probes(draws: &mut Draws, probes: Probes, ratio: f64, by: Rule) -> Ab {
+    let controls = Probe::ALL.map(|probe| probe.covariate().to_owned()).to_vec();
+    let sides = Sides { probes: Some(probes), ..sides(Times::Of(Shape::Normal), ratio) };
+    compared(draws, sides, &Settle { controls, ..rule(by, 0.02) })
+}
+
+/// Ratios of the sides, with probes that do not move.
+pub fn unmoved() -> impl Iterator<Item = (f64, Probes)> + Clone {
+    let normal = Times::Of(Shape::Normal);
+    let alike =
+        [0.0, 0.5, 0.9].into_iter().flat_map(move |alike| [1.0, 0.98, 0.95].map(|ratio| (ratio, normal, alike)));
+    let shapes = Times::ALL.into_iter().map(|times| (0.95, times, 0.0));
+    alike.chain(shapes).map(|(ratio, times, resemblance)| (ratio, Probes { times, resemblance, moved: 0.0 }))
 }
 
 /// The verdict on a change exactly as large as the minimum effect.
@@ -185,4 +230,26 @@ pub fn bisects_wrongly(draws: &mut Draws, step: f64) -> bool {
     let first = 1 + (20.0 * draws.uniform()) as usize % 20;
     let found = effort(&planned, first, draws.uniform().to_bits()).unwrap().found;
     found.is_some_and(|found| step <= 0.0 || !found.commits.contains(&first))
+}
+
+/// The verdict itself needs a change as clear as that of the control.
+#[test]
+fn a_machine_that_moves_with_a_side_gives_no_verdict() {
+    let mut rows = Rows::default();
+    for (number, (moved, rule)) in
+        [0.02, 0.03].into_iter().flat_map(|moved| RULES.map(|rule| (moved, rule))).enumerate()
+    {
+        let mut draws = Draws::new(20_261_130 + number as u64);
+        let probes = Probes { times: Times::Of(Shape::Normal), resemblance: 0.0, moved };
+        let mut claimed = 0;
+        let mut vetoed = Rate::count(requested().unwrap_or(20), |_| {
+            let found = with_probes(&mut draws, probes, 1.0 / (1.0 + moved), rule);
+            claimed += usize::from(found.verdict != AbVerdict::Undecided || found.stop == Some(Stop::Control));
+            found.stop == Some(Stop::Control)
+        });
+        // Of those that would have a verdict without the control.
+        vetoed.of = claimed;
+        rows.add(&format!("a control that moves as well: {rule:?}, by {moved}"), Limit::AtLeast(75.0), vetoed);
+    }
+    rows.judge();
 }

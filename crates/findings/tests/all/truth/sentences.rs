@@ -6,7 +6,10 @@ use super::claims::{
 };
 use super::comparisons::{Origin, advised, compared, failing, probed};
 use super::made::{Drift, Kind, LAYOUTS, SHAPES, Shape, Truth, study};
-use super::pairs::{Fault, RULES, Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved, with_faults};
+use super::pairs::{
+    Fault, Probes, RULES, Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved, unmoved, with_faults,
+    with_probes,
+};
 use super::{Limit, Rate, Rows, is_selected, requested};
 use crate::draws::Draws;
 use crate::made_up::differ;
@@ -56,6 +59,7 @@ listed! { Sentence {
     ProbeDoesNotHelp,
     AbFailsMore,
     AbOneSided,
+    AbControlMoved,
 } }
 
 fn of_comparison(found: &Comparison) -> Option<Sentence> {
@@ -78,8 +82,8 @@ fn of_stop(stop: Stop) -> Option<Sentence> {
     match stop {
         Stop::FailsMore => Some(Sentence::AbFailsMore),
         Stop::OneSided => Some(Sentence::AbOneSided),
-        // The control's own test is part of `decided`.
-        Stop::Control | Stop::Settled | Stop::LastLook | Stop::Budget | Stop::LeftOut | Stop::Session => None,
+        Stop::Control => Some(Sentence::AbControlMoved),
+        Stop::Settled | Stop::LastLook | Stop::Budget | Stop::LeftOut | Stop::Session => None,
     }
 }
 
@@ -187,6 +191,7 @@ impl Sentence {
             | Self::WhyDiffers
             | Self::AbDiffers
             | Self::AbEquivalent
+            | Self::AbControlMoved
             | Self::ProofStands
             | Self::ProofRefuted
             | Self::BisectFound
@@ -228,7 +233,8 @@ impl Sentence {
             | Self::FindBestOfOthers
             | Self::FindBehind
             | Self::AbFailsMore
-            | Self::AbOneSided => self.of_pairs(),
+            | Self::AbOneSided
+            | Self::AbControlMoved => self.of_pairs(),
             Self::ProbeHelps
             | Self::ProbeDoesNotHelp
             | Self::Drifted
@@ -311,6 +317,14 @@ impl Sentence {
                 RULES.into_iter().flat_map(|rule| [Fault::Fails, Fault::Disturbed].map(|fault| (rule, fault))),
                 |(rule, fault)| format!("{rule:?}, four in ten trials of either side, {fault:?}"),
                 move |draws, (rule, fault)| is(with_faults(draws, fault, rule).and_then(of_stop)),
+            ),
+            Self::AbControlMoved => each(
+                RULES.into_iter().flat_map(|rule| unmoved().map(move |(ratio, probes)| (rule, ratio, probes))),
+                |(rule, ratio, probes)| {
+                    let Probes { times, resemblance, .. } = probes;
+                    format!("{rule:?}, B / A of the sides {ratio:.2}, probes {times:?}, correlation {resemblance}")
+                },
+                move |draws, (rule, ratio, probes)| is(with_probes(draws, probes, ratio, rule).stop.and_then(of_stop)),
             ),
             Self::ProofStands => one("nothing changes", move |draws| is(of_proof(proved(draws, 1.0)))),
             Self::ProofRefuted => {
