@@ -246,10 +246,52 @@ impl Certificate {
 pub struct Certified {
     /// False alarms of the comparison's rule, in all certificates of its load.
     pub alarms: Alarms,
+    /// The newest certificate, with the newest result of each twin that it lacks.
     pub newest: Certificate,
-    /// Whether the certificates are for the comparison's own engine, load and alternation of samples; else there is
-    /// none, and `newest` is for another load.
+    /// Whether the certificates are for the same as the comparison; else there is none, and `newest` is for another
+    /// load, command, metric or minimum effect.
     pub same_load: bool,
+}
+
+/// What a comparison is of, as far as a certificate must agree with it.
+#[derive(Debug, Clone)]
+pub struct Compared<'a> {
+    /// None for a command.
+    pub engine: Option<&'a str>,
+    pub load: &'a str,
+    pub by_turns: bool,
+    /// None if it is not known yet: then any.
+    pub metric: Option<&'a str>,
+    pub minimum_effect: f64,
+    /// Both commands, as sides; empty for a load with an engine.
+    pub commands: Vec<String>,
+}
+
+impl Compared<'_> {
+    fn is_of(&self, one: &Certificate) -> bool {
+        let is_own_side = || self.engine.is_some() || self.commands.contains(&one.side);
+        one.engine.as_deref() == self.engine
+            && one.load == self.load
+            && one.by_turns == self.by_turns
+            && self.metric.is_none_or(|metric| metric == one.metric)
+            && self.minimum_effect == one.minimum_effect
+            && is_own_side()
+    }
+}
+
+/// The last certificate, with the newest result of each twin that it did not measure.
+fn newest(all: &[&Certificate]) -> Option<Certificate> {
+    let (last, earlier) = all.split_last()?;
+    let mut newest = (*last).clone();
+    for against in earlier.iter().rev().flat_map(|one| &one.against).filter(|own| own.ratio.is_some()) {
+        let own = newest.against.iter().position(|own| own.twin == against.twin);
+        match own {
+            Some(own) if newest.against[own].ratio.is_some() => {}
+            Some(own) => newest.against[own] = against.clone(),
+            None => newest.against.push(against.clone()),
+        }
+    }
+    Some(newest)
 }
 
 impl Certified {
@@ -259,21 +301,13 @@ impl Certified {
     }
 
     /// Selects the certificates that apply to a comparison; none if the machine has none.
-    pub fn of(
-        all: &[Certificate],
-        machine: &Fingerprint,
-        (engine, load, by_turns): (Option<&str>, &str, bool),
-        rule: Rule,
-    ) -> Option<Self> {
+    pub fn of(all: &[Certificate], machine: &Fingerprint, compared: &Compared<'_>, rule: Rule) -> Option<Self> {
         let here: Vec<&Certificate> = all.iter().filter(|one| one.is_of(machine)).collect();
-        let is_own =
-            |one: &Certificate| one.engine.as_deref() == engine && one.load == load && one.by_turns == by_turns;
-        let own: Vec<&Certificate> = here.iter().copied().filter(|one| is_own(one)).collect();
+        let own: Vec<&Certificate> = here.iter().copied().filter(|one| compared.is_of(one)).collect();
         let same_load = !own.is_empty();
-        let newest = own.last().or(here.last()).copied()?.clone();
         let counted = if same_load { own } else { here.last().copied().into_iter().collect() };
         let alarms = counted.iter().map(|one| one.alarms(rule)).fold(Alarms::default(), Alarms::and);
-        Some(Self { alarms, newest, same_load })
+        Some(Self { alarms, newest: newest(&counted)?, same_load })
     }
 }
 

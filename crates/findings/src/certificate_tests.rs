@@ -59,16 +59,78 @@ fn certificates_of_a_load_on_this_machine_are_counted_together_and_others_are_no
         certificate("6.1", "dbt3", alarms(3, 10)),
         certificate("6.2", "read_only", alarms(5, 10)),
     ];
-    let of =
-        |load: &str, kernel: &str| Certified::of(&all, &machine(kernel), (Some("sqlite"), load, false), Rule::Looks);
+    let of = |load: &str, kernel: &str| Certified::of(&all, &machine(kernel), &compared(load), Rule::Looks);
     let found = of("read_only", "6.1").unwrap();
     assert_eq!((found.alarms, found.same_load), (alarms(2, 40), true));
     let other = of("counters", "6.1").unwrap();
     assert_eq!((other.newest.load.as_str(), other.same_load), ("dbt3", false));
     assert_eq!(of("read_only", "6.3"), None);
     // A certificate from consecutive trials does not apply to samples that alternate.
-    let turned = Certified::of(&all, &machine("6.1"), (Some("sqlite"), "read_only", true), Rule::Looks);
-    assert!(turned.is_some_and(|turned| !turned.same_load));
+    // Nor does one of another metric or minimum effect, by which comparisons end.
+    let base = compared("read_only");
+    for other in [
+        Compared { by_turns: true, ..base.clone() },
+        Compared { metric: Some("latency_ms_p99"), ..base.clone() },
+        Compared { minimum_effect: 0.05, ..base.clone() },
+    ] {
+        let found = Certified::of(&all, &machine("6.1"), &other, Rule::Looks).unwrap();
+        assert_eq!((found.same_load, found.alarms), (false, alarms(6, 20)), "{other:?}");
+    }
+    let any = Certified::of(&all, &machine("6.1"), &Compared { metric: None, ..base }, Rule::Looks);
+    assert!(any.is_some_and(|any| any.same_load));
+}
+
+fn compared(load: &str) -> Compared<'_> {
+    Compared {
+        engine: Some("sqlite"),
+        load,
+        by_turns: false,
+        metric: Some("tps"),
+        minimum_effect: 0.02,
+        commands: Vec::new(),
+    }
+}
+
+#[test]
+fn a_certificate_of_a_command_is_for_comparisons_with_this_command() {
+    let of_command = |side: &str| Certificate {
+        engine: None,
+        side: side.to_owned(),
+        ..certificate("6.1", "command", alarms(0, 10))
+    };
+    let all = [of_command("command=./old"), of_command("command=sleep 1")];
+    let of = |commands: [&str; 2]| {
+        let commands = commands.map(str::to_owned).to_vec();
+        let found = Certified::of(
+            &all,
+            &machine("6.1"),
+            &Compared { engine: None, commands, ..compared("command") },
+            Rule::Looks,
+        );
+        found.map(|found| (found.same_load, found.newest.side)).unwrap()
+    };
+    assert_eq!(of(["command=./old", "command=./new"]), (true, "command=./old".to_owned()));
+    assert_eq!(of(["command=./x", "command=./y"]), (false, "command=sleep 1".to_owned()));
+}
+
+#[test]
+fn the_newest_result_of_each_twin_counts_whichever_certificate_measured_it() {
+    let with = |twins: &[(Twin, f64)]| {
+        let own = |(twin, ratio): &(Twin, f64)| against(*twin, alarms(0, 5), (*ratio, ratio - 0.001, ratio + 0.001));
+        let against = twins.iter().map(own).collect();
+        Certificate { against, ..certificate("6.1", "read_only", alarms(0, 0)) }
+    };
+    let first = with(&[(Twin::Same, 1.0), (Twin::Copy, 1.05), (Twin::Relinked, 1.03)]);
+    let mut second = with(&[(Twin::Same, 1.0), (Twin::Copy, 1.0)]);
+    second.against.push(Against::left_out(Twin::Layout, "a command has its own environment".to_owned()));
+    let of = |all: &[Certificate]| Certified::of(all, &machine("6.1"), &compared("read_only"), Rule::Looks).unwrap();
+    let found = of(&[first.clone(), second]);
+    assert!((found.newest.by_itself().unwrap() - 0.03).abs() < 1e-9, "{found:?}");
+    assert_eq!(found.alarms, alarms(0, 25), "each comparison once");
+    // One that was to be measured and was not does not hide an earlier result.
+    let mut second = with(&[(Twin::Same, 1.0)]);
+    second.against.push(Against::left_out(Twin::Relinked, "interrupted".to_owned()));
+    assert!((of(&[first, second]).newest.by_itself().unwrap() - 0.05).abs() < 1e-9);
 }
 
 #[test]

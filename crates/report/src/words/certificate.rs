@@ -47,7 +47,11 @@ pub fn alongside(certified: Option<&Certified>) -> String {
         return "not measured on this machine; measure it with: tare ab --certify".to_owned();
     };
     let newest = &certified.newest;
-    let of = if certified.same_load { String::new() } else { format!(" of {}", load(newest)) };
+    let of = match certified.same_load {
+        true => String::new(),
+        // What it is of may differ in any of these.
+        false => format!(" of {} ({}, within {})", load(newest), newest.metric, percent(newest.minimum_effect)),
+    };
     let alarms = certified.alarms;
     if alarms.comparisons == 0 {
         return format!(

@@ -232,7 +232,7 @@ fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
     let (path, word) = (directory.path().display(), quoted_path(directory.path()));
     match Ab::of(&plan, &records).filter(|ab| ab.pairs + ab.lost > 0) {
         Some(ab) => {
-            let certified = ab_certificates::of(study, &plan);
+            let certified = ab_certificates::of_metric(study, &plan, ab.metric.as_deref());
             ab_output::print(&ab, certified.as_ref(), options.json)?;
             let drawn = ab_output::draw(&ab, &plan, &records, directory);
             note(&format!("results: {path}{drawn}"));

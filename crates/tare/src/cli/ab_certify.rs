@@ -70,14 +70,20 @@ pub fn run(
         load,
         metric,
         by_turns: found.iter().any(|own| own.by_turns),
-        side: own.iter().map(Side::to_string).collect(),
+        side: match own.as_slice() {
+            [] => ab_certificates::command(&base).unwrap_or_default(),
+            own => own.iter().map(Side::to_string).collect(),
+        },
         minimum_effect: requested.minimum_effect,
         decides: Certificate::decides(&found),
         against: found.into_iter().map(|found| found.against).collect(),
     };
     let kept = ab_certificates::keep(certificate.clone())?;
     print(&certificate, json)?;
-    note(&format!("results: {}\nkept with this machine: {kept}", out.display()));
+    note(&format!("results: {}\nkept with this machine: {}", out.display(), kept.path.display()));
+    if let Some(aside) = &kept.aside {
+        note(aside);
+    }
     Ok(if interrupted { Exit::Interrupted } else { Exit::Done })
 }
 

@@ -365,19 +365,25 @@ fn a_certificate_of_a_side_against_itself_is_shown_with_every_verdict() {
     let copied = std::fs::read_to_string(world.path("c/copy/study.toml")).unwrap();
     assert!(copied.contains("/a-copy-of-the-same-program") && copied.contains("/sleep 0.02"), "{copied}");
     assert_eq!(std::fs::read_dir(world.path("c")).unwrap().count(), 3);
-    let (verdict, _) = ab(&world, 5, "command=true", "command=true", &["--budget", "0.02s"]);
-    let certificate = &verdict["certificate"];
-    assert_eq!(certificate["comparisons"], found["comparisons"], "{verdict}");
+    let certificate_of = |command: &str| {
+        let (verdict, _) = ab(&world, 5, command, "command=true", &["--budget", "0.02s", "--metric", "wall_s"]);
+        std::fs::remove_dir_all(world.path("results")).unwrap();
+        verdict["certificate"].clone()
+    };
+    let certificate = certificate_of(side);
+    assert_eq!(certificate["comparisons"], found["comparisons"], "{certificate}");
     assert_eq!((&certificate["load"], &certificate["same_load"]), (&"command".into(), &true.into()));
+    assert_eq!(certificate_of("command=true")["same_load"], false, "it was measured of another command");
     // A further certificate for the same load adds to the first.
     let again = [&["ab", "--certify", "--json", "--out", "d", "--a", side, "--budget", "2s"], &QUIET[..]].concat();
     let more = json(&world.exits(0, &again).0)["comparisons"].as_u64().unwrap();
     let (out, _) =
-        world.exits(5, &["ab", "--out", "e", "--a", "command=true", "--b", "command=true", "--budget", "0.02s"]);
+        world.exits(5, &["ab", "--out", "f", "--a", "command=true", "--b", "command=true", "--budget", "0.02s"]);
+    assert!(one_line(&out).contains("of command, command=sleep 0.02 (wall_s, within 2.0%)"), "{out}");
+    let (out, _) = world.exits(5, &["ab", "--out", "e", "--a", side, "--b", "command=true", "--budget", "0.02s"]);
     let both = found["comparisons"].as_u64().unwrap() + more;
     let printed = if both == 0 { "too few pairs".to_owned() } else { format!("in {both} comparison") };
     assert!(out.contains("A/A here") && out.contains(&printed), "{out}");
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (shown, _) = world.exits(0, &["show", "e"]);
     assert!(one_line(&shown).contains("A/A there: ") && one_line(&shown).contains(&printed), "{shown}");
     world.exits(0, &["report", "e"]);
