@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tare_drive::workload::AnyLoad;
+use tare_drive::workload::program::CommandLine;
 use tare_files::{Folder, Trust};
 use tare_findings::certificate::Twin;
 use tare_study::language::spec::Study;
@@ -56,12 +57,14 @@ pub fn remove(out: &Path) {
 }
 
 fn copied_command(command: &str, out: &Path) -> Result<Side, String> {
-    let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
-    let found = found(program).ok_or_else(|| format!("{program} is not a file that can be copied"))?;
+    let command = CommandLine::new(command)?;
+    let (program, rest) = command.program_and_rest().ok_or("it names no program")?;
+    let found = found(&program).ok_or_else(|| format!("{program} is not a file that can be copied"))?;
     let name = found.file_name().ok_or("the program has no name")?;
     let copy = place(out)?.join(name);
     copied(found.clone(), copy.clone()).map_err(|error| format!("cannot copy {}: {error}", found.display()))?;
-    Ok(Side::of("command", format!("{} {rest}", copy.display()).trim_end()))
+    let path = copy.to_str().ok_or_else(|| format!("the path of the copy is not UTF-8: {}", copy.display()))?;
+    Ok(Side::of("command", format!("{}{rest}", tare_text::quoted(path))))
 }
 
 /// Resolves a program by its path or, like a shell, in `PATH`.
@@ -126,6 +129,29 @@ fn link_all(from: &Path, to: &Path, but: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copied_command_with_spaces_in_its_paths_runs_the_copy_with_the_same_arguments() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("my prog");
+        fs::write(&program, "program").unwrap();
+        for (number, (written, rest)) in [
+            (format!("'{}' -x 'two words'", program.display()), " -x 'two words'"),
+            (program.display().to_string().replace(' ', "\\ "), ""),
+            (format!("\"{}\" | tail -1", program.display()), " | tail -1"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let out = folder.path().join(format!("results {number}"));
+            fs::create_dir(&out).unwrap();
+            let copy = out.join(FOLDER).join("my prog");
+            let side = copied_command(&written, &out).unwrap();
+            assert_eq!(side.level(), format!("'{}'{rest}", copy.display()), "{written}");
+            assert_eq!(fs::read_to_string(copy).unwrap(), "program");
+        }
+        assert!(copied_command("'open quote", folder.path()).is_err());
+    }
 
     #[test]
     fn a_copied_program_has_links_to_its_original_surroundings() {

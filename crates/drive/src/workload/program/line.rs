@@ -65,6 +65,16 @@ impl CommandLine {
         shlex::split(&self.0)?.into_iter().next()
     }
 
+    /// The program, and the text after it as it is written, which may be a shell's.
+    pub fn program_and_rest(&self) -> Option<(String, &str)> {
+        let text = self.0.trim_start();
+        let ends = text.char_indices().filter(|(_, c)| c.is_whitespace()).map(|(at, _)| at).chain([text.len()]);
+        ends.map(|end| text.split_at(end)).find_map(|(word, rest)| match shlex::split(word)?.as_slice() {
+            [program] => Some((program.clone(), rest)),
+            _ => None,
+        })
+    }
+
     /// The words with all placeholders filled in; `sh -c` and one word if a shell is requested.
     pub fn words(&self, shell: bool, values: &Values) -> Result<Vec<String>, ProgramError> {
         if shell {
