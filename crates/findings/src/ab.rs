@@ -7,7 +7,7 @@ use tare_results::schema::{Plan, Settle, TrialRecord};
 use tare_stats::sequential::{Finding, Fit, Outlook, Pair, Question, Verdict, decide};
 use tare_stats::{Estimate, Interval};
 
-pub use tare_stats::sequential::FEWEST_SESSIONS;
+pub use tare_stats::sequential::{FEWEST_SESSIONS, Needed};
 
 /// Confidence level of the interval of the place effect (first or second in a pair).
 const CONFIDENCE: f64 = 0.95;
@@ -37,7 +37,10 @@ pub const MOST_PAIRS: usize = 1000;
 /// One day of machine time; a longer comparison is not worth waiting for either.
 const MOST_S: f64 = 24.0 * 3600.0;
 
-/// How many more pairs would settle the comparison if spread and estimate stay as they are.
+/// As many sessions are not worth waiting for either.
+pub const MOST_SESSIONS: usize = 100;
+
+/// What would settle the comparison if spread and estimate stay as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToGo {
     Settled,
@@ -46,8 +49,13 @@ pub enum ToGo {
         first_look: usize,
     },
     Pairs {
-        about: usize,
+        about: Needed,
         /// Upper bound at 95%; none if it exceeds [`MOST_PAIRS`] or one day.
+        at_most: Option<Needed>,
+    },
+    /// A new comparison over as many sessions; none above [`MOST_SESSIONS`].
+    Sessions {
+        about: Option<usize>,
         at_most: Option<usize>,
     },
     /// More than [`MOST_PAIRS`] or one day.
@@ -57,33 +65,63 @@ pub enum ToGo {
 
 impl ToGo {
     fn of(outlook: Option<Outlook>, pair_s: f64) -> Self {
-        let near = |pairs: &usize| *pairs <= MOST_PAIRS && *pairs as f64 * pair_s <= MOST_S;
+        let near = |needed: &Needed| {
+            let (Needed::More(pairs) | Needed::Anew(pairs)) = *needed;
+            pairs <= MOST_PAIRS && pairs as f64 * pair_s <= MOST_S
+        };
         match outlook {
             None => Self::Unknown,
-            Some(outlook) => match outlook.pairs_to_go.filter(near) {
-                Some(about) => Self::Pairs { about, at_most: outlook.pairs_to_go_at_most.filter(near) },
+            Some(outlook) => match outlook.needed.filter(near) {
+                Some(about) => Self::Pairs { about, at_most: outlook.needed_at_most.filter(near) },
                 None => Self::TooMany,
             },
         }
     }
 
-    /// The expected number of pairs, 0 if settled.
+    fn over_sessions(outlook: Option<Outlook>) -> Self {
+        let near = |needed: Option<Needed>| match needed {
+            Some(Needed::More(sessions) | Needed::Anew(sessions)) => Some(sessions).filter(|all| *all <= MOST_SESSIONS),
+            None => None,
+        };
+        outlook.map_or(Self::Unknown, |outlook| Self::Sessions {
+            about: near(outlook.needed),
+            at_most: near(outlook.needed_at_most),
+        })
+    }
+
+    /// The expected number of further pairs, 0 if settled.
     pub fn about(self) -> Option<usize> {
         match self {
             Self::Settled => Some(0),
-            Self::Pairs { about, .. } => Some(about),
+            Self::Pairs { about: Needed::More(pairs), .. } => Some(pairs),
             _ => None,
         }
     }
 
-    /// The upper bound of the number of pairs, 0 if settled.
+    /// The upper bound of the number of further pairs, 0 if settled.
     pub fn at_most(self) -> Option<usize> {
         match self {
             Self::Settled => Some(0),
-            Self::Pairs { at_most, .. } => at_most,
+            Self::Pairs { at_most: Some(Needed::More(pairs)), .. } => Some(pairs),
             _ => None,
         }
     }
+
+    /// The size of a new comparison that is expected to settle the question, if this one cannot go on.
+    pub fn anew(self) -> Option<Anew> {
+        match self {
+            Self::Pairs { about: Needed::Anew(pairs), .. } => Some(Anew { pairs: Some(pairs), sessions: None }),
+            Self::Sessions { about, .. } => Some(Anew { pairs: None, sessions: Some(about?) }),
+            _ => None,
+        }
+    }
+}
+
+/// A new comparison of this many pairs, or over this many sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Anew {
+    pub pairs: Option<usize>,
+    pub sessions: Option<usize>,
 }
 
 /// An attempt without a result.
@@ -165,6 +203,7 @@ impl Ab {
         let first_look = rule.rule.first_look(rule.alpha);
         let to_go = match look.stop {
             Some(Stop::Settled) => ToGo::Settled,
+            Some(Stop::LastLook) if rule.is_over_sessions() => ToGo::over_sessions(outlook),
             // The number of pairs per session was fixed at the start.
             _ if rule.is_over_sessions() => ToGo::Unknown,
             _ if pairs.measured.len() < first_look => ToGo::TooFew { first_look },
@@ -257,10 +296,11 @@ mod tests {
 
     #[test]
     fn no_unreasonable_number_of_remaining_pairs_is_reported() {
+        let more = |pairs: Option<usize>| pairs.map(Needed::More);
         let outlook = |about, at_most| {
-            Some(Outlook { smallest_detectable: None, pairs_to_go: about, pairs_to_go_at_most: at_most })
+            Some(Outlook { smallest_detectable: None, needed: more(about), needed_at_most: more(at_most) })
         };
-        let pairs = |about, at_most| ToGo::Pairs { about, at_most };
+        let pairs = |about, at_most| ToGo::Pairs { about: Needed::More(about), at_most: more(at_most) };
         assert_eq!(ToGo::of(outlook(Some(25), Some(60)), 30.0), pairs(25, Some(60)));
         assert_eq!(ToGo::of(outlook(Some(1000), Some(1001)), 1.0), pairs(1000, None));
         assert_eq!(ToGo::of(outlook(Some(206_407), None), 5.6), ToGo::TooMany);

@@ -1,7 +1,7 @@
 //! Sentences of a paired comparison: the answer, and the line after each pair.
 
 use super::fitting::first_that_fits;
-use tare_findings::ab::{Ab, AbVerdict, MOST_PAIRS, ToGo};
+use tare_findings::ab::{Ab, AbVerdict, MOST_PAIRS, Needed, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::{Estimate, Interval};
 use tare_text::{count, duration, percent};
@@ -123,12 +123,21 @@ fn undecided(ab: &Ab, ratio: Estimate) -> String {
     let (effect, ratio) = (percent(ab.rule.minimum_effect), b_to_a(ratio));
     if ab.is_over_sessions() {
         let sessions = count(ab.sessions, "session");
-        return format!("Undecided over {sessions}: {ratio}; more sessions detect smaller changes.");
+        let then = match ab.to_go {
+            ToGo::Sessions { about: Some(about), .. } => {
+                format!("a new comparison over {} decides it if that stays", count(about, "session"))
+            }
+            _ => "more sessions detect smaller changes".to_owned(),
+        };
+        return format!("Undecided over {sessions}: {ratio}; {then}.");
     }
+    let time = |pairs: usize| duration(pairs as f64 * ab.pair_s);
     let more = match ab.to_go {
-        ToGo::Pairs { about, .. } => {
-            let time = duration(about as f64 * ab.pair_s);
-            format!("{} ({time}) decide it if that stays", count(about, "more pair"))
+        ToGo::Pairs { about: Needed::More(pairs), .. } => {
+            format!("{} ({}) decide it if that stays", count(pairs, "more pair"), time(pairs))
+        }
+        ToGo::Pairs { about: Needed::Anew(pairs), .. } => {
+            format!("a new comparison of {} ({}) decides it if that stays", count(pairs, "pair"), time(pairs))
         }
         ToGo::TooMany => format!("deciding {effect} takes more than {}", most()),
         _ => format!("{effect} cannot be decided here"),
@@ -172,8 +181,13 @@ pub fn line(ab: &Ab) -> String {
         (AbVerdict::Slower, _) => "B is slower",
     };
     let to_go = match (ab.verdict, ab.to_go) {
-        (AbVerdict::Undecided, ToGo::Pairs { about, .. }) if !ab.stop.is_some_and(Stop::withholds) => {
-            format!("; about {} to go ({})", count(about, "pair"), duration(about as f64 * ab.pair_s))
+        _ if ab.stop.is_some_and(Stop::withholds) => String::new(),
+        (AbVerdict::Undecided, ToGo::Pairs { about: Needed::More(pairs), .. }) => {
+            format!("; about {} to go ({})", count(pairs, "pair"), duration(pairs as f64 * ab.pair_s))
+        }
+        (AbVerdict::Undecided, ToGo::Pairs { about: Needed::Anew(pairs), .. }) => {
+            let time = duration(pairs as f64 * ab.pair_s);
+            format!("; deciding it takes a new comparison of about {} ({time})", count(pairs, "pair"))
         }
         _ => String::new(),
     };
@@ -259,7 +273,7 @@ pub(super) mod tests {
             elapsed_s: 540.0,
             pair_s: 30.0,
             smallest_detectable: Some(0.034),
-            to_go: ToGo::Pairs { about: 25, at_most: Some(60) },
+            to_go: ToGo::Pairs { about: Needed::More(25), at_most: Some(Needed::More(60)) },
             slot: None,
             sessions: 1,
             controls: Vec::new(),

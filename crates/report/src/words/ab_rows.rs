@@ -1,7 +1,7 @@
 //! The table of a paired comparison.
 
 use super::ab::{TURNS, by, change_of, most, of_them_disturbed};
-use tare_findings::ab::{Ab, AbVerdict, Control, FailedAttempt, ToGo};
+use tare_findings::ab::{Ab, AbVerdict, Control, FailedAttempt, MOST_SESSIONS, Needed, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::Interval;
 use tare_text::{count, duration, percent};
@@ -103,7 +103,10 @@ fn sessions(ab: &Ab) -> String {
         many if ab.is_over_sessions() => format!("{many}{requested}{boots}, one value each"),
         one if ab.verdict == AbVerdict::Undecided => format!("{one}{requested}{boots}"),
         0 | 1 => format!("{}{requested}: the verdict holds in this session", ab.sessions),
-        few => format!("{few}{requested}{boots}: the verdict holds in these sessions"),
+        few => format!(
+            "{few}{requested}{boots}: the verdict holds in these sessions; each pair counts by itself, with --sessions \
+             each session"
+        ),
     }
 }
 
@@ -126,11 +129,28 @@ fn of_control(control: &Control) -> String {
 fn to_go(ab: &Ab) -> String {
     let time = |pairs: usize| duration(pairs as f64 * ab.pair_s);
     match ab.to_go {
-        ToGo::Pairs { about, at_most: Some(most) } => {
-            format!("about {} ({}), at most {most} ({}) at 95%", count(about, "pair"), time(about), time(most))
+        ToGo::Pairs { about, at_most } => {
+            let about = match about {
+                Needed::More(pairs) => format!("about {} ({})", count(pairs, "pair"), time(pairs)),
+                Needed::Anew(pairs) => format!("a new comparison of about {} ({})", count(pairs, "pair"), time(pairs)),
+            };
+            match (ab.to_go.anew(), at_most) {
+                (None, Some(Needed::Anew(most))) => {
+                    format!("{about}, or a new comparison of at most {most} ({}) at 95%", time(most))
+                }
+                (_, Some(Needed::More(most) | Needed::Anew(most))) => {
+                    format!("{about}, at most {most} ({}) at 95%", time(most))
+                }
+                (_, None) => format!("{about}, perhaps more than {}", most()),
+            }
         }
-        ToGo::Pairs { about, at_most: None } => {
-            format!("about {} ({}), perhaps more than {}", count(about, "pair"), time(about), most())
+        ToGo::Sessions { about: None, .. } => {
+            format!("more than {MOST_SESSIONS} sessions: use longer sessions, or a larger minimum effect")
+        }
+        ToGo::Sessions { about: Some(about), at_most } => {
+            let most = at_most
+                .map_or_else(|| format!("perhaps more than {MOST_SESSIONS}"), |most| format!("at most {most} at 95%"));
+            format!("a new comparison over about {}, {most}", count(about, "session"))
         }
         ToGo::TooFew { first_look } if ab.pairs > 0 => {
             format!(
@@ -210,6 +230,12 @@ mod tests {
         assert_eq!(row(&found, "failed"), failed);
         (found.pairs, found.to_go) = (3, ToGo::TooFew { first_look: 4 });
         assert_eq!(row(&found, "to go"), "not known before the first look, after 4 pairs (2 min in all)");
+        found.to_go = ToGo::Pairs { about: Needed::More(2), at_most: Some(Needed::Anew(46)) };
+        assert_eq!(row(&found, "to go"), "about 2 pairs (60 s), or a new comparison of at most 46 (23 min) at 95%");
+        found.to_go = ToGo::Pairs { about: Needed::Anew(29), at_most: Some(Needed::Anew(60)) };
+        assert_eq!(row(&found, "to go"), "a new comparison of about 29 pairs (15 min), at most 60 (30 min) at 95%");
+        found.to_go = ToGo::Sessions { about: Some(9), at_most: None };
+        assert_eq!(row(&found, "to go"), "a new comparison over about 9 sessions, perhaps more than 100");
         found.to_go = ToGo::TooMany;
         assert!(row(&found, "to go").contains("a larger minimum effect"));
         found.stop = Some(Stop::OneSided);

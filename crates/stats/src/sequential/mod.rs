@@ -39,6 +39,6 @@ pub use comparisons::{Comparison, comparisons};
 pub use disturbed::is_one_sided;
 pub use draw::orders;
 pub use fit::{Fit, Pair};
-pub use outlook::{Outlook, outlook, resolution};
+pub use outlook::{Needed, Outlook, outlook, resolution};
 pub use rule::{FEWEST_PAIRS, LOOKS, NOMINAL_P, Question, Rule, evidence};
 pub use verdict::{FEWEST_SESSIONS, Finding, Verdict, decide, decide_once, decide_sessions};

@@ -1,7 +1,7 @@
 //! The smallest change that the pairs can detect, and the number of pairs still needed.
 
 use super::fit::Fit;
-use super::rule::{Question, Rule};
+use super::rule::{LOOKS, PAIRS_OF_LOOKS, Question, Rule};
 use crate::plan::POWER;
 use crate::quantiles::{chi_squared, normal, t};
 
@@ -16,12 +16,21 @@ pub struct Outlook {
     /// The smallest change, as a fraction, that these pairs detect with 80% power at their standard deviation; `None`
     /// when they are too few to detect any.
     pub smallest_detectable: Option<f64>,
-    /// More pairs until the interval, with the same standard deviation and estimate, excludes 1 or lies within the
-    /// minimum effect; `None` beyond a million.
-    pub pairs_to_go: Option<usize>,
-    /// Upper limit of the pairs needed, at 95% confidence: with the upper limit of the standard deviation, 80% power,
-    /// and an effect half-way between 0 and the minimum effect, where the question is hardest.
-    pub pairs_to_go_at_most: Option<usize>,
+    /// What it takes until the interval, with the same standard deviation and estimate, excludes 1 or lies within the
+    /// minimum effect; `None` beyond a million pairs.
+    pub needed: Option<Needed>,
+    /// Its upper limit at 95% confidence: with the upper limit of the standard deviation, 80% power, and an effect
+    /// half-way between 0 and the minimum effect, where the question is hardest.
+    pub needed_at_most: Option<Needed>,
+}
+
+/// What decides an undecided comparison, in pairs or, over sessions, in sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needed {
+    /// This many more.
+    More(usize),
+    /// A new comparison of this many, because this one has no further look.
+    Anew(usize),
 }
 
 /// The outlook from a fit. `None` when the pairs do not vary at all.
@@ -29,22 +38,36 @@ pub fn outlook(fit: &Fit, question: &Question) -> Option<Outlook> {
     if fit.sd.is_nan() || fit.sd <= 0.0 {
         return None;
     }
-    let half = |pairs: usize, sd: f64| question.rule.half_width(&expected(fit, pairs, sd), question.alpha);
+    let half = |rule: Rule, pairs: usize, sd: f64| rule.half_width(&expected(fit, pairs, sd), question.alpha);
     let seen = question.rule.half_width(fit, question.alpha) + t(POWER, fit.df) * fit.standard_error();
     let effect = question.minimum_effect.ln_1p();
     // To be decided, the change must be shown to differ from 0 or to be within the minimum effect, whichever is easier.
     let room = fit.mean.abs().max(effect - fit.mean.abs());
     let upper = fit.sd * (fit.df / chi_squared(1.0 - CONFIDENCE, fit.df)).sqrt();
-    let is_shown = |pairs: usize| fit.mean.abs() < effect / 2.0 || pairs >= question.rule.fewest_pairs();
-    let needed = fewest(fit.pairs, |pairs| half(pairs, fit.sd) <= room && is_shown(pairs));
-    let at_most =
-        fewest(fit.pairs, |pairs| half(pairs, upper) + normal(POWER) * upper / (pairs as f64).sqrt() <= effect / 2.0);
-    let more = |needed: usize| needed - fit.pairs;
+    let is_shown = |rule: Rule, pairs: usize| fit.mean.abs() < effect / 2.0 || pairs >= rule.fewest_pairs();
+    let is_decided = |rule: Rule, pairs: usize| half(rule, pairs, fit.sd) <= room && is_shown(rule, pairs);
+    let is_sure = |rule: Rule, pairs: usize| {
+        half(rule, pairs, upper) + normal(POWER) * upper / (pairs as f64).sqrt() <= effect / 2.0
+    };
     Some(Outlook {
         smallest_detectable: (seen.is_finite() && fit.pairs >= question.rule.fewest_pairs()).then(|| seen.exp_m1()),
-        pairs_to_go: needed.map(more),
-        pairs_to_go_at_most: at_most.map(more),
+        needed: needed(fit.pairs, question.rule, is_decided),
+        needed_at_most: needed(fit.pairs, question.rule, is_sure),
     })
+}
+
+/// What makes `holds` true for a rule and its number of pairs. Beyond the last look that is a new comparison, whose
+/// rule is the one for as many pairs.
+fn needed(made: usize, rule: Rule, holds: impl Fn(Rule, usize) -> bool) -> Option<Needed> {
+    match rule {
+        Rule::Looks => {
+            let look = LOOKS.into_iter().find(|look| *look > made && holds(rule, *look));
+            let anew = || fewest(made.max(PAIRS_OF_LOOKS), |pairs| holds(Rule::Anytime, pairs)).map(Needed::Anew);
+            look.map(|look| Needed::More(look - made)).or_else(anew)
+        }
+        Rule::Anytime => fewest(made, |pairs| holds(rule, pairs)).map(|pairs| Needed::More(pairs - made)),
+        Rule::Sessions => fewest(made, |sessions| holds(rule, sessions)).map(Needed::Anew),
+    }
 }
 
 /// The smallest change, as a fraction, that a comparison of this many pairs detects with 80% power at the standard
@@ -95,17 +118,46 @@ mod tests {
     }
 
     #[test]
-    fn pairs_to_go_are_those_after_which_the_interval_fits() {
-        for rule in [Rule::Looks, Rule::Anytime] {
-            let question = Question { minimum_effect: 0.02, alpha: 0.05, rule };
-            let now = fit(0.001, 0.03, 18);
-            let found = outlook(&now, &question).unwrap();
-            let go = found.pairs_to_go.unwrap();
-            let room = 0.02_f64.ln_1p() - 0.001;
-            let half = |pairs: usize| rule.half_width(&fit(0.001, 0.03, pairs), 0.05);
-            assert!(half(18 + go) <= room && half(18 + go - 1) > room, "{rule:?} {found:?}");
-            assert!(found.pairs_to_go_at_most.unwrap() > go, "{found:?}");
+    fn pairs_needed_are_those_after_which_the_interval_of_the_next_look_or_of_a_new_comparison_fits() {
+        let found = |rule: Rule, now: &Fit| {
+            let found = outlook(now, &Question { minimum_effect: 0.02, alpha: 0.05, rule }).unwrap();
+            (found.needed.unwrap(), found.needed_at_most.unwrap())
+        };
+        let half = |rule: Rule, sd: f64, pairs: usize| rule.half_width(&fit(0.001, sd, pairs), 0.05);
+        let room = 0.02_f64.ln_1p() - 0.001;
+        let Needed::More(more) = found(Rule::Anytime, &fit(0.001, 0.03, 18)).0 else { panic!() };
+        assert!(half(Rule::Anytime, 0.03, 18 + more) <= room && half(Rule::Anytime, 0.03, 17 + more) > room);
+        // There is no look after the 18th pair: a new comparison of as many pairs as this looks after every pair.
+        assert_eq!(found(Rule::Looks, &fit(0.001, 0.03, 18)).0, Needed::Anew(18 + more));
+        assert!(matches!(found(Rule::Looks, &fit(0.001, 0.03, 18)).1, Needed::Anew(most) if most > 18 + more));
+        // Nor after the 7th: a comparison that is not over is decided at one of its looks.
+        assert!(half(Rule::Looks, 0.015, 8) <= room && half(Rule::Looks, 0.015, 7) > room);
+        let (about, most) = found(Rule::Looks, &fit(0.001, 0.015, 7));
+        assert!(about == Needed::More(2) && matches!(most, Needed::Anew(25..)), "{about:?} {most:?}");
+    }
+
+    /// The three examples by hand: what five looks would show beyond the 18th pair would be 20, 43 and 29.
+    #[test]
+    fn a_comparison_after_the_last_look_needs_as_many_pairs_as_one_that_looks_after_every_pair() {
+        for (sd, mean, pairs) in [(0.03, 0.001, 29), (0.03, 0.008, 72), (0.04, 0.0, 46)] {
+            let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Looks };
+            assert_eq!(
+                outlook(&fit(mean, sd, 18), &question).unwrap().needed,
+                Some(Needed::Anew(pairs)),
+                "{sd} {mean}"
+            );
         }
+    }
+
+    /// Five sessions with t = 2.776 have a half-width of 1.24 times the room, six of 1.05, seven with 2.447 of 0.92.
+    #[test]
+    fn an_undecided_comparison_over_sessions_needs_a_new_one_of_more_sessions() {
+        let room = 0.02_f64.ln_1p();
+        let of = |sd: f64| Fit { df: 4.0, place: None, ..fit(0.0, sd * room, 5) };
+        let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Sessions };
+        let found = outlook(&of(1.0), &question).unwrap();
+        assert_eq!(found.needed, Some(Needed::Anew(7)));
+        assert!(matches!(found.needed_at_most, Some(Needed::Anew(8..))), "{found:?}");
     }
 
     #[test]

@@ -31,12 +31,12 @@ pub enum Rule {
 
 /// Up to this many pairs, 18 pairs by looks detect as small a change as all of them by the process: with 80% power 18
 /// by looks detect 0.86 standard deviations of a pair, 25 by the process 0.85.
-const PAIRS_OF_LOOKS: f64 = 24.0;
+pub(super) const PAIRS_OF_LOOKS: usize = 24;
 
 impl Rule {
     /// The rule for a comparison within one session that has time for this many pairs; `None` for no limit.
     pub fn within(pairs: Option<f64>) -> Self {
-        if pairs.is_some_and(|pairs| pairs <= PAIRS_OF_LOOKS) { Self::Looks } else { Self::Anytime }
+        if pairs.is_some_and(|pairs| pairs <= PAIRS_OF_LOOKS as f64) { Self::Looks } else { Self::Anytime }
     }
 
     /// Whether there is a look after this many pairs. `last` says that no further pair will follow, so that one of the

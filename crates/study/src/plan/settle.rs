@@ -5,7 +5,7 @@
 use super::design::Condition;
 use super::{estimate, made};
 use crate::language::spec::Study;
-use tare_results::pairs::{Pairs, Stop};
+use tare_results::pairs::{Pairs, Rule, Stop};
 use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord, Turns};
 
 /// Replaces the schedule by the plan's first pair.
@@ -54,6 +54,14 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let goes_on = pairs.ended() == planned && pairs.decided(rule)?.stop.is_none();
     let next = Settle { rule: pairs.rule_in_time(rule), ..rule.clone() };
     goes_on.then(|| with_pairs(Plan { settle: Some(next), ..plan.clone() }, rule, planned + 1))
+}
+
+/// Gives a comparison another budget: only one that looks after every pair, whose error includes every moment
+/// at which it may end or go on. Its rule is fixed from then on, although it was chosen by another budget.
+pub fn give_budget(plan: &mut Plan, budget_s: f64) {
+    if let Some(rule) = plan.settle.as_mut().filter(|rule| rule.rule == Rule::Anytime) {
+        (rule.budget_s, rule.by_time) = (Some(budget_s), false);
+    }
 }
 
 /// The plan of a comparison that continues. If the machine was restarted since, or a session has all its pairs and
@@ -105,7 +113,6 @@ mod tests {
     use crate::plan::design;
     use crate::plan::resolve::{Where, resolve};
     use std::collections::BTreeMap;
-    use tare_results::pairs::Rule;
     use tare_results::schema::SampleRecord;
     use tare_topology::Machine;
 
@@ -149,6 +156,34 @@ mod tests {
         // One session is still to follow, or a pair has not ended.
         assert_eq!(after_restart(4, 0), [0, 6, 12, 18, 24]);
         assert_eq!(after_restart(5, 1), [0, 6, 12, 18, 24, 29]);
+    }
+
+    #[test]
+    fn more_time_extends_a_comparison_that_looks_after_every_pair_by_the_same_rule() {
+        let (mut plan, mut records) = measured(2);
+        records.iter_mut().for_each(|record| record.elapsed_s = 1.0);
+        let of = |rule: Rule| {
+            let between = Settle::between(["a", "b"].map(str::to_owned), rule, 1);
+            let begun = vec![Session { first_block: 0, boot_id: None }];
+            Settle { minimum_effect: 0.001, by_time: true, budget_s: Some(5.0), begun, ..between }
+        };
+        let with_budget = |plan: &Plan| {
+            let mut plan = plan.clone();
+            give_budget(&mut plan, 30.0);
+            plan
+        };
+        plan.settle = Some(of(Rule::Looks));
+        assert_eq!(with_budget(&plan), plan, "its looks are for its budget");
+        plan.settle = Some(of(Rule::Anytime));
+        assert_eq!(extended(&plan, &records), None, "its time is over");
+        let longer = resumed(with_budget(&plan), &records, None);
+        let rule = Settle { budget_s: Some(30.0), by_time: false, ..of(Rule::Anytime) };
+        assert_eq!(longer, Plan { settle: Some(rule.clone()), ..plan.clone() });
+        let next = extended(&longer, &records).unwrap();
+        assert_eq!((next.trials.len(), next.settle), (plan.trials.len() + 2, Some(rule)));
+        // After a restart, its next pair begins another session.
+        let restarted = resumed(with_budget(&plan), &records, Some("another boot".to_owned()));
+        assert_eq!(restarted.settle.unwrap().begun.last().map(|session| session.first_block), Some(12));
     }
 
     #[test]

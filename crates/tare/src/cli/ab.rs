@@ -15,8 +15,8 @@ use crate::run::RunEnd;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tare_findings::ab::{Ab, AbVerdict, ToGo};
-use tare_results::pairs::Stop;
+use tare_findings::ab::{Ab, AbVerdict, Needed, ToGo};
+use tare_results::pairs::{Rule, Stop};
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::decide::{Decide, sessions};
@@ -88,9 +88,10 @@ pub struct AbArgs {
     /// Where the results go [default: tare-results/ab-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Resume an interrupted comparison with its original rule, or run its next session
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "budget",
-        "seed", "set", "controls", "sessions", "certify", "minimum_effect", "interleave", "no_interleave"])]
+    /// Resume an interrupted comparison with its original rule, or run its next session; --budget gives more time to
+    /// one that looks after every pair
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "seed",
+        "set", "controls", "sessions", "certify", "minimum_effect", "interleave", "no_interleave"])]
     resume: Option<PathBuf>,
     /// Use a study or results that other users own or may write to: programs named in them run as you
     #[arg(long)]
@@ -170,21 +171,35 @@ impl AbArgs {
 }
 
 fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
-    let begun = rounds::gone_on(path, &args.options(), |plan| can_be_resumed(path, plan))?;
+    let give_budget =
+        |plan: &mut Plan| args.budget.into_iter().for_each(|budget_s| settle::give_budget(plan, budget_s));
+    let begun = rounds::gone_on(path, &args.options(), |plan| {
+        can_be_resumed(path, plan, args.budget.is_some())?;
+        give_budget(plan);
+        Ok(())
+    })?;
     let Some(mut run) = begun else { return Ok(Exit::Interrupted) };
-    let before = run.plan.settle.as_ref().map_or(0, |rule| rule.begun.len());
+    let before = run.plan.clone();
+    let sessions = before.settle.as_ref().map_or(0, |rule| rule.begun.len());
     let boot_id = Fingerprint::of(&Machine::this()?).boot_id;
+    give_budget(&mut run.plan);
     run.plan = settle::resumed(run.plan, &read_trials(run.directory.folder())?, boot_id);
-    if let Some(rule) = run.plan.settle.as_ref().filter(|rule| rule.begun.len() > before) {
+    if let Some(rule) = run.plan.settle.as_ref().filter(|rule| rule.begun.len() > sessions) {
         note(&format!("session {}, on boot {}", rule.begun.len(), rule.boots()));
+    }
+    if run.plan != before {
         write_plan(run.directory.folder(), &run.plan)?;
     }
     compare(&run, &args.options())
 }
 
-fn can_be_resumed(path: &Path, plan: &Plan) -> Result<(), Problem> {
+fn can_be_resumed(path: &Path, plan: &Plan, longer: bool) -> Result<(), Problem> {
     let no_comparison =
         |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
+    let fixed = |why: &str| {
+        let advice = format!("{why}: resume it without --budget, or begin another comparison");
+        no_comparison("the budget of this comparison cannot be changed", advice)
+    };
     match &plan.settle {
         None => {
             let advice = format!("resume with: tare {} --resume {}", plan.resumed_by(), quoted_path(path));
@@ -194,6 +209,11 @@ fn can_be_resumed(path: &Path, plan: &Plan) -> Result<(), Problem> {
             let advice = "the measurements are kept; measure more with: tare ab --certify".to_owned();
             no_comparison("a comparison of a side with itself cannot be resumed", advice)
         }
+        Some(rule) if longer => match rule.rule {
+            Rule::Anytime => Ok(()),
+            Rule::Looks => fixed("its five looks were planned for its first budget, and further ones would add error"),
+            Rule::Sessions => fixed("its sessions are shares of its first budget"),
+        },
         Some(_) => Ok(()),
     }
 }
@@ -245,7 +265,7 @@ fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
                     Ok(Exit::Interrupted)
                 }
                 _ => {
-                    if let Some(advice) = advice(&ab) {
+                    if let Some(advice) = advice(&ab, directory.path()) {
                         note(&advice);
                     }
                     exit_of(&ab, &records, directory.path())
@@ -260,17 +280,30 @@ fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
     }
 }
 
-/// What may decide it in another attempt.
-fn advice(ab: &Ab) -> Option<String> {
-    let (what, pairs) = match (ab.verdict, ab.stop, ab.to_go) {
-        (AbVerdict::Undecided, Some(Stop::Budget), ToGo::Pairs { about, .. }) => ("to decide it", about),
+/// What decides it if spread and ratio stay as they are: more time for this comparison or, if its rule has no further
+/// look, a new one.
+fn advice(ab: &Ab, path: &Path) -> Option<String> {
+    let (what, needed) = match (ab.verdict, ab.stop, ab.to_go) {
+        (AbVerdict::Undecided, Some(Stop::LastLook), ToGo::Sessions { about: Some(about), .. }) => {
+            return Some(format!("to decide it: a new comparison with --sessions {about}"));
+        }
+        (AbVerdict::Undecided, Some(Stop::Budget | Stop::LastLook), ToGo::Pairs { about, .. }) => {
+            ("to decide it", about)
+        }
         (AbVerdict::Undecided, Some(Stop::Budget), ToGo::TooFew { first_look }) => {
-            ("to reach the first look", first_look.saturating_sub(ab.pairs))
+            ("to reach the first look", Needed::More(first_look.saturating_sub(ab.pairs)))
         }
         _ => return None,
     };
-    let budget_s = ab.elapsed_s + pairs as f64 * ab.pair_s;
-    Some(format!("{what}: a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()))
+    let budget_s = match needed {
+        Needed::More(pairs) => ab.elapsed_s + pairs as f64 * ab.pair_s,
+        Needed::Anew(pairs) => pairs as f64 * ab.pair_s,
+    };
+    let budget = format!("--budget {:.0}min", (budget_s / 60.0).ceil());
+    Some(match ab.rule.rule {
+        Rule::Anytime => format!("{what}, resume it: tare ab --resume {} {budget}", quoted_path(path)),
+        Rule::Looks | Rule::Sessions => format!("{what}: a new comparison with {budget}"),
+    })
 }
 
 fn exit_of(ab: &Ab, records: &[TrialRecord], path: &Path) -> Result<Exit, Problem> {

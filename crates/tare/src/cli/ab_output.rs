@@ -36,6 +36,7 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
             smallest_detectable: ab.smallest_detectable,
             pairs_to_go: ab.to_go.about(),
             pairs_to_go_at_most: ab.to_go.at_most(),
+            new_comparison: ab.to_go.anew(),
             slot: ab.slot.map(Ratio::of),
             controls: &ab.controls,
             certificate: certified.map(certificate_json),

@@ -4,7 +4,7 @@ use super::first_lines::are_those_of_the_golden_file;
 use super::why_sentences::whys;
 use crate::support::one_line;
 use regex_lite::Regex;
-use tare_findings::ab::{Ab, AbVerdict, Control, ToGo};
+use tare_findings::ab::{Ab, AbVerdict, Control, Needed, ToGo};
 use tare_findings::bisect::{Bisection, Cell, Commit};
 use tare_findings::find::{Candidate, Fate, Find};
 use tare_findings::history::{Change, History, MetricHistory, NotTested, Point, Segment};
@@ -40,7 +40,7 @@ fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
         elapsed_s: 87.0,
         pair_s: 12.4,
         smallest_detectable: Some(0.034),
-        to_go: ToGo::Pairs { about: 11, at_most: Some(31) },
+        to_go: ToGo::Pairs { about: Needed::More(11), at_most: Some(Needed::More(31)) },
         slot: None,
         sessions: 1,
         controls: Vec::new(),
@@ -66,6 +66,8 @@ fn comparisons() -> Vec<(&'static str, Ab)> {
         let rule = Settle { rule: Rule::Sessions, sessions: 5, begun: vec![session; begun], ..found.rule.clone() };
         Ab { sessions: begun, rule, ..found }
     };
+    let anew = ToGo::Pairs { about: Needed::Anew(29), at_most: Some(Needed::Anew(60)) };
+    let sessions_more = ToGo::Sessions { about: Some(9), at_most: Some(20) };
     let open = Ab { ci: None, slowdown: None, ..undecided() };
     vec![
         ("slower", slower()),
@@ -74,6 +76,7 @@ fn comparisons() -> Vec<(&'static str, Ab)> {
         ("equivalent, disturbed", Ab { disturbed: 5, elapsed_s: 4800.0, ..equivalent() }),
         ("equivalent at once, disturbed", Ab { disturbed: 5, elapsed_s: 4800.0, rule: duet, ..equivalent() }),
         ("undecided", undecided()),
+        ("undecided after the last look", Ab { to_go: anew, disturbed: 5, pair_s: 190.0, pairs: 18, ..undecided() }),
         ("undecided, nothing settles it", Ab { to_go: ToGo::TooMany, ..undecided() }),
         ("too few pairs", Ab { pairs: 3, to_go: ToGo::TooFew { first_look: 4 }, ..open.clone() }),
         ("no interval", Ab { pairs: 7, to_go: ToGo::Unknown, ..open.clone() }),
@@ -84,6 +87,7 @@ fn comparisons() -> Vec<(&'static str, Ab)> {
         ("one side disturbed", Ab { disturbed_alone: [1, 5], stop: Some(Stop::OneSided), ..undecided() }),
         ("one side failed", Ab { lost: 6, lost_alone: [1, 5], stop: Some(Stop::FailsMore), ..undecided() }),
         ("5 sessions", over_sessions(5, slower())),
+        ("5 sessions, undecided", over_sessions(5, Ab { to_go: sessions_more, ..undecided() })),
         ("5 sessions, disturbed", over_sessions(5, Ab { disturbed: 5, ..slower() })),
         ("2 sessions of 5", over_sessions(2, open)),
     ]

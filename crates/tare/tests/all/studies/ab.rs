@@ -166,13 +166,16 @@ fn a_spent_budget_leaves_a_comparison_undecided_with_its_figures() {
     assert_eq!(found["verdict"], "undecided", "{found}");
     let text = found["text"].as_str().unwrap();
     let printed = |words: &str| text.contains(words);
-    match found["pairs_to_go"].as_u64() {
+    match found["pairs_to_go"].as_u64().or(found["new_comparison"]["pairs"].as_u64()) {
         Some(more) => assert!((1..=1000).contains(&more), "{found}"),
         None => {
             assert!(printed("takes more than 1000 pairs or a day") || printed("the first look is after 4"), "{found}")
         }
     }
-    assert_eq!(err.contains("a larger budget, --budget "), !printed("takes more than 1000 pairs or a day"), "{err}");
+    let advised = err.contains(": a new comparison with --budget ");
+    assert_eq!(advised, !printed("takes more than 1000 pairs or a day"), "{err}");
+    let (_, err) = world.exits(2, &["ab", "--resume", "results", "--budget", "1h"]);
+    assert!(err.contains("the budget of this comparison cannot be changed"), "{err}");
     // Fewer than six pairs cannot show a change of any size.
     let enough = found["pairs"].as_u64().unwrap() >= 6;
     assert_eq!(found["smallest_detectable"].as_f64().is_some_and(|seen| seen > 0.01), enough, "{found}");
@@ -200,7 +203,11 @@ fn an_interrupted_comparison_reports_its_state_and_resumes_by_the_same_rule() {
         json(&std::fs::read_to_string(results.join("plan.json")).unwrap())["settle"].clone()
     };
     let began_with = rule(&results);
-    let output = world.output(&["ab", "--resume", "results", "--json"]);
+    // A rule that looks after every pair includes every end: less time, then more.
+    let (_, err) = world.exits(5, &["ab", "--resume", "results", "--json", "--budget", "0.6s"]);
+    assert!(err.contains("to reach the first look, resume it: tare ab --resume results --budget "), "{err}");
+    assert_eq!(rule(&results)["budget_s"], 0.6);
+    let output = world.output(&["ab", "--resume", "results", "--json", "--budget", "3min"]);
     assert!(matches!(output.status.code(), Some(0)), "{output:?}");
     let after = trials(&results);
     assert_eq!(after[..before.len()], before[..], "finished trials were touched");
@@ -208,7 +215,8 @@ fn an_interrupted_comparison_reports_its_state_and_resumes_by_the_same_rule() {
     assert_eq!((&found["verdict"], &found["sessions"]), (&"equivalent".into(), &1.into()), "{found}");
     assert_eq!(found["pairs"].as_u64().unwrap() as usize * 2, after.len());
     let went_on = rule(&results);
-    for key in ["seed", "rule", "alpha", "minimum_effect", "budget_s", "a", "b"] {
+    assert_eq!((&went_on["budget_s"], &went_on["rule"]), (&180.0.into(), &"anytime".into()));
+    for key in ["seed", "rule", "alpha", "minimum_effect", "a", "b"] {
         assert_eq!(began_with[key], went_on[key], "{key}");
     }
     world.assert_clean();
