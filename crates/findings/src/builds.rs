@@ -71,12 +71,13 @@ pub(super) fn builds(
     rate: f64,
 ) -> Vec<BuildComparison> {
     let Some(metric) = metric else { return Vec::new() };
-    let pairs = pairs(conditions, metric);
+    let base = planned_base(results);
+    let pairs = pairs(conditions, base, metric);
     let groups = Groups::of_study(results);
     // As in the answer, a difference must also be shown without the disturbed trials.
     let clean: Vec<ConditionTrials<'_>> = conditions.iter().map(ConditionTrials::clean).collect();
     let is_disturbed = conditions.iter().any(|condition| !condition.disturbed().is_empty());
-    let clean = if is_disturbed { self::pairs(&clean, metric) } else { Vec::new() };
+    let clean = if is_disturbed { self::pairs(&clean, base, metric) } else { Vec::new() };
     let without = judged(&clean, metric, rate);
     let holds = |pair: &Pair<'_, '_>, verdict: Verdict| {
         let same = |other: &Pair<'_, '_>| (&other.levels, other.names) == (&pair.levels, pair.names);
@@ -118,14 +119,19 @@ fn judged(pairs: &[Pair<'_, '_>], metric: &str, rate: f64) -> Vec<(ratio::Compar
     judged.into_iter().zip(shared).map(of).collect()
 }
 
-fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pair<'c, 'r>> {
+/// The levels of the first planned condition, whose build is the base even if it has no trial yet.
+fn planned_base(results: &Results) -> Option<&Levels> {
+    results.plan.as_ref()?.conditions.first().map(|condition| &condition.levels)
+}
+
+fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], base: Option<&'c Levels>, metric: &str) -> Vec<Pair<'c, 'r>> {
     let option = option_by_load(conditions);
     let mut by_levels: BTreeMap<Levels, Vec<(&'c str, &'c ConditionTrials<'r>)>> = BTreeMap::new();
     let (mut first_build, mut compared) = (None, None);
     for condition in conditions {
         let mut named = BUILDS.into_iter().chain(option);
         let Some((factor, build)) = named.find_map(|factor| condition.levels.get_key_value(factor)) else { continue };
-        first_build.get_or_insert(build.as_str());
+        first_build.get_or_insert(base.and_then(|levels| levels.get(factor)).unwrap_or(build).as_str());
         let mut others = condition.levels.clone();
         others.remove(factor);
         by_levels.entry(others).or_default().push((build, condition));
@@ -134,9 +140,10 @@ fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pai
     let means = |condition: &ConditionTrials<'_>| condition.means(metric);
     let mut pairs = Vec::new();
     for (levels, mut group) in by_levels {
-        group.sort_by_key(|(build, _)| Some(*build) != first_build);
-        let Some(((a, first), others)) = group.split_first() else { continue };
-        for (b, other) in others {
+        // Without the base, as after Ctrl-C, others must not take its place in the table.
+        let Some(place) = group.iter().position(|(build, _)| Some(*build) == first_build) else { continue };
+        let (a, first) = group.remove(place);
+        for (b, other) in group {
             let (trials, design) = match by_block(first, other, metric) {
                 Some((a, b)) => ([a, b], Design::Blocks),
                 None => ([means(first), means(other)], Design::Independent),

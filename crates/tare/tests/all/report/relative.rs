@@ -1,6 +1,8 @@
 //! Builds by loads, from a CSV file: relative throughput, verdicts, and the cost of an operation.
 
+use crate::report::fake::{self, Fake, Study};
 use crate::support::{World, json};
+use tare_findings::relative::RelativeTable;
 
 /// Two builds by three loads, five trials each: inserts are 10% slower with the new build, the others are equal.
 fn written(world: &World, factor: &str) -> String {
@@ -92,6 +94,60 @@ fn for_many_loads_the_answer_counts_the_moved_ones_and_each_group_has_its_mean()
     assert!(shown.contains("by groups of loads: geometric mean, least and most"), "{shown}");
     world.exits(0, &["report", &values, "--output", "page.html"]);
     assert!(std::fs::read_to_string(world.path("page.html")).unwrap().contains("Groups of loads"));
+}
+
+/// As after Ctrl-C in the first block, some loads lack a build.
+#[test]
+fn a_load_without_the_base_has_no_ratios_to_another_build() {
+    let world = World::new();
+    let measured = |loads: &[(&str, [&str; 2])]| {
+        let mut lines = String::from("condition,trial,sample,metric,value\n");
+        for (trial, (load, build)) in loads.iter().flat_map(|(load, of)| of.map(|build| (load, build))).enumerate() {
+            let tps = if build == "a" { 1000.0 } else { 900.0 };
+            for again in 0..3 {
+                let (trial, tps) = (3 * trial + again, tps + again as f64);
+                lines += &format!("build={build} workload={load},{trial},0,tps,{tps}\n");
+            }
+        }
+        std::fs::write(world.path("v.csv"), lines).unwrap();
+        json(&world.exits(0, &["show", "v.csv", "--json"]).0)["relative"].clone()
+    };
+    let of_base = ["a", "b"];
+    for first in [("delete", of_base), ("update_index", of_base)] {
+        let table = measured(&[first, ("point_select", of_base), ("insert", ["b", "c"])]);
+        assert_eq!(table["columns"], serde_json::json!(["a", "b"]), "{table}");
+        let rows = table["rows"].as_array().unwrap();
+        assert!(rows.len() == 2 && rows.iter().all(|row| row["levels"]["workload"] != "insert"), "{table}");
+        assert!(rows.iter().all(|row| row["cells"][0]["ratio"] == 1.0 && row["cells"][1]["ratio"] != 1.0), "{table}");
+    }
+}
+
+/// The base is the first build of the plan, with trials or without.
+#[test]
+fn a_build_takes_the_place_of_no_planned_base() {
+    let names = [
+        "build=a workload=insert",
+        "build=a workload=delete",
+        "build=b workload=insert",
+        "build=b workload=delete",
+        "build=c workload=insert",
+        "build=c workload=delete",
+    ];
+    let condition = |name| Fake { name, tps: vec![1000.0], between: 0.002, cpus: vec![[0, 4, 2, 6]] };
+    let conditions = names.map(condition).into();
+    let study = Study { name: "builds", conditions, trials: 3, samples: 1, bad: vec![], missing: 0 };
+    let dir = fake::dir(&study);
+    let columns = || {
+        let results = tare_results::open(dir.path()).unwrap();
+        RelativeTable::of(&tare_findings::summarize(&results)).map(|table| table.columns)
+    };
+    assert_eq!(columns().unwrap(), ["a", "b", "c"]);
+    let records = dir.path().join("trials.jsonl");
+    let text = std::fs::read_to_string(&records).unwrap();
+    let others: String =
+        text.lines().filter(|line| !line.contains("build=a ")).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&records, others).unwrap();
+    assert_eq!(columns(), None);
 }
 
 /// Eight costs per row are split into tables that fit, each with load and build.
