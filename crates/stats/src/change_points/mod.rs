@@ -7,11 +7,13 @@
 //!   permutation;
 //! - single outlying runs are first replaced by the median of their neighbourhood (`outliers`);
 //! - autocorrelation between runs makes the test stricter, by its effect on the variance of a mean (`resemblance`);
+//! - where a step may be, as a range with its probability (`place`);
 //! - a straight line that explains the runs better than steps is a [`Drift`] (`trend`).
 
 mod divisive;
 mod find;
 mod outliers;
+mod place;
 mod resemblance;
 mod split;
 mod trend;

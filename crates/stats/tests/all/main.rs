@@ -10,6 +10,7 @@ mod naming;
 mod nulls;
 mod numbers;
 mod pairs;
+mod places;
 mod pooled;
 mod powers;
 mod rates;
