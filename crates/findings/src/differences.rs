@@ -10,6 +10,10 @@ use tare_results::schema::{Environment, Levels};
 /// The setting that records how busy a machine was.
 const LOAD: &str = "/proc/loadavg";
 
+/// The setting that is no property of a private server, which listens on any free port.
+const PORT: &str = "port";
+const BUILD_ID: &str = "build id";
+
 /// How sockets are divided into NUMA nodes: SNC, NPS, L3 as NUMA.
 pub(super) const NODE_LAYOUT: What = What::Machine(Cow::Borrowed("NUMA nodes"));
 
@@ -17,6 +21,10 @@ pub(super) const NODE_LAYOUT: What = What::Machine(Cow::Borrowed("NUMA nodes"));
 pub enum What {
     Factor(String),
     ServerVersion,
+    /// How the server was built: `build id`, `CFLAGS` ...
+    ServerBuild(String),
+    /// A setting of the server that differs from its default.
+    ServerSetting(String),
     /// A property of the machine: `CPU`, `kernel` ...
     Machine(Cow<'static, str>),
     Tare,
@@ -26,6 +34,13 @@ pub enum What {
 }
 
 impl What {
+    /// The setting of the server that this key of a study requests.
+    fn option(&self) -> Option<String> {
+        let Self::Study(key) = self else { return None };
+        let (_, name) = key.split_once("options.")?;
+        Some(name.replace('-', "_").to_lowercase())
+    }
+
     pub(super) fn is_load(&self) -> bool {
         matches!(self, Self::Setting(path) if path == LOAD)
     }
@@ -36,6 +51,8 @@ impl fmt::Display for What {
         match self {
             Self::Factor(name) => write!(f, "factor {name}"),
             Self::ServerVersion => f.write_str("server version"),
+            Self::ServerBuild(what) => write!(f, "server build: {what}"),
+            Self::ServerSetting(name) => write!(f, "server setting {name}"),
             Self::Machine(what) => f.write_str(what),
             Self::Tare => f.write_str("tare"),
             Self::Setting(path) => f.write_str(path),
@@ -68,7 +85,8 @@ pub(super) fn between(a: &Results, b: &Results) -> Vec<Difference> {
     found
 }
 
-/// Differences between two lists of recorded facts.
+/// Differences between two lists of recorded facts. A setting of the server that the studies request differently is a
+/// difference of the studies alone.
 pub(super) fn of_facts(facts_a: &[(What, String)], facts_b: &[(What, String)]) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
@@ -84,6 +102,8 @@ pub(super) fn of_facts(facts_a: &[(What, String)], facts_b: &[(What, String)]) -
             found.push(Difference { what: what.clone(), a, b });
         }
     }
+    let requested: BTreeSet<String> = found.iter().filter_map(|difference| difference.what.option()).collect();
+    found.retain(|difference| !matches!(&difference.what, What::ServerSetting(name) if requested.contains(name)));
     found
 }
 
@@ -100,10 +120,13 @@ pub(super) fn of_levels(a: &Levels, b: &Levels) -> Vec<Difference> {
 /// All recorded facts about how results were made.
 pub(super) fn facts(results: &Results) -> Vec<(What, String)> {
     let versions: BTreeSet<&str> = results.trials.iter().filter_map(|t| t.server_version.as_deref()).collect();
-    let mut facts = vec![(What::ServerVersion, versions.into_iter().collect::<Vec<_>>().join(", "))];
+    let mut facts = vec![(What::ServerVersion, joined(versions))];
+    let [builds, settings] = of_servers(results);
+    facts.extend(builds);
     if let Some(environment) = &results.environment {
         facts.extend(of_environment(environment));
     }
+    facts.extend(settings);
     if let Some(text) = &results.study_toml {
         let mut leaves = BTreeMap::new();
         if let Ok(table) = text.parse::<toml::Table>() {
@@ -112,6 +135,28 @@ pub(super) fn facts(results: &Results) -> Vec<(What, String)> {
         facts.extend(leaves.into_iter().map(|(key, value)| (What::Study(key), value)));
     }
     facts
+}
+
+/// How the servers were built, and their settings; each value of several trials once.
+fn of_servers(results: &Results) -> [Vec<(What, String)>; 2] {
+    let (mut builds, mut settings) = (BTreeMap::new(), BTreeMap::new());
+    for server in results.trials.iter().filter_map(|trial| trial.server.as_ref()) {
+        let build_id = server.build_id.iter().map(|id| (BUILD_ID, id));
+        for (key, value) in build_id.chain(server.build.iter().map(|(key, value)| (key.as_str(), value))) {
+            builds.entry(key).or_insert_with(BTreeSet::new).insert(value.as_str());
+        }
+        for (name, setting) in server.changed.iter().filter(|(name, _)| *name != PORT) {
+            settings.entry(name.as_str()).or_insert_with(BTreeSet::new).insert(setting.value.as_str());
+        }
+    }
+    let facts = |values: BTreeMap<&str, BTreeSet<&str>>, what: fn(String) -> What| {
+        values.into_iter().map(|(name, values)| (what(name.to_owned()), joined(values))).collect()
+    };
+    [facts(builds, What::ServerBuild), facts(settings, What::ServerSetting)]
+}
+
+fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
+    values.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn of_environment(environment: &Environment) -> Vec<(What, String)> {

@@ -111,7 +111,7 @@ fn moves(what: &What) -> bool {
         What::Factor(factor) => !can_move(factor),
         What::Study(key) if key == "workload.threads" => false,
         What::Study(key) => key.starts_with("workload.") || HARMLESS.iter().any(|known| key.starts_with(known)),
-        What::ServerVersion | What::Tare => true,
+        What::ServerVersion | What::ServerBuild(_) | What::ServerSetting(_) | What::Tare => true,
         // The load of the machine is exactly what a probe corrects for.
         What::Setting(_) => what.is_load(),
         What::Machine(_) => false,

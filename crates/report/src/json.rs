@@ -7,7 +7,7 @@ use tare_findings::certificate::Ratio;
 use tare_findings::compare::{Comparison, ManyComparison};
 use tare_findings::condition::ConditionSummary;
 use tare_findings::find::Find;
-use tare_findings::history::{History, MetricHistory};
+use tare_findings::history::{ChangedFact, History, MetricHistory};
 use tare_findings::relative::RelativeTable;
 use tare_findings::summary::Summary;
 use tare_findings::why::{Cause, Proof, Times, Trial, Why};
@@ -131,16 +131,26 @@ fn line(line: &MetricHistory) -> impl Serialize {
             against_first: segment.against_first.map(Ratio::of),
         }
     });
+    let fact = |found: &ChangedFact| {
+        object! {
+            #[serde(flatten)]
+            difference: found.difference.clone(),
+            // The first run with the new value.
+            run: name(found.at),
+        }
+    };
     let changes = line.changes.iter().map(|found| {
         object! {
             // The last run before the change.
-            after: name(found.first_after.saturating_sub(1)),
-            before: name(found.first_after),
+            after: name(found.place.first_after.saturating_sub(1)),
+            before: name(found.place.first_after),
+            // The same for the 95% range of the place: a change before or after it is unlikely.
+            range: object! { after: name(found.place.ends().0), before: name(found.place.ends().1) },
             #[serde(flatten)]
             ratio: Ratio::of(found.ratio),
             p: found.p_value,
-            // Null if one of the two runs records no environment.
-            environment: found.environment.as_deref(),
+            // Null if a run at the ends of the range records no environment.
+            environment: found.environment.as_ref().map(|all| all.iter().map(fact).collect::<Vec<_>>()),
             #[serde(flatten)]
             commits: found.commits.as_ref().map(|(last, first)| object! { commits: [last, first] }),
         }

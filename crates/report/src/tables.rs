@@ -180,14 +180,25 @@ pub fn segments(line: &MetricHistory) -> Table<'static> {
     let ratio = |found: Option<Estimate>| found.map_or("-".to_owned(), |found| change(found.value - 1.0));
     let interval = |found: Option<Estimate>| found.and_then(|of| of.ci).map_or("-".to_owned(), changes_of);
     let commits = line.changes.iter().any(|change| change.commits.is_some());
+    let uncertain = line.changes.iter().any(|change| !change.place.is_certain());
+    let run = |place: usize| line.points.get(place).map_or("", |point| point.run.as_str());
     let mut heads = vec![L("from"), R("runs"), R("mean"), R("change"), R("95% interval"), R("since first")];
+    heads.extend(uncertain.then_some(R("between (95%)")));
     heads.extend(commits.then_some(R("commits")));
     let row = |(place, segment): (usize, &Segment)| {
         let change = place.checked_sub(1).and_then(|place| line.changes.get(place));
         let step = change.map(|found| found.ratio);
-        let first = line.points.get(segment.runs.start).map_or("", |point| point.run.as_str());
-        let mut row = cells![plain(first), segment.runs.len(), scale.figure(segment.mean), ratio(step), interval(step)];
+        let mut row = cells![
+            plain(run(segment.runs.start)),
+            segment.runs.len(),
+            scale.figure(segment.mean),
+            ratio(step),
+            interval(step)
+        ];
         row.push(ratio(segment.against_first).into());
+        let ends = change.map(|change| change.place.ends());
+        let ends = ends.map_or("-".to_owned(), |(before, after)| format!("{}..{}", run(before), run(after)));
+        row.extend(uncertain.then(|| plain(&ends).into()));
         let range = change.and_then(|change| change.commits.as_ref());
         let range = range.map_or("-".to_owned(), |(last, first)| format!("{}..{}", hash(last), hash(first)));
         row.extend(commits.then(|| range.into()));

@@ -15,7 +15,7 @@ fn says_nothing(what: &What) -> bool {
             KEYS.contains(&key.as_str()) || BUILDS.contains(&key.as_str()) || key.starts_with("sampling.")
         }
         What::Setting(_) => what.is_load(),
-        What::ServerVersion | What::Machine(_) | What::Tare => false,
+        What::ServerVersion | What::ServerBuild(_) | What::ServerSetting(_) | What::Machine(_) | What::Tare => false,
     }
 }
 

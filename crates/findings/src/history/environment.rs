@@ -1,29 +1,41 @@
-//! What else changed at a step of a history line.
+//! What else changed where a step of a history line may be.
 
+use super::model::{ChangedFact, Place};
 use super::run::Run;
-use crate::differences::{self, Difference, What};
+use crate::differences::{self, What};
 
 /// A fact that differs between more than this share of all neighbouring runs does not explain a single step.
 const RESTLESS: f64 = 0.5;
 
-/// Facts that differ between the last run before the step and the first one after it, those first that change least
-/// often elsewhere; none if one of the two records no facts, as a CSV file. Facts that change all the time, such as the
-/// load average, are left out.
-pub(super) fn changed(runs: &[&Run], first_after: usize) -> Option<Vec<Difference>> {
-    let (before, after) = (runs.get(first_after.checked_sub(1)?)?, runs.get(first_after)?);
-    let records = |run: &Run| run.facts.iter().any(|(_, value)| !value.is_empty());
-    if !records(before) || !records(after) {
+/// Facts that change from the last run that is before the step to the first one that is after it, at each run where
+/// they do: those first that change least often elsewhere, then those nearest to the estimated place. None if one of
+/// the two records no facts, as a CSV file; such runs between them are passed over. Facts that change all the time,
+/// such as the load average, are left out.
+pub(super) fn changed(runs: &[&Run], place: &Place) -> Option<Vec<ChangedFact>> {
+    let within = runs.get(place.earliest.checked_sub(1)?..=place.latest)?;
+    if !within.first().is_some_and(|run| records(run)) || !within.last().is_some_and(|run| records(run)) {
         return None;
     }
-    let found = differences::of_facts(&before.facts, &after.facts);
-    let mut weighed: Vec<(usize, Difference)> = found
-        .into_iter()
-        .filter(|difference| !difference.what.is_load())
-        .map(|difference| (times_changed(runs, &difference.what), difference))
-        .filter(|(times, _)| *times == 1 || (*times as f64) <= RESTLESS * (runs.len() - 1) as f64)
-        .collect();
-    weighed.sort_by_key(|(times, _)| *times);
-    Some(weighed.into_iter().map(|(_, difference)| difference).collect())
+    let recording: Vec<(usize, &Run)> =
+        (place.earliest - 1..).zip(within.iter().copied()).filter(|(_, run)| records(run)).collect();
+    let mut weighed: Vec<((usize, usize), ChangedFact)> = Vec::new();
+    for two in recording.windows(2) {
+        let [(_, before), (at, after)] = two else { continue };
+        let found = differences::of_facts(&before.facts, &after.facts);
+        for difference in found.into_iter().filter(|difference| !difference.what.is_load()) {
+            let times = times_changed(runs, &difference.what);
+            if times == 1 || (times as f64) <= RESTLESS * (runs.len() - 1) as f64 {
+                let rank = (times, at.abs_diff(place.first_after));
+                weighed.push((rank, ChangedFact { difference, at: *at }));
+            }
+        }
+    }
+    weighed.sort_by_key(|(rank, _)| *rank);
+    Some(weighed.into_iter().map(|(_, fact)| fact).collect())
+}
+
+fn records(run: &Run) -> bool {
+    run.facts.iter().any(|(_, value)| !value.is_empty())
 }
 
 fn times_changed(runs: &[&Run], what: &What) -> usize {

@@ -72,6 +72,8 @@ struct Mean<'a, T> {
 enum Kind {
     Factor,
     ServerVersion,
+    ServerBuild,
+    ServerSetting,
     Machine,
     Tare,
     Setting,
@@ -138,6 +140,8 @@ fn written<'a>(what: &'a What, value: &'a str) -> (Kind, &'a str, &'a str) {
     let (kind, name) = match what {
         What::Factor(name) => (Kind::Factor, name.as_str()),
         What::ServerVersion => (Kind::ServerVersion, ""),
+        What::ServerBuild(what) => (Kind::ServerBuild, what.as_str()),
+        What::ServerSetting(name) => (Kind::ServerSetting, name.as_str()),
         What::Machine(name) => (Kind::Machine, name.as_ref()),
         What::Tare => (Kind::Tare, ""),
         What::Setting(name) => (Kind::Setting, name.as_str()),
@@ -151,6 +155,8 @@ impl Kind {
         match self {
             Self::Factor => What::Factor(name),
             Self::ServerVersion => What::ServerVersion,
+            Self::ServerBuild => What::ServerBuild(name),
+            Self::ServerSetting => What::ServerSetting(name),
             Self::Machine => What::Machine(name.into()),
             Self::Tare => What::Tare,
             Self::Setting => What::Setting(name),

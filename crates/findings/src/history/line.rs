@@ -1,7 +1,7 @@
 //! Tests one line of a history for changes.
 
 use super::environment::changed;
-use super::model::{Change, MetricHistory, NotTested, Options, Point, Segment};
+use super::model::{Change, MetricHistory, NotTested, Options, Place, Point, Segment};
 use super::run::Run;
 use crate::collect;
 use crate::confidence::CONFIDENCE;
@@ -30,12 +30,10 @@ pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options
     let found = found.unwrap_or_default();
     let described = metric::describe(metric);
     let facts: Vec<&Run> = with.iter().map(|(run, _)| *run).collect();
-    let change = |change: &change_points::ChangePoint| Change {
-        first_after: change.first_after,
-        ratio: change.ratio,
-        p_value: change.p_value,
-        commits: commits(&facts, change.first_after),
-        environment: changed(&facts, change.first_after),
+    let change = |change: &change_points::ChangePoint| {
+        let place = Place { first_after: change.first_after, earliest: change.earliest, latest: change.latest };
+        let (commits, environment) = (commits(&facts, &place), changed(&facts, &place));
+        Change { place, ratio: change.ratio, p_value: change.p_value, commits, environment }
     };
     let point = |(place, (run, value)): (usize, &(&Run, f64))| Point {
         run: run.name.clone(),
@@ -56,9 +54,9 @@ pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options
     }
 }
 
-/// Commits around a step: of the last run before it and the first run after it that have one.
-fn commits(runs: &[&Run], first_after: usize) -> Option<(String, String)> {
-    let (before, after) = runs.split_at(first_after);
+/// Commits around the range of a step: of the last run before it and the first run after it that have one.
+fn commits(runs: &[&Run], place: &Place) -> Option<(String, String)> {
+    let (before, after) = (runs.get(..place.earliest)?, runs.get(place.latest..)?);
     let last = before.iter().rev().find_map(|run| run.commit.clone())?;
     Some((last, after.iter().find_map(|run| run.commit.clone())?))
 }

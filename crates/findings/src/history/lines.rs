@@ -1,10 +1,11 @@
-//! A complete history: which lines it has, and the gate over them.
+//! A complete history: which lines it has.
 
+use super::gate::gate;
 use super::line;
-use super::model::{ERROR_RATE, Gate, History, HistoryError, MetricHistory, Options};
+use super::model::{ERROR_RATE, History, HistoryError, MetricHistory, Options};
 use super::run::Run;
 use std::collections::BTreeSet;
-use tare_results::metric::{self, Better};
+use tare_results::metric;
 
 /// Maximum number of lines of one history: each is compared with chance over all of them, which takes quadratic time.
 pub const MOST_LINES: usize = 500;
@@ -24,25 +25,6 @@ pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History
         minimum_effect: options.minimum_effect,
         without: runs.iter().filter(is_without).map(|run| run.name.clone()).collect(),
     })
-}
-
-fn gate(lines: &[MetricHistory], last_without: bool, margin: f64) -> Gate {
-    let slower: Vec<usize> = (0..lines.len()).filter(|place| is_slower(&lines[*place], margin)).collect();
-    match slower.is_empty() {
-        false => Gate::Slower(slower),
-        true if last_without => Gate::NoResult,
-        true if lines.iter().all(|line| line.not_tested.is_some()) => Gate::Untested,
-        true => Gate::Passed,
-    }
-}
-
-/// Whether the last step made the metric worse by more than `margin`.
-fn is_slower(line: &MetricHistory, margin: f64) -> bool {
-    let ratio = line.changes.last().map_or(1.0, |change| change.ratio.value);
-    match line.better {
-        Better::Higher => ratio < 1.0 - margin,
-        Better::Lower => ratio > 1.0 + margin,
-    }
 }
 
 fn chosen(runs: &[Run], options: &Options) -> Result<Vec<(String, String)>, HistoryError> {

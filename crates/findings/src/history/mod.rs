@@ -1,6 +1,7 @@
 //! History: many results in chronological order, with the steps and drift of each metric and what else changed there.
 
 mod environment;
+mod gate;
 mod kept;
 mod line;
 mod lines;
@@ -9,5 +10,8 @@ mod run;
 
 pub use kept::{KeptError, NotAdded, add};
 pub use lines::{MOST_LINES, history};
-pub use model::{Change, ERROR_RATE, Gate, History, HistoryError, MetricHistory, NotTested, Options, Point, Segment};
+pub use model::{
+    Change, ChangedFact, ERROR_RATE, Gate, History, HistoryError, MetricHistory, NotTested, Options, Place, Point,
+    Segment, Since, Slower,
+};
 pub use run::{Run, commit_of, in_order};

@@ -8,16 +8,33 @@ use tare_stats::change_points::Drift;
 use tare_stats::{Estimate, Interval};
 
 /// The result of the gate.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Gate {
-    /// No line that was tested ends in a segment that is slower than the one before by more than the margin.
+    /// No line that was tested is now slower than in an earlier segment, or by a drift, by more than the margin.
     Passed,
     /// No line could be tested.
     Untested,
     /// The last run has no value in any line.
     NoResult,
-    /// The lines whose last segment is slower by more than the margin.
-    Slower(Vec<usize>),
+    /// The lines that are now slower by more than the margin.
+    Slower(Vec<Slower>),
+}
+
+/// The largest slowdown of a line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slower {
+    pub line: usize,
+    /// The level now divided by the one before.
+    pub ratio: f64,
+    pub since: Since,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// The fastest earlier segment, by its first run.
+    Segment(usize),
+    /// The first run, by a drift.
+    Drift,
 }
 
 impl Gate {
@@ -40,7 +57,8 @@ pub struct Options {
     /// Metrics to examine; if empty, throughputs and query times, or all if there are none.
     pub metrics: Vec<String>,
     pub conditions: Vec<String>,
-    /// Gate: the maximum allowed slowdown of the last segment compared with the one before, as a fraction.
+    /// Gate: the maximum allowed slowdown of the last segment compared with any earlier one, or of a drift, as a
+    /// fraction.
     pub fail_if_slower: Option<f64>,
 }
 
@@ -80,15 +98,42 @@ pub struct Segment {
     pub against_first: Option<Estimate>,
 }
 
+/// The estimated place of a step and its range, as indexes of the first run after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub first_after: usize,
+    /// The first and the last index of the 95% range.
+    pub earliest: usize,
+    pub latest: usize,
+}
+
+impl Place {
+    /// The last run that is before the step in the whole range, and the first one that is after it.
+    pub fn ends(&self) -> (usize, usize) {
+        (self.earliest.saturating_sub(1), self.latest)
+    }
+
+    pub fn is_certain(&self) -> bool {
+        self.earliest == self.latest
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    pub first_after: usize,
+    pub place: Place,
     pub ratio: Estimate,
     pub p_value: f64,
-    /// The commits of the last run before and the first run after, if recorded.
+    /// The commits of the last run before and the first run after the whole range, if recorded.
     pub commits: Option<(String, String)>,
-    /// Differences between the last run before and the first run after; none if one of them records no environment.
-    pub environment: Option<Vec<Difference>>,
+    /// What else changed in the range; none if a run at its ends records no environment.
+    pub environment: Option<Vec<ChangedFact>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFact {
+    pub difference: Difference,
+    /// Index of the first run with the new value.
+    pub at: usize,
 }
 
 /// One metric of one condition over all runs that have it.

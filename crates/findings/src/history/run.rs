@@ -71,16 +71,20 @@ pub fn in_order(runs: &mut [Run]) -> bool {
     known
 }
 
-/// The commit in a name: a word of 7 to 40 hexadecimal digits that contains both digits and letters; the last of
-/// several.
+/// The commit in a name: a word of 7 to 40 hexadecimal digits, with `g` before it as `git describe` writes it, or with
+/// both digits and letters: other words of digits are dates and counters. The last of several.
 pub fn commit_of(name: &str) -> Option<String> {
-    let is_commit = |word: &&str| {
-        (7..=40).contains(&word.len())
-            && word.chars().all(|c| c.is_ascii_hexdigit())
-            && word.contains(|c: char| c.is_ascii_digit())
-            && word.contains(|c: char| c.is_ascii_alphabetic())
+    let is_hash = |word: &str| (7..=40).contains(&word.len()) && word.chars().all(|c| c.is_ascii_hexdigit());
+    let of_word = |word: &'_ str| -> Option<String> {
+        let described = word.strip_prefix('g').filter(|hash| is_hash(hash));
+        let plain = Some(word).filter(|word| is_hash(word) && is_mixed(word));
+        described.or(plain).map(str::to_owned)
     };
-    name.split(|c: char| !c.is_ascii_alphanumeric()).rfind(is_commit).map(str::to_owned)
+    name.split(|c: char| !c.is_ascii_alphanumeric()).rev().find_map(of_word)
+}
+
+fn is_mixed(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit()) && word.contains(|c: char| c.is_ascii_alphabetic())
 }
 
 #[cfg(test)]
@@ -107,9 +111,20 @@ mod tests {
 
     #[test]
     fn a_commit_is_a_word_of_hexadecimal_digits() {
-        let found =
-            ["night-2026-11-23-9cf9f09c9717", "run_9cf9f09", "v12", "20261123", "deadbeef", "abcdef12_4f5a6b7c"];
-        let expected = [Some("9cf9f09c9717"), Some("9cf9f09"), None, None, None, Some("4f5a6b7c")];
-        assert_eq!(found.map(commit_of), expected.map(|commit| commit.map(str::to_owned)));
+        let expected = [
+            ("night-2026-11-23-9cf9f09c9717", Some("9cf9f09c9717")),
+            ("run_9cf9f09", Some("9cf9f09")),
+            ("v12", None),
+            ("night-20261130", None),
+            ("run-4821097", None),
+            ("run-12345678901-4", None),
+            ("deadbeef", None),
+            ("abcdef12_4f5a6b7c", Some("4f5a6b7c")),
+            ("v17.2-14-g4821097", Some("4821097")),
+            ("9cf9f09-20261130", Some("9cf9f09")),
+            ("night-gdeadbee", Some("deadbee")),
+            ("g482109", None),
+        ];
+        assert_eq!(expected.map(|(name, _)| commit_of(name)), expected.map(|(_, commit)| commit.map(str::to_owned)));
     }
 }

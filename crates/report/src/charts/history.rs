@@ -64,8 +64,9 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
         path.pale d=(through(along)) fill="none" {}
         @for segment in &line.segments { path.curve.m0 d=(mean(segment)) {} }
         @for found in &line.changes {
-            @let at = x(found.first_after as f64 - 0.5);
+            @let [from, at, to] = [found.place.earliest, found.place.first_after, found.place.latest].map(|run| x(run as f64 - 0.5));
             path.leader d=(format!("M{} {}V{}", px(at), px(TOP), px(BOTTOM))) {}
+            @if !found.place.is_certain() { path.leader d=(format!("M{} {}H{}", px(from), px(TOP), px(to))) {} }
             text.tick x=(px(at)) y=(px(TOP - 4.0)) text-anchor="middle" { (change(found.ratio.value - 1.0)) }
         }
         @for (place, point) in line.points.iter().enumerate() {
@@ -91,7 +92,7 @@ fn named(line: &MetricHistory, width: f64) -> Vec<usize> {
     let apart = (NAME / width * last as f64).ceil() as usize;
     let mut places = vec![0];
     places.extend((last > 0).then_some(last));
-    for at in line.changes.iter().map(|change| change.first_after) {
+    for at in line.changes.iter().map(|change| change.place.first_after) {
         if places.iter().all(|place| place.abs_diff(at) >= apart) {
             places.push(at);
         }

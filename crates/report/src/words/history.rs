@@ -1,14 +1,16 @@
 //! Sentences on a history of results.
 
 use std::collections::BTreeSet;
-use tare_findings::differences::Difference;
+use tare_findings::differences::{Difference, What};
 use tare_findings::figures::{change, changes_of, count, list};
-use tare_findings::history::{Change, ERROR_RATE, Gate, History, MetricHistory, NotTested};
+use tare_findings::history::{Change, ChangedFact, ERROR_RATE, Gate, History, MetricHistory, NotTested, Since, Slower};
 use tare_results::metric::Better;
 use tare_stats::Estimate;
 
 /// Maximum differences named in a sentence; `--json` has all.
 const NAMED: usize = 4;
+/// Maximum characters of their values there.
+const LONGEST: usize = 60;
 
 /// A ratio as a change with its interval, `-2.1% (95% interval -2.6% to -1.5%)`.
 fn changed(ratio: Estimate) -> String {
@@ -35,8 +37,11 @@ pub fn history_sentence(found: &History) -> String {
             1 => String::new(),
             many => format!("{many} changes in {runs}; the largest: "),
         };
-        let from = line.points.get(largest.first_after).map_or("", |point| point.run.as_str());
-        return format!("{head}{} moved by {} from {from} on.", name(line), moved(line, largest.ratio.value));
+        let moved = format!("{head}{} moved by {}", name(line), moved(line, largest.ratio.value));
+        return match largest.place.is_certain() {
+            true => format!("{moved} from {} on.", run(line, largest.place.first_after)),
+            false => format!("{moved} between {}.", between(line, largest.place.ends())),
+        };
     }
     if let Some((line, drift)) = found.lines.iter().find_map(|line| Some((line, line.drift?))) {
         return format!(
@@ -81,16 +86,26 @@ fn direction(line: &MetricHistory, ratio: f64) -> &'static str {
     }
 }
 
+fn run(line: &MetricHistory, place: usize) -> &str {
+    line.points.get(place).map_or("", |point| point.run.as_str())
+}
+
+fn between(line: &MetricHistory, (before, after): (usize, usize)) -> String {
+    format!("{} and {}", run(line, before), run(line, after))
+}
+
 /// A step, the runs before and after it, and what else changed there.
 pub fn step(line: &MetricHistory, found: &Change) -> String {
-    let name = |place: usize| line.points.get(place).map_or("", |point| point.run.as_str());
-    let at = found.first_after;
+    let at = found.place.first_after;
+    let range = match found.place.is_certain() {
+        true => String::new(),
+        false => format!(" (95% range: between {})", between(line, found.place.ends())),
+    };
     let head = format!(
-        "{} {} between {} and {}: {}",
+        "{} {} between {}{range}: {}",
         line.name,
         direction(line, found.ratio.value),
-        name(at.saturating_sub(1)),
-        name(at),
+        between(line, (at.saturating_sub(1), at)),
         changed(found.ratio)
     );
     let head = match &found.commits {
@@ -100,17 +115,31 @@ pub fn step(line: &MetricHistory, found: &Change) -> String {
     match found.environment.as_deref() {
         None => format!("{head}; whether the environment changed there is not recorded."),
         Some([]) => format!("{head}; no recorded property of the environment changed there."),
-        Some(all) => format!("{head}; the environment changed there as well, and may be the cause: {}.", named(all)),
+        Some(all) => {
+            format!("{head}; the environment changed there as well, and may be the cause: {}.", named(line, all))
+        }
     }
 }
 
-fn named(all: &[Difference]) -> String {
-    let shown = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
-    let words =
-        all.iter().take(NAMED).map(|found| format!("{} ({} -> {})", found.what, shown(&found.a), shown(&found.b)));
-    let mut words: Vec<String> = words.collect();
+fn named(line: &MetricHistory, all: &[ChangedFact]) -> String {
+    let word = |found: &ChangedFact| {
+        let Difference { what, a, b } = &found.difference;
+        // Only settings that differ from their defaults are recorded.
+        let none = if matches!(what, What::ServerSetting(_)) { "the default" } else { "nothing" };
+        let [a, b] = [a, b].map(|value| if value.is_empty() { none.to_owned() } else { shortened(value) });
+        format!("{what} ({a} -> {b} in {})", run(line, found.at))
+    };
+    let mut words: Vec<String> = all.iter().take(NAMED).map(word).collect();
     words.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
     list(&words)
+}
+
+/// A value in a sentence: flags of a compiler are longer than it.
+pub(super) fn shortened(value: &str) -> String {
+    match value.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &value[..end]),
+        None => value.to_owned(),
+    }
 }
 
 /// The sentences about one metric, in addition to its table.
@@ -166,17 +195,24 @@ pub fn history(found: &History) -> Vec<String> {
 
 pub fn history_gate(found: &History, margin: f64) -> Option<String> {
     let margin = change(margin).trim_start_matches('+').to_owned();
-    let name = |place: &usize| found.lines.get(*place).map(|line| format!("{} {}", line.condition, line.name));
+    let name = |slower: &Slower| {
+        let line = found.lines.get(slower.line)?;
+        let since = match slower.since {
+            Since::Segment(first) => format!("against the segment from {} on", run(line, first)),
+            Since::Drift => "by its drift".to_owned(),
+        };
+        Some(format!("{} {}, {} {since}", line.condition, line.name, change(slower.ratio - 1.0)))
+    };
     Some(match found.gate.as_ref()? {
         Gate::NoResult => "gate not decided: the last run has no result".to_owned(),
         Gate::Untested => "gate passed without a test: changes cannot be assessed".to_owned(),
         Gate::Passed => {
             let untested = untested(found);
-            format!("gate passed: no last segment is slower than the one before by more than {margin}{untested}")
+            format!("gate passed: nothing is now slower than in an earlier segment by more than {margin}{untested}")
         }
         Gate::Slower(lines) => {
             let named: Vec<String> = lines.iter().filter_map(name).collect();
-            format!("gate failed: slower than the segment before by more than {margin}: {}", list(&named))
+            format!("gate failed: now slower than before by more than {margin}: {}", list(&named))
         }
     })
 }

@@ -2,6 +2,7 @@
 
 use super::analysis::TWO_TRIALS;
 use super::comparison::in_one_session;
+use super::history::shortened;
 use super::wakes;
 use std::collections::BTreeMap;
 use tare_findings::differences::Difference;
@@ -185,8 +186,8 @@ fn apart(found: &[Difference]) -> String {
     if named.is_empty() { String::new() } else { format!(", here {}{others}", list(&named)) }
 }
 
-fn value(text: &str) -> &str {
-    if text.is_empty() { "none" } else { text }
+fn value(text: &str) -> String {
+    if text.is_empty() { "none".to_owned() } else { shortened(text) }
 }
 
 /// The same for conditions that are not compared.

@@ -36,7 +36,7 @@ pub struct History {
     /// The smallest change of interest; smaller ones are not shown
     #[arg(long, value_name = "PCT", default_value = "1%", value_parser = percentage)]
     minimum_effect: f64,
-    /// Gate: exit 1 when the last change made a metric slower by more than PCT percent; a drift does not fail the gate
+    /// Gate: exit 1 if a metric is now slower by more than PCT percent than in any earlier segment, or by a drift
     #[arg(long, value_name = "PCT", value_parser = percentage)]
     fail_if_slower: Option<f64>,
     /// A file with the commit that each run measured, one line each: the run's name and the commit [default: the commit

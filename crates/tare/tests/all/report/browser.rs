@@ -283,7 +283,7 @@ fn compared(conditions: &[&str]) -> String {
 
 /// A history whose runs have a date and a commit in their names.
 fn nightly() -> History {
-    let mut found = command_sentences::history(Some(0.979), None, 12);
+    let mut found = command_sentences::uncertain(command_sentences::history(Some(0.979), None, 12));
     for line in &mut found.lines {
         line.points.iter_mut().for_each(|point| point.run = format!("2026-11-01-abcdef-{}", point.run));
     }

@@ -7,7 +7,7 @@ use regex_lite::Regex;
 use tare_findings::ab::{Ab, AbVerdict, Control, Needed, ToGo};
 use tare_findings::bisect::{Bisection, Cell, Commit};
 use tare_findings::find::{Candidate, Fate, Find};
-use tare_findings::history::{Change, History, MetricHistory, NotTested, Point, Segment};
+use tare_findings::history::{Change, History, MetricHistory, NotTested, Place, Point, Segment};
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why as NotYet};
 use tare_report::terminal::{self, Style};
 use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, why};
@@ -178,7 +178,7 @@ pub(super) fn history(step: Option<f64>, drift: Option<f64>, runs: usize) -> His
                 .collect(),
             changes: ratio
                 .map(|ratio| Change {
-                    first_after: 6,
+                    place: Place { first_after: 6, earliest: 6, latest: 6 },
                     ratio: estimate(ratio),
                     p_value: 0.01,
                     commits: None,
@@ -193,6 +193,15 @@ pub(super) fn history(step: Option<f64>, drift: Option<f64>, runs: usize) -> His
     let lines =
         vec![line("tps", step, Better::Higher), line("latency_ms_p99", step.map(|step| 1.01 / step), Better::Lower)];
     History { lines, by_time: true, minimum_effect: 0.01, without: Vec::new(), gate: None }
+}
+
+/// Steps that may be one run before or two after the estimated place.
+pub(super) fn uncertain(mut found: History) -> History {
+    for change in found.lines.iter_mut().flat_map(|line| &mut line.changes) {
+        let at = change.place.first_after;
+        change.place = Place { earliest: at - 1, latest: at + 2, ..change.place };
+    }
+    found
 }
 
 fn claims() -> Vec<(&'static str, Vec<Option<Reproduced>>)> {
@@ -300,6 +309,7 @@ fn every_command_answers_in_one_short_sentence_that_agrees_with_its_table() {
     }
     for (what, found) in [
         ("a step", history(Some(0.979), None, 12)),
+        ("a step of uncertain place", uncertain(history(Some(0.979), None, 12))),
         ("a drift", history(None, Some(0.95), 12)),
         ("nothing", history(None, None, 12)),
         ("too few", history(None, None, 5)),

@@ -59,7 +59,10 @@ fn a_step_of_two_percent_is_reported_with_its_runs_and_fails_the_gate() {
     let (code, out, _) = tare(&["history", path(dir.path()), "--fail-if-slower", "1"]);
     assert_eq!(code, 1, "{out}");
     let flat = one_line(&out);
-    assert!(flat.contains("tps slower between run-017 and run-018: -"), "{out}");
+    assert!(
+        flat.contains("tps slower between run-017 and run-018 (95% range: between run-016 and run-019): -"),
+        "{out}"
+    );
     assert!(flat.contains("; whether the environment changed there is not recorded."), "{out}");
     assert!(flat.contains("run-007 lies far from the neighbouring runs"), "{out}");
     assert!(flat.contains("gate failed"), "{out}");
@@ -120,38 +123,59 @@ fn night(folder: &Path, run: usize) -> PathBuf {
     folder.join(format!("night-{:02}", (run * 7) % 16))
 }
 
-/// Results directories like those of `tare run`, with names whose order differs from their times. The kernel changes
-/// with the level.
+/// A results directory like that of `tare run` at this level, in this year, with parts of its files replaced.
+fn made(folder: &Path, year: usize, level: f64, edits: &[(&str, &str, &str)]) {
+    let condition = Fake { name: "placement=same-pu", tps: vec![level], between: 0.002, cpus: vec![[0, 4, 2, 6]] };
+    let study = Study { name: "nightly", conditions: vec![condition], trials: 3, samples: 1, bad: vec![], missing: 0 };
+    fs::create_dir(folder).unwrap();
+    fake::write(&study, folder);
+    let started = format!("\"started_at\":\"{year}");
+    for (file, from, to) in edits.iter().copied().chain([("trials.jsonl", "\"started_at\":\"2026", &*started)]) {
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        assert!(text.contains(from), "{file} has no {from}");
+        fs::write(folder.join(file), text.replace(from, to)).unwrap();
+    }
+}
+
+const NEW_KERNEL: (&str, &str, &str) = ("environment.json", "6.12.48+deb13-amd64", "6.18.1-amd64");
+
+/// The record of a server: its build id, its flags and the value of each of ten settings.
+fn server(build: &str, flags: &str, value: usize) -> String {
+    let set: Vec<String> = (0..10).map(|name| format!("\"set_{name}\":{{\"value\":\"{value}\"}}")).collect();
+    format!(
+        "\"server\":{{\"product\":\"MariaDB\",\"version\":\"11.8\",\"path\":\"/m\",\"build_id\":\"{build}\",\
+         \"build\":{{\"CFLAGS\":\"{flags}\"}},\"arguments\":[],\"changed\":{{\"port\":{{\"value\":\"{build}\"}},{}}}}},\
+         \"server_program\"",
+        set.join(",")
+    )
+}
+
+/// Names whose order differs from their times. Server, kernel and microcode change with the level.
 fn nights(dir: &Path) {
     let mut noise = Draws::new(5);
     for run in 0..16 {
-        let level = if run < 9 { 5000.0 } else { 4700.0 } * (1.0 + 0.005 * noise.normal());
-        let condition = Fake { name: "placement=same-pu", tps: vec![level], between: 0.002, cpus: vec![[0, 4, 2, 6]] };
-        let study =
-            Study { name: "nightly", conditions: vec![condition], trials: 3, samples: 1, bad: vec![], missing: 0 };
-        let folder = night(dir, run);
-        fs::create_dir(&folder).unwrap();
-        fake::write(&study, &folder);
-        let edit = |file: &str, from: &str, to: &str| {
-            let text = fs::read_to_string(folder.join(file)).unwrap();
-            assert!(text.contains(from), "{file} has no {from}");
-            fs::write(folder.join(file), text.replace(from, to)).unwrap();
-        };
-        edit("trials.jsonl", "\"started_at\":\"2026", &format!("\"started_at\":\"{}", 2026 + run));
-        if run >= 9 {
-            edit("environment.json", "6.12.48+deb13-amd64", "6.18.1-amd64");
-        }
+        let is_new = run >= 9;
+        let level = if is_new { 4700.0 } else { 5000.0 } * (1.0 + 0.005 * noise.normal());
         // A setting that changes in every run explains no step.
-        edit(
-            "environment.json",
-            "\"/proc/sys/kernel/randomize_va_space\": \"2\"",
-            &format!("\"/proc/sys/kernel/randomize_va_space\": \"{}\"", run % 3),
+        let restless = format!(
+            "\"/proc/sys/kernel/randomize_va_space\": \"{}\",\"/sys/devices/system/cpu/cpu0/microcode/version\": \"{}\"",
+            run % 3,
+            if is_new { "0x2b1" } else { "0x2b0" }
         );
+        let flags = format!("-O2{} -march={}", " -g".repeat(200), if is_new { "native" } else { "x86-64" });
+        let server = if is_new { server("aa01", &flags, 2) } else { server("aa00", &flags, 1) };
+        let mut edits = vec![
+            ("environment.json", "\"/proc/sys/kernel/randomize_va_space\": \"2\"", &*restless),
+            ("trials.jsonl", "\"server_program\"", &*server),
+        ];
+        edits.extend(is_new.then_some(NEW_KERNEL));
+        edits.extend(is_new.then_some(("trials.jsonl", "11.8.3-MariaDB", "11.8.4-MariaDB")));
+        made(&night(dir, run), 2026 + run, level, &edits);
     }
 }
 
 #[test]
-fn a_kernel_change_at_the_step_is_reported() {
+fn what_else_changed_at_the_step_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     nights(dir.path());
     let found = json(&["history", path(dir.path()), "--json"]);
@@ -160,14 +184,81 @@ fn a_kernel_change_at_the_step_is_reported() {
     let changes = found["metrics"][0]["changes"].as_array().unwrap();
     let change = changes.iter().find(|change| change["before"] == "night-15").unwrap_or_else(|| panic!("{found}"));
     let called = |run: usize| format!("night-{:02}", (run * 7) % 16);
-    assert_eq!((&change["after"], &change["before"]), (&called(8).into(), &called(9).into()), "{found}");
-    let whats: Vec<&str> =
-        change["environment"].as_array().unwrap().iter().map(|d| d["what"].as_str().unwrap()).collect();
-    assert_eq!(whats, ["kernel"], "{found}");
+    let ends = serde_json::json!({ "after": called(8), "before": called(9) });
+    assert_eq!((&change["after"], &change["range"]), (&called(8).into(), &ends), "{found}");
+    let facts = change["environment"].as_array().unwrap();
+    assert!(facts.iter().all(|fact| fact["run"] == called(9)), "{found}");
+    let whats: Vec<&str> = facts.iter().map(|fact| fact["what"].as_str().unwrap()).collect();
+    let settings: Vec<String> = (0..10).map(|name| format!("server setting set_{name}")).collect();
+    let mut expected = vec![
+        "server version",
+        "server build: CFLAGS",
+        "server build: build id",
+        "kernel",
+        "/sys/devices/system/cpu/cpu0/microcode/version",
+    ];
+    expected.extend(settings.iter().map(String::as_str));
+    assert_eq!(whats, expected, "{found}");
     let (_, out, _) = tare(&["history", path(dir.path())]);
     let flat = one_line(&out);
-    assert!(flat.contains("the environment changed there as well, and may be the cause: kernel (6.12.48"), "{out}");
+    let named = "the environment changed there as well, and may be the cause: server version (11.8.3-MariaDB -> \
+                 11.8.4-MariaDB in night-15), ";
+    assert!(flat.contains(named) && flat.contains("kernel (6.12.48"), "{out}");
+    assert!(flat.contains(" and 11 more.") && !flat.contains(&" -g".repeat(30)), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 120), "{out}");
+}
+
+/// The two runs before the change of the kernel are low by chance, so the step is estimated to be before them.
+#[test]
+fn a_kernel_change_two_runs_from_the_estimate_is_in_the_range_of_the_step() {
+    let dir = tempfile::tempdir().unwrap();
+    let noise = [4, -7, 9, -2, 6, -9, 1, 8, 2, -11, -10, 3, -6, 8, -1, 5, -8, 2, 7, -4];
+    let called = |run: usize| format!("night-{run:02}-c0ffe{run:02}");
+    for (run, noise) in noise.into_iter().enumerate() {
+        let level = if run >= 11 { 4900.0 } else { 5000.0 } * (1.0 + 0.0014 * f64::from(noise));
+        made(&dir.path().join(called(run)), 2026 + run, level, if run >= 11 { &[NEW_KERNEL] } else { &[] });
+    }
+    let page = dir.path().join("page.html");
+    let found = json(&["history", path(dir.path()), "--json", "--out", path(&page)]);
+    let [change] = found["metrics"][0]["changes"].as_array().unwrap().as_slice() else { panic!("{found}") };
+    assert_eq!(change["before"], called(9), "the estimate: {found}");
+    let kernel = change["environment"].as_array().unwrap().iter().find(|fact| fact["what"] == "kernel");
+    assert_eq!(kernel.unwrap_or_else(|| panic!("{found}"))["run"], called(11), "{found}");
+    let ends = ["after", "before"].map(|end| change["range"][end].as_str().unwrap().to_owned());
+    assert!(ends[0] <= called(10) && ends[1] >= called(11), "{found}");
+    let commits = ends.clone().map(|end| end.split('-').next_back().unwrap().to_owned());
+    assert_eq!(change["commits"], serde_json::json!(commits), "{found}");
+    let (_, out, _) = tare(&["history", path(dir.path())]);
+    let flat = one_line(&out);
+    let said = format!("between {} and {} (95% range: between {} and {})", called(8), called(9), ends[0], ends[1]);
+    assert!(
+        flat.contains(&said) && flat.contains(&format!("-> 6.18.1-amd64 #1 SMP PREEMPT_DYNAMIC in {}", called(11))),
+        "{out}"
+    );
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("between (95%)") && page.contains(&format!("{}..{}", ends[0], ends[1])), "{page}");
+}
+
+/// Each of two steps, and each run of a drift, stays below the limit.
+#[test]
+fn a_gate_is_not_passed_by_small_steps() {
+    let of = |levels: &[f64]| {
+        let dir = tempfile::tempdir().unwrap();
+        runs_of(dir.path(), levels);
+        let (code, out, err) = tare(&["history", path(dir.path()), "--fail-if-slower", "2"]);
+        (code, format!("{}{err}", one_line(&out)))
+    };
+    let segments = |levels: &[f64]| levels.iter().flat_map(|level| [*level; 12]).collect::<Vec<f64>>();
+    let (code, out) = of(&segments(&[1000.0, 985.0]));
+    assert!(code == 0 && out.contains("gate passed: nothing is now slower than in an earlier segment"), "{code} {out}");
+    for levels in [[1000.0, 985.0, 970.0], [1000.0, 950.0, 965.0]] {
+        let (code, out) = of(&segments(&levels));
+        let named = "gate failed: now slower than before by more than 2.0%: base tps, -";
+        assert!(code == 1 && out.contains(named) && out.contains("the segment from run-000 on"), "{code} {out}");
+    }
+    let drift: Vec<f64> = (0..40).map(|run| 1000.0 - 1.2 * f64::from(run)).collect();
+    let (code, out) = of(&drift);
+    assert!(code == 1 && out.contains("% by its drift"), "{code} {out}");
 }
 
 #[test]
