@@ -10,8 +10,8 @@ use tare_results::schema::{Environment, Levels};
 /// The setting that records how busy a machine was.
 const LOAD: &str = "/proc/loadavg";
 
-/// The setting that is no property of a private server, which listens on any free port.
-const PORT: &str = "port";
+/// Where a private server listens, which differs in each trial.
+const ADDRESS: [&str; 4] = ["port", "socket", "pid_file", "unix_socket_directories"];
 const BUILD_ID: &str = "build id";
 
 /// How sockets are divided into NUMA nodes: SNC, NPS, L3 as NUMA.
@@ -145,7 +145,7 @@ fn of_servers(results: &Results) -> [Vec<(What, String)>; 2] {
         for (key, value) in build_id.chain(server.build.iter().map(|(key, value)| (key.as_str(), value))) {
             builds.entry(key).or_insert_with(BTreeSet::new).insert(value.as_str());
         }
-        for (name, setting) in server.changed.iter().filter(|(name, _)| *name != PORT) {
+        for (name, setting) in server.changed.iter().filter(|(name, _)| !ADDRESS.contains(&name.as_str())) {
             settings.entry(name.as_str()).or_insert_with(BTreeSet::new).insert(setting.value.as_str());
         }
     }

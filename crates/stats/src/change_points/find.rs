@@ -60,10 +60,15 @@ impl Found {
         segments(&self.changes.iter().map(|change| change.first_after).collect::<Vec<_>>(), runs)
     }
 
-    /// The values of a segment without its outliers.
+    /// The values of a segment without its outliers, or all if every one is far from the runs around it.
     pub fn kept(&self, values: &[f64], segment: std::ops::Range<usize>) -> Vec<f64> {
-        segment.filter(|place| !self.outliers.contains(place)).map(|place| values[place]).collect()
+        without(&self.outliers, values, segment)
     }
+}
+
+fn without(outliers: &[usize], values: &[f64], segment: std::ops::Range<usize>) -> Vec<f64> {
+    let kept: Vec<f64> = segment.clone().filter(|place| !outliers.contains(place)).map(|place| values[place]).collect();
+    if kept.is_empty() { values[segment].to_vec() } else { kept }
 }
 
 /// Looks for steps and for drift in `values`, one per run, in order of time. With fewer than [`FEWEST`] runs the result
@@ -118,10 +123,7 @@ fn drop_small(splits: &mut Vec<Split>, logs: &[f64], outliers: &[usize], smalles
     loop {
         let means: Vec<f64> = segments(&places(splits), logs.len())
             .into_iter()
-            .map(|segment| {
-                let kept: Vec<f64> = segment.filter(|place| !outliers.contains(place)).map(|p| logs[p]).collect();
-                crate::descriptive::mean(&kept).unwrap_or(0.0)
-            })
+            .map(|segment| crate::descriptive::mean(&without(outliers, logs, segment)).unwrap_or(0.0))
             .collect();
         let sizes = means.windows(2).map(|pair| (pair[1] - pair[0]).abs());
         match sizes.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)) {
@@ -215,6 +217,18 @@ mod tests {
         values[29] = 140.0;
         let found = find(&values, &OPTIONS).unwrap();
         assert_eq!((places_of(&found), found.outliers.clone()), (vec![], vec![12, 29]), "{found:?}");
+    }
+
+    /// Three runs of which each is far from the median of its own neighbourhood.
+    #[test]
+    fn a_segment_of_outliers_has_a_mean() {
+        let found = Found { outliers: vec![3, 4, 5], ..Found::default() };
+        let values = [1.0, 1.1, 0.9, 5.0, 3.0, 7.0];
+        assert_eq!(
+            (found.kept(&values, 0..3), found.kept(&values, 3..6)),
+            (values[..3].to_vec(), values[3..].to_vec())
+        );
+        assert_eq!(found.kept(&values, 2..6), [0.9]);
     }
 
     #[test]
