@@ -24,6 +24,10 @@ pub struct Experiment {
     /// contains one such pair per other condition.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interleave: bool,
+    /// Whether the CPUs of clients and the number of threads, up to that of the claims, are set by the size of the
+    /// machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub scaled: bool,
     #[serde(default)]
     pub needs: Needs,
     /// Server builds by name, `PRODUCT-VERSION`, each with further keys of `[builds.NAME]`.
@@ -38,6 +42,9 @@ pub struct Experiment {
 pub struct Needs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
+    /// The oldest version of the installed server, such as `10.6`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Minimum number of logical CPUs (each hardware thread counts).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pus: Option<usize>,
@@ -92,6 +99,8 @@ pub enum Measure {
     SpreadRatio,
     /// B / A of the metric with the largest ratio.
     LargestRatio,
+    /// B / A of every metric: the one farthest from 1, with an interval that contains those of all.
+    EveryRatio,
     Value,
     /// The CoV of the samples within a trial, averaged over metrics.
     WithinCov,
@@ -102,7 +111,7 @@ pub enum Measure {
 impl Measure {
     /// Whether it is B / A.
     pub fn is_ratio(self) -> bool {
-        matches!(self, Self::Ratio | Self::SpreadRatio | Self::LargestRatio)
+        matches!(self, Self::Ratio | Self::SpreadRatio | Self::LargestRatio | Self::EveryRatio)
     }
 }
 
@@ -143,12 +152,13 @@ pub enum Cannot {
     Nodes { needs: usize, has: usize },
     Pus { needs: usize, has: usize },
     Architecture { needs: String, has: String },
+    Version { needs: String, has: String },
     Builds { missing: Vec<String>, get: String },
     Unpublished { what: String },
     Condition { reason: String },
 }
 
-/// Increased when older programs can no longer read [`Predictions`].
-pub const PREDICTIONS_SCHEMA: u32 = 1;
+/// Increased when older programs can no longer read [`Predictions`]. This one reads all up to it.
+pub const PREDICTIONS_SCHEMA: u32 = 2;
 /// Name of the file with [`Predictions`] in a folder of reproductions.
 pub const PREDICTIONS: &str = "predictions.json";

@@ -5,12 +5,12 @@ use crate::answer::primary;
 use crate::collect::{self, ConditionTrials};
 use crate::confidence::CONFIDENCE;
 use tare_results::Results;
-use tare_results::claim::{Claim, Measure};
+use tare_results::claim::{Band, Claim, Measure};
 use tare_results::pairs::took_turns;
 use tare_results::schema::{Levels, TrialRecord};
 use tare_stats::blocks::{are_few, level};
 use tare_stats::descriptive::{cov, mean};
-use tare_stats::{Estimate, spread, trials};
+use tare_stats::{Estimate, Interval, spread, trials};
 
 /// The factor that distinguishes a condition from its repetition, and the level of the repetition.
 const REPEATED: (&str, &str) = ("side", "b");
@@ -79,6 +79,7 @@ pub fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
             (ratio(a, of_b()?, first, CONFIDENCE)?, again)
         }
         Measure::LargestRatio => (largest(a, of_b()?, &names)?, None),
+        Measure::EveryRatio => (every(a, of_b()?, &names, claim.holds)?, None),
         Measure::SpreadRatio => (spread::ratio(&means(a, &names)?, &means(of_b()?, &names)?, CONFIDENCE)?, None),
         Measure::BetweenCov => (spread::between(&means(a, &names)?, CONFIDENCE)?, None),
         Measure::Value => (of_values(&a.means(first))?, None),
@@ -91,8 +92,23 @@ pub fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
         again: again.map(|again| Again { value: again.value, ci: again.ci }),
         trials: measured().map(|condition| condition.ok.len()).min().unwrap_or(0),
         disturbed: measured().map(|condition| condition.disturbed().len()).sum(),
+        servers: servers(measured()),
         compiled: measured().find_map(ConditionTrials::low_optimisation),
     })
+}
+
+/// Each measured server once: its product, and its version without the distributor's additions.
+fn servers<'c>(conditions: impl Iterator<Item = &'c ConditionTrials<'c>>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for server in conditions.flat_map(|condition| &condition.ok).filter_map(|trial| trial.server.as_ref()) {
+        let version = server.version.trim_matches(|c: char| !c.is_ascii_digit());
+        let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+        let name = format!("{} {}", server.product, &version[..end]).trim().to_owned();
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
 }
 
 /// The metric that the claim names, else every primary metric of its load.
@@ -111,9 +127,31 @@ fn ratio(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str, confide
 
 /// The ratio of the metric with the largest ratio; its interval holds for all metrics together (Bonferroni).
 fn largest(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, names: &[String]) -> Option<Estimate> {
-    let confidence = 1.0 - (1.0 - CONFIDENCE) / names.len() as f64;
-    let all = names.iter().filter_map(|name| ratio(a, b, name, confidence));
+    let all = names.iter().filter_map(|name| ratio(a, b, name, of_all(names)));
     all.max_by(|one, other| one.value.total_cmp(&other.value))
+}
+
+/// The ratio of the metric that is farthest from 1, with an interval that contains the intervals of all metrics. All of
+/// them must be within the band, so each has the usual confidence. If one is outside by the interval that holds for all
+/// metrics together, that one refutes the claim and is returned.
+fn every(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, names: &[String], band: Band) -> Option<Estimate> {
+    let far = |one: &Estimate, other: &Estimate| one.value.ln().abs().total_cmp(&other.value.ln().abs());
+    let of = |confidence: f64| names.iter().map(move |name| ratio(a, b, name, confidence)).collect::<Option<Vec<_>>>();
+    let is_outside = |found: &Estimate| found.ci.is_some_and(|ci| ci.high < band.from || band.to < ci.low);
+    if let Some(refuting) = of(of_all(names))?.into_iter().filter(is_outside).max_by(far) {
+        return Some(refuting);
+    }
+    let all = of(CONFIDENCE)?;
+    let intervals = all.iter().map(|found| found.ci).collect::<Option<Vec<Interval>>>();
+    let ci = intervals.and_then(|all| {
+        all.into_iter().reduce(|one, other| Interval { low: one.low.min(other.low), high: one.high.max(other.high) })
+    });
+    Some(Estimate { value: all.into_iter().max_by(far)?.value, ci })
+}
+
+/// The confidence of each of several intervals with which all of them together have the usual one (Bonferroni).
+fn of_all(names: &[String]) -> f64 {
+    1.0 - (1.0 - CONFIDENCE) / names.len() as f64
 }
 
 /// Trial means, one list per metric; none if a metric lacks a trial that another one has.

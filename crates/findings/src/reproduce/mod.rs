@@ -12,4 +12,4 @@ mod model;
 
 pub use judge::{judge, of_results};
 pub use measured::{conditions_of, measured};
-pub use model::{Claimed, Figure, Open, Reproduced, Why};
+pub use model::{Again, Claimed, Figure, Open, Reproduced, Why};

@@ -26,7 +26,7 @@ pub enum Reproduced {
     CannotBeTested(Cannot),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
     /// The ratio B / A, or the value.
     pub value: f64,
@@ -38,6 +38,9 @@ pub struct Figure {
     pub trials: usize,
     /// How many of the trials were disturbed but count.
     pub disturbed: usize,
+    /// Product and version of the measured servers, that of A first: `MariaDB 10.11.14`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
     /// The reduced optimisation level with which one of the servers was compiled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiled: Option<LowOptimisation>,
@@ -53,7 +56,7 @@ pub struct Again {
     pub ci: Option<Interval>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Open {
     /// The measured figure; none if there is none so far.
     pub figure: Option<Figure>,
@@ -73,6 +76,6 @@ pub enum Why {
     Disturbed,
     /// The interval crosses an end of the range in which the claim holds.
     Crosses,
-    /// The same condition, measured twice, differs by more than half as much as the claim: an effect of the machine.
+    /// The same condition, measured twice, differs by so much that this alone could change the verdict.
     Again,
 }

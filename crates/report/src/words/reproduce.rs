@@ -59,21 +59,24 @@ pub fn line(claim: &Claim, found: &Reproduced) -> String {
 /// The text after verdict and published figure, when these have their own columns.
 pub fn behind_verdict(claim: &Claim, found: &Reproduced) -> String {
     match found {
-        Reproduced::Holds(figure) | Reproduced::DoesNotHold(figure) => {
-            format!("{}{}", with_interval(claim, figure.value, figure.ci), reservations(figure))
-        }
-        Reproduced::NotDecided(open) => not_decided(open, |figure| {
-            let again = if open.why == Why::Again { again(claim, figure) } else { String::new() };
-            format!("{}{again}{}", with_interval(claim, figure.value, figure.ci), reservations(figure))
-        }),
+        Reproduced::Holds(figure) | Reproduced::DoesNotHold(figure) => here(claim, figure),
+        Reproduced::NotDecided(open) => not_decided(open, |figure| here(claim, figure)),
         Reproduced::CannotBeTested(cannot) => because(cannot),
     }
 }
 
 fn figures(claim: &Claim, figure: &Figure) -> String {
-    let (here, again, reservations) =
-        (with_interval(claim, figure.value, figure.ci), again(claim, figure), reservations(figure));
-    format!("published {}, here {here}{again}{reservations}", published(claim))
+    format!("published {}, here {}", published(claim), here(claim, figure))
+}
+
+/// The measured figure, on what, and what the machine and the trials say about it.
+fn here(claim: &Claim, figure: &Figure) -> String {
+    let measured = with_interval(claim, figure.value, figure.ci);
+    let servers = match figure.servers.as_slice() {
+        [] => String::new(),
+        all => format!(" on {}", all.join(" and ")),
+    };
+    format!("{measured}{servers}{}{}", again(claim, figure), reservations(figure))
 }
 
 fn with_interval(claim: &Claim, value: f64, ci: Option<Interval>) -> String {
@@ -104,7 +107,7 @@ fn not_decided(open: &Open, figures: impl Fn(&Figure) -> String) -> String {
         Some(seconds) => format!("needs about {}", tare_text::duration((seconds / 60.0).ceil().max(2.0) * 60.0)),
         None => "the time needed is unknown".to_owned(),
     };
-    let figures = open.figure.map(|figure| format!("; {}", figures(&figure))).unwrap_or_default();
+    let figures = open.figure.as_ref().map(|figure| format!("; {}", figures(figure))).unwrap_or_default();
     match open.why {
         Why::NotRun => match open.needs_s {
             Some(_) => format!("not run, {needs}"),
@@ -122,6 +125,7 @@ pub fn because(cannot: &Cannot) -> String {
         Cannot::Nodes { needs, has } => format!("needs {}, has {has}", count(*needs, "NUMA node")),
         Cannot::Pus { needs, has } => format!("needs {}, has {has}", count(*needs, "logical CPU")),
         Cannot::Architecture { needs, has } => format!("needs {needs}, has {has}"),
+        Cannot::Version { needs, has } => format!("needs version {needs} or newer, has {has}"),
         Cannot::Builds { missing, get } => format!("{} missing: {get}", missing.join(", ")),
         Cannot::Unpublished { what } => format!("{what} were not published"),
         Cannot::Condition { reason } => reason.clone(),
@@ -141,8 +145,10 @@ pub fn needs<'b>(needs: &Needs, builds: impl Iterator<Item = &'b String>) -> Str
     let nodes = needs.nodes.map(|nodes| count(nodes, "NUMA node"));
     let pus = needs.pus.map(|pus| count(pus, "logical CPU"));
     let arch = needs.arch.clone();
+    let version = needs.version.as_ref().map(|version| format!("version {version} or newer"));
     let unpublished = needs.unpublished.as_ref().map(|what| format!("{what}, not published"));
-    let all: Vec<String> = [nodes, pus, arch, unpublished].into_iter().flatten().chain(builds.cloned()).collect();
+    let all: Vec<String> =
+        [nodes, pus, arch, version, unpublished].into_iter().flatten().chain(builds.cloned()).collect();
     if all.is_empty() { "nothing special".to_owned() } else { all.join(", ") }
 }
 
@@ -151,7 +157,7 @@ pub fn needs<'b>(needs: &Needs, builds: impl Iterator<Item = &'b String>) -> Str
 fn number(measure: Measure, value: f64) -> String {
     match measure {
         ratio if ratio.is_ratio() && (0.9..1.1).contains(&value) => format!("{value:.3}x"),
-        Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio => format!("{value:.2}x"),
+        Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio | Measure::EveryRatio => format!("{value:.2}x"),
         Measure::WithinCov | Measure::BetweenCov => format!("{:.2}%", 100.0 * value),
         Measure::Value if value == 0.0 || value.abs() >= 100.0 => format!("{value:.0}"),
         Measure::Value if value.abs() >= 0.001 => format!("{value:.*}", (2.0 - value.abs().log10().floor()) as usize),
@@ -162,6 +168,7 @@ fn number(measure: Measure, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_findings::reproduce::Again;
     use tare_results::claim::Band;
     use tare_results::schema::Levels;
 
@@ -182,18 +189,36 @@ mod tests {
     #[test]
     fn every_verdict_is_one_line_with_both_figures() {
         let ci = Some(Interval { low: 0.77, high: 0.81 });
-        let figure = Figure { value: 0.79, ci, again: None, trials: 6, disturbed: 0, compiled: None };
+        let servers = vec!["MySQL 8.0.44".to_owned()];
+        let figure = Figure { value: 0.79, ci, again: None, trials: 6, disturbed: 0, servers, compiled: None };
         let message = |found: Reproduced| line(&claim(), &found);
-        assert_eq!(message(Reproduced::Holds(figure)), "holds: published 0.83x, here 0.79x (0.77x to 0.81x)");
         assert_eq!(
-            message(Reproduced::NotDecided(Open { figure: Some(figure), why: Why::Crosses, needs_s: Some(200.0) })),
+            message(Reproduced::Holds(figure.clone())),
+            "holds: published 0.83x, here 0.79x (0.77x to 0.81x) on MySQL 8.0.44"
+        );
+        // In the table and on the page of claims too, whatever the verdict.
+        let again = Some(Again { value: 1.01, ci: Some(Interval { low: 0.99, high: 1.03 }) });
+        let twice = Figure { again, ..figure.clone() };
+        for found in [Reproduced::Holds(twice.clone()), Reproduced::DoesNotHold(twice)] {
+            assert_eq!(
+                behind_verdict(&claim(), &found),
+                "0.79x (0.77x to 0.81x) on MySQL 8.0.44; A/A 1.010x (0.990x to 1.030x)"
+            );
+        }
+        let figure = Figure { servers: Vec::new(), ..figure };
+        assert_eq!(
+            message(Reproduced::NotDecided(Open {
+                figure: Some(figure.clone()),
+                why: Why::Crosses,
+                needs_s: Some(200.0)
+            })),
             "not decided: needs about 4 min; published 0.83x, here 0.79x (0.77x to 0.81x)"
         );
         assert_eq!(
             message(Reproduced::CannotBeTested(Cannot::Nodes { needs: 2, has: 1 })),
             "cannot be tested here: needs 2 NUMA nodes, has 1"
         );
-        let near = Figure { value: 0.971, ci: Some(Interval { low: 0.9678, high: 0.974 }), ..figure };
+        let near = Figure { value: 0.971, ci: Some(Interval { low: 0.9678, high: 0.974 }), ..figure.clone() };
         assert_eq!(
             message(Reproduced::DoesNotHold(near)),
             "does not hold: published 0.83x, here 0.971x (0.968x to 0.974x)"

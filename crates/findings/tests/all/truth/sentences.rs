@@ -372,9 +372,12 @@ impl Sentence {
                 |draws, (shape, n)| is_drift_shown(draws, shape, n, Drift::None),
             ),
             Self::Holds | Self::DoesNotHold => each(
-                [4, 10, 2],
-                |blocks| format!("the ratio at the end of the band, {blocks} blocks"),
-                move |draws, blocks| is(of_claim(&claim_at_its_end(draws, blocks))),
+                [(4, 0.0), (10, 0.0), (2, 0.0), (10, 0.03)],
+                |(blocks, slot)| {
+                    let slot = if slot > 0.0 { ", A/A 1.03" } else { "" };
+                    format!("the ratio at the end of the band, {blocks} blocks{slot}")
+                },
+                move |draws, (blocks, slot)| is(of_claim(&claim_at_its_end(draws, blocks, slot))),
             ),
             Self::HistoryStep | Self::HistoryDrift => each(
                 SHAPES

@@ -205,13 +205,17 @@ pub(super) fn uncertain(mut found: History) -> History {
 }
 
 fn claims() -> Vec<(&'static str, Vec<Option<Reproduced>>)> {
-    let figure = Figure { value: 0.79, ci: None, again: None, trials: 6, disturbed: 0, compiled: None };
+    let figure =
+        Figure { value: 0.79, ci: None, again: None, trials: 6, disturbed: 0, servers: Vec::new(), compiled: None };
     let open = |why| Some(Reproduced::NotDecided(Open { figure: None, why, needs_s: Some(240.0) }));
     let cannot = || Some(Reproduced::CannotBeTested(Cannot::Nodes { needs: 2, has: 1 }));
-    let holds = || Some(Reproduced::Holds(figure));
+    let holds = || Some(Reproduced::Holds(figure.clone()));
     vec![
         ("all hold", vec![holds(), holds()]),
-        ("of each", vec![holds(), Some(Reproduced::DoesNotHold(figure)), open(NotYet::Crosses), cannot(), cannot()]),
+        (
+            "of each",
+            vec![holds(), Some(Reproduced::DoesNotHold(figure.clone())), open(NotYet::Crosses), cannot(), cannot()],
+        ),
         ("disturbed", vec![holds(), open(NotYet::Disturbed), open(NotYet::Disturbed), None]),
         ("one claim", vec![cannot()]),
     ]
