@@ -1,11 +1,11 @@
 //! The claims that come with the program: `studies/claims.toml`, and studies that only claims use.
 
 use crate::language::builtin;
-use crate::language::spec::SIDE;
+use crate::language::spec::{SIDE, Study};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tare_results::claim::{Cannot, Claim, Experiment};
+use tare_results::claim::{Cannot, Claim, Experiment, Needs};
 use tare_results::schema::{Levels, Plan, PlannedCondition};
 use tare_topology::Machine;
 
@@ -77,6 +77,23 @@ pub fn missing(experiment: &Experiment, machine: &Machine, servers: &Path, here:
     (!absent.is_empty()).then_some(Cannot::Builds { missing: absent, get })
 }
 
+/// Why the installed server that a study would measure is too old for its experiment; none if it is not, or none is
+/// installed, which the plan of the study says.
+pub fn too_old(needs: &Needs, study: &Study) -> Option<Cannot> {
+    let engine = &study.base.engine;
+    let (oldest, binary) = (needs.version.as_ref()?, engine.kind.binary(engine.binary.as_deref()).ok()?);
+    is_older(&binary.version, oldest)
+        .then(|| Cannot::Version { needs: oldest.clone(), has: format!("{} {}", binary.product, binary.version) })
+}
+
+/// Whether a version such as `10.5.23-MariaDB` comes before one such as `10.6`.
+fn is_older(version: &str, than: &str) -> bool {
+    let numbers = |text: &str| -> Vec<u32> {
+        text.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse().ok()).collect()
+    };
+    numbers(version) < numbers(than)
+}
+
 fn is_there(build: &str, servers: &Path) -> bool {
     servers.join(build).join("bin").is_dir()
 }
@@ -119,3 +136,18 @@ fn is_same_here(a: &PlannedCondition, b: &PlannedCondition) -> bool {
 const IN_PLANS: [&str; 1] = ["placement."];
 /// Placement keys whose effect is drawn at random in each trial.
 const PAIRED: [&str; 2] = ["placement.bind", "placement.pairing"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        for old in ["10.5.23-MariaDB", "10.4.9", "5.5.68"] {
+            assert!(is_older(old, "10.6"), "{old}");
+        }
+        for new in ["10.6.0-MariaDB-alpha", "10.11.14-MariaDB-0+deb12u2", "11.4.5", "10.6"] {
+            assert!(!is_older(new, "10.6"), "{new}");
+        }
+    }
+}

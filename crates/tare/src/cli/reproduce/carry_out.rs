@@ -29,7 +29,8 @@ const PICTURE: &str = "claims.html";
 /// Runs the remaining experiments below `out` and prints the verdict on each claim.
 ///
 /// # Errors
-/// When nothing could be started. An experiment that fails is a verdict, and the others go on.
+/// When nothing could be started. After an experiment that fails the others go on; if all that were started failed, the
+/// exit code is that of the first.
 pub fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Result<Exit, Problem> {
     let (trusted, json) = (options.trusted, options.json);
     let runs = predictions.experiments.iter().filter(|own| own.blocks > 0).count();
@@ -50,25 +51,27 @@ pub fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Resul
         // Disturbed trials are repeated, so more time may have passed than expected.
         predictions.within_s.is_none_or(|within_s| began.elapsed().as_secs_f64() + own.expected_s / 2.0 <= within_s)
     };
-    let (mut done, mut interrupted, mut late) = (0, false, 0);
+    let mut end = End::default();
     let mut all = Vec::new();
     for predicted in &predictions.experiments {
-        if predicted.blocks > 0 && !interrupted && !in_time(predicted) {
-            late += 1;
-        } else if predicted.blocks > 0 && !interrupted {
-            done += 1;
+        if predicted.blocks > 0 && !end.interrupted && !in_time(predicted) {
+            end.late += 1;
+        } else if predicted.blocks > 0 && !end.interrupted {
+            end.started += 1;
             let claims = predicted.experiment.claims.len() - predicted.cannot.len();
             note(&format!(
-                "{} ({done} of {runs}): {}, {}, about {}",
+                "{} ({} of {runs}): {}, {}, about {}",
                 predicted.experiment.name,
+                end.started,
                 tare_text::count(claims, "claim"),
                 tare_text::count(predicted.blocks, "block"),
                 duration(predicted.expected_s)
             ));
-            interrupted = match experiment(predicted, &out.join(&predicted.experiment.name), on, trusted) {
+            end.interrupted = match experiment(predicted, &out.join(&predicted.experiment.name), on, trusted) {
                 Ok(finished) => !finished,
                 Err(problem) => {
                     note(&problem.to_string());
+                    end.failed.push(problem.exit);
                     tare_engine::interrupted()
                 }
             };
@@ -79,23 +82,47 @@ pub fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Resul
         }
         all.extend(claimed);
     }
-    if json {
-        view::document(predictions, &all)?;
+    report(predictions, &all, out, options, &end)
+}
+
+/// How the experiments ended.
+#[derive(Default)]
+struct End {
+    started: usize,
+    /// The exit codes of those that failed.
+    failed: Vec<Exit>,
+    /// How many did not start within the time.
+    late: usize,
+    interrupted: bool,
+}
+
+fn report(
+    predictions: &Predictions,
+    all: &[Claimed],
+    out: &Path,
+    options: &RunOptions,
+    end: &End,
+) -> Result<Exit, Problem> {
+    if options.json {
+        view::document(predictions, all)?;
     } else {
-        view::summed(&all)?;
+        view::summed(all)?;
     }
-    if runs > 0 {
-        picture(predictions, &all, out, trusted)?;
+    if predictions.experiments.iter().any(|own| own.blocks > 0) {
+        picture(predictions, all, out, options.trusted)?;
         note(&format!("results: {}, all claims in {}", out.display(), out.join(PICTURE).display()));
     }
-    if late > 0 {
-        let late = tare_text::count(late, "experiment");
+    if end.late > 0 {
+        let late = tare_text::count(end.late, "experiment");
         let word = quoted_path(out);
         note(&format!("{late} did not start within the time; resume with: tare reproduce --resume {word}"));
     }
-    if interrupted {
+    if end.interrupted {
         note(&format!("interrupted; resume with: tare reproduce --resume {}", quoted_path(out)));
         return Ok(Exit::Interrupted);
+    }
+    if let Some(exit) = end.failed.first().filter(|_| end.failed.len() == end.started) {
+        return Ok(*exit);
     }
     let tested = all.iter().any(|own| !matches!(own.verdict, Some(Reproduced::CannotBeTested(_))));
     Ok(if tested { Exit::Done } else { Exit::Machine })

@@ -5,9 +5,11 @@ use crate::cli::study_file::planned;
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
-use tare_results::claim::{Cannot, Claim, Experiment, PREDICTIONS, PREDICTIONS_SCHEMA, Predicted, Predictions};
+use tare_results::claim::{
+    Cannot, Claim, Experiment, Measure, PREDICTIONS, PREDICTIONS_SCHEMA, Predicted, Predictions,
+};
 use tare_results::schema::Plan;
-use tare_study::claims::{cannot, missing, narrow};
+use tare_study::claims::{cannot, fitted, missing, narrow, too_old};
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
@@ -15,6 +17,11 @@ use tare_topology::Machine;
 
 /// Fewest blocks with which every measure has an interval.
 const FEWEST: usize = 4;
+/// Fewest blocks for spreads: with four trials each, the ratio of two equal ones is known to a factor of four, which is
+/// wider than any range.
+const FEWEST_FOR_SPREADS: usize = 8;
+/// Most blocks of an experiment, however much time is given.
+const MOST: usize = 200;
 
 #[derive(Clone, Copy)]
 pub struct On<'m> {
@@ -33,7 +40,8 @@ struct Costed {
 }
 
 /// Every experiment with its number of blocks. If the time is too short for all, the first ones are run, each with the
-/// fewest blocks that can decide something; the remaining time is shared among them in proportion.
+/// fewest blocks that can decide something. All of the remaining time is shared among them, in proportion to the blocks
+/// that they have by default.
 pub fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> Result<Vec<Predicted>, Problem> {
     let mut costed = experiments.into_iter().map(|e| costed(e, on)).collect::<Result<Vec<_>, _>>()?;
     if let Some(within_s) = within_s {
@@ -43,21 +51,26 @@ pub fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> R
         .into_iter()
         .map(|Costed { mut predicted, fixed_s, block_s }| {
             // If left out: the shortest time that the experiment would take; 0 if it cannot be tested.
-            predicted.expected_s = fixed_s + block_s * predicted.blocks.max(FEWEST) as f64;
+            let blocks = predicted.blocks.max(fewest(&predicted.experiment));
+            predicted.expected_s = fixed_s + block_s * blocks as f64;
             predicted
         })
         .collect())
 }
 
 fn costed(experiment: Experiment, on: On<'_>) -> Result<Costed, Problem> {
+    let experiment = fitted(experiment, on.machine);
     let mut predicted = Predicted { blocks: 0, expected_s: 0.0, cannot: BTreeMap::new(), experiment };
     let experiment = &predicted.experiment;
     if let Some(why) = missing(experiment, on.machine, on.servers, on.place == Where::Here) {
         predicted.cannot = experiment.claims.iter().map(|claim| (claim.name.clone(), why.clone())).collect();
         return Ok(Costed { predicted, fixed_s: 0.0, block_s: 0.0 });
     }
-    let (_, whole) = plan(experiment, FEWEST, on)?;
-    predicted.cannot = cannot(experiment, &whole);
+    let (study, whole) = plan(experiment, FEWEST, on)?;
+    predicted.cannot = match too_old(&experiment.needs, &study).filter(|_| on.place == Where::Here) {
+        Some(why) => experiment.claims.iter().map(|claim| (claim.name.clone(), why.clone())).collect(),
+        None => cannot(experiment, &whole),
+    };
     let testable = testable(experiment, &predicted.cannot);
     if testable.claims.is_empty() {
         return Ok(Costed { predicted, fixed_s: 0.0, block_s: 0.0 });
@@ -69,26 +82,49 @@ fn costed(experiment: Experiment, on: On<'_>) -> Result<Costed, Problem> {
     let twice_s = plan(&testable, 2 * FEWEST, on)?.1.estimated_s;
     let block_s = (twice_s - few_s) / FEWEST as f64;
     let fixed_s = (few_s - block_s * FEWEST as f64).max(0.0);
-    predicted.blocks = experiment.blocks.max(FEWEST);
+    predicted.blocks = experiment.blocks.max(fewest(experiment));
     Ok(Costed { predicted, fixed_s, block_s })
+}
+
+/// Fewest blocks that can decide something about the claims of an experiment.
+fn fewest(experiment: &Experiment) -> usize {
+    let is_spread = |claim: &Claim| matches!(claim.measure, Measure::SpreadRatio | Measure::BetweenCov);
+    if experiment.claims.iter().any(is_spread) { FEWEST_FOR_SPREADS } else { FEWEST }
 }
 
 fn fit(costed: &mut [Costed], within_s: f64) {
     let mut left_s = within_s;
     for own in costed.iter_mut().filter(|own| own.predicted.blocks > 0) {
-        let least_s = own.fixed_s + own.block_s * FEWEST as f64;
+        let least_s = own.fixed_s + own.block_s * fewest(&own.predicted.experiment) as f64;
         if least_s <= left_s {
             left_s -= least_s;
         } else {
             own.predicted.blocks = 0;
         }
     }
-    let further_s: f64 =
-        costed.iter().map(|own| own.block_s * own.predicted.blocks.saturating_sub(FEWEST) as f64).sum();
-    let share = if further_s > 0.0 { (left_s / further_s).min(1.0) } else { 0.0 };
-    for own in costed.iter_mut().filter(|own| own.predicted.blocks > 0) {
-        let further = own.predicted.blocks.saturating_sub(FEWEST) as f64 * share;
-        own.predicted.blocks = FEWEST + further as usize;
+    // An experiment with all blocks that it may have leaves the rest of its share to the others.
+    let mut growing: Vec<&mut Costed> = costed.iter_mut().filter(|own| own.predicted.blocks > 0).collect();
+    loop {
+        let further = |own: &Costed| {
+            let experiment = &own.predicted.experiment;
+            experiment.blocks.saturating_sub(fewest(experiment)).max(1) as f64
+        };
+        let whole_s: f64 = growing.iter().map(|own| own.block_s * further(own)).sum();
+        let share = left_s / whole_s;
+        let most = |own: &Costed| MOST - fewest(&own.predicted.experiment);
+        let is_full = |own: &&mut Costed| further(own) * share >= most(own) as f64;
+        let (full, rest): (Vec<_>, Vec<_>) = growing.into_iter().partition(is_full);
+        if full.is_empty() {
+            for own in rest {
+                own.predicted.blocks = fewest(&own.predicted.experiment) + (further(own) * share) as usize;
+            }
+            return;
+        }
+        for own in full {
+            left_s -= own.block_s * most(own) as f64;
+            own.predicted.blocks = MOST;
+        }
+        growing = rest;
     }
 }
 
@@ -114,10 +150,10 @@ const ANEW: &str = "resume with the version of tare that began this run, or begi
 pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
     let predictions: Predictions = serde_json::from_slice(bytes)
         .map_err(|e| Problem::new(Exit::Usage, format!("cannot read {PREDICTIONS}: {e}")).advice(ANEW))?;
-    if predictions.schema != PREDICTIONS_SCHEMA {
+    if !(1..=PREDICTIONS_SCHEMA).contains(&predictions.schema) {
         let found = predictions.schema;
         return Err(Problem::new(Exit::Usage, format!("these predictions have schema {found}"))
-            .expected(PREDICTIONS_SCHEMA.to_string())
+            .expected(format!("1 to {PREDICTIONS_SCHEMA}"))
             .advice(ANEW));
     }
     // The name of each experiment also names its directory.
@@ -139,7 +175,8 @@ mod tests {
     use super::*;
 
     fn costed(wanted: usize, fixed_s: f64, block_s: f64) -> Costed {
-        let mut experiment = tare_study::claims::all().unwrap().remove(0);
+        let all = tare_study::claims::all().unwrap();
+        let mut experiment = tare_study::claims::chosen(&all, "far-client").unwrap().remove(0);
         experiment.blocks = wanted;
         let predicted = Predicted { experiment, blocks: wanted, expected_s: 0.0, cannot: BTreeMap::new() };
         Costed { predicted, fixed_s, block_s }
@@ -158,13 +195,28 @@ mod tests {
             assert!(spent_s <= within_s, "{spent_s} s of {within_s}");
             all.map(|own| own.predicted.blocks)
         };
-        assert_eq!(blocks(1e6), [10, 14, 8, 6]);
-        // The third takes at least 4,000 s; the others get all the blocks that they need.
-        assert_eq!(blocks(600.0), [10, 14, 0, 6]);
+        assert_eq!(blocks(1e6), [200; 4]);
+        // The third takes at least 4,000 s. The others get 1.7 times the 264 s that their blocks beyond the fewest take
+        // by default.
+        assert_eq!(blocks(600.0), [14, 21, 0, 7]);
+        // At most 200 of the second; the others share the rest.
+        assert_eq!(blocks(4143.0 + 90_000.0), [131, 200, 88, 46]);
         // At least 143 s for the three, and 60% of the 264 s that their further blocks would take.
         assert_eq!(blocks(300.0), [7, 9, 0, 5]);
         assert_eq!(blocks(55.0), [4, 0, 0, 0]);
         assert_eq!(blocks(1.0), [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn spreads_have_twice_as_many_blocks_or_none() {
+        let mut one = [costed(10, 0.0, 10.0)];
+        one[0].predicted.experiment.claims[0].measure = Measure::SpreadRatio;
+        let mut blocks = |within_s: f64| {
+            one[0].predicted.blocks = 10;
+            fit(&mut one, within_s);
+            one[0].predicted.blocks
+        };
+        assert_eq!([blocks(79.0), blocks(80.0), blocks(100.0), blocks(1000.0)], [0, 8, 10, 100]);
     }
 
     #[test]
