@@ -17,7 +17,7 @@ pub fn counted(number: u64) -> String {
     out
 }
 
-/// Lost counts, one line for each strategy and number of threads that lost any: "fuzzy on 1 thread: 20,480,000
+/// Lost counts, one line for each strategy and number of threads that lost any: "fuzzy on 128 threads: 20,480,000
 /// increments expected, 20,479,994 counted, 6 lost"; one line if none was lost.
 pub fn losses(table: &CounterTable) -> Vec<String> {
     let mut lines = Vec::new();
@@ -84,7 +84,7 @@ mod tests {
         let table = CounterTable {
             levels: Default::default(),
             strategies: vec!["atomic".into(), "fuzzy".into()],
-            threads: vec![1, 2],
+            threads: vec![128, 256],
             cells: vec![
                 vec![cell(2.0, 20_480_000, 20_480_000), cell(2.5, 20_480_000, 20_479_994)],
                 vec![cell(4.0, 40_960_000, 40_960_000), cell(4.5, 40_960_000, 40_959_987)],
@@ -93,11 +93,11 @@ mod tests {
         assert_eq!(
             losses(&table),
             [
-                "fuzzy on 1 thread: 20,480,000 increments expected, 20,479,994 counted, 6 lost",
-                "fuzzy on 2 threads: 40,960,000 increments expected, 40,959,987 counted, 13 lost",
+                "fuzzy on 128 threads: 20,480,000 increments expected, 20,479,994 counted, 6 lost",
+                "fuzzy on 256 threads: 40,960,000 increments expected, 40,959,987 counted, 13 lost",
             ]
         );
-        assert!(generator(&table).unwrap().contains("takes 25% (on 1 thread)"), "{:?}", generator(&table));
+        assert!(generator(&table).unwrap().contains("takes 25% (on 128 threads)"), "{:?}", generator(&table));
         assert_eq!(counted(999), "999");
     }
 }

@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn pages_are_recorded_by_node_and_increments_as_counts() {
-        // The one-threaded run with fuzzy counters of "NUMA Smart Global Counter".
+        // The run of 128 threads with fuzzy counters of "NUMA Smart Global Counter".
         let found = Outcome {
             counter_pages: BTreeMap::from([(2, 7)]),
             expected: 20_480_000,

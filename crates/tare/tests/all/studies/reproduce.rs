@@ -3,9 +3,14 @@
 use super::ab::take_turns;
 use crate::support::{QUIET, World, json, one_line, trials};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
-use tare_results::claim::{Measure, PREDICTIONS_SCHEMA, Predicted, Predictions, Published};
-use tare_study::claims::{all, chosen, narrow};
+use tare_findings::reproduce::{Reproduced, of_results};
+use tare_results::Results;
+use tare_results::claim::{Claim, Experiment, Measure, PREDICTIONS_SCHEMA, Predicted, Predictions, Published};
+use tare_results::schema::{PlannedTrial, SampleRecord, TrialRecord};
+use tare_study::claims::{all, chosen, fitted, narrow};
+use tare_topology::Machine;
 
 #[test]
 fn claims_are_complete_and_each_experiment_makes_a_valid_study() {
@@ -44,6 +49,60 @@ fn claims_are_complete_and_each_experiment_makes_a_valid_study() {
     }
 }
 
+/// The claim with this name, and its experiment with this claim alone.
+fn claim(name: &str) -> (Experiment, Claim) {
+    let experiment = chosen(&all().unwrap(), name).unwrap().remove(0);
+    let claim = experiment.claims[0].clone();
+    (experiment, claim)
+}
+
+/// Without data a round has 160 increments in place of 256, so the time of an increment says nothing of the share.
+#[test]
+fn contention_for_counters_is_judged_by_the_time_of_a_round() {
+    let (_, claim) = claim("contention-is-most");
+    let of = |share: f64| {
+        let of_side = |block: usize, levels: &tare_results::schema::Levels, seconds: f64, increments: f64| {
+            let planned = PlannedTrial { trial: block, block, condition: format!("{levels:?}"), lifetime: None };
+            let metrics = [("rounds_per_s", 1.0 / seconds), ("ns_per_increment", 1e9 * seconds / increments)];
+            let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).into();
+            let samples = vec![SampleRecord { elapsed_s: 1.0, metrics, ..SampleRecord::default() }];
+            TrialRecord { samples, ..TrialRecord::new(&planned, 1, levels.clone(), String::new()) }
+        };
+        let sides = |block: usize| {
+            let round_s = 1e-5 * (1.0 + 0.001 * block as f64);
+            let b = claim.b.as_ref().unwrap();
+            [of_side(block, &claim.a, round_s, 256.0), of_side(block, b, share * round_s, 160.0)]
+        };
+        of_results(&claim, &Results { trials: (0..5).flat_map(sides).collect(), ..Results::default() })
+    };
+    assert!(matches!(of(0.8), Reproduced::Holds(_)), "{:?}", of(0.8));
+    assert!(matches!(of(0.35), Reproduced::DoesNotHold(_)), "{:?}", of(0.35));
+}
+
+#[test]
+fn lost_increments_are_counted_in_as_many_as_were_published() {
+    const INCREMENTS_A_ROUND: f64 = 160.0;
+    let (experiment, claim) = claim("fuzzy-loss");
+    assert_eq!(experiment.needs.arch, None, "both kinds of processors lost increments");
+    let rounds = |word: &str| word.strip_prefix("workload.rounds=").map(|rounds| rounds.parse::<f64>().unwrap());
+    let rounds = experiment.set.iter().find_map(|word| rounds(word)).unwrap();
+    let increments = claim.a["threads"].parse::<f64>().unwrap() * rounds * INCREMENTS_A_ROUND;
+    let Published::Value(loss) = claim.published else { panic!("{claim:?}") };
+    assert_eq!((increments, (loss * increments).round()), (20_480_000.0, 6.0));
+}
+
+/// "24K: NUMA-x running both client threads and NUMA-y running both server threads": one vCPU for two threads each.
+#[test]
+fn split_sides_are_both_clients_on_one_node_and_both_server_threads_on_the_other() {
+    let split = ["node:near.core:0.pu:0", "node:far.core:2.pu:0"];
+    let reversed = ["node:far.core:0.pu:0", "node:near.core:2.pu:0"];
+    for (name, sides) in [("split-pairs", split), ("largest-swing", split), ("split-pairs-reversed", reversed)] {
+        let levels = claim(name).1.b.unwrap();
+        assert_eq!([levels["client"].as_str(), levels["server"].as_str()], sides, "{name}");
+        assert!(!levels.contains_key("pairing"), "{name}: {levels:?}");
+    }
+}
+
 #[test]
 fn every_claim_has_a_plan_for_a_described_machine_or_a_reason_for_none() {
     let world = World::new();
@@ -72,6 +131,78 @@ fn every_claim_has_a_plan_for_a_described_machine_or_a_reason_for_none() {
 }
 
 #[test]
+fn the_ladder_of_nodes_has_clients_and_threads_for_nodes_of_any_size() {
+    let scaled = |name: &str, machine: &str| {
+        let experiment = chosen(&all().unwrap(), name).unwrap().remove(0);
+        let found = fitted(experiment, &Machine::synthetic(machine).unwrap());
+        let levels = found.claims.iter().flat_map(|claim| std::iter::once(&claim.a).chain(&claim.b));
+        let threads: BTreeSet<String> = levels.map(|levels| levels["threads"].clone()).collect();
+        (found.set.last().unwrap().clone(), threads.into_iter().collect::<Vec<_>>().join(" "))
+    };
+    let clients = |number: usize| format!("placement.client_pus_per_node={number}");
+    for (name, machine, expected) in [
+        // That of "Mind your core": 2 x 24 threads, and 4 of 12 PUs for the clients.
+        ("two-nodes", "package:2 [numa] core:6 pu:2", (clients(4), "48".to_owned())),
+        ("two-nodes", "package:4 [numa] core:32 pu:1", (clients(10), "128".to_owned())),
+        // That of the article.
+        ("four-nodes", "package:4 [numa] core:32 pu:1", (clients(10), "256".to_owned())),
+        ("four-nodes", "package:4 [numa] core:64 pu:2", (clients(42), "256".to_owned())),
+        ("four-nodes", "package:4 [numa] core:2 pu:1", (clients(1), "16".to_owned())),
+    ] {
+        assert_eq!(scaled(name, machine), expected, "{name} on {machine}");
+    }
+    let machine = "package:2 [numa] core:6 pu:2";
+    let (out, _) = World::new().exits(0, &["reproduce", "two-nodes", "--dry-run", "--topology", machine, "--json"]);
+    for claim in json(&out)["claims"].as_array().unwrap() {
+        assert!(claim["verdict"].is_null() && claim["blocks"].as_u64().unwrap() >= 4, "{claim}");
+    }
+}
+
+/// "Needs about 17 min" can be given.
+#[test]
+fn the_time_that_a_claim_needs_is_spent_on_its_blocks() {
+    let world = World::new();
+    let blocks = |more: &[&str]| {
+        let words = [&["reproduce", "steadiest", "--dry-run", "--json"], more].concat();
+        json(&world.exits(0, &words).0)["claims"][0]["blocks"].as_u64().unwrap()
+    };
+    let (default, hour, day) = (blocks(&[]), blocks(&["--within", "1h"]), blocks(&["--within", "24h"]));
+    assert!(default == 10 && hour > 2 * default && day == 200, "{default}, {hour}, {day}");
+}
+
+#[test]
+fn an_experiment_that_cannot_start_is_exit_3_if_no_other_did() {
+    let world = World::new();
+    let mut experiment = chosen(&all().unwrap(), "utf8mb4-points").unwrap().remove(0);
+    experiment.set = ["engine.name=sqlite", "workload.tables=10000", "workload.rows=2000000000"]
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    let levels = |threads: &str| [("threads".to_owned(), threads.to_owned())].into();
+    (experiment.claims[0].a, experiment.claims[0].b) = (levels("1"), Some(levels("2")));
+    let predicted = Predicted { experiment, blocks: 2, expected_s: 10.0, cannot: [].into() };
+    write(&world, "full", predicted);
+    let (out, err) = world.exits(3, &["reproduce", "--resume", "full", "--yes"]);
+    assert!(err.contains("of disk") || err.contains("of memory"), "{err}");
+    assert!(one_line(&out).contains("utf8mb4-points not decided"), "{out}");
+}
+
+/// Predictions of one experiment, as if they had been written before a run that is resumed.
+fn write(world: &World, folder: &str, predicted: Predicted) {
+    let predictions = Predictions {
+        schema: PREDICTIONS_SCHEMA,
+        written: "2026-01-01T00:00:00Z".to_owned(),
+        tare: "0".to_owned(),
+        servers: "servers".into(),
+        within_s: None,
+        experiments: vec![predicted],
+    };
+    std::fs::create_dir(world.path(folder)).unwrap();
+    let text = serde_json::to_vec(&predictions).unwrap();
+    std::fs::write(world.path(folder).join("predictions.json"), text).unwrap();
+}
+
+#[test]
 fn a_missing_server_prevents_only_the_tests_of_its_own_claims() {
     let world = World::new();
     let folder = world.path("config/tare");
@@ -94,7 +225,7 @@ fn claims_without_time_report_what_they_need_and_untestable_ones_leave_no_folder
     let world = World::new();
     let short = ["reproduce", "fuzzy-loss", "--within", "0.1s", "--out", "none"];
     for (words, code, row) in [
-        (&short[..], 0, "fuzzy-loss not decided 3.00e-7 not run, needs about "),
+        (&short[..], 0, "fuzzy-loss not decided 2.93e-7 not run, needs about "),
         (&["reproduce", "sqlite-cte", "--out", "none"][..], 3, "sqlite-cte not testable 11.30x the query and"),
     ] {
         let (out, err) = world.exits(code, words);
@@ -179,16 +310,7 @@ fn a_claim_on_a_read_only_load_is_tested_in_turns_against_b_and_itself() {
     claim.b = Some([("workload".to_owned(), "read_only".to_owned())].into());
     let name = experiment.name.clone();
     let predicted = Predicted { experiment, blocks: 2, expected_s: 10.0, cannot: [].into() };
-    let predictions = Predictions {
-        schema: PREDICTIONS_SCHEMA,
-        written: "2026-01-01T00:00:00Z".to_owned(),
-        tare: "0".to_owned(),
-        servers: "servers".into(),
-        within_s: None,
-        experiments: vec![predicted],
-    };
-    std::fs::create_dir(world.path("turns")).unwrap();
-    std::fs::write(world.path("turns/predictions.json"), serde_json::to_vec(&predictions).unwrap()).unwrap();
+    write(&world, "turns", predicted);
     let (out, _) = world.exits(0, &["reproduce", "--resume", "turns", "--json"]);
     let verdict = json(&out)["claims"][0]["verdict"].clone();
     let path = world.path("turns").join(name);
@@ -198,8 +320,7 @@ fn a_claim_on_a_read_only_load_is_tested_in_turns_against_b_and_itself() {
     let in_block = |block: u64| trials.iter().filter(move |trial| trial["block"] == block).collect::<Vec<_>>();
     for block in 0..4 {
         let pair = in_block(block);
-        let loads: std::collections::BTreeSet<&str> =
-            pair.iter().filter_map(|trial| trial["levels"]["workload"].as_str()).collect();
+        let loads: BTreeSet<&str> = pair.iter().filter_map(|trial| trial["levels"]["workload"].as_str()).collect();
         // Even blocks compare A with B, odd ones A with A.
         assert_eq!((pair.len(), loads.len()), (2, 2 - block as usize % 2), "{pair:?}");
         take_turns(pair[0], pair[1], 0.6);
@@ -208,4 +329,6 @@ fn a_claim_on_a_read_only_load_is_tested_in_turns_against_b_and_itself() {
     let figure = verdict.get("figure").unwrap_or(&verdict);
     assert_eq!((&figure["trials"], trials.len()), (&2.into(), 8), "{verdict}");
     assert!(figure["value"].as_f64().unwrap() < 0.9 && figure["again"]["value"].is_number(), "{verdict}");
+    let server = figure["servers"][0].as_str().unwrap();
+    assert!(server.starts_with("SQLite 3.") && verdict["text"].as_str().unwrap().contains(server), "{verdict}");
 }
