@@ -37,7 +37,7 @@ pub struct ReproduceArgs {
     /// With --dry-run: plan for a described machine, for example "node:4 core:32 pu:1", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// The time for all experiments, such as 30min or 2h, which is used up [default: each experiment's own number of
+    /// The time for all experiments, such as 30min or 2h; all of it is used [default: each experiment's own number of
     /// trials]
     #[arg(long, value_name = "TIME", value_parser = time)]
     within: Option<f64>,
