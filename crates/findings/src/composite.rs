@@ -27,8 +27,8 @@ impl Composite {
     }
 }
 
-/// Share of the trials of a condition that may lack a metric, as a failed trial lacks all of them. A metric that more of
-/// them lack is left out.
+/// Share of the trials of a condition that may lack a metric, as a failed trial lacks all. A metric that more of them
+/// lack is left out.
 const LACKED: f64 = 1.0 / 3.0;
 
 /// The primary metrics that improve in the same direction as `headline`, or `headline` alone if it is not primary.

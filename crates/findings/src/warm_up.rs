@@ -21,7 +21,7 @@ pub struct WarmUp {
     /// Whether each is shown to take another time than the measured ones, with 5% of false claims in all executions of
     /// all conditions together.
     pub shown: Vec<bool>,
-    /// The first execution from which on all executions before the measured ones were warm, from 0; null if the last one
+    /// The first execution from which on all executions before the measured ones were warm, from 0; null if the last
     /// was not. One that took over 5% longer was not, if that is shown; of a single trial without a test.
     pub warm_from: Option<usize>,
 }

@@ -52,8 +52,8 @@ fn an_execution_is_shown_to_be_cold_only_beyond_the_differences_of_trials() {
     assert_eq!(shown(1), [false, false], "without an interval");
 }
 
-/// Queries that were warm from the first execution on, but the last execution of one is so much longer. Without a test a
-/// query "was not warm" in 99% of studies of 22 queries.
+/// Queries that were warm from the first execution on, but the last execution of one is so much longer. Without a test
+/// a query "was not warm" in 99% of studies of 22 queries.
 #[test]
 fn a_query_is_not_called_cold_because_trials_differ() {
     let mut draws = Draws::new(20_261_501);
