@@ -229,7 +229,7 @@ impl Pairs {
 
     /// The result of each control metric, by name. A control that is shown to have changed has moved. It matters only
     /// when the comparison is decided, that is once, so one t interval has the power that a verdict after few pairs
-    /// needs; together, those of all controls have the error rate of the comparison ([`NOMINAL`]).
+    /// needs; together, those of all controls have the error rate of the comparison (`NOMINAL`).
     pub fn untouched<'r>(&self, rule: &'r Settle) -> Vec<(&'r str, Finding)> {
         let names = names_of_controls(rule);
         let alpha = NOMINAL * rule.alpha / names.len().max(1) as f64;
