@@ -4,7 +4,7 @@ use super::basis::{self, Basis, range};
 use super::best;
 use super::by_chance;
 use super::collect::ConditionTrials;
-use super::composite;
+use super::composite::{self, MetricLogs};
 use super::effects::Mains;
 use super::factors::{LOADS, load_of, number_of, varying_factors};
 use super::pooled::PooledStep;
@@ -119,9 +119,9 @@ fn verdict_at(rate: f64, context: &AnswerContext, conditions: &[ConditionTrials<
         return loads;
     }
     let Some(composite) = composite::of(&measured, &name) else {
-        return Verdict::Untested(match composite::is_positive(&measured, &name) {
-            true => Untested::Lacking { metric: name },
-            false => Untested::NotPositive { metric: name },
+        return Verdict::Untested(match MetricLogs::of(&measured, &name) {
+            Some(_) => Untested::Lacking { metric: name },
+            None => Untested::NotPositive { metric: name },
         });
     };
     if composite.cells.iter().any(|cell| cell.len() < 2) {

@@ -41,40 +41,56 @@ pub(super) fn of(conditions: &[ConditionTrials<'_>], headline: &str) -> Option<C
         **name == headline || (own.is_primary() && described.is_primary() && described.better == own.better)
     };
     let all = collect::all_metrics(conditions);
-    let names: Vec<&String> = all.iter().filter(takes_part).filter(|name| is_positive(conditions, name)).collect();
-    of_metrics(conditions, &names, own.better, LACKED).or_else(|| of_metrics(conditions, &names, own.better, 0.0))
+    let logs: Vec<MetricLogs<'_>> =
+        all.iter().filter(takes_part).filter_map(|name| MetricLogs::of(conditions, name)).collect();
+    of_logs(conditions, &logs, own.better, LACKED).or_else(|| of_logs(conditions, &logs, own.better, 0.0))
 }
 
-/// Whether all values of a metric are positive.
-pub(super) fn is_positive(conditions: &[ConditionTrials<'_>], name: &str) -> bool {
-    conditions.iter().all(|condition| condition.means(name).iter().all(|v| *v > 0.0))
+/// The logarithm of a metric in each trial of each condition; none in a trial that lacks it.
+pub(super) struct MetricLogs<'n> {
+    name: &'n String,
+    conditions: Vec<Vec<Option<f64>>>,
+}
+
+impl<'n> MetricLogs<'n> {
+    /// None if a value is not positive.
+    pub fn of(conditions: &[ConditionTrials<'_>], name: &'n String) -> Option<Self> {
+        let ln = |value: f64| if value > 0.0 { Some(value.ln()) } else { None };
+        let of_condition = |condition: &ConditionTrials<'_>| -> Option<Vec<Option<f64>>> {
+            let of_trial = |trial: &&TrialRecord| match condition.mean_of(trial, name) {
+                Some(mean) => ln(mean).map(Some),
+                None => Some(None),
+            };
+            condition.ok.iter().map(of_trial).collect()
+        };
+        Some(Self { name, conditions: conditions.iter().map(of_condition).collect::<Option<_>>()? })
+    }
 }
 
 /// The mean of the metrics that at most a share of the trials of each condition lacks; none if more than that share of
 /// the trials of a condition lacks one of them.
-fn of_metrics(conditions: &[ConditionTrials<'_>], names: &[&String], better: Better, lacked: f64) -> Option<Composite> {
-    let enough = |kept: usize, condition: &ConditionTrials<'_>| {
-        kept > 0 && (condition.ok.len() - kept) as f64 <= lacked * condition.ok.len() as f64
-    };
-    let has_it = |name: &&&String| conditions.iter().all(|c| enough(c.with(name).len(), c));
-    let metrics: Vec<String> = names.iter().filter(has_it).map(|name| (**name).clone()).collect();
+fn of_logs(
+    conditions: &[ConditionTrials<'_>],
+    logs: &[MetricLogs<'_>],
+    better: Better,
+    lacked: f64,
+) -> Option<Composite> {
+    let enough = |kept: usize, of: usize| kept > 0 && (of - kept) as f64 <= lacked * of as f64;
+    let has_it = |own: &&MetricLogs<'_>| own.conditions.iter().all(|c| enough(c.iter().flatten().count(), c.len()));
+    let logs: Vec<&MetricLogs<'_>> = logs.iter().filter(has_it).collect();
+    let metrics: Vec<String> = logs.iter().map(|own| own.name.clone()).collect();
     let mut found = Composite { metrics, better, cells: Vec::new(), places: Vec::new() };
-    for condition in conditions {
-        let ln = |trial: &TrialRecord| {
-            let logs: Option<Vec<f64>> =
-                found.metrics.iter().map(|name| Some(condition.mean_of(trial, name)?.ln())).collect();
-            logs.map(|logs| logs.iter().sum::<f64>() / logs.len() as f64)
+    for (at, condition) in conditions.iter().enumerate() {
+        let mean = |place: usize| {
+            let sum: Option<f64> = logs.iter().map(|own| own.conditions[at][place]).sum();
+            sum.map(|sum| sum / logs.len() as f64)
         };
-        let own: Vec<(usize, (usize, f64))> = condition
-            .ok
-            .iter()
-            .enumerate()
-            .filter_map(|(place, trial)| Some((place, (condition.block(trial), ln(trial)?))))
-            .collect();
-        if !enough(own.len(), condition) {
+        let trials = condition.ok.iter().enumerate();
+        let own = trials.filter_map(|(place, trial)| Some((place, (condition.block(trial), mean(place)?))));
+        let (places, cell): (Vec<usize>, Vec<(usize, f64)>) = own.unzip();
+        if !enough(cell.len(), condition.ok.len()) {
             return None;
         }
-        let (places, cell) = own.into_iter().unzip();
         found.places.push(places);
         found.cells.push(cell);
     }

@@ -152,8 +152,11 @@ fn with_noise_in_last_digit(condition: &ConditionTrials<'_>, metric: &str) -> Ve
         percentile(metric).and_then(|_| descriptive::median(&means)).map(|usual| usual.abs() * HISTOGRAM);
     let digit = last_digit(&samples).into_iter().chain(of_histogram).reduce(f64::max);
     // The same noise in several conditions would be as many copies of it.
-    let seed = u64::from(fnv1a(&format!("{metric} {}", condition.name)));
-    digit.map_or(means.clone(), |digit| with_noise(&means, digit, seed))
+    let seed = || u64::from(fnv1a(&format!("{metric} {}", condition.name)));
+    match digit {
+        Some(digit) => with_noise(&means, digit, seed()),
+        None => means,
+    }
 }
 
 /// The trials of a condition with their blocks. Logarithms make conditions of different levels comparable; empty if a
