@@ -188,3 +188,25 @@ fn flatten(prefix: &str, value: &toml::Value, leaves: &mut BTreeMap<String, Stri
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_the_studies_request_differently_is_a_difference_of_the_studies_alone() {
+        let facts = |requested: &str, own: &str| {
+            vec![
+                (What::Study("engine.options.Sort-Buffer_Size".to_owned()), requested.to_owned()),
+                (What::ServerSetting("sort_buffer_size".to_owned()), requested.to_owned()),
+                (What::ServerSetting("net_buffer_length".to_owned()), own.to_owned()),
+            ]
+        };
+        let found = of_facts(&facts("1M", "16384"), &facts("2M", "8192"));
+        let whats: Vec<String> = found.iter().map(|difference| difference.what.to_string()).collect();
+        assert_eq!(whats, ["study: engine.options.Sort-Buffer_Size", "server setting net_buffer_length"]);
+        let found = of_facts(&facts("1M", "16384"), &[]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!((found[1].a.as_str(), found[1].b.as_str()), ("16384", ""));
+    }
+}

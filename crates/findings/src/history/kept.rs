@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use tare_text::shown_name;
 
 const SCHEMA: &str = "tare-history-run";
-const VERSION: u32 = 1;
+/// The version that is written. Version 1 has neither `lacks` nor builds and settings of servers.
+const VERSION: u32 = 2;
+const OLDEST: u32 = 1;
 
 /// Why a line is no run.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +20,7 @@ pub enum KeptError {
     Malformed(#[from] serde_json::Error),
     #[error("the line is a document `{0}`, not `{SCHEMA}`")]
     OtherSchema(String),
-    #[error("the line has version {0}, and this version of tare reads {VERSION}")]
+    #[error("the line has version {0}, and this version of tare reads {OLDEST} to {VERSION}")]
     OtherVersion(u32),
     #[error("the mean `{0}` is not a finite number")]
     NotANumber(String),
@@ -45,6 +47,7 @@ struct Written<'a> {
     run: &'a str,
     time: Option<&'a str>,
     commit: Option<&'a str>,
+    lacks: &'a [String],
     means: Vec<Mean<'a, f64>>,
     facts: Vec<(Kind, &'a str, &'a str)>,
 }
@@ -54,6 +57,8 @@ struct Read<'a> {
     run: String,
     time: Option<String>,
     commit: Option<String>,
+    #[serde(default)]
+    lacks: Vec<String>,
     #[serde(borrow)]
     means: Vec<Mean<'a, &'a RawValue>>,
     facts: Vec<(Kind, String, String)>,
@@ -96,6 +101,7 @@ impl Run {
             run: &self.name,
             time: self.time.as_deref(),
             commit: self.commit.as_deref(),
+            lacks: &self.lacks,
             means: self.names().into_iter().filter_map(mean).collect(),
             facts: self.facts.iter().map(|(what, value)| written(what, value)).collect(),
         };
@@ -109,7 +115,7 @@ impl Run {
         if header.schema != SCHEMA {
             return Err(KeptError::OtherSchema(header.schema));
         }
-        if header.version != VERSION {
+        if !(OLDEST..=VERSION).contains(&header.version) {
             return Err(KeptError::OtherVersion(header.version));
         }
         let read: Read<'_> = serde_json::from_slice(line)?;
@@ -126,6 +132,7 @@ impl Run {
             name: shown_name(&read.run).into_owned(),
             time: read.time,
             commit: read.commit.map(|commit| shown_name(&commit).into_owned()),
+            lacks: read.lacks.iter().map(|name| shown_name(name).into_owned()).collect(),
             values,
             facts: read.facts.into_iter().map(|(kind, name, value)| (kind.what(name), value)).collect(),
         })

@@ -17,9 +17,11 @@ pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History
     let lines: Vec<MetricHistory> =
         chosen.iter().map(|(condition, metric)| line::of(runs, condition, metric, rate, options)).collect();
     let is_without = |run: &&Run| !chosen.iter().any(|(condition, metric)| run.value(condition, metric).is_some());
-    let last_without = runs.last().as_ref().is_some_and(is_without);
+    let is_requested = |name: &&String| options.conditions.is_empty() || options.conditions.contains(name);
+    let lacks = |run: &Run| run.lacks.iter().filter(is_requested).cloned().collect();
+    let last = runs.last().filter(|run| !is_without(run)).map(lacks);
     Ok(History {
-        gate: options.fail_if_slower.map(|margin| gate(&lines, last_without, margin)),
+        gate: options.fail_if_slower.map(|margin| gate(&lines, last, margin)),
         lines,
         by_time,
         minimum_effect: options.minimum_effect,

@@ -15,3 +15,4 @@ pub use model::{
     Segment, Since, Slower,
 };
 pub use run::{Run, commit_of, in_order};
+pub use tare_stats::change_points::SHORTEST;

@@ -16,6 +16,8 @@ pub enum Gate {
     Untested,
     /// The last run has no value in any line.
     NoResult,
+    /// The last run has no value of these conditions, which it was to measure.
+    Lacks(Vec<String>),
     /// The lines that are now slower by more than the margin.
     Slower(Vec<Slower>),
 }
@@ -33,7 +35,7 @@ pub struct Slower {
 pub enum Since {
     /// The fastest earlier segment, by its first run.
     Segment(usize),
-    /// The first run, by a drift.
+    /// The first run of the last segment, by a drift.
     Drift,
 }
 
@@ -42,7 +44,7 @@ impl Gate {
     pub fn outcome(&self) -> compare::Gate {
         match self {
             Self::Passed | Self::Untested => compare::Gate::Passed,
-            Self::NoResult => compare::Gate::Inconclusive,
+            Self::NoResult | Self::Lacks(_) => compare::Gate::Inconclusive,
             Self::Slower(_) => compare::Gate::Failed,
         }
     }
@@ -57,8 +59,7 @@ pub struct Options {
     /// Metrics to examine; if empty, throughputs and query times, or all if there are none.
     pub metrics: Vec<String>,
     pub conditions: Vec<String>,
-    /// Gate: the maximum allowed slowdown of the last segment compared with any earlier one, or of a drift, as a
-    /// fraction.
+    /// Gate: the maximum allowed slowdown of the level now compared with any earlier one, as a fraction.
     pub fail_if_slower: Option<f64>,
 }
 

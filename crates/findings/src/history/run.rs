@@ -2,7 +2,7 @@
 
 use crate::collect;
 use crate::differences::{self, What};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use tare_results::Results;
 
 /// One run, reduced to the data that a history needs.
@@ -15,6 +15,8 @@ pub struct Run {
     /// The commit that it measured, in hexadecimal digits; [`commit_of`] its name, unless a more reliable source is
     /// known.
     pub commit: Option<String>,
+    /// Conditions that it was to measure and that have no value.
+    pub(super) lacks: Vec<String>,
     /// By condition and metric.
     pub(super) values: HashMap<String, HashMap<String, Value>>,
     pub(super) facts: Vec<(What, String)>,
@@ -43,7 +45,8 @@ impl Run {
             }
         }
         let time = times.min().map(str::to_owned);
-        Self { commit: commit_of(&name), name, time, values, facts: differences::facts(results) }
+        let lacks = lacks(results, &values);
+        Self { commit: commit_of(&name), name, time, lacks, values, facts: differences::facts(results) }
     }
 
     pub(super) fn value(&self, condition: &str, metric: &str) -> Option<f64> {
@@ -59,6 +62,15 @@ impl Run {
         all.sort_unstable();
         all.into_iter().map(|(_, names)| names).collect()
     }
+}
+
+/// Conditions that were planned, or tried, without a value.
+fn lacks(results: &Results, values: &HashMap<String, HashMap<String, Value>>) -> Vec<String> {
+    let conditions = results.plan.iter().flat_map(|plan| &plan.conditions);
+    let planned = conditions.filter(|condition| condition.realizable).map(|condition| &condition.name);
+    let tried = results.trials.iter().map(|trial| &trial.condition);
+    let all: BTreeSet<&String> = planned.chain(tried).filter(|name| !values.contains_key(*name)).collect();
+    all.into_iter().cloned().collect()
 }
 
 /// Sorts runs by the time of their first trial; leaves them unchanged if one has no time. Returns whether they were

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use tare_findings::differences::{Difference, What};
 use tare_findings::figures::{change, changes_of, count, list};
-use tare_findings::history::{Change, ChangedFact, ERROR_RATE, Gate, History, MetricHistory, NotTested, Since, Slower};
+use tare_findings::history::{
+    Change, ChangedFact, ERROR_RATE, Gate, History, MetricHistory, NotTested, Point, SHORTEST, Since, Slower,
+};
 use tare_results::metric::Better;
 use tare_stats::Estimate;
 
@@ -109,6 +111,9 @@ pub fn step(line: &MetricHistory, found: &Change) -> String {
         changed(found.ratio)
     );
     let head = match &found.commits {
+        Some((last, first)) if last == first => {
+            format!("{head}, commit {} on both sides, so not a change of the commit", hash(last))
+        }
         Some((last, first)) => format!("{head}, commits {}..{}", hash(last), hash(first)),
         None => head,
     };
@@ -162,14 +167,21 @@ pub fn line(line: &MetricHistory) -> Vec<String> {
     if message.is_empty() {
         message.push("No change and no drift is shown; this does not prove that there is none.".to_owned());
     }
-    let outliers: Vec<String> =
-        line.points.iter().filter(|point| point.outlier).map(|point| point.run.clone()).collect();
-    if !outliers.is_empty() {
-        let (are, left) = if outliers.len() == 1 { ("lies", "it is") } else { ("lie", "they are") };
-        message.push(format!(
-            "{} {are} far from the neighbouring runs: {left} no change and not part of any ratio.",
-            list(&outliers)
-        ));
+    // A segment has at least three runs, so the newest two may be the beginning of one.
+    let open = line.points.len().saturating_sub(SHORTEST - 1);
+    let far = |range: &[Point]| -> Vec<String> {
+        range.iter().filter(|point| point.outlier).map(|point| point.run.clone()).collect()
+    };
+    let (past, newest) = line.points.split_at(open);
+    for (outliers, are_new) in [(far(past), false), (far(newest), true)] {
+        let (lie, they, are) = if outliers.len() == 1 { ("lies", "it", "is") } else { ("lie", "they", "are") };
+        let left_out = match are_new {
+            false => format!("{are} no change and not part of any ratio"),
+            true => format!("may begin a change, which takes {SHORTEST} runs to be shown"),
+        };
+        if !outliers.is_empty() {
+            message.push(format!("{} {lie} far from the neighbouring runs: {they} {left_out}.", list(&outliers)));
+        }
     }
     message
 }
@@ -205,6 +217,7 @@ pub fn history_gate(found: &History, margin: f64) -> Option<String> {
     };
     Some(match found.gate.as_ref()? {
         Gate::NoResult => "gate not decided: the last run has no result".to_owned(),
+        Gate::Lacks(names) => format!("gate not decided: the last run has no result of {}", list(names)),
         Gate::Untested => "gate passed without a test: changes cannot be assessed".to_owned(),
         Gate::Passed => {
             let untested = untested(found);
@@ -220,7 +233,6 @@ pub fn history_gate(found: &History, margin: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_findings::history::Point;
 
     #[test]
     fn lines_that_were_not_tested_are_none_of_those_without_a_change() {

@@ -148,28 +148,33 @@ fn has_ending(path: &Path, ending: &str) -> bool {
 
 /// Whether a run has another commit now.
 fn name_commits(runs: &mut [Run], path: &Path) -> Result<bool, Problem> {
-    let mut changed = false;
+    let (mut changed, mut without) = (false, 0);
     let text = tare_files::read_named_file(path, LARGEST_LIST)?;
     let mut named: HashMap<String, Vec<&mut Run>> = HashMap::new();
     for run in runs {
         named.entry(run.name.clone()).or_default().push(run);
     }
     for (number, line) in String::from_utf8_lossy(&text).lines().enumerate() {
-        let mut words = line.split_whitespace();
-        let (name, commit) = match (words.next(), words.next(), words.next()) {
-            (None, ..) => continue,
-            (Some(name), Some(commit), None) => (name, commit),
-            _ => {
+        let line = line.trim();
+        let (name, commit) = match line.rsplit_once(char::is_whitespace) {
+            None if line.is_empty() => continue,
+            Some((name, commit)) => (name.trim_end(), commit),
+            None => {
                 return Err(Problem::new(Exit::Usage, "a line does not have a run and its commit")
                     .at(format!("{}:{}", path.display(), number + 1))
                     .expected("the run's name, a space, its commit"));
             }
         };
+        without += usize::from(!named.contains_key(name));
         for run in named.get_mut(name).into_iter().flatten() {
             let commit = Some(tare_text::shown_name(commit).into_owned());
             changed |= run.commit != commit;
             run.commit = commit;
         }
+    }
+    if without > 0 {
+        let lines = tare_text::count(without, "line");
+        super::output::note(&format!("{}: {lines} with a name that no run has", path.display()));
     }
     Ok(changed)
 }

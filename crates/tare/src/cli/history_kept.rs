@@ -91,6 +91,10 @@ fn malformed(error: &KeptError) -> Problem {
         Problem::new(Exit::Usage, error.to_string()).expected("a line that `tare history --keep FILE` has written");
     match error {
         KeptError::OtherVersion(_) => problem.advice("read it with the version of tare that wrote it"),
+        // Written by a later version that has other kinds of facts.
+        KeptError::Malformed(error) if error.is_data() => {
+            problem.advice("read it with the version of tare that wrote it, or restore a copy of the file")
+        }
         _ => problem.advice("delete the line; --keep adds its run again from its results"),
     }
 }
